@@ -1,0 +1,275 @@
+"""Files of artefacts: one way to write, one way to read.
+
+Writing is atomic: a temporary file in the same folder, flushed and synced, then renamed over the target, so a
+reader sees the old file or the new one and never a half. Reading trusts nothing: members, dtypes and sizes are
+checked against the bytes that are really there before anything is allocated, and no object is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ArtefactError, OutputError
+
+FORMAT_VERSION = 1
+MAX_HEADER = 10_000
+MAX_META = 64 << 20
+MAX_MEMBERS = 256
+MAX_RATIO = 1_000
+DEFAULT_LIMIT = 32 << 30
+
+AnyArray = npt.NDArray[Any]
+
+
+def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None], *, sync: bool = True) -> Path:
+    """Write `path` through `write(file)`; the target is replaced only by a complete file.
+
+    Raises OutputError naming the path and the free space when anything fails; the old file is then untouched.
+    """
+    target = Path(path)
+    temporary: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        with open(handle, "wb") as file:
+            write(file)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+            os.fchmod(file.fileno(), mode)
+        os.replace(temporary, target)
+        temporary = None
+        if sync:
+            _sync_folder(target.parent)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {target}: {error.strerror or error}{_free_space(error, target.parent)}",
+            hint="Nothing that was there before has changed. Choose another folder with -o, or free some space.",
+        ) from error
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+    return target
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, sync: bool = True) -> Path:
+    """Write UTF-8 text atomically."""
+    return write_atomic(path, lambda file: _write_all(file, text.encode()), sync=sync)
+
+
+def write_json(path: str | os.PathLike[str], value: object) -> Path:
+    """Write JSON atomically; NaN and infinities are refused."""
+    return write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
+
+
+def write_arrays(
+    path: str | os.PathLike[str], kind: str, arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]
+) -> Path:
+    """Write an artefact: an uncompressed npz of plain arrays with one JSON member `meta.json`.
+
+    The bytes depend on the content alone (fixed time stamps, sorted names).
+    """
+    header = {"format": FORMAT_VERSION, "kind": kind, **meta}
+
+    def write(file: BinaryIO) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            _add(archive, "meta.json", json.dumps(header, sort_keys=True, allow_nan=False).encode())
+            for name in sorted(arrays):
+                info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+                with archive.open(info, "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.ascontiguousarray(arrays[name]), allow_pickle=False)
+
+    return write_atomic(path, write)
+
+
+def read_arrays(
+    path: str | os.PathLike[str],
+    kind: str,
+    members: Mapping[str, str],
+    *,
+    limit: int = DEFAULT_LIMIT,
+) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """Read an artefact written by `write_arrays`.
+
+    `members` maps each expected array name to its dtype (`"int32"`); a name that ends in `?` is optional.
+    Raises ArtefactError on anything unexpected; memory is bounded by the bytes in the file and by `limit`.
+    """
+    source = Path(path)
+    expected = {name.rstrip("?"): np.dtype(dtype) for name, dtype in members.items()}
+    needed = {name for name in members if not name.endswith("?")}
+    try:
+        with open(source, "rb") as file, zipfile.ZipFile(file) as archive:
+            infos = _checked_members(source, archive, limit)
+            meta = _read_meta(source, archive, infos, kind)
+            arrays = {}
+            for name, info in infos.items():
+                if name == "meta.json":
+                    continue
+                key = name.removesuffix(".npy")
+                if not name.endswith(".npy") or key not in expected:
+                    raise _damaged(source, f"has an unexpected member {name!r}")
+                arrays[key] = _read_member(source, archive, info, expected[key])
+    except (ArtefactError, FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except (zipfile.BadZipFile, EOFError, ValueError, KeyError, IndexError, TypeError, NotImplementedError) as error:
+        raise _damaged(source, f"can not be read: {error}") from error
+    except (OSError, RuntimeError, MemoryError, OverflowError, SyntaxError) as error:
+        raise _damaged(source, f"can not be read: {error}") from error
+    missing = sorted(needed - arrays.keys())
+    if missing:
+        raise _damaged(source, f"lacks the member {missing[0]!r}")
+    return arrays, meta
+
+
+def load_json(path: str | os.PathLike[str], *, limit: int = MAX_META) -> Any:
+    """Read bounded, strict JSON: no NaN, no duplicate keys, no deep nesting."""
+    source = Path(path)
+    if source.stat().st_size > limit:
+        raise _damaged(source, f"is larger than {limit} bytes")
+    return parse_json(source, source.read_bytes())
+
+
+def parse_json(source: Path, data: bytes) -> Any:
+    """Strict JSON from bytes; `source` only names the file in errors."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in result:
+                raise ValueError(f"key {key!r} appears twice")
+            result[key] = value
+        return result
+
+    def refuse(text: str) -> None:
+        raise ValueError(f"{text} is not a JSON number")
+
+    try:
+        return json.loads(data, object_pairs_hook=unique, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(source, f"is not valid JSON: {error}") from error
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)
+
+
+def _checked_members(source: Path, archive: zipfile.ZipFile, limit: int) -> dict[str, zipfile.ZipInfo]:
+    infos = archive.infolist()
+    if len(infos) > MAX_MEMBERS:
+        raise _damaged(source, f"has {len(infos)} members, more than {MAX_MEMBERS}")
+    names: dict[str, zipfile.ZipInfo] = {}
+    total = 0
+    for info in infos:
+        if info.filename in names:
+            raise _damaged(source, f"has two members named {info.filename!r}")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise _damaged(source, f"member {info.filename!r} uses an unknown compression")
+        if info.file_size > max(1, info.compress_size) * MAX_RATIO:
+            raise _damaged(source, f"member {info.filename!r} inflates more than {MAX_RATIO} times")
+        names[info.filename] = info
+        total += info.file_size
+    if total > limit:
+        raise ArtefactError(
+            f"{source} holds {total} bytes, more than the limit of {limit}", hint="Pass a larger limit to load it."
+        )
+    return names
+
+
+def _read_meta(
+    source: Path, archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo], kind: str
+) -> dict[str, Any]:
+    if "meta.json" not in infos or infos["meta.json"].file_size > MAX_META:
+        raise _damaged(source, "has no usable header")
+    meta = parse_json(source, archive.read(infos["meta.json"]))
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT_VERSION:
+        version = meta.get("format") if isinstance(meta, dict) else meta
+        raise ArtefactError(
+            f"{source} has format {version!r}, this tracecut reads {FORMAT_VERSION}",
+            hint="Make it again with this version.",
+        )
+    if meta.get("kind") != kind:
+        raise ArtefactError(f"{source} holds a {meta.get('kind')!r}, a {kind!r} was expected")
+    return meta
+
+
+def _read_member(source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: np.dtype[Any]) -> AnyArray:
+    with archive.open(info) as raw:
+        stream = io.BufferedReader(raw)
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            shape, fortran, found = np.lib.format.read_array_header_1_0(stream, max_header_size=MAX_HEADER)
+        elif version == (2, 0):
+            shape, fortran, found = np.lib.format.read_array_header_2_0(stream, max_header_size=MAX_HEADER)
+        else:
+            raise _damaged(source, f"member {info.filename!r} has npy version {version}")
+        if found != dtype or fortran:
+            raise _damaged(source, f"member {info.filename!r} is {found}, expected {dtype} in C order")
+        count = 1
+        for extent in shape:
+            count *= int(extent)
+        nbytes = count * dtype.itemsize
+        if any(int(extent) < 0 for extent in shape) or stream.tell() + nbytes != info.file_size:
+            raise _damaged(source, f"member {info.filename!r} declares shape {shape} but holds other bytes")
+        array = np.empty(count, dtype)
+        view = memoryview(array).cast("B") if nbytes else memoryview(b"")
+        done = 0
+        while done < nbytes:
+            got = stream.readinto(view[done : done + (1 << 24)])
+            if not got:
+                raise _damaged(source, f"member {info.filename!r} is truncated")
+            done += got
+        if stream.read(1):
+            raise _damaged(source, f"member {info.filename!r} has bytes after its end")
+        return array.reshape(shape)
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    file.write(data)
+
+
+def _damaged(source: Path, what: str) -> ArtefactError:
+    return ArtefactError(f"{source} {what}", hint="The file is damaged or not ours; make it again.")
+
+
+def _free_space(error: OSError, folder: Path) -> str:
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return ""
+    try:
+        state = os.statvfs(folder)
+    except OSError:
+        return ""
+    return f" ({state.f_bavail * state.f_frsize} bytes free)"
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EROFS):
+            raise
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    """The process's umask, read without changing it (changing it would race with other threads)."""
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    return 0o022

@@ -1,0 +1,51 @@
+"""Which processing unit runs which cluster."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .arrays import Ints, check_range, frozen
+from .errors import ArgumentError
+from .files import read_arrays, write_arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Cluster → core (DESIGN §2).
+
+    Attributes:
+        core_of: int32 (k): index into `Machine.cores` of each cluster.
+        n_cores: cores of the machine that it was made for.
+        method: how it was made.
+    """
+
+    core_of: Ints
+    n_cores: int
+    method: str = "given"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "core_of", frozen("core_of", self.core_of, np.int32))
+        self.verify()
+
+    def verify(self) -> None:
+        """Raises ArgumentError unless every cluster lies on a core that exists."""
+        if self.n_cores < 1:
+            raise ArgumentError(f"n_cores = {self.n_cores}, at least 1 expected")
+        check_range("core_of", self.core_of, 0, self.n_cores)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        return write_arrays(
+            path, "Placement", {"core_of": self.core_of}, {"n_cores": self.n_cores, "method": self.method}
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Placement:
+        arrays, meta = read_arrays(path, "Placement", {"core_of": "int32"})
+        return cls(arrays["core_of"], int(meta["n_cores"]), str(meta["method"]))
+
+    def __repr__(self) -> str:
+        return f"<Placement of {self.core_of.size} clusters on {self.n_cores} cores by {self.method}>"

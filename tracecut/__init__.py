@@ -1,0 +1,3 @@
+"""tracecut makes irregular programs fast."""
+
+__version__ = "0.1.0"
