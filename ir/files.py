@@ -208,7 +208,7 @@ def _read_meta(
 
 def _read_member(source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: np.dtype[Any]) -> AnyArray:
     with archive.open(info) as raw:
-        stream = io.BufferedReader(raw)
+        stream = io.BufferedReader(raw)  # type: ignore[type-var]
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
             shape, fortran, found = np.lib.format.read_array_header_1_0(stream, max_header_size=MAX_HEADER)
@@ -225,7 +225,7 @@ def _read_member(source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, 
         if any(int(extent) < 0 for extent in shape) or stream.tell() + nbytes != info.file_size:
             raise _damaged(source, f"member {info.filename!r} declares shape {shape} but holds other bytes")
         array = np.empty(count, dtype)
-        view = memoryview(array).cast("B") if nbytes else memoryview(b"")
+        view = memoryview(array.view(np.uint8)) if nbytes else memoryview(b"")
         done = 0
         while done < nbytes:
             got = stream.readinto(view[done : done + (1 << 24)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,14 +47,15 @@ class Ordering:
 
     def verify_spaces(self, space_offsets: Longs) -> None:
         """Raises ArgumentError when a datum leaves the id range of its index space."""
-        for space, (low, high) in enumerate(zip(space_offsets[:-1], space_offsets[1:], strict=True)):
+        for space, (low, high) in enumerate(itertools.pairwise(space_offsets)):
             part = self.data[low:high]
             if part.size and (part.min() < low or part.max() >= high):
                 raise ArgumentError(f"the data order mixes index space {space} with another")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        arrays = {"jobs": self.jobs, "data": self.data, "blocks": self.blocks}
-        return write_arrays(path, "Ordering", arrays, {"method": self.method})
+        return write_arrays(
+            path, "Ordering", {"jobs": self.jobs, "data": self.data, "blocks": self.blocks}, {"method": self.method}
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ordering:
@@ -61,4 +63,5 @@ class Ordering:
         return cls(arrays["jobs"], arrays["data"], str(meta["method"]), arrays["blocks"])
 
     def __repr__(self) -> str:
-        return f"<Ordering by {self.method}: {self.jobs.size} jobs in {self.blocks.size - 1} blocks, {self.data.size} data>"
+        blocks = self.blocks.size - 1
+        return f"<Ordering by {self.method}: {self.jobs.size} jobs in {blocks} blocks, {self.data.size} data>"

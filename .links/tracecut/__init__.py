@@ -1,0 +1,1 @@
+../../tracecut/__init__.py
