@@ -11,9 +11,13 @@ import contextlib
 import errno
 import io
 import json
+import math
 import os
+import re
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,6 +33,28 @@ MAX_META = 64 << 20
 MAX_MEMBERS = 256
 MAX_RATIO = 1_000
 DEFAULT_LIMIT = 32 << 30
+
+# What zipfile, zlib and NumPy raise on damaged bytes.
+READ_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    OSError,
+    RuntimeError,
+    MemoryError,
+    OverflowError,
+    struct.error,
+)
+
+# The one form in which NumPy writes the header of a plain array. NumPy's own reader evaluates it as Python, with
+# warnings and tokenizer errors on damaged ones.
+NPY_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([^'\\]*)', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), \} *\n",
+    re.DOTALL,
+)
 
 AnyArray = npt.NDArray[Any]
 
@@ -125,10 +151,8 @@ def read_arrays(
                 arrays[key] = _read_member(source, archive, info, expected[key])
     except (ArtefactError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except (zipfile.BadZipFile, EOFError, ValueError, KeyError, IndexError, TypeError, NotImplementedError) as error:
-        raise _damaged(source, f"can not be read: {error}") from error
-    except (OSError, RuntimeError, MemoryError, OverflowError, SyntaxError) as error:
-        raise _damaged(source, f"can not be read: {error}") from error
+    except READ_ERRORS as error:
+        raise _damaged(source, f"can not be read: {error or type(error).__name__}") from error
     missing = sorted(needed - arrays.keys())
     if missing:
         raise _damaged(source, f"lacks the member {missing[0]!r}")
@@ -136,7 +160,7 @@ def read_arrays(
 
 
 def load_json(path: str | os.PathLike[str], *, limit: int = MAX_META) -> Any:
-    """Read bounded, strict JSON: no NaN, no duplicate keys, no deep nesting."""
+    """Read bounded, strict JSON: no NaN, no infinity, no duplicate keys, no deep nesting."""
     source = Path(path)
     if source.stat().st_size > limit:
         raise _damaged(source, f"is larger than {limit} bytes")
@@ -154,11 +178,14 @@ def parse_json(source: Path, data: bytes) -> Any:
             result[key] = value
         return result
 
-    def refuse(text: str) -> None:
-        raise ValueError(f"{text} is not a JSON number")
+    def finite(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError(f"{text} is not a JSON number, or too large for one")
+        return value
 
     try:
-        return json.loads(data, object_pairs_hook=unique, parse_constant=refuse)
+        return json.loads(data, object_pairs_hook=unique, parse_constant=finite, parse_float=finite)
     except (ValueError, RecursionError) as error:
         raise _damaged(source, f"is not valid JSON: {error}") from error
 
@@ -182,6 +209,8 @@ def _checked_members(source: Path, archive: zipfile.ZipFile, limit: int) -> dict
             raise _damaged(source, f"member {info.filename!r} inflates more than {MAX_RATIO} times")
         names[info.filename] = info
         total += info.file_size
+    if sum(info.compress_size for info in infos) > source.stat().st_size:
+        raise _damaged(source, "declares more bytes than it has")
     if total > limit:
         raise ArtefactError(
             f"{source} holds {total} bytes, more than the limit of {limit}", hint="Pass a larger limit to load it."
@@ -209,23 +238,19 @@ def _read_meta(
 def _read_member(source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: np.dtype[Any]) -> AnyArray:
     with archive.open(info) as raw:
         stream = io.BufferedReader(raw)  # type: ignore[type-var]
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            shape, fortran, found = np.lib.format.read_array_header_1_0(stream, max_header_size=MAX_HEADER)
-        elif version == (2, 0):
-            shape, fortran, found = np.lib.format.read_array_header_2_0(stream, max_header_size=MAX_HEADER)
-        else:
-            raise _damaged(source, f"member {info.filename!r} has npy version {version}")
-        if found != dtype or fortran:
-            raise _damaged(source, f"member {info.filename!r} is {found}, expected {dtype} in C order")
-        count = 1
-        for extent in shape:
-            count *= int(extent)
+        header = NPY_HEADER.fullmatch(_read_header(stream))
+        if header is None:
+            raise _damaged(source, f"member {info.filename!r} has no npy header of version 1.0")
+        found, fortran, extents = (group.decode() for group in header.groups())
+        if found != dtype.str or fortran == "True":
+            raise _damaged(source, f"member {info.filename!r} is {found!r}, expected {dtype.str!r} in C order")
+        shape = tuple(int(extent) for extent in extents.replace(",", " ").split())
+        count = math.prod(shape)
         nbytes = count * dtype.itemsize
-        if any(int(extent) < 0 for extent in shape) or stream.tell() + nbytes != info.file_size:
+        if stream.tell() + nbytes != info.file_size:
             raise _damaged(source, f"member {info.filename!r} declares shape {shape} but holds other bytes")
         array = np.empty(count, dtype)
-        view = memoryview(array.view(np.uint8)) if nbytes else memoryview(b"")
+        view = memoryview(array.view(np.uint8)) if nbytes else memoryview(b"")  # type: ignore[arg-type]
         done = 0
         while done < nbytes:
             got = stream.readinto(view[done : done + (1 << 24)])
@@ -235,6 +260,11 @@ def _read_member(source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, 
         if stream.read(1):
             raise _damaged(source, f"member {info.filename!r} has bytes after its end")
         return array.reshape(shape)
+
+
+def _read_header(stream: BinaryIO) -> bytes:
+    start = stream.read(10)
+    return start + stream.read(min(int.from_bytes(start[8:], "little"), MAX_HEADER))
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:

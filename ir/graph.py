@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .arrays import Bytes, Floats, Ints, Longs, check_offsets, check_range, frozen
 from .errors import ArgumentError
@@ -92,6 +91,8 @@ class LocalityGraph:
     @cached_property
     def transpose(self) -> tuple[Longs, Ints]:
         """CSR data → jobs: `(offsets, jobs)`, jobs ascending in each row. O(pins)."""
+        import scipy.sparse as sp  # slow to import, and few need it
+
         matrix = sp.csr_matrix(
             (np.empty(self.n_pins, np.int8), self.data, self.offsets), shape=(self.n_jobs, self.n_data)
         )

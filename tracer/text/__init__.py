@@ -1,1 +1,7 @@
-"""Stage."""
+"""Textual LLVM IR: parsing, control flow, types, source lines."""
+
+from .instruction import Instruction, Operand
+from .module import Block, Function, Module, parse_module
+from .types import TypeTable, int_bits
+
+__all__ = ["Block", "Function", "Instruction", "Module", "Operand", "TypeTable", "int_bits", "parse_module"]

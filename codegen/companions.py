@@ -1,0 +1,82 @@
+"""Companions: loops of a layout scope that run unchanged on renumbered data.
+
+`for v: u[v] += dt * res[v]` does the same whatever the numbering, as long as it visits every record once, in any
+order, touches each array at the same number, and does not use that number for anything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..tracer.access import Accesses
+from ..tracer.patterns import DIRECT, SCALAR, Array, find_arrays, find_pattern
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A loop that walks renumbered arrays: it visits the numbers [low, high). `why`: why it can not, or empty."""
+
+    loop: int
+    low: int
+    high: int
+    why: str = ""
+
+
+def examine(accesses: Accesses, loop: int) -> Companion:
+    """Whether a loop does the same on any numbering of what it walks. O(accesses in it)."""
+    nest = accesses.nest
+    info = nest.loops[loop]
+    for number in sorted(nest.inside(loop)):
+        for obstacle in nest.loops[number].obstacles:
+            return Companion(loop, 0, 0, f"holds {obstacle.reason}")
+    if any(carried.kind == "other" for carried in info.carried):
+        return Companion(loop, 0, 0, "carries a value from one iteration to the next")
+    if any(result.kind == "other" for result in info.results):
+        return Companion(loop, 0, 0, "leaves a value of its last iteration behind")
+    if info.counter_data:
+        return Companion(loop, 0, 0, f"uses its counter as data ({info.counter_data[0]})")
+    size = _entry_size(accesses, loop)
+    if size is None:
+        return Companion(loop, 0, 0, "does not visit the same numbers each time")
+    patterns = [
+        find_pattern(accesses, access, ())
+        for access in accesses.inside(loop)
+        if access.runs and access.site.private is None
+    ]
+    for array in find_arrays(patterns):
+        if array.written and not _any_order(array, loop):
+            return Companion(loop, 0, 0, "may write what another of its iterations touches")
+    return Companion(loop, 0, size)
+
+
+def _entry_size(accesses: Accesses, loop: int) -> int | None:
+    """Iterations of each entry of the loop, None when they differ."""
+    domain = accesses.evaluation.domain(loop)
+    if domain is None or domain.size == 0:
+        return None
+    if domain.parent is None:
+        return domain.size
+    counts = np.unique(np.bincount(domain.parent))
+    counts = counts[counts > 0]
+    return int(counts[0]) if counts.size == 1 else None
+
+
+def _any_order(array: Array, loop: int) -> bool:
+    sites = [pattern.access.site for pattern in array.patterns]
+    if all(site.kind == "reduce" for site in sites) and len({site.operator for site in sites}) == 1:
+        return all(pattern.kind == SCALAR for pattern in array.patterns) or _own_record(array, loop)
+    return _own_record(array, loop)
+
+
+def _own_record(array: Array, loop: int) -> bool:
+    """Whether every iteration stays in a record of its own."""
+    return array.stride > 0 and (
+        all(
+            pattern.kind == DIRECT and pattern.major is not None and pattern.major.data[0] == loop
+            for pattern in array.patterns
+        )
+        and len({array.record(pattern) for pattern in array.patterns}) == 1
+        and len({pattern.step for pattern in array.patterns}) == 1
+    )

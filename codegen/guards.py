@@ -1,0 +1,137 @@
+"""What a schedule assumes, and whether it still holds. (DESIGN §5)
+
+The whole backward slice of every address and every branch: integers that are live into the scope, how its pointers
+lie in objects, and the memory that indices, trip counts and branch conditions were loaded from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..ir.errors import UnsupportedError
+from ..tracer.access import Accesses
+from ..tracer.evaluate import Evaluation
+from ..tracer.expr import Expr
+from ..tracer.memory import Memory, Object
+from ..tracer.nest import Nest
+from .native import Native
+from .schedule import Guard, LoadGuard, ObjectRef
+
+
+def pointers_of(nest: Nest) -> list[Expr]:
+    """Every pointer of a scope that is the same in all of its iterations: live ones, and those loaded once."""
+    found: dict[Expr, None] = {}
+    for expr in nest.expressions():
+        for node in expr.walk():
+            if node.kind == "live" and node.data[1] == "ptr":
+                found[node] = None
+            elif node.kind == "load" and node.data[1] == "ptr":
+                if not any(inner.kind in ("counter", "opaque", "any") for inner in node.walk()):
+                    found[node] = None
+    return list(found)
+
+
+def place_pointers(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> list[tuple[Object, int] | None]:
+    """(object, offset) of each of `pointers_of`, None for one that lies in no known object."""
+    evaluation = Evaluation(nest, memory, lives, single=True)
+    found: list[tuple[Object, int] | None] = []
+    for expr in pointers_of(nest):
+        value = evaluation.at(expr, nest.root)
+        item = memory.find(int(value.data)) if value.all_known else None
+        found.append(None if item is None else (item, int(value.data) - item.base))
+    return found
+
+
+def make_guard(accesses: Accesses, native: Native, key: int) -> tuple[Guard, list[Object]]:
+    """Guard of everything that the evaluation of a scope relied on, and its objects in the guard's order.
+
+    Raises UnsupportedError when an index is loaded from an object that no pointer of the scope names.
+    """
+    nest, memory = accesses.nest, accesses.memory
+    placed = place_pointers(nest, memory, accesses.lives)
+    objects: list[Object] = []
+    pointers: dict[Object, list[tuple[int, int]]] = {}
+    strangers = []
+    for number, found in enumerate(placed):
+        if found is None:
+            strangers.append(number)
+            continue
+        if found[0] not in pointers:
+            objects.append(found[0])
+        pointers.setdefault(found[0], []).append((number, found[1]))
+    refs = tuple(ObjectRef(item.size, tuple(pointers[item])) for item in objects)
+    loads: dict[tuple[int, int, int, int, int], LoadGuard] = {}
+    for node in accesses.evaluation.read.values():
+        if node.data[1] == "ptr":
+            continue
+        touched = accesses.touched(node)
+        if touched is None:
+            continue
+        item, low, high, step, width = touched
+        if item not in pointers:
+            raise UnsupportedError("an index is loaded from memory that no pointer of the loop names")
+        stride = step if step >= width else width
+        count = (high - low - width) // stride + 1
+        if step < width and high - low > width:  # a contiguous block
+            stride, count, width = 1, high - low, 1
+        guard_key = (objects.index(item), low, stride, width, count)
+        if guard_key not in loads:
+            print_ = native.fingerprint(_address(memory, item, low), count, stride, width, key)
+            loads[guard_key] = LoadGuard(*guard_key, fingerprint=print_)
+    deciding = nest.deciding()
+    numbers = {
+        name: accesses.lives[name] for name, type in deciding.items() if type != "ptr" and name in accesses.lives
+    }
+    return Guard(numbers, refs, tuple(strangers), tuple(loads.values())), objects
+
+
+def check_guard(
+    guard: Guard, nest: Nest, memory: Memory, lives: Mapping[str, int | float], native: Native, key: int
+) -> tuple[list[Object] | None, str]:
+    """(objects in the guard's order, "") when everything holds, else (None, what differs)."""
+    for name, number in guard.numbers.items():
+        found = lives.get(name)
+        if found is None or not _same(number, found):
+            return None, f"the value {name} is {found}, it was {number}"
+    placed = place_pointers(nest, memory, lives)
+    objects: list[Object] = []
+    for number, ref in enumerate(guard.objects):
+        item: Object | None = None
+        for pointer, offset in ref.pointers:
+            here = placed[pointer] if pointer < len(placed) else None
+            if here is None or here[1] != offset or (item is not None and here[0] is not item):
+                return None, f"pointer {pointer} lies elsewhere in its object"
+            item = here[0]
+        if item is None or item.size != ref.size:
+            return None, f"object {number} has {item.size if item else 0} bytes, it had {ref.size}"
+        if any(item is other for other in objects):
+            return None, "two pointers that were apart share an object"
+        objects.append(item)
+    for pointer in guard.strangers:
+        if placed[pointer] is not None:
+            return None, f"pointer {pointer} lies in an object now"
+    for load in guard.loads:
+        item = objects[load.object]
+        last = load.offset + load.stride * (load.count - 1) + load.width
+        if load.offset < 0 or last > item.size:
+            return None, "an index array is shorter than it was"
+        found_print = native.fingerprint(_address(memory, item, load.offset), load.count, load.stride, load.width, key)
+        if found_print != load.fingerprint:
+            return None, f"an index array of {load.count} entries has other values"
+    return objects, ""
+
+
+def _address(memory: Memory, item: Object, offset: int) -> int:
+    """Where the bytes of an object can be read in this process."""
+    data = memory.bytes_of(item)
+    if data is None:
+        raise UnsupportedError("an index array was not captured")
+    return int(data.ctypes.data) + offset
+
+
+def _same(a: int | float, b: int | float) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        return np.float64(a).tobytes() == np.float64(b).tobytes()
+    return a == b

@@ -1,0 +1,122 @@
+"""The locality graph of a layout scope: the jobs of all its regions, the data of all its spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.graph import LocalityGraph
+from ..tracer.expr import Expr
+from ..tracer.patterns import INDIRECT, Pattern
+from .spaces import ScopePlan, Space
+
+
+@dataclass(frozen=True, eq=False)
+class ScopeGraph:
+    """The graph, and which ids belong to whom.
+
+    Attributes:
+        graph: jobs of the movable regions one after the other; data of the indexed spaces one after the other.
+        job_starts: region → first job id. `data_starts`: space → first datum id.
+    """
+
+    graph: LocalityGraph
+    job_starts: dict[int, int]
+    data_starts: dict[Space, int]
+
+
+def scope_graph(plan: ScopePlan) -> ScopeGraph:
+    """Build the graph from the index values of the run. O(pins)."""
+    spaces = [space for space in plan.spaces if space.fields]
+    data_starts: dict[Space, int] = {}
+    total = 0
+    for space in spaces:
+        data_starts[space] = total
+        total += space.high - space.low
+    job_starts: dict[int, int] = {}
+    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    count = 0
+    for region in sorted(plan.movable):
+        job_starts[region] = count
+        size = plan.accesses.size(region) or 0
+        for jobs, data in region_pins(plan, region, data_starts):
+            parts.append((jobs + count, data))
+        count += size
+    offsets, pins = _rows(parts, count)
+    edges = np.array([*data_starts.values(), total], np.int64)
+    names = tuple(space.name for space in spaces)
+    graph = LocalityGraph(offsets, pins, total, space_offsets=edges, names=names)
+    return ScopeGraph(graph, job_starts, data_starts)
+
+
+def region_pins(
+    plan: ScopePlan, region: int, data_starts: dict[Space, int]
+) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """(jobs, data) of each way in which a region reaches a space: one pair of arrays for each loaded index."""
+    evaluation = plan.accesses.evaluation
+    found = []
+    size = plan.accesses.size(region) or 0
+    for space, start in data_starts.items():
+        if region in space.jobs:
+            jobs = np.arange(size, dtype=np.int64)
+            found.append((jobs, jobs - space.jobs[region] - space.low + start))
+    for atom, pattern in indices_of(plan, region).items():
+        field = plan.fields[str(atom.data[0])]
+        space = next((space for space in data_starts if field in space.fields), None)
+        if space is None:
+            continue
+        values, valid = plan.accesses.values(atom, pattern.access.site)
+        jobs = evaluation.jobs(pattern.access.site.loop, region)
+        data = values - space.fields[field]
+        valid = valid & (data >= space.low) & (data < space.high)
+        if not valid.all():
+            jobs, data = jobs[valid], data[valid]
+        found.append((jobs, data - space.low + data_starts[space]))
+    return found
+
+
+def indices_of(plan: ScopePlan, region: int) -> dict[Expr, Pattern]:
+    """Loaded values by which a region reaches renumbered records, each with one access that uses it."""
+    found: dict[Expr, Pattern] = {}
+    seen: set[tuple[object, ...]] = set()
+    for use in plan.uses[region]:
+        if use.mode not in ("moved", "spaced"):
+            continue
+        for pattern in use.patterns:
+            if pattern.kind == INDIRECT and pattern.major is not None and str(pattern.major.data[0]) in plan.fields:
+                key = _same_load(plan, pattern.major)
+                if key not in seen:
+                    seen.add(key)
+                    found[pattern.major] = pattern
+    return found
+
+
+def _same_load(plan: ScopePlan, atom: Expr) -> tuple[object, ...]:
+    """Loads of the same address have the same key."""
+    access = plan.accesses.by_site[str(atom.data[0])][0]
+    if access.form is None:
+        return (atom,)
+    return (access.form.const, access.site.loop, *sorted((a.serial, f) for a, f in access.form.terms.items()))
+
+
+def _rows(
+    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]], count: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """CSR rows of (job, datum) pairs, in the order of the parts inside of each row."""
+    if not parts:
+        return np.zeros(count + 1, np.int64), np.zeros(0, np.int32)
+    dense = all(jobs.size == count and count and jobs[0] == 0 and bool(np.all(np.diff(jobs) == 1)) for jobs, _ in parts)
+    if dense:
+        pins = np.empty((count, len(parts)), np.int32)
+        for column, (_, data) in enumerate(parts):
+            pins[:, column] = data
+        return np.arange(count + 1, dtype=np.int64) * len(parts), pins.reshape(-1)
+    jobs = np.concatenate([part[0] for part in parts])
+    data = np.concatenate([part[1] for part in parts]).astype(np.int32)
+    counts = np.bincount(jobs, minlength=count)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    if len(parts) == 1 and bool(np.all(np.diff(jobs) >= 0)):
+        return offsets, data
+    return offsets, data[np.argsort(jobs, kind="stable")]

@@ -1,0 +1,163 @@
+"""From machine code to something that runs: shared libraries and executables, bound by lld in a fraction of a second.
+
+Nothing of a C library is built or bundled: the program is bound to the one that this very process runs on. An
+executable gets a start-up stub of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import re
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..ir.errors import SourceError, ToolchainError
+from ..tracer.frontend import Flags
+from ..tracer.llvm import emit_object
+from ..tracer.toolchain import compiler, environment, linker
+
+# What crt1.o does: clear the frame, align the stack, hand argc, argv and main to the C library.
+_START = """
+module asm ".globl _start"
+module asm "_start: xor %ebp, %ebp"
+module asm "mov %rdx, %r9"
+module asm "pop %rsi"
+module asm "mov %rsp, %rdx"
+module asm "and $-16, %rsp"
+module asm "push %rax"
+module asm "push %rsp"
+module asm "xor %r8d, %r8d"
+module asm "xor %ecx, %ecx"
+module asm "mov main@GOTPCREL(%rip), %rdi"
+module asm "call *__libc_start_main@GOTPCREL(%rip)"
+module asm "hlt"
+"""
+_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/lib/x86_64-linux-gnu")
+
+
+@cache
+def runtime_object() -> bytes:
+    """Machine code of the run-time support that a traced or rescheduled program calls."""
+    return _compile_part("runtime.c")
+
+
+@cache
+def compat_object() -> bytes:
+    """Machine code of the functions that the C library keeps out of its shared object."""
+    return _compile_part("compat.c")
+
+
+def shared_library(objects: Sequence[bytes], flags: Flags, target: Path) -> Path:
+    """Bind objects to a shared library whose undefined names are all found in its libraries."""
+    return _link([*objects, compat_object()], flags, target, ["-shared", "-Bsymbolic", "-z", "defs"])
+
+
+def executable(objects: Sequence[bytes], flags: Flags, target: Path) -> Path:
+    """Bind objects to a position-independent executable."""
+    start = emit_object(_START, optimise=False)
+    options = ["-pie", "-dynamic-linker", str(_mapped("ld-linux")), "--export-dynamic"]
+    return _link([start, *objects, compat_object()], flags, target, options)
+
+
+def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[str]) -> Path:
+    with TemporaryDirectory(prefix="tracecut-link-") as name:
+        folder = Path(name)
+        paths = []
+        for place, data in enumerate(objects):
+            path = folder / f"{place}.o"
+            path.write_bytes(data)
+            paths.append(str(path))
+        out = folder / "linked"
+        libraries = [str(find_library(library, flags)) for library in flags.libraries if library not in ("c", "m")]
+        command = [*linker(), *options, "-z", "noexecstack", "-o", str(out), *paths, *flags.objects]
+        command += [*libraries, str(_mapped("libm")), str(_mapped("libc")), str(_mapped("ld-linux"))]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment(), check=False)
+        if done.returncode != 0 or not out.exists():
+            raise _explain(done.stderr)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        from ..ir.files import write_atomic
+
+        data = out.read_bytes()
+        write_atomic(target, lambda file: _write(file, data), sync=False)
+        target.chmod(0o755)
+    return target
+
+
+def find_library(name: str, flags: Flags) -> Path:
+    """The file that `-lNAME` means. Raises SourceError when there is none."""
+    for folder in flags.library_folders:
+        for suffix in (".so", ".a"):
+            path = Path(folder) / f"lib{name}{suffix}"
+            if path.exists():
+                return path
+    soname = ctypes.util.find_library(name)
+    folders = (*_FOLDERS, str(_mapped("libc").parent))
+    for candidate in (soname, f"lib{name}.so", f"lib{name}.a"):
+        for folder in folders if candidate else ():
+            path = Path(folder) / str(candidate)
+            if path.exists() and not _is_script(path):
+                return path
+    raise SourceError(
+        f"-l{name}: no such library in {', '.join([*flags.library_folders, *_FOLDERS])}",
+        hint="Name its folder with -L, or install it.",
+    )
+
+
+@cache
+def _compile_part(name: str) -> bytes:
+    source = resources.files(__package__).joinpath(name).read_bytes()
+    with TemporaryDirectory(prefix="tracecut-build-") as folder:
+        path = Path(folder) / name
+        path.write_bytes(source)
+        out = Path(folder) / "part.ll"
+        command = [*compiler().command, "-S", "-emit-llvm", "-O2", "-fno-sanitize=undefined", "-fno-stack-protector"]
+        done = subprocess.run(
+            [*command, "-o", str(out), str(path)], capture_output=True, text=True, env=environment(), check=False
+        )
+        if done.returncode != 0 or not out.exists():
+            raise ToolchainError(f"the run-time support {name} does not compile", detail=done.stderr[-2000:])
+        return emit_object(out.read_text(), optimise=False)
+
+
+@cache
+def _mapped(stem: str) -> Path:
+    """File of a library that this process has loaded (libm is loaded on demand)."""
+    if stem == "libm":
+        ctypes.CDLL("libm.so.6")
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            path = line.split(maxsplit=5)[-1].strip()
+            if re.search(rf"/{re.escape(stem)}[-.][^/]*$", path):
+                return Path(path)
+    raise ToolchainError(
+        f"the {stem} that Python runs on was not found", hint="tracecut needs Linux on x86-64 with glibc."
+    )
+
+
+def _explain(stderr: str) -> SourceError:
+    missing = sorted(set(re.findall(r"undefined symbol: (\S+)", stderr)))
+    if "main" in missing:
+        return SourceError("the program has no main function", hint="Give all of its source files.")
+    if missing:
+        names = ", ".join(missing[:8]) + (" …" if len(missing) > 8 else "")
+        return SourceError(
+            f"the program uses functions that are defined nowhere: {names}",
+            hint="Add the missing source files, or the library with -l.",
+        )
+    return SourceError("the program does not link", detail="\n".join(stderr.splitlines()[:20]))
+
+
+def _is_script(path: Path) -> bool:
+    """Whether a `.so` is a linker script instead of a library."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+    return not head.startswith((b"\x7fELF", b"!<arch>"))
+
+
+def _write(file: object, data: bytes) -> None:
+    file.write(data)  # type: ignore[attr-defined]

@@ -1,0 +1,442 @@
+"""A loop of the program as a function over a range of its iterations: `void loop(k0, k1, in, out)`.
+
+The body is the user's own, instruction by instruction. What changes is where indices and bases come from, so that
+the same code runs on permuted job arrays and renumbered data:
+
+- every group of accesses has a base pointer of its own, handed in by the executor (the original array, or a copy
+  in the new layout);
+- an index exists twice where it is also data: the *new* number forms addresses, the *old* one is what the program
+  computes with. `order[k]` gives the old number of iteration k; unremapped copies give the old loaded values.
+
+Whatever is not needed of the second version is dead code that LLVM removes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..ir.errors import UnsupportedError
+from ..tracer.expr import Expr, Pool
+from ..tracer.nest import Nest, live_ins
+from ..tracer.reduction import Uses
+from ..tracer.roles import FORMING, roles
+from ..tracer.scalar import FunctionView, ScalarView
+from ..tracer.text import Instruction
+from ..tracer.text.cfg import Loop
+from ..tracer.text.lexer import LOCAL
+from .grouping import OLD, Group, instruction_of
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One 8-byte slot of `in`.
+
+    Attributes:
+        kind: `live` (a value from outside, by name), `base` (base pointer of a group), `data-base` (the same for
+            the old values of an index), `order` (old number of each iteration) or `start` (of a reduction).
+        name: the value of the program that it takes the place of.
+    """
+
+    kind: str
+    name: str
+    type: str
+    group: int = -1
+
+    @property
+    def value(self) -> str:
+        """Its name in the range function."""
+        if self.kind == "start":
+            return f"{self.name}.tc.start"
+        return self.name if self.kind in ("live", "order") else f"%tc.{self.kind}{self.group}"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """An accumulator: `slot` of `in` holds its start, place `out` of `out` receives the result."""
+
+    phi: str
+    type: str
+    operator: str
+    slot: int
+    out: int
+
+
+@dataclass(frozen=True)
+class Outlined:
+    """The emitted function and how to call it."""
+
+    name: str
+    text: str
+    slots: tuple[Slot, ...]
+    groups: tuple[Group, ...]
+    reductions: tuple[Reduction, ...]
+    index_bases: Mapping[str, int] = field(default_factory=dict)  # index load → group of its access
+
+
+def outline(view: FunctionView, nest: Nest, loop: Loop, name: str, groups: list[Group]) -> Outlined:
+    """Emit the range function of a loop. The loop has one latch, a preheader, and one exit."""
+    return _Outliner(view, nest, loop, name, groups).run()
+
+
+class _Outliner:
+    def __init__(self, view: FunctionView, nest: Nest, loop: Loop, name: str, groups: list[Group]) -> None:
+        self.view = view
+        self.nest = nest
+        self.loop = loop
+        self.name = name
+        self.groups = groups
+        self.info = nest.loops[view.loop_ids[loop]]
+        self.uses = Uses(view)
+        self.latch = loop.latches[0]
+        self.counters = {carried.name for carried in self.info.carried if carried.kind == "counter"}
+        self.group_of = {key: group for group in groups for key in group.sites}
+        self.slots: list[Slot] = []
+        self.bases: dict[tuple[int, str], str] = {}
+        self.clones: dict[str, list[Instruction]] = {}  # clones to emit after the definition of a name
+        self.made: set[str] = set()
+        self.walkers: list[tuple[Instruction, str, str, str]] = []
+        self.index_bases: dict[str, int] = {}
+        self.steps: dict[str, str] = {}
+        self.keys: dict[int, str] = {}
+        for site in nest.sites_in(self.info.id):
+            self.keys[id(instruction_of(view, site.key))] = site.key
+            if site.load:
+                self.keys[id(view.definitions[site.load].instruction)] = site.key
+        self._closure()
+
+    def run(self) -> Outlined:
+        for value, type in live_ins(self.view, self.loop):
+            self.slots.append(Slot("live", value, type))
+        self.slots.append(Slot("order", "%tc.order", "ptr"))
+        body = self._body()  # asks for bases on the way
+        reductions = self._reductions()
+        entry = ["entry:"]
+        for place, slot in enumerate(self.slots):
+            entry.append(f"  %tc.slot{place} = getelementptr i8, ptr %tc.in, i64 {8 * place}")
+            entry.append(f"  {slot.value} = load {slot.type}, ptr %tc.slot{place}, align 8")
+        entry.extend(self._starts())
+        entry.append("  %tc.any = icmp slt i64 %tc.k0, %tc.k1")
+        entry.append(f"  br i1 %tc.any, label %{self.loop.header}, label %tc.exit")
+        groups = " ".join(dict.fromkeys(re.findall(r"#\d+", self.view.function.header)))
+        text = [
+            f"define void @{self.name}(i64 %tc.k0, i64 %tc.k1, ptr noalias %tc.in, ptr noalias %tc.out) {groups} {{"
+        ]
+        text += entry + body + self._exit(reductions) + ["}"]
+        return Outlined(
+            self.name, "\n".join(text), tuple(self.slots), tuple(self.groups), tuple(reductions), dict(self.index_bases)
+        )
+
+    def _closure(self) -> None:
+        """Values whose new number differs from the old one, and the uses that take the new one."""
+        self.closure: set[str] = set()
+        self.bounds: set[int] = set()
+        origins = set(self.counters)
+        for site in self.nest.sites_in(self.info.id):
+            origins |= {str(node.data[0]) for node in site.address.walk() if node.kind == "load"}
+        for number in self.nest.inside(self.info.id):
+            trip = self.nest.loops[number].trip
+            if trip is not None and number != self.info.id:
+                origins |= {str(node.data[0]) for node in trip.walk() if node.kind == "load"}
+        self.index_loads = {
+            name
+            for name in origins - self.counters
+            if self.view.definitions[name].block in self.loop.blocks
+            and self.view.definitions[name].instruction.type != "ptr"
+        }
+        for name in self.index_loads | self.counters:
+            found = roles(self.uses, name, self.loop.blocks)
+            self.closure |= found.forming
+            self.bounds |= {id(instruction) for instruction in found.bounds}
+
+    def _old(self, text: str) -> str:
+        """The name that carries the old number of a value."""
+        if text not in self.closure or not text.startswith("%"):
+            return text
+        definition = self.view.definitions[text]
+        made = definition.instruction
+        name = f"{text}.tc.old"
+        if name in self.made:
+            return name
+        self.made.add(name)
+        if text in self.counters and definition.block == self.loop.header:
+            return name  # emitted with the header
+        if made.op == "load":
+            group = self._group_of_load(text)
+            pointer = self._pointer(made.operands[0].text, group, group.view, "data-base")
+            clone = Instruction(f"{name} = load {made.type}, ptr {pointer}{_alignment(made)}", _kept(made.meta))
+        else:
+            clone = self._copy(made, name, self._old)
+        self.clones.setdefault(text, []).append(clone)
+        return name
+
+    def _group_of_load(self, name: str) -> Group:
+        group = self.group_of.get(name)
+        if group is None:
+            raise UnsupportedError(f"the index {name} has no base pointer")
+        self.index_bases[name] = group.id
+        return group
+
+    def _pointer(self, text: str, group: Group, view: str, kind: str = "base") -> str:
+        """The address `text` computed from the base of `group`, with NEW or OLD numbers."""
+        if text == group.root:
+            return self._base(group, kind)
+        if not group.root:
+            return self._old(text) if view == OLD else text
+        if not text.startswith("%"):
+            raise UnsupportedError(f"the address {text} does not come from {group.root}")
+        definition = self.view.definitions[text]
+        if definition.block not in self.loop.blocks:
+            raise UnsupportedError(f"the address {text} does not come from {group.root}")
+        name = f"{text}.tc.{kind[0]}{group.id}{'o' if view == OLD else ''}"
+        if name in self.made:
+            return name
+        self.made.add(name)
+
+        def rename(value: str) -> str:
+            if self._is_pointer(value):
+                return self._pointer(value, group, view, kind)
+            return self._old(value) if view == OLD else value
+
+        made = definition.instruction
+        if made.op == "phi" and definition.block == self.loop.header:
+            # A pointer that walks: base + step · number, computed afresh in each iteration.
+            init = next(o for o, label in zip(made.operands, made.labels, strict=True) if label != self.latch)
+            start = self._pointer(init.text, group, view, kind)
+            self.walkers.append((made, name, start, view))
+        else:
+            self.clones.setdefault(text, []).append(self._copy(made, name, rename))
+        return name
+
+    def _is_pointer(self, text: str) -> bool:
+        if text.startswith("@") or text.startswith("getelementptr"):
+            return True
+        return text.startswith("%") and self.view.type_of(text) == "ptr"
+
+    def _base(self, group: Group, kind: str) -> str:
+        key = (group.id, kind)
+        if key not in self.bases:
+            self.bases[key] = f"%tc.{kind}{group.id}"
+            self.slots.append(Slot(kind, group.root, "ptr", group.id))
+        return self.bases[key]
+
+    def _copy(self, made: Instruction, name: str, rename: Callable[[str], str]) -> Instruction:
+        """`made` under another name with its operands renamed (labels stay)."""
+        mapping = {}
+        operands = made.operands[1:] if made.op == "select" else made.operands
+        for operand in operands:
+            if not _is_literal(operand.text):
+                mapping[operand.text] = rename(operand.text)
+        if made.op == "select" and made.operands[0].text in self.closure:
+            mapping.setdefault(made.operands[0].text, self._old(made.operands[0].text))
+        text = _replace(made, mapping)
+        return Instruction(f"{name} = {text.split('=', 1)[1].strip()}", _kept(made.meta))
+
+    def _body(self) -> list[str]:
+        pieces: dict[str, list[str]] = {}
+        # First pass: find every clone that is needed (fills self.clones and self.slots).
+        rewritten: dict[int, str] = {}
+        for name in self.view.flow.order:
+            if name in self.loop.blocks:
+                for instruction in self.view.flow.blocks[name].instructions:
+                    rewritten[id(instruction)] = self._rewrite(instruction, name)
+        order_needed = [phi for phi in sorted(self.counters) if f"{phi}.tc.old" in self.made]
+        for name in self.view.flow.order:
+            if name not in self.loop.blocks:
+                continue
+            block = self.view.flow.blocks[name]
+            phis: list[str] = []
+            rest: list[str] = []
+            if name == self.loop.header:
+                phis.append(f"  %tc.k = phi i64 [ %tc.k0, %entry ], [ %tc.next, %{self.latch} ]")
+                rest.extend(self._old_counters(order_needed))
+            for instruction in block.instructions:
+                if instruction.is_terminator:
+                    rest.extend(self._end(name, rewritten[id(instruction)]))
+                    continue
+                lines = [rewritten[id(instruction)]]
+                lines += [f"  {clone}" for clone in self.clones.get(instruction.result or "", [])]
+                for line in lines:
+                    (phis if " = phi " in line else rest).append(line)
+            pieces[name] = [f"{name}:", *phis, *rest]
+        return [line for name in self.view.flow.order if name in pieces for line in pieces[name]]
+
+    def _rewrite(self, instruction: Instruction, block: str) -> str:
+        mapping: dict[str, str] = {}
+        text = instruction.text
+        if instruction.op == "phi":
+            if block == self.loop.header:
+                return "  " + str(Instruction(self._header_phi(instruction), {}))
+            if instruction.result not in self.closure:
+                mapping = {o.text: self._old(o.text) for o in instruction.operands if o.text in self.closure}
+            text = _replace(instruction, mapping)
+        elif instruction.op in ("load", "store"):
+            text = self._rewrite_access(instruction)
+        elif instruction.op in FORMING and instruction.result in self.closure:
+            if instruction.op == "select" and instruction.operands[0].text in self.closure:
+                text = _replace(instruction, {instruction.operands[0].text: self._old(instruction.operands[0].text)})
+        elif id(instruction) in self.bounds:
+            text = instruction.text
+        else:
+            mapping = {used: self._old(used) for used in instruction.uses if used in self.closure}
+            mapping |= self._call_pointers(instruction)
+            text = _replace(instruction, mapping)
+        return "  " + str(Instruction(text, _kept(instruction.meta)))
+
+    def _rewrite_access(self, instruction: Instruction) -> str:
+        key = self._key(instruction)
+        group = self.group_of.get(key)
+        pointer = instruction.operands[-1].text
+        text = instruction.text
+        if instruction.op == "store":
+            value = instruction.operands[0].text
+            if value in self.closure:
+                text = re.sub(
+                    r"(store\s+\S+\s+)" + re.escape(value) + r"(?=,)", rf"\g<1>{self._old(value)}", text, count=1
+                )
+        chosen = self._old(pointer) if group is None else self._pointer(pointer, group, group.view)
+        head, _, tail = text.rpartition(f"ptr {pointer}")
+        return f"{head}ptr {chosen}{tail}"
+
+    def _call_pointers(self, instruction: Instruction) -> dict[str, str]:
+        found = {}
+        for key, group in self.group_of.items():
+            if key.startswith("call:") and instruction_of(self.view, key) is instruction:
+                operand = instruction.operands[int(key.rsplit(":", 1)[1][:-1])]
+                found[operand.text] = self._pointer(operand.text, group, group.view)
+        return found
+
+    def _key(self, instruction: Instruction) -> str:
+        """Site key of an access; of the load of a reduction, the key of its store."""
+        return self.keys.get(id(instruction), "")
+
+    def _header_phi(self, phi: Instruction) -> str:
+        latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
+        start = f"{phi.result}.tc.start"
+        return f"{phi.result} = phi {phi.type} [ {start}, %entry ], [ {latch.text}, %{self.latch} ]"
+
+    def _starts(self) -> list[str]:
+        """Start values of the counters for k0, and the steps that are not plain values."""
+        lines: list[str] = []
+        for phi in self.view.flow.blocks[self.loop.header].phis:
+            if phi.result in self.counters:
+                self.steps[phi.result] = self._emit(self._step(phi), lines)
+        for phi in self.view.flow.blocks[self.loop.header].phis:
+            if phi.result in self.counters:
+                lines += self._affine(phi, f"{phi.result}.tc.start", self._init(phi), "%tc.k0")
+        return lines
+
+    def _affine(self, phi: Instruction, name: str, init: str, number: str) -> list[str]:
+        """name = init + step · number, where `number` is an i64."""
+        type = "i64" if phi.type == "ptr" else phi.type
+        lines = []
+        if type != "i64":
+            lines.append(f"  {name}.n = trunc i64 {number} to {type}")
+            number = f"{name}.n"
+        lines.append(f"  {name}.o = mul {type} {number}, {self.steps[str(phi.result)]}")
+        if phi.type == "ptr":
+            return [*lines, f"  {name} = getelementptr i8, ptr {init}, i64 {name}.o"]
+        return [*lines, f"  {name} = add {type} {init}, {name}.o"]
+
+    def _init(self, phi: Instruction) -> str:
+        return next(o.text for o, label in zip(phi.operands, phi.labels, strict=True) if label != self.latch)
+
+    def _step(self, phi: Instruction) -> Expr:
+        step = ScalarView(self.view, self.loop, Pool()).increment(phi, self.loop)
+        assert step is not None
+        return step
+
+    def _emit(self, expr: Expr, lines: list[str]) -> str:
+        """Instructions that compute an expression over live-in values."""
+        if expr.kind in ("const", "live"):
+            return str(expr.data[0])
+        parts = [self._emit(argument, lines) for argument in expr.args]
+        name = f"%tc.e{len(lines)}"
+        if expr.kind == "op" and expr.data[0] in ("add", "sub", "mul", "shl"):
+            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]}, {parts[1]}")
+        elif expr.kind == "cast" and expr.data[0] in ("sext", "zext", "trunc"):
+            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]} to {expr.data[2]}")
+        else:
+            raise UnsupportedError(f"a counter advances by {expr}")
+        return name
+
+    def _old_counters(self, phis: list[str]) -> list[str]:
+        """Old numbers of the iteration, where something asks for them, and the pointers that walk with it."""
+        lines: list[str] = []
+        if phis or any(view == OLD for _, _, _, view in self.walkers):
+            lines += [
+                "  %tc.order.at = getelementptr i32, ptr %tc.order, i64 %tc.k",
+                "  %tc.order.k = load i32, ptr %tc.order.at, align 4",
+                "  %tc.old = zext i32 %tc.order.k to i64",
+            ]
+        for name in phis:
+            phi = self.view.definitions[name].instruction
+            lines += self._affine(phi, f"{name}.tc.old", self._init(phi), "%tc.old")
+        for phi, name, start, view in self.walkers:
+            lines += self._affine(phi, name, start, "%tc.old" if view == OLD else "%tc.k")
+        return lines
+
+    def _end(self, name: str, line: str) -> list[str]:
+        """The terminator of a block: the loop's own test gives way to the range's."""
+        inside, _ = self.loop.exits[0]
+        lines = []
+        if name == inside and name != self.latch:
+            target = next(label for label in self.view.flow.blocks[name].terminator.labels if label in self.loop.blocks)
+            lines.append(f"  br label %{target}")
+        elif name == self.latch:
+            lines.append("  %tc.next = add nsw i64 %tc.k, 1")
+            lines.append("  %tc.more = icmp slt i64 %tc.next, %tc.k1")
+            lines.append(f"  br i1 %tc.more, label %{self.loop.header}, label %tc.exit")
+        else:
+            lines.append(line)
+        return lines
+
+    def _reductions(self) -> list[Reduction]:
+        found = []
+        for carried in self.info.carried:
+            if carried.kind == "reduction":
+                slot = len(self.slots)
+                self.slots.append(Slot("start", carried.name, carried.type))
+                found.append(Reduction(carried.name, carried.type, carried.operator, slot, len(found)))
+        return found
+
+    def _exit(self, reductions: list[Reduction]) -> list[str]:
+        lines = ["tc.exit:"]
+        for item in reductions:
+            phi = self.view.definitions[item.phi].instruction
+            latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
+            lines.append(
+                f"  {item.phi}.tc.end = phi {item.type} [ {item.phi}.tc.start, %entry ], [ {latch.text}, %{self.latch} ]"
+            )
+        for item in reductions:
+            lines.append(f"  %tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")
+            lines.append(f"  store {item.type} {item.phi}.tc.end, ptr %tc.out{item.out}, align 8")
+        return [*lines, "  ret void"]
+
+
+def _replace(instruction: Instruction, mapping: Mapping[str, str]) -> str:
+    """The text of an instruction with local names of its right-hand side replaced."""
+    if not mapping:
+        return instruction.text
+    start = instruction.text.index("=") + 1 if instruction.result is not None else 0
+    plain = {old: new for old, new in mapping.items() if old.startswith("%")}
+    other = {old: new for old, new in mapping.items() if not old.startswith("%")}
+    rest = LOCAL.sub(lambda found: plain.get(found.group(), found.group()), instruction.text[start:])
+    for old, new in other.items():
+        rest = rest.replace(f"ptr {old}", f"ptr {new}")
+    return instruction.text[:start] + rest
+
+
+def _alignment(instruction: Instruction) -> str:
+    found = re.search(r", align \d+", instruction.text)
+    return found.group() if found else ""
+
+
+def _kept(meta: Mapping[str, str]) -> dict[str, str]:
+    """Metadata that stays true in the range function: no source positions, no facts about the original loop."""
+    return {kind: node for kind, node in meta.items() if kind in ("tbaa", "tbaa.struct", "range", "nonnull", "fpmath")}
+
+
+def _is_literal(text: str) -> bool:
+    return not text.startswith(("%", "@", "getelementptr"))

@@ -1,0 +1,588 @@
+/* What an instrumented or rescheduled program calls at run time.
+ *
+ * One file, compiled with the program. It keeps the table of allocations, counts and times loops, and runs
+ * rescheduled regions on a small pool of pinned threads. Everything that needs thought (guards, layouts,
+ * inspection) happens in the host process behind `tc_on_enter`, `tc_on_leave` and `tc_on_loop`.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- allocation table: open addressing, one spin lock ---------------------------------------------------- */
+
+typedef struct { uintptr_t base; size_t size; } Entry;
+
+static Entry *table;
+static size_t capacity, used, live;
+static atomic_flag table_lock = ATOMIC_FLAG_INIT;
+#define GONE ((uintptr_t)1)
+
+static void lock_table(void) {
+    while (atomic_flag_test_and_set_explicit(&table_lock, memory_order_acquire))
+        sched_yield();
+}
+static void unlock_table(void) { atomic_flag_clear_explicit(&table_lock, memory_order_release); }
+
+static size_t slot_of(uintptr_t base) {
+    return (size_t)((base >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (capacity - 1);
+}
+
+static void put(uintptr_t base, size_t size) {
+    size_t slot = slot_of(base);
+    while (table[slot].base > GONE) slot = (slot + 1) & (capacity - 1);
+    if (table[slot].base == 0) used++;
+    table[slot].base = base;
+    table[slot].size = size;
+    live++;
+}
+
+static int grow(void) {
+    size_t old_capacity = capacity;
+    Entry *old = table;
+    size_t wanted = 1024;
+    while (wanted < live * 4) wanted *= 2;
+    Entry *fresh = calloc(wanted, sizeof *fresh);
+    if (!fresh) return 0;
+    table = fresh;
+    capacity = wanted;
+    used = live = 0;
+    for (size_t i = 0; i < old_capacity; i++)
+        if (old[i].base > GONE) put(old[i].base, old[i].size);
+    free(old);
+    return 1;
+}
+
+/* An allocation that can not be remembered is only one that will be refused later: never an error. */
+static void remember(void *pointer, size_t size) {
+    if (!pointer) return;
+    lock_table();
+    if (used * 2 < capacity || grow()) put((uintptr_t)pointer, size);
+    unlock_table();
+}
+
+static void forget(void *pointer) {
+    if (!pointer) return;
+    lock_table();
+    if (capacity) {
+        size_t slot = slot_of((uintptr_t)pointer);
+        while (table[slot].base) {
+            if (table[slot].base == (uintptr_t)pointer) {
+                table[slot].base = GONE;
+                live--;
+                break;
+            }
+            slot = (slot + 1) & (capacity - 1);
+        }
+    }
+    unlock_table();
+}
+
+void *tc_malloc(size_t size) {
+    void *p = malloc(size);
+    remember(p, size);
+    return p;
+}
+void *tc_calloc(size_t count, size_t size) {
+    void *p = calloc(count, size);
+    remember(p, count * size);
+    return p;
+}
+void *tc_realloc(void *old, size_t size) {
+    forget(old);
+    void *p = realloc(old, size);
+    if (p) remember(p, size);
+    else if (old && size) remember(old, 0); /* still alive; its size is no longer known */
+    return p;
+}
+void *tc_reallocarray(void *old, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return tc_realloc(old, bytes);
+}
+void tc_free(void *p) {
+    forget(p);
+    free(p);
+}
+void *tc_aligned_alloc(size_t align, size_t size) {
+    void *p = aligned_alloc(align, size);
+    remember(p, size);
+    return p;
+}
+int tc_posix_memalign(void **out, size_t align, size_t size) {
+    int code = posix_memalign(out, align, size);
+    if (!code) remember(*out, size);
+    return code;
+}
+void *tc_memalign(size_t align, size_t size) {
+    void *p = NULL;
+    if (posix_memalign(&p, align < sizeof p ? sizeof p : align, size)) return NULL;
+    remember(p, size);
+    return p;
+}
+void *tc_valloc(size_t size) { return tc_memalign((size_t)sysconf(_SC_PAGESIZE), size); }
+
+/* Copies at most `room` entries; returns how many there are. */
+size_t tc_objects(uintptr_t *bases, size_t *sizes, size_t room) {
+    size_t count = 0;
+    lock_table();
+    for (size_t i = 0; i < capacity; i++)
+        if (table[i].base > GONE) {
+            if (count < room) {
+                bases[count] = table[i].base;
+                sizes[count] = table[i].size;
+            }
+            count++;
+        }
+    unlock_table();
+    return count;
+}
+
+/* ---- tracing ------------------------------------------------------------------------------------------------ */
+
+typedef void (*LoopCall)(int32_t, const uint64_t *);
+LoopCall tc_on_loop;
+int64_t *tc_loop_next;  /* entry count at which the host wants to hear of a loop again */
+int64_t *tc_loop_entries;
+
+void tc_loop(int32_t loop, const uint64_t *values) {
+    int64_t entry = ++tc_loop_entries[loop];
+    if (entry >= tc_loop_next[loop] && tc_on_loop) tc_on_loop(loop, values);
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------------- */
+
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------ */
+
+#define MAX_THREADS 64
+#define SPINS 4000
+
+typedef void (*Range)(int64_t, int64_t, const uint64_t *, uint64_t *);
+typedef void (*Task)(int32_t, void *);
+
+static pthread_t workers[MAX_THREADS];
+static int32_t worker_count;
+static pid_t owner;
+static Task task;
+static void *task_data;
+static atomic_int generation, running;
+static int32_t task_threads;
+
+static void futex_wait(atomic_int *word, int value) {
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+static void futex_wake(atomic_int *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); }
+
+static void *work(void *argument) {
+    int32_t self = (int32_t)(intptr_t)argument;
+    int seen = 0;
+    for (;;) {
+        int spins = 0;
+        while (atomic_load_explicit(&generation, memory_order_acquire) == seen) {
+            if (++spins < SPINS) __builtin_ia32_pause();
+            else futex_wait(&generation, seen);
+        }
+        seen = atomic_load_explicit(&generation, memory_order_acquire);
+        if (self < task_threads) {
+            task(self, task_data);
+            if (atomic_fetch_sub_explicit(&running, 1, memory_order_acq_rel) == 1) futex_wake(&running);
+        }
+    }
+    return NULL;
+}
+
+/* Start workers 1 … threads − 1, pinned to cpus[1 …]. Returns the number of threads there are. */
+int32_t tc_threads(int32_t threads, const int32_t *cpus) {
+    owner = getpid();
+    if (threads > MAX_THREADS) threads = MAX_THREADS;
+    if (worker_count == 0) worker_count = 1;
+    while (worker_count < threads) {
+        pthread_attr_t attributes;
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(cpus[worker_count], &set);
+        pthread_attr_init(&attributes);
+        pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        int failed = pthread_create(&workers[worker_count], &attributes, work, (void *)(intptr_t)worker_count);
+        pthread_attr_destroy(&attributes);
+        if (failed) break;
+        worker_count++;
+    }
+    return worker_count;
+}
+
+static void run_on(int32_t threads, Task what, void *data) {
+    if (threads <= 1 || worker_count < threads) {
+        for (int32_t t = 0; t < threads; t++) what(t, data);
+        return;
+    }
+    task = what;
+    task_data = data;
+    task_threads = threads;
+    atomic_store_explicit(&running, threads - 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+    futex_wake(&generation);
+    what(0, data);
+    int left, spins = 0;
+    while ((left = atomic_load_explicit(&running, memory_order_acquire)) > 0) {
+        if (++spins < SPINS) __builtin_ia32_pause();
+        else futex_wait(&running, left);
+    }
+}
+
+/* ---- rescheduled regions -------------------------------------------------------------------------------------- */
+
+#define MAX_SLOTS 256
+#define MAX_REDUCTIONS 32
+
+/* How one region runs while its layout is in force. Written by the host. */
+typedef struct {
+    Range run;
+    int64_t jobs;
+    int32_t slots, threads, checks, patches, reductions, privates;
+    const int64_t *bounds;    /* threads + 1 offsets, then the end of the tail that runs after all of them */
+    const int32_t *check_slot;
+    const int32_t *check_bytes;
+    const uint64_t *check_value;
+    const int32_t *patch_slot;  /* slot, its source slot or −1, and what is added (or the value itself) */
+    const int32_t *patch_from;
+    const int64_t *patch_add;
+    const int32_t *reduce_slot; /* start slot, operator, type */
+    const int32_t *reduce_op;
+    const int32_t *reduce_type;
+    const int32_t *private_slot; /* a base that threads 1 … get a zeroed copy of their own for */
+    const int64_t *private_low;  /* bytes [low, high) of the array, for each private and each thread */
+    const int64_t *private_high;
+    const int64_t *private_origin; /* what the base has to point to: base + origin is byte 0 */
+    const int32_t *private_type;
+    void **private_memory;
+} Plan;
+
+enum { OP_ADD, OP_FADD, OP_MUL, OP_FMUL, OP_AND, OP_OR, OP_XOR, OP_SMIN, OP_SMAX, OP_UMIN, OP_UMAX, OP_FMIN, OP_FMAX };
+enum { TYPE_I8, TYPE_I16, TYPE_I32, TYPE_I64, TYPE_F32, TYPE_F64 };
+
+typedef struct { int64_t calls, declined, nanoseconds, original_nanoseconds, started; } RegionState;
+
+const Plan **tc_plans; /* by region; NULL while its layout is not in force */
+RegionState *tc_regions;
+void (*tc_on_enter)(int32_t, const uint64_t *);
+void (*tc_on_leave)(int32_t);
+void (*tc_on_mismatch)(int32_t, int32_t);
+int32_t tc_enabled;
+static int32_t depth[4096];
+
+typedef struct {
+    const Plan *plan;
+    const uint64_t *in;
+    uint64_t out[MAX_THREADS + 1][MAX_REDUCTIONS];
+    int32_t tail;
+} Launch;
+
+#define COMBINE(TYPE, FIELD)                                                                                      \
+    {                                                                                                             \
+        TYPE x, y;                                                                                                \
+        memcpy(&x, a, sizeof x);                                                                                  \
+        memcpy(&y, b, sizeof y);                                                                                  \
+        FIELD;                                                                                                    \
+        memcpy(a, &x, sizeof x);                                                                                  \
+        return;                                                                                                   \
+    }
+#define INTEGERS(S, U)                                                                                            \
+    switch (op) {                                                                                                 \
+    case OP_ADD: COMBINE(U, x = (U)(x + y))                                                                       \
+    case OP_MUL: COMBINE(U, x = (U)(x * y))                                                                       \
+    case OP_AND: COMBINE(U, x &= y)                                                                               \
+    case OP_OR: COMBINE(U, x |= y)                                                                                \
+    case OP_XOR: COMBINE(U, x ^= y)                                                                               \
+    case OP_SMIN: COMBINE(S, x = y < x ? y : x)                                                                   \
+    case OP_SMAX: COMBINE(S, x = y > x ? y : x)                                                                   \
+    case OP_UMIN: COMBINE(U, x = y < x ? y : x)                                                                   \
+    case OP_UMAX: COMBINE(U, x = y > x ? y : x)                                                                   \
+    }                                                                                                             \
+    return;
+#define REALS(R, MIN, MAX)                                                                                        \
+    switch (op) {                                                                                                 \
+    case OP_FADD: COMBINE(R, x += y)                                                                              \
+    case OP_FMUL: COMBINE(R, x *= y)                                                                              \
+    case OP_FMIN: COMBINE(R, x = MIN(x, y))                                                                       \
+    case OP_FMAX: COMBINE(R, x = MAX(x, y))                                                                       \
+    }                                                                                                             \
+    return;
+
+/* *a = *a op *b */
+static void combine(void *a, const void *b, int32_t op, int32_t type) {
+    switch (type) {
+    case TYPE_I8: INTEGERS(int8_t, uint8_t)
+    case TYPE_I16: INTEGERS(int16_t, uint16_t)
+    case TYPE_I32: INTEGERS(int32_t, uint32_t)
+    case TYPE_I64: INTEGERS(int64_t, uint64_t)
+    case TYPE_F32: REALS(float, __builtin_fminf, __builtin_fmaxf)
+    case TYPE_F64: REALS(double, __builtin_fmin, __builtin_fmax)
+    }
+}
+
+static uint64_t bits_f64(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+static uint64_t bits_f32(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* The value that changes nothing. −0.0 is the identity of floating-point addition. */
+static uint64_t identity(int32_t op, int32_t type) {
+    int wide = 8 << (type & 3);
+    uint64_t ones = ~UINT64_C(0), top = UINT64_C(1) << (wide - 1);
+    switch (op) {
+    case OP_FADD: return type == TYPE_F32 ? bits_f32(-0.0f) : bits_f64(-0.0);
+    case OP_FMUL: return type == TYPE_F32 ? bits_f32(1.0f) : bits_f64(1.0);
+    case OP_FMIN: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
+    case OP_FMAX: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
+    case OP_MUL: return 1;
+    case OP_AND: case OP_UMIN: return ones;
+    case OP_SMIN: return top - 1;
+    case OP_SMAX: return top;
+    default: return 0;
+    }
+}
+
+static int32_t width_of(int32_t type) {
+    static const int32_t widths[] = {1, 2, 4, 8, 4, 8};
+    return widths[type];
+}
+
+static void run_part(int32_t thread, void *data) {
+    Launch *launch = data;
+    const Plan *plan = launch->plan;
+    uint64_t in[MAX_SLOTS];
+    int32_t row = launch->tail ? plan->threads : thread;
+    memcpy(in, launch->in, sizeof(uint64_t) * (size_t)plan->slots);
+    if (row > 0)
+        for (int32_t r = 0; r < plan->reductions; r++)
+            in[plan->reduce_slot[r]] = identity(plan->reduce_op[r], plan->reduce_type[r]);
+    if (thread > 0 && !launch->tail)
+        for (int32_t p = 0; p < plan->privates; p++) {
+            int32_t place = p * plan->threads + thread;
+            int64_t low = plan->private_low[place], high = plan->private_high[place];
+            char *memory = plan->private_memory[place];
+            memset(memory, 0, (size_t)(high - low));
+            in[plan->private_slot[p]] = (uint64_t)(uintptr_t)(memory - low - plan->private_origin[p]);
+        }
+    plan->run(plan->bounds[row], plan->bounds[row + 1], in, launch->out[row]);
+}
+
+static void add_privates(const Plan *plan, const uint64_t *in) {
+    for (int32_t p = 0; p < plan->privates; p++)
+        for (int32_t t = 1; t < plan->threads; t++) {
+            int32_t place = p * plan->threads + t, type = plan->private_type[p];
+            int64_t low = plan->private_low[place], high = plan->private_high[place];
+            char *target = (char *)(uintptr_t)in[plan->private_slot[p]] + plan->private_origin[p] + low;
+            const char *source = plan->private_memory[place];
+            int64_t bytes = high - low, step = width_of(type);
+            if (type == TYPE_F64)
+                for (int64_t i = 0; i < bytes; i += 8) *(double *)(target + i) += *(const double *)(source + i);
+            else if (type == TYPE_F32)
+                for (int64_t i = 0; i < bytes; i += 4) *(float *)(target + i) += *(const float *)(source + i);
+            else
+                for (int64_t i = 0; i < bytes; i += step) combine(target + i, source + i, OP_ADD, type);
+        }
+}
+
+static void execute(const Plan *plan, const uint64_t *given, uint64_t *out) {
+    static Launch launch; /* regions do not nest and run one at a time */
+    uint64_t in[MAX_SLOTS];
+    memcpy(in, given, sizeof(uint64_t) * (size_t)plan->slots);
+    for (int32_t p = 0; p < plan->patches; p++) {
+        uint64_t base = plan->patch_from[p] < 0 ? 0 : in[plan->patch_from[p]];
+        in[plan->patch_slot[p]] = base + (uint64_t)plan->patch_add[p];
+    }
+    launch.plan = plan;
+    launch.in = in;
+    launch.tail = 0;
+    run_on(plan->threads, run_part, &launch);
+    if (plan->threads > 1) {
+        add_privates(plan, in);
+        launch.tail = 1;
+        run_part(0, &launch);
+        for (int32_t r = 0; r < plan->reductions; r++)
+            for (int32_t t = 1; t <= plan->threads; t++)
+                combine(&launch.out[0][r], &launch.out[t][r], plan->reduce_op[r], plan->reduce_type[r]);
+    }
+    memcpy(out, launch.out[0], sizeof(uint64_t) * (size_t)plan->reductions);
+    out[plan->reductions] = (uint64_t)plan->jobs;
+}
+
+/* Run a plan outside of any program: the measuring harness calls this. */
+int64_t tc_execute(const Plan *plan, const uint64_t *in, uint64_t *out) {
+    int64_t start = now();
+    execute(plan, in, out);
+    return now() - start;
+}
+
+int32_t tc_region(int32_t region, const uint64_t *in, uint64_t *out) {
+    if (!tc_regions) return 0;
+    RegionState *state = &tc_regions[region];
+    const Plan *plan = tc_plans[region];
+    state->started = now();
+    if (!plan) return 0;
+    for (int32_t c = 0; c < plan->checks; c++)
+        if (memcmp(&in[plan->check_slot[c]], &plan->check_value[c], (size_t)plan->check_bytes[c])) {
+            tc_on_mismatch(region, plan->check_slot[c]); /* puts the data back and switches the plan off */
+            return 0;
+        }
+    execute(plan, in, out);
+    state->nanoseconds += now() - state->started;
+    state->calls++;
+    state->started = 0;
+    return 1;
+}
+
+void tc_region_done(int32_t region) {
+    if (!tc_regions || !tc_regions[region].started) return;
+    RegionState *state = &tc_regions[region];
+    state->original_nanoseconds += now() - state->started;
+    state->declined++;
+    state->started = 0;
+}
+
+void tc_scope_enter(int32_t scope, const uint64_t *values) {
+    if (depth[scope]++ == 0 && tc_enabled && getpid() == owner && tc_on_enter) tc_on_enter(scope, values);
+}
+
+void tc_scope_leave(int32_t scope) {
+    if (--depth[scope] == 0 && tc_enabled && getpid() == owner && tc_on_leave) tc_on_leave(scope);
+}
+
+/* ---- copies of a layout ----------------------------------------------------------------------------------------- */
+
+typedef struct { char *target; const char *source; const int32_t *index; int64_t count, size; int32_t threads, scatter; } Move;
+
+static void move_part(int32_t thread, void *data) {
+    const Move *move = data;
+    int64_t first = move->count * thread / move->threads, last = move->count * (thread + 1) / move->threads;
+    const int32_t *index = move->index;
+#define MOVE(TYPE)                                                                                                \
+    if (move->scatter)                                                                                            \
+        for (int64_t i = first; i < last; i++) ((TYPE *)move->target)[index[i]] = ((const TYPE *)move->source)[i]; \
+    else                                                                                                          \
+        for (int64_t i = first; i < last; i++) ((TYPE *)move->target)[i] = ((const TYPE *)move->source)[index[i]];
+    switch (move->size) {
+    case 1: MOVE(uint8_t) return;
+    case 2: MOVE(uint16_t) return;
+    case 4: MOVE(uint32_t) return;
+    case 8: MOVE(uint64_t) return;
+    }
+    size_t size = (size_t)move->size;
+    for (int64_t i = first; i < last; i++) {
+        size_t from = (size_t)(move->scatter ? i : index[i]), to = (size_t)(move->scatter ? index[i] : i);
+        memcpy(move->target + to * size, move->source + from * size, size);
+    }
+}
+
+/* target[i] = source[index[i]], records of `size` bytes; with `scatter`, target[index[i]] = source[i]. */
+void tc_move(void *target, const void *source, const int32_t *index, int64_t count, int64_t size, int32_t threads,
+             int32_t scatter) {
+    Move move = {target, source, index, count, size, threads < 1 ? 1 : threads, scatter};
+    run_on(move.threads, move_part, &move);
+}
+
+/* Copy pieces: piece i of the target is piece order[i] of the source, at first[order[i]], length[order[i]] records. */
+void tc_move_pieces(void *target, const void *source, const int32_t *order, const int64_t *first,
+                    const int32_t *length, int64_t count, int64_t size) {
+    char *at = target;
+    for (int64_t i = 0; i < count; i++) {
+        int32_t old = order[i];
+        const char *from = (const char *)source + first[old] * size;
+        int64_t bytes = (int64_t)length[old] * size;
+        if (size == 8)
+            for (int64_t b = 0; b < bytes; b += 8) *(uint64_t *)(at + b) = *(const uint64_t *)(from + b);
+        else if (size == 4)
+            for (int64_t b = 0; b < bytes; b += 4) *(uint32_t *)(at + b) = *(const uint32_t *)(from + b);
+        else
+            memcpy(at, from, (size_t)bytes);
+        at += bytes;
+    }
+}
+
+/* Renumber an index field in place: values v in [low, high) become map[v − low] + low. */
+void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, const int32_t *map, int64_t low,
+                 int64_t high) {
+    char *at = field;
+#define RENUMBER(TYPE)                                                                                            \
+    for (int64_t i = 0; i < count; i++, at += stride) {                                                           \
+        TYPE v;                                                                                                   \
+        memcpy(&v, at, sizeof v);                                                                                 \
+        int64_t value = (int64_t)v;                                                                               \
+        if (value >= low && value < high) {                                                                       \
+            v = (TYPE)(map[value - low] + low);                                                                   \
+            memcpy(at, &v, sizeof v);                                                                             \
+        }                                                                                                         \
+    }
+    switch (width) {
+    case 1: RENUMBER(int8_t) return;
+    case 2: RENUMBER(int16_t) return;
+    case 4: RENUMBER(int32_t) return;
+    case 8: RENUMBER(int64_t) return;
+    }
+}
+
+/* 128-bit keyed fingerprint of a strided field (stride == width: plain bytes): two multiply-mix lanes. */
+static uint64_t mix(uint64_t a, uint64_t b) {
+    __uint128_t product = (__uint128_t)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+void tc_fingerprint(const void *data, int64_t count, int64_t stride, int32_t width, uint64_t key, uint64_t *out) {
+    const char *at = data;
+    uint64_t a = key ^ UINT64_C(0xA0761D6478BD642F), b = ~key ^ UINT64_C(0xE7037ED1A0B428DB);
+    uint64_t c = key + UINT64_C(0x8EBC6AF09C88C6E3), d = ~key + UINT64_C(0x589965CC75374CC3);
+    if (stride == width) {
+        int64_t bytes = count * width;
+        for (; bytes >= 32; bytes -= 32, at += 32) {
+            uint64_t w[4];
+            memcpy(w, at, 32);
+            a = mix(a ^ w[0], w[1] ^ UINT64_C(0x8BB84B93962EACC9));
+            b = mix(b ^ w[2], w[3] ^ UINT64_C(0x4B33A62ED433D4A3));
+            c = mix(c + w[1], w[2] ^ UINT64_C(0x4D5A2DA51DE1AA47)) ^ w[0];
+            d = mix(d + w[3], w[0] ^ UINT64_C(0xAEF17502108EF2D9)) ^ w[2];
+        }
+        uint64_t w[4] = {0, 0, 0, 0};
+        memcpy(w, at, (size_t)bytes);
+        a = mix(a ^ w[0], w[1] ^ UINT64_C(0x8BB84B93962EACC9));
+        b = mix(b ^ w[2], w[3] ^ UINT64_C(0x4B33A62ED433D4A3));
+        c = mix(c + w[1], w[2] ^ UINT64_C(0x4D5A2DA51DE1AA47)) ^ w[0];
+        d = mix(d + w[3], w[0] ^ UINT64_C(0xAEF17502108EF2D9)) ^ w[2];
+    } else {
+        for (int64_t i = 0; i < count; i++, at += stride) {
+            uint64_t w = 0;
+            memcpy(&w, at, (size_t)(width > 8 ? 8 : width));
+            a = mix(a ^ w, b ^ UINT64_C(0x8BB84B93962EACC9));
+            c = mix(c + w, d ^ UINT64_C(0x4D5A2DA51DE1AA47)) ^ w;
+        }
+    }
+    uint64_t size = (uint64_t)count * (uint64_t)width;
+    out[0] = mix(a ^ size, b ^ UINT64_C(0x2D358DCCAA6C78A5)) ^ c;
+    out[1] = mix(c ^ size, d ^ UINT64_C(0x8BB84B93962EACC9)) ^ a;
+}

@@ -1,0 +1,204 @@
+"""Quality of a partition: one free function a number.
+
+Two kinds of partition have quality numbers (`Clustering.kind`):
+
+- of **jobs** (an edge partition, a vertex cut): p(v) is the number of clusters whose jobs touch datum v, and v is
+  copied to all of them. Data that no job touches are isolated and count nowhere.
+- of **data** (a vertex partition, an edge cut): a job is cut when its data lie in more than one cluster, and two
+  data are neighbours when a job touches both.
+
+Every function takes `(graph, clustering)` and is O(pins + data + k) unless it says otherwise. A clustering of the wrong
+kind or length raises ArgumentError. The tests hold a slow reference of each, written from the definitions alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .arrays import Floats, Ints, Longs
+from .clustering import Clustering
+from .errors import ArgumentError
+from .graph import LocalityGraph
+
+
+def parts_per_datum(graph: LocalityGraph, clustering: Clustering) -> Longs:
+    """p(v) of each datum, int64 (data): clusters whose jobs touch it; 0 for isolated data. Jobs only."""
+    _check(graph, clustering, "jobs")
+    starts, jobs = graph.transpose
+    return _distinct(starts, jobs, clustering.labels, clustering.k)
+
+
+def vertex_copies(graph: LocalityGraph, clustering: Clustering) -> int:
+    """The cost of a job partition: Σ over non-isolated data of (p(v) − 1). SPAC §3.1, equation 1."""
+    parts = parts_per_datum(graph, clustering)
+    return int(parts.sum() - np.count_nonzero(parts))
+
+
+def replication_factor(graph: LocalityGraph, clustering: Clustering) -> float:
+    """1 + vertex copies / non-isolated data; 1 for a graph without pins. VertexCut §4.2."""
+    return 1.0 + extra_copy_share(graph, clustering)
+
+
+def extra_copy_share(graph: LocalityGraph, clustering: Clustering) -> float:
+    """Vertex copies / non-isolated data: loads beyond the ideal of one per datum, over that ideal. SPAC §3.3.1."""
+    parts = parts_per_datum(graph, clustering)
+    touched = int(np.count_nonzero(parts))
+    return float(parts.sum() - touched) / touched if touched else 0.0
+
+
+def average_cut_degree(graph: LocalityGraph, clustering: Clustering) -> float:
+    """Mean number of pins of the data with p(v) > 1; 0 when none is cut. Jobs only. SPAC table 1."""
+    cut = parts_per_datum(graph, clustering) > 1
+    return float(graph.degrees()[cut].mean()) if cut.any() else 0.0
+
+
+def edge_cut(graph: LocalityGraph, clustering: Clustering) -> float:
+    """Weight of the jobs whose data lie in more than one cluster (1 each without job weights). Data only."""
+    _check(graph, clustering, "data")
+    cut = _distinct(graph.offsets, graph.data, clustering.labels, clustering.k) > 1
+    return float(graph.job_weights[cut].sum()) if graph.job_weights.size else float(np.count_nonzero(cut))
+
+
+def communication_volume(graph: LocalityGraph, clustering: Clustering) -> int:
+    """Data sent in one exchange.
+
+    Data partition: Σ over data of the clusters other than its own that hold a neighbour of it (Hetero §2). Job
+    partition: one of the clusters that touch a datum owns it and the others get it, which is `vertex_copies`.
+    """
+    if clustering.kind == "jobs":
+        return vertex_copies(graph, clustering)
+    return int(_foreign_clusters(graph, clustering).sum())
+
+
+def max_communication_volume(graph: LocalityGraph, clustering: Clustering) -> int:
+    """Largest share of one cluster in the exchange.
+
+    Data partition: the volume that the cluster's own data send. Job partition: the data that it shares with others,
+    each of which it sends or gets.
+    """
+    if clustering.kind == "jobs":
+        _check(graph, clustering, "jobs")
+        starts, jobs = graph.transpose
+        return int(_shared(starts, jobs, clustering.labels, clustering.k).max())
+    sent = np.bincount(clustering.labels, _foreign_clusters(graph, clustering), clustering.k)
+    return int(sent.max())
+
+
+def boundary(graph: LocalityGraph, clustering: Clustering) -> int:
+    """Data on the border: with a neighbour in another cluster (data), or touched by several clusters (jobs)."""
+    if clustering.kind == "jobs":
+        return int(np.count_nonzero(parts_per_datum(graph, clustering) > 1))
+    return int(np.count_nonzero(_foreign_clusters(graph, clustering)))
+
+
+def loads(graph: LocalityGraph, clustering: Clustering, *, weighted: bool = True) -> Floats:
+    """Load of each cluster, float64 (k): the weights of its jobs or data, or their number."""
+    _check(graph, clustering, clustering.kind)
+    weights = graph.job_weights if clustering.kind == "jobs" else graph.data_weights
+    if weighted and weights.size:
+        return np.bincount(clustering.labels, weights, clustering.k).astype(np.float64)
+    return clustering.sizes().astype(np.float64)
+
+
+def load_imbalance(graph: LocalityGraph, clustering: Clustering) -> float:
+    """Largest / mean number of members of a cluster, at least 1; 1 when there are none."""
+    return _imbalance(loads(graph, clustering, weighted=False))
+
+
+def weight_imbalance(graph: LocalityGraph, clustering: Clustering) -> float:
+    """Largest / mean weight of a cluster: VertexCut's edge weight imbalance (§6.2.2) for jobs."""
+    return _imbalance(loads(graph, clustering))
+
+
+def target_imbalance(graph: LocalityGraph, clustering: Clustering, targets: Floats) -> float:
+    """Largest load over its target, for k positive `targets` of any sum; equals `weight_imbalance` for equal ones."""
+    _check(graph, clustering, clustering.kind)
+    shares = np.asarray(targets, np.float64)
+    if shares.shape != (clustering.k,) or not (np.isfinite(shares) & (shares > 0)).all():
+        raise ArgumentError(f"targets must be {clustering.k} positive numbers")
+    load = loads(graph, clustering)
+    total = float(load.sum())
+    return float((load / (shares / shares.sum() * total)).max()) if total else 1.0
+
+
+def oversized_share(graph: LocalityGraph, clustering: Clustering, limit: float = 1.0) -> float:
+    """Share of the clusters whose load exceeds `limit` times the mean (ParCubed §2 counts those over 1)."""
+    load = loads(graph, clustering)
+    return float(np.count_nonzero(load > limit * load.mean() * (1 + 1e-12))) / clustering.k
+
+
+def empty_parts(clustering: Clustering) -> int:
+    """Number of clusters without a member. O(labels + k)."""
+    return int(np.count_nonzero(clustering.sizes() == 0))
+
+
+def _check(graph: LocalityGraph, clustering: Clustering, kind: str) -> None:
+    if clustering.kind != kind:
+        raise ArgumentError(
+            f"this number is defined for a partition of {kind}, one of {clustering.kind} was given",
+            hint=f"partition(..., of={kind!r}) makes one.",
+        )
+    size = graph.n_jobs if kind == "jobs" else graph.n_data
+    if clustering.labels.size != size:
+        raise ArgumentError(f"the clustering labels {clustering.labels.size} {kind}, the graph has {size}")
+
+
+def _imbalance(load: Floats) -> float:
+    total = float(load.sum())
+    return float(load.max()) * load.size / total if total else 1.0
+
+
+def _foreign_clusters(graph: LocalityGraph, clustering: Clustering) -> Longs:
+    """Clusters other than its own among the neighbours of each datum, int64 (data). O(Σ pins of a job, squared)."""
+    _check(graph, clustering, "data")
+    starts, jobs = graph.transpose
+    return _foreign(starts, jobs, graph.offsets, graph.data, clustering.labels, clustering.k)
+
+
+@njit(cache=True, nogil=True)
+def _distinct(offsets: Longs, members: Ints, labels: Ints, k: int) -> Longs:
+    """Number of distinct labels in each row."""
+    counts = np.zeros(offsets.size - 1, np.int64)
+    seen = np.full(k, -1, np.int64)
+    for row in range(counts.size):
+        for i in range(offsets[row], offsets[row + 1]):
+            label = labels[members[i]]
+            if seen[label] != row:
+                seen[label] = row
+                counts[row] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _shared(offsets: Longs, members: Ints, labels: Ints, k: int) -> Longs:
+    """Rows with several labels that each label stands in."""
+    counts = np.zeros(k, np.int64)
+    seen = np.full(k, -1, np.int64)
+    for row in range(offsets.size - 1):
+        begin, end = offsets[row], offsets[row + 1]
+        several = False
+        for i in range(begin, end):
+            several |= labels[members[i]] != labels[members[begin]]
+        if several:
+            for i in range(begin, end):
+                label = labels[members[i]]
+                if seen[label] != row:
+                    seen[label] = row
+                    counts[label] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _foreign(starts: Longs, jobs: Ints, offsets: Longs, data: Ints, labels: Ints, k: int) -> Longs:
+    counts = np.zeros(starts.size - 1, np.int64)
+    seen = np.full(k, -1, np.int64)
+    for datum in range(counts.size):
+        seen[labels[datum]] = datum
+        for i in range(starts[datum], starts[datum + 1]):
+            for pin in range(offsets[jobs[i]], offsets[jobs[i] + 1]):
+                label = labels[data[pin]]
+                if seen[label] != datum:
+                    seen[label] = datum
+                    counts[datum] += 1
+    return counts

@@ -1,0 +1,184 @@
+"""Checking what a caller hands to `partition` and `order`, before any method sees it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.arrays import Floats, Ints, check_permutation, frozen
+from ..ir.errors import ArgumentError
+from ..ir.graph import LocalityGraph
+
+MAX_SEED = 2**31 - 2
+SHARED = frozenset({"seed", "threads", "balance"})  # harmless to give to a method that makes no use of them
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The arguments of one `partition` call, checked and completed.
+
+    Attributes:
+        k, balance, passes, seed, threads, refine, hierarchy: as given.
+        of: "jobs" or "data", what is to be labelled.
+        targets: float64 (k), shares summing to 1.
+        weights: float64, one per job or per datum as `of` says.
+        coords: float64 (data, dimensions) or None.
+        order: int32 permutation of the jobs, or None.
+        given: names of the arguments that differ from their defaults.
+    """
+
+    k: int
+    of: str
+    balance: float
+    targets: Floats
+    weights: Floats
+    coords: Floats | None
+    order: Ints | None
+    passes: int
+    refine: Any
+    hierarchy: Any
+    seed: int
+    threads: int | None
+    given: frozenset[str]
+
+
+def check_request(
+    graph: LocalityGraph,
+    k: int,
+    *,
+    of: str = "jobs",
+    balance: float = 1.03,
+    targets: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    coords: npt.ArrayLike | None = None,
+    order: npt.ArrayLike | None = None,
+    passes: int = 1,
+    refine: Any = None,
+    hierarchy: Any = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Request:
+    """Raises ArgumentError naming the argument, what it was and what was expected."""
+    if not isinstance(graph, LocalityGraph):
+        raise ArgumentError(
+            f"graph is a {type(graph).__name__}, a LocalityGraph was expected",
+            hint="LocalityGraph.from_edges(u, v) makes one from an edge list.",
+        )
+    if of not in ("jobs", "data"):
+        raise ArgumentError(f"of = {of!r}, 'jobs' or 'data' expected")
+    check_whole("k", k, 1, 2**31 - 1)
+    check_whole("passes", passes, 1, 2**31 - 1)
+    check_whole("seed", seed, 0, MAX_SEED)
+    if threads is not None:
+        check_whole("threads", threads, 1, 2**16)
+    check_number("balance", balance, 1.0)
+    own = graph.job_weights if of == "jobs" else graph.data_weights
+    size = graph.n_jobs if of == "jobs" else graph.n_data
+    default = own if own.size else np.ones(size)
+    optional = {
+        "targets": targets,
+        "weights": weights,
+        "coords": coords,
+        "order": order,
+        "refine": refine,
+        "hierarchy": hierarchy,
+    }
+    given = {name for name, value in optional.items() if value is not None}
+    return Request(
+        k=int(k),
+        of=of,
+        balance=float(balance),
+        targets=_shares(targets, int(k)),
+        weights=default if weights is None else check_weights("weights", weights, size),
+        coords=None if coords is None else _coordinates(coords, graph.n_data),
+        order=None if order is None else _permutation(order, graph.n_jobs),
+        passes=int(passes),
+        refine=refine,
+        hierarchy=hierarchy,
+        seed=int(seed),
+        threads=threads,
+        given=frozenset(given | ({"passes"} if passes != 1 else set())),
+    )
+
+
+def check_used(request: Request, method: str, uses: Collection[str], users: Callable[[str], list[str]]) -> None:
+    """Refuse an argument that the method would ignore; `users` names the methods that take it."""
+    for name in sorted(request.given - SHARED - set(uses)):
+        others = users(name)
+        raise ArgumentError(
+            f"method {method!r} makes no use of {name}",
+            hint=f"Methods that do: {', '.join(others)}." if others else "No method does.",
+        )
+
+
+def check_options(method: str, known: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that are not in `known`, the method's options and their defaults, or are of another type."""
+    for name, value in options.items():
+        if name not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise ArgumentError(f"method {method!r} has no option {name!r}", hint=f"Its options: {names}.")
+        default = known[name]
+        if isinstance(default, bool):
+            fits = isinstance(value, bool)
+        elif isinstance(default, int):
+            fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        elif isinstance(default, str):
+            fits = isinstance(value, str)
+        else:
+            fits = value is None or (isinstance(value, numbers.Real) and math.isfinite(value) and float(value) >= 0)
+        if not fits:
+            raise ArgumentError(f"{name} = {value!r} does not suit method {method!r}; its default is {default!r}")
+
+
+def check_whole(name: str, value: Any, low: int, high: int) -> None:
+    """Raises ArgumentError unless `value` is a whole number in [low, high]; booleans are none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
+        raise ArgumentError(f"{name} = {value!r}, a whole number from {low} to {high} was expected")
+
+
+def check_number(name: str, value: Any, low: float) -> None:
+    """Raises ArgumentError unless `value` is a finite number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value) or float(value) < low:
+        raise ArgumentError(f"{name} = {value!r}, a finite number of at least {low:g} was expected")
+
+
+def check_weights(name: str, values: npt.ArrayLike, size: int) -> Floats:
+    """`values` as float64 (size), all positive and finite."""
+    weights = frozen(name, values, np.float64)
+    if weights.size != size:
+        raise ArgumentError(f"{name} has {weights.size} entries, {size} expected")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if bad.size:
+        raise ArgumentError(f"{name}[{int(bad[0])}] = {weights[bad[0]]} is not positive and finite")
+    return weights
+
+
+def _shares(targets: npt.ArrayLike | None, k: int) -> Floats:
+    if targets is None:
+        return np.full(k, 1.0 / k)
+    weights = check_weights("targets", targets, k)
+    return weights / weights.sum()
+
+
+def _coordinates(coords: npt.ArrayLike, n_data: int) -> Floats:
+    points = frozen("coords", coords, np.float64, ndim=2)
+    if points.shape[0] != n_data or points.shape[1] < 1:
+        raise ArgumentError(f"coords has shape {points.shape}, ({n_data}, dimensions) expected")
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if bad.size:
+        raise ArgumentError(f"coords[{int(bad[0])}] = {points[bad[0]].tolist()} is not finite")
+    return points
+
+
+def _permutation(order: npt.ArrayLike, n_jobs: int) -> Ints:
+    jobs = frozen("order", order, np.int32)
+    if jobs.size != n_jobs:
+        raise ArgumentError(f"order has {jobs.size} entries, {n_jobs} jobs were expected")
+    check_permutation("order", jobs)
+    return jobs

@@ -1,0 +1,218 @@
+"""Loads: contiguous chunks of equal load, and moving jobs out of clusters that hold too much.
+
+`targets` is everywhere float64 (k), positive, summing to 1: the share of the total load that each cluster should get.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ..ir.arrays import Floats, Ints, Longs
+from ..ir.graph import LocalityGraph
+from .views import Words, floats, longs, words
+
+LOOK = 32  # a hub's jobs are not all asked, else settling takes quadratic time
+
+
+def equal_targets(k: int) -> Floats:
+    """The same share for each of k clusters; float64 (k)."""
+    return np.full(k, 1.0 / k)
+
+
+def capacities(weights: Floats, targets: Floats, balance: float) -> Floats:
+    """What each cluster may hold: `balance` times its target, and never so little that no assignment exists.
+
+    With every cluster below `target + heaviest · (1 - share)`, the one with the most room always takes one more
+    job, so that bound is the least that can be promised for any weights. float64 (k).
+    """
+    total, heaviest = float(weights.sum()), float(weights.max(initial=0.0))
+    return np.maximum(balance * total * targets, total * targets + heaviest * (1.0 - targets)) * (1 + 1e-12)
+
+
+def chunk_offsets(weights: Floats, targets: Floats) -> Longs:
+    """Cut a sequence where its running load comes nearest to the running target.
+
+    Args:
+        weights: float64 (n), the loads in sequence.
+        targets: float64 (k).
+
+    Returns:
+        int64 (k + 1): chunk c is `[result[c], result[c + 1])`. No chunk is further than the heaviest item from its
+        target. O(n + k · log n).
+    """
+    running = np.concatenate([[0.0], np.cumsum(weights)])
+    wanted = np.cumsum(targets)[:-1] * running[-1]
+    after = np.minimum(np.searchsorted(running, wanted), weights.size)
+    before = np.maximum(after - 1, 0)
+    cuts = np.where(wanted - running[before] < running[after] - wanted, before, after)
+    return np.concatenate([[0], np.maximum.accumulate(cuts), [weights.size]]).astype(np.int64)
+
+
+def chunk_labels(order: Ints, weights: Floats, targets: Floats) -> Ints:
+    """Label c for the jobs of the c-th chunk of `order`; int32 (jobs). `weights` is by old job number. O(jobs)."""
+    cuts = chunk_offsets(weights[order], targets)
+    labels = np.empty(order.size, np.int32)
+    labels[order] = np.repeat(np.arange(targets.size, dtype=np.int32), np.diff(cuts))
+    return labels
+
+
+def chunks(
+    graph: LocalityGraph,
+    k: int,
+    *,
+    weights: Floats | None = None,
+    targets: Floats | None = None,
+    order: Ints | None = None,
+) -> Ints:
+    """Contiguous chunks of equal load out of the job order, or out of the given `order`; int32 (jobs). O(jobs)."""
+    jobs = np.arange(graph.n_jobs, dtype=np.int32) if order is None else order
+    loads = np.ones(graph.n_jobs) if weights is None else weights
+    return chunk_labels(jobs, loads, equal_targets(k) if targets is None else targets)
+
+
+def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:
+    """Each job's weight spread evenly over its pins; untouched data count like the least of the others.
+
+    `weights` is float64 (jobs), empty for 1 each. Returns float64 (data). O(pins).
+    """
+    sizes = np.diff(graph.offsets)
+    each = (weights if weights.size else np.ones(graph.n_jobs)) / np.maximum(sizes, 1)
+    work = np.bincount(graph.data, np.repeat(each, sizes), graph.n_data).astype(np.float64)
+    touched = work > 0
+    return np.where(touched, work, work[touched].min() if touched.any() else 1.0)
+
+
+def flipped(graph: LocalityGraph) -> LocalityGraph:
+    """Jobs and data exchanged: for what is written for jobs and wanted for data. O(pins)."""
+    starts, jobs = graph.transpose
+    return LocalityGraph(starts, jobs, graph.n_jobs)
+
+
+def settle(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats, balance: float) -> Ints:
+    """Labels of jobs in which no cluster exceeds its capacity; the same labels where none does.
+
+    Jobs leave an overfull cluster from the last to the first: those first that find room in the cluster of another
+    job on one of their data (the first 32 jobs of each are asked), then any. O(jobs + pins of overfull clusters).
+    """
+    limits = floats(capacities(weights, targets, balance))
+    loads = np.bincount(labels, weights, targets.size).astype(np.float64)
+    if (loads <= limits).all():
+        return labels
+    starts, near = graph.transpose
+    rows = (longs(graph.offsets), words(graph.data), longs(starts), words(near))
+    settled = labels.copy()
+    _settle(*rows, floats(weights), limits, settled, loads)
+    return settled
+
+
+def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats, balance: float) -> Ints:
+    """A job partition out of a data partition: each job goes to the cluster that holds most of its data.
+
+    Jobs inside one cluster stay there. Then, in job order, each cut job goes to the cluster with most of its pins,
+    ties to the one that is fuller least for its target, as in the greedy variant of degree-weighted vertex partition
+    (Bourse et al. 2014, SPAC §3.3.3); clusters at their capacity are passed over. Jobs without data fill up.
+
+    Args:
+        graph: the locality graph.
+        labels: int32 (data).
+        weights: float64 (jobs).
+        targets, balance: as above.
+
+    Returns:
+        int32 (jobs). O(pins + k).
+    """
+    shares, limits = floats(targets), floats(capacities(weights, targets, balance))
+    own = _jobs_of_data(longs(graph.offsets), words(graph.data), words(labels), floats(weights), shares, limits)
+    return settle(graph, own.view(np.int32), weights, targets, balance)
+
+
+@njit(cache=True, nogil=True)
+def _roomiest(weight: float, loads: Floats, limits: Floats, cursor: int) -> int:
+    """A cluster that can take `weight`, the first from `cursor` on; the one with the most room when none can."""
+    for step in range(loads.size):
+        place = (cursor + step) % loads.size
+        if loads[place] + weight <= limits[place]:
+            return place
+    return int(np.argmax(limits - loads))
+
+
+@njit(cache=True, nogil=True)
+def _settle(
+    offsets: Longs,
+    data: Words,
+    starts: Longs,
+    near: Words,
+    weights: Floats,
+    limits: Floats,
+    labels: Ints,
+    loads: Floats,
+) -> None:
+    for job in range(labels.size - 1, -1, -1):
+        here = labels[job]
+        if loads[here] <= limits[here]:
+            continue
+        best, room = here, 0.0
+        for pin in range(offsets[job], offsets[job + 1]):
+            first = starts[data[pin]]
+            for i in range(first, min(first + LOOK, starts[data[pin] + 1])):
+                there = labels[near[i]]
+                left = limits[there] - loads[there] - weights[job]
+                if there != here and left >= 0.0 and left > room:
+                    best, room = there, left
+        if best != here:
+            loads[here] -= weights[job]
+            loads[best] += weights[job]
+            labels[job] = best
+    cursor = 0
+    for job in range(labels.size - 1, -1, -1):
+        here = labels[job]
+        if loads[here] > limits[here]:
+            loads[here] -= weights[job]
+            cursor = _roomiest(weights[job], loads, limits, cursor)
+            loads[cursor] += weights[job]
+            labels[job] = cursor
+
+
+@njit(cache=True, nogil=True)
+def _jobs_of_data(
+    offsets: Longs, data: Words, labels: Words, weights: Floats, targets: Floats, limits: Floats
+) -> Words:
+    jobs = offsets.size - 1
+    loads = np.zeros(limits.size)
+    own = np.empty(jobs, np.uint32)
+    cut = np.zeros(jobs, np.bool_)
+    for job in range(jobs):
+        begin, end = offsets[job], offsets[job + 1]
+        cut[job] = begin == end
+        for pin in range(begin + 1, end):
+            if labels[data[pin]] != labels[data[begin]]:
+                cut[job] = True
+                break
+        if not cut[job]:
+            own[job] = labels[data[begin]]
+            loads[own[job]] += weights[job]
+    votes = np.zeros(limits.size, np.int64)
+    cursor = 0
+    for job in range(jobs):
+        if not cut[job]:
+            continue
+        begin, end = offsets[job], offsets[job + 1]
+        for pin in range(begin, end):
+            votes[labels[data[pin]]] += 1
+        best, most, fullness = -1, 0, 0.0
+        for pin in range(begin, end):
+            place = labels[data[pin]]
+            if votes[place] == 0 or loads[place] + weights[job] > limits[place]:
+                continue
+            full = loads[place] / targets[place]
+            if votes[place] > most or (votes[place] == most and full < fullness):
+                best, most, fullness = place, votes[place], full
+        for pin in range(begin, end):
+            votes[labels[data[pin]]] = 0
+        if best < 0:
+            cursor = _roomiest(weights[job], loads, limits, cursor)
+            best = cursor
+        own[job] = best
+        loads[best] += weights[job]
+    return own

@@ -1,0 +1,353 @@
+"""Memory accesses of a nest on the numbers of a run: which object, which bytes, reached through which index.
+
+`Accesses` resolves every site of a nest (one iteration of a layout scope, or all iterations of a region of its own)
+to `Access` records: an object, a linear form over counters and loaded values, and the bytes it can touch. It also
+finds out which loaded values may be trusted: those that nothing in the nest overwrites.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .evaluate import Bools, Evaluation
+from .expr import Expr
+from .linear import Linear, linear_form
+from .memory import Memory, Object
+from .nest import Nest, Site
+
+MAX_VARIANTS = 16
+NO_RANGE = (0, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """One site, for one choice of its selects and merges.
+
+    Attributes:
+        site: where.
+        object: the allocation it touches; None when it never runs or is not known.
+        form: linear form of the address (absolute), None when it is not linear.
+        low, high: bytes [low, high) of the object that it can touch; the whole object when not known better.
+        exact: whether [low, high) is what it really covers at the ends (not just a bound).
+        chosen: the choice of selects that makes this variant.
+        runs: whether it can run at all.
+    """
+
+    site: Site
+    object: Object | None
+    form: Linear | None
+    low: int
+    high: int
+    exact: bool
+    chosen: Mapping[Expr, Expr]
+    runs: bool = True
+
+    @property
+    def atoms(self) -> dict[Expr, int]:
+        return dict(self.form.terms) if self.form is not None else {}
+
+    def index(self) -> Expr | None:
+        """The one loaded value in the address, None when there is none or more."""
+        loads = [atom for atom in self.atoms if atom.kind == "load"]
+        return loads[0] if len(loads) == 1 else None
+
+    def overlaps(self, low: int, high: int) -> bool:
+        return self.low < high and low < self.high
+
+
+class Accesses:
+    """Resolves the sites of a nest.
+
+    Args:
+        nest: the nest. memory: objects and their contents. lives: numbers of live values.
+        single: see `Evaluation.single`.
+        use_data: evaluate branch conditions on floating-point data too (they then have to be guarded).
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        memory: Memory,
+        lives: Mapping[str, int | float],
+        *,
+        single: bool,
+        use_data: bool = False,
+    ) -> None:
+        self.nest = nest
+        self.memory = memory
+        self.lives = lives
+        self.single = single
+        data_loads = frozenset() if use_data else _condition_loads(nest)
+        self.distrusted: dict[str, str] = dict.fromkeys(data_loads, "is data, not an index")
+        while True:
+            self.evaluation = Evaluation(nest, memory, lives, single, frozenset(self.distrusted))
+            self._masks: dict[int, Bools | np.bool_] = {}
+            self.by_site = {site.key: list(self._resolve(site)) for site in nest.sites}
+            found = self._overwritten()
+            if not found:
+                break
+            self.distrusted |= found
+
+    def all(self) -> Iterator[Access]:
+        for accesses in self.by_site.values():
+            yield from accesses
+
+    def inside(self, loop: int) -> Iterator[Access]:
+        """Accesses in a loop and the loops in it."""
+        numbers = self.nest.inside(loop)
+        for access in self.all():
+            if access.site.loop in numbers:
+                yield access
+
+    def size(self, loop: int) -> int | None:
+        """Iterations of a loop in all, None when not known."""
+        domain = self.evaluation.domain(loop)
+        return None if domain is None else domain.size
+
+    def mask(self, site: Site) -> Bools | np.bool_:
+        """Iterations of the site's loop in which it may run."""
+        key = id(site)
+        if key not in self._masks:
+            self._masks[key] = self.evaluation.truth(site.reach, site.loop)[0]
+        return self._masks[key]
+
+    def values(self, atom: Expr, site: Site) -> tuple[npt.NDArray[Any], Bools]:
+        """(values, valid) of an atom for each iteration of the site's loop in which the site may run."""
+        found = self.evaluation.at(atom, site.loop)
+        domain = self.evaluation.domain(site.loop)
+        size = 0 if domain is None else domain.size
+        data = np.broadcast_to(found.data, size)
+        return data, np.broadcast_to(found.known & self.mask(site), size)
+
+    def addresses(self, access: Access) -> tuple[npt.NDArray[np.int64], Bools] | None:
+        """(addresses, runs) for each iteration of the access's loop, exact; None when some are not known.
+
+        An address outside of the object is left out: reaching it would be undefined behaviour.
+        """
+        domain = self.evaluation.domain(access.site.loop)
+        if domain is None or access.object is None:
+            return None
+        found = self.evaluation.at(_substitute(access.site.address, access.chosen, self.nest), access.site.loop)
+        mask = np.broadcast_to(self.mask(access.site), domain.size)
+        known = np.broadcast_to(found.known, domain.size)
+        data = np.broadcast_to(found.data, domain.size)
+        inside = (data >= access.object.base) & (data + access.site.size <= access.object.end)
+        if not np.all(known | ~mask | self._unreadable(access)):
+            return None
+        return data, mask & known & inside
+
+    def _unreadable(self, access: Access) -> Bools:
+        """Iterations in which an index of the address could not be loaded: they can not run either."""
+        domain = self.evaluation.domain(access.site.loop)
+        size = 0 if domain is None else domain.size
+        found = np.zeros(size, bool)
+        for node in access.site.address.walk():
+            if node.kind != "load" or node.data[0] in self.distrusted:
+                continue
+            address = self.evaluation.at(node.args[0], access.site.loop)
+            value = self.evaluation.at(node, access.site.loop)
+            found = found | np.broadcast_to(address.known & ~value.known, size)
+        return found
+
+    def _resolve(self, site: Site) -> Iterator[Access]:
+        domain = self.evaluation.domain(site.loop)
+        if domain is not None and (domain.size == 0 or not np.any(self.mask(site))):
+            yield Access(site, None, None, 0, 0, False, {}, runs=False)
+            return
+        for chosen in self._variants(site.address):
+            yield self._one(site, chosen)
+
+    def _variants(self, address: Expr) -> list[dict[Expr, Expr]]:
+        """Every way to resolve the selects and merges whose condition is not known."""
+        open_nodes = [node for node in address.walk() if node.kind in ("choice", "any")]
+        options = []
+        for node in open_nodes:
+            arms = node.args[1:] if node.kind == "choice" else node.args
+            options.append([(node, arm) for arm in arms])
+        total = 1
+        for arms in options:
+            total *= len(arms)
+        if total > MAX_VARIANTS:
+            return [{}]
+        return [dict(combination) for combination in itertools.product(*options)]
+
+    def _one(self, site: Site, chosen: dict[Expr, Expr]) -> Access:
+        form = linear_form(site.address, self.lives, chosen)
+        unknown = Access(site, None, None, 0, 0, False, chosen)
+        ranges = {}
+        linear = True
+        for atom in form.atoms():
+            found = self._range(atom, site)
+            if found is None:
+                linear = False
+                found = (0, 0)
+            elif found == NO_RANGE:
+                return Access(site, None, None, 0, 0, False, chosen, runs=False)
+            ranges[atom] = found
+        start = self._sample(site, form, chosen)
+        if start is None:
+            return unknown
+        item = self.memory.find(start)
+        if item is None:
+            return unknown
+        if not linear or not form.holds(ranges):
+            return Access(site, item, None, 0, item.size, False, chosen)
+        length = site.size
+        if site.length is not None:
+            bytes_touched = linear_form(site.length, self.lives)
+            if bytes_touched.terms:
+                return Access(site, item, None, 0, item.size, False, chosen)
+            length = bytes_touched.const
+        first, last = form.range(ranges)
+        low, high = first - item.base, last - item.base + length
+        exact = low >= 0 and high <= item.size
+        return Access(site, item, form, max(0, low), min(item.size, high), exact, chosen)
+
+    def _range(self, atom: Expr, site: Site) -> tuple[int, int] | None:
+        """Smallest and largest value of an atom where the site may run; NO_RANGE when it never does."""
+        found = self.evaluation.at(atom, site.loop)
+        if atom.kind == "counter" and found.data.ndim and found.all_known:
+            domain = self.evaluation.domain(atom.data[0])
+            assert domain is not None
+            if domain.size == 0:
+                return NO_RANGE
+            return int(domain.counter.min()), int(domain.counter.max())
+        if found.data.dtype.kind not in "iu":
+            return None
+        domain = self.evaluation.domain(site.loop)
+        if domain is None:
+            return None
+        known = np.broadcast_to(found.known, domain.size)
+        mask = np.broadcast_to(self.mask(site), domain.size)
+        if not known.any():
+            return None
+        useful = known & mask
+        if not useful.any():
+            return NO_RANGE
+        if atom.kind != "load" and not np.all(known | ~mask):
+            return None
+        data = np.broadcast_to(found.data, domain.size)
+        if useful.all():
+            return int(data.min()), int(data.max())
+        return int(data[useful].min()), int(data[useful].max())
+
+    def _sample(self, site: Site, form: Linear, chosen: dict[Expr, Expr]) -> int | None:
+        """An address that the site may touch."""
+        domain = self.evaluation.domain(site.loop)
+        total = form.const
+        if domain is None:
+            # Not known how often: the first iteration stands for all, since an access stays inside its object.
+            if any(atom.kind not in ("counter",) for atom in form.terms):
+                return None
+            return total
+        mask = np.broadcast_to(self.mask(site), domain.size)
+        usable = mask.copy()
+        parts = []
+        for atom, factor in form.terms.items():
+            found = self.evaluation.at(atom, site.loop)
+            if atom.kind == "counter" and not found.all_known:
+                parts.append((np.zeros(1, np.int64), 0))
+                continue
+            if found.data.dtype.kind not in "iu":
+                return None
+            usable &= np.broadcast_to(found.known, domain.size)
+            parts.append((found.data, factor))
+        places = np.flatnonzero(usable)
+        if places.size == 0:
+            return None
+        # Prefer an iteration whose address lies in an object: a sentinel index may stand in the first.
+        for place in places[:: max(1, places.size // 64)]:
+            address = total + sum(
+                factor * int(data[place] if data.ndim and data.size > 1 else np.ravel(data)[0])
+                for data, factor in parts
+            )
+            if self.memory.find(address) is not None:
+                return address
+        return total
+
+    def _overwritten(self) -> dict[str, str]:
+        """Loads whose memory some site of the nest may write, of those that evaluation made use of."""
+        writes = [access for access in self.all() if access.site.writes and access.runs]
+        found = {}
+        for name, node in self.evaluation.read.items():
+            touched = self.touched(node)
+            for access in writes:
+                if access.object is None:
+                    found[name] = f"may be overwritten at {access.site.place}, whose target is not known"
+                    break
+                if touched is None:
+                    found[name] = "is loaded from memory that is not known"
+                    break
+                item, low, high, step, width = touched
+                if access.object is not item or not access.overlaps(low, high):
+                    continue
+                if self._disjoint_fields(access, low, step, width):
+                    continue
+                found[name] = f"is overwritten at {access.site.place}"
+                break
+        return found
+
+    def touched(self, node: Expr) -> tuple[Object, int, int, int, int] | None:
+        """(object, low, high, step, width) of the bytes that a load reads over the whole nest."""
+        from .memory import DTYPES
+
+        _, values = self.evaluation._evaluate(node.args[0])
+        known = np.broadcast_to(values.known, np.shape(values.data))
+        data = np.ravel(values.data)[np.ravel(known)] if np.ndim(values.data) else np.ravel(values.data)
+        width = DTYPES[str(node.data[1])].itemsize
+        if data.size == 0:
+            return None
+        item = self.memory.find(int(data[0]))
+        if item is None:
+            return None
+        inside = (data >= item.base) & (data + width <= item.end)
+        if not inside.any():
+            return None
+        low, high = int(data[inside].min()) - item.base, int(data[inside].max()) - item.base + width
+        form = linear_form(node.args[0], self.lives)
+        steps = [abs(factor) for factor in form.terms.values()]
+        step = int(np.gcd.reduce(steps)) if steps else 0
+        return item, low, high, step, width
+
+    def _disjoint_fields(self, access: Access, low: int, step: int, width: int) -> bool:
+        """Whether an access stays in other fields of the records than a load `step` bytes apart."""
+        if access.form is None or access.object is None or step == 0 or access.site.length is not None:
+            return False
+        shared = step
+        for factor in access.form.terms.values():
+            shared = int(np.gcd(shared, factor))
+        if shared == 0:
+            return False
+        gap = (access.form.const - access.object.base - low) % shared
+        return gap >= width and gap + access.site.size <= shared
+
+
+def _condition_loads(nest: Nest) -> frozenset[str]:
+    """Loads of floating-point data that only branch conditions depend on."""
+    found = set()
+    for expr in nest.expressions():
+        for node in expr.walk():
+            if node.kind == "load" and node.data[1] in ("double", "float"):
+                found.add(str(node.data[0]))
+    return frozenset(found)
+
+
+def _substitute(expr: Expr, chosen: Mapping[Expr, Expr], nest: Nest) -> Expr:
+    """`expr` with every resolved choice replaced by what was chosen."""
+    if not chosen:
+        return expr
+    made: dict[int, Expr] = {}
+    for node in expr.walk():
+        if node in chosen:
+            made[id(node)] = made[id(chosen[node])]
+        elif node.args and any(made[id(arg)] is not arg for arg in node.args):
+            made[id(node)] = nest.pool.make(node.kind, node.data, tuple(made[id(arg)] for arg in node.args))
+        else:
+            made[id(node)] = node
+    return made[id(expr)]

@@ -1,0 +1,139 @@
+"""What a traced run leaves behind: loop counts, and the state of memory at the entry of a region."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.errors import ArtefactError
+from ..ir.files import load_json, read_arrays, write_arrays
+from .evaluate import Evaluation
+from .memory import Memory, Object
+from .nest import Nest
+
+_MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
+NOT_KEPT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """Memory as a region found it.
+
+    Attributes:
+        loop: id of the region. `entry`: which entry of it this was, from 1.
+        values: hooked loop → raw 8-byte values that it reported at its latest entry (the region itself, and every
+            loop around it that is still in that entry).
+        memory: the objects, with the contents of those that the region or its scopes touch.
+    """
+
+    loop: int
+    entry: int
+    values: Mapping[int, tuple[int, ...]]
+    memory: Memory
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        objects = self.memory.objects
+        offsets = np.full(len(objects), NOT_KEPT, np.int64)
+        parts: list[npt.NDArray[np.uint8]] = []
+        total = 0
+        for place, item in enumerate(objects):
+            data = self.memory.bytes_of(item)
+            if data is not None:
+                offsets[place] = total
+                total += data.size
+                parts.append(data)
+        arrays = {
+            "bases": np.array([item.base for item in objects], np.int64),
+            "sizes": np.array([item.size for item in objects], np.int64),
+            "kinds": np.array([item.kind for item in objects], np.int64),
+            "offsets": offsets,
+            "contents": np.concatenate(parts) if parts else np.zeros(0, np.uint8),
+        }
+        meta = {
+            "loop": self.loop,
+            "entry": self.entry,
+            "values": {str(loop): [str(value) for value in values] for loop, values in self.values.items()},
+            "names": [item.name for item in objects],
+        }
+        return write_arrays(path, "Capture", arrays, meta)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Capture:
+        arrays, meta = read_arrays(path, "Capture", _MEMBERS)
+        count = arrays["bases"].size
+        names = meta.get("names")
+        if any(arrays[name].size != count for name in ("sizes", "kinds", "offsets")) or len(names or ()) != count:
+            raise ArtefactError(f"{path}: its tables differ in length")
+        objects, contents = [], {}
+        for place in range(count):
+            base, size, offset = (int(arrays[name][place]) for name in ("bases", "sizes", "offsets"))
+            if size < 0 or (offset != NOT_KEPT and not 0 <= offset <= arrays["contents"].size - size):
+                raise ArtefactError(f"{path}: object {place} lies outside of the file")
+            objects.append(Object(base, size, int(arrays["kinds"][place]), str(names[place])))
+            if offset != NOT_KEPT:
+                contents[base] = arrays["contents"][offset : offset + size]
+        values = {int(loop): tuple(int(value) for value in found) for loop, found in meta["values"].items()}
+        return cls(int(meta["loop"]), int(meta["entry"]), values, Memory(objects, contents))
+
+    def __repr__(self) -> str:
+        kept = sum(data.size for data in self.memory.contents.values())
+        return f"<Capture of loop {self.loop}, entry {self.entry}: {len(self.memory.objects)} objects, {kept} bytes>"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Counts of a traced run.
+
+    Attributes:
+        iterations: by loop id, how often its header ran. `entries`: by hooked loop id.
+        captures: loop id → file.
+        seconds: wall time of `main`.
+        notes: what could not be captured, and why.
+    """
+
+    iterations: tuple[int, ...]
+    entries: Mapping[int, int]
+    captures: Mapping[int, Path]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, folder: Path) -> Profile:
+        data = load_json(folder / "profile.json")
+        return cls(
+            tuple(int(count) for count in data["iterations"]),
+            {int(loop): int(count) for loop, count in data["entries"].items()},
+            {int(loop): folder / str(name) for loop, name in data["captures"].items()},
+            float(data["seconds"]),
+            tuple(str(note) for note in data["notes"]),
+        )
+
+
+def touched_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> set[Object]:
+    """Objects that the base pointers of a nest's accesses lie in. O(sites), no iteration is evaluated."""
+    evaluation = Evaluation(nest, memory, lives, single=True)
+    found: set[Object] = set()
+    for expr in nest.expressions():
+        for node in expr.walk():
+            if node.kind == "live" and node.data[1] == "ptr" and node.data[0] in lives:
+                item = memory.find(int(lives[node.data[0]]))
+            elif node.kind == "load" and not any(inner.kind == "counter" for inner in node.walk()):
+                value = evaluation.at(node, nest.root)
+                item = memory.find(int(value.data)) if node.data[1] == "ptr" and value.all_known else None
+            else:
+                continue
+            if item is not None:
+                found.add(item)
+    return found
+
+
+def keep_only(memory: Memory, wanted: Sequence[Object]) -> Memory:
+    """The same objects, with the contents of the wanted ones copied."""
+    bases = {item.base for item in wanted}
+    contents = {base: data.copy() for base, data in memory.contents.items() if base in bases}
+    return Memory(memory.objects, contents)

@@ -1,0 +1,392 @@
+"""Expressions on the numbers of a run: every iteration at once, in vectors.
+
+The domain of a loop holds one entry for each of its iterations; inner loops with varying trip counts make ragged
+domains. Nothing here can crash or read out of bounds: a load outside of a known object makes its value unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .expr import Expr
+from .memory import DTYPES, Memory
+from .nest import Nest
+from .reach import Condition
+from .text import int_bits
+from .trip import count
+
+Bools = npt.NDArray[np.bool_]
+MAX_ITERATIONS = 1 << 31
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Iterations of one loop.
+
+    Attributes:
+        loop: its id. `size`: iterations in all.
+        parent: entry of the enclosing domain that each iteration belongs to (int64), None for the root.
+        counter: iteration number of each entry (int64).
+        job: entry of the root domain that each iteration belongs to; None for the root (it is itself).
+    """
+
+    loop: int
+    size: int
+    parent: npt.NDArray[np.int64] | None
+    counter: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Values:
+    """A vector (or one number for all) and where it is known."""
+
+    data: npt.NDArray[Any]
+    known: Bools | np.bool_
+
+    @property
+    def all_known(self) -> bool:
+        return bool(np.all(self.known))
+
+
+UNKNOWN = Values(np.zeros((), np.int64), np.bool_(False))
+
+
+@dataclass
+class Evaluation:
+    """Evaluates the expressions of a nest.
+
+    Attributes:
+        nest, memory: what is evaluated on what.
+        lives: numbers of the live values (floats as Python floats); a missing one is unknown.
+        single: the root stands for one iteration of unknown number (a layout scope) instead of all of them.
+        distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
+        read: every load that was evaluated: name → (domain, addresses).
+    """
+
+    nest: Nest
+    memory: Memory
+    lives: Mapping[str, int | float]
+    single: bool = False
+    distrusted: frozenset[str] = frozenset()
+    read: dict[str, Expr] = field(default_factory=dict)
+    _domains: dict[int, Domain | None] = field(default_factory=dict)
+    _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
+    _levels: dict[int, int | None] = field(default_factory=dict)
+
+    def domain(self, loop: int) -> Domain | None:
+        """Iterations of a loop; None when its trip count is not known. Raises MemoryError above 2**31 of them."""
+        if loop not in self._domains:
+            self._domains[loop] = self._make_domain(loop)
+        return self._domains[loop]
+
+    def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]:
+        """For each iteration of `loop`, the iteration of the enclosing loop `region` that it belongs to."""
+        domain = self.domain(loop)
+        assert domain is not None
+        found = np.arange(domain.size, dtype=np.int64)
+        current = loop
+        while current != region:
+            domain = self.domain(current)
+            parent = self.nest.loops[current].parent
+            assert domain is not None and domain.parent is not None and parent is not None
+            found = domain.parent[found]
+            current = parent
+        return found
+
+    def at(self, expr: Expr, loop: int) -> Values:
+        """Values of `expr` for each iteration of `loop` (or one number when it is the same for all)."""
+        level, values = self._evaluate(expr)
+        return self._spread(values, level, loop)
+
+    def truth(self, condition: Condition, loop: int) -> tuple[Bools | np.bool_, Bools | np.bool_]:
+        """(may hold, must hold) of a reach condition for each iteration of `loop`."""
+        if condition is None:
+            return np.bool_(True), np.bool_(False)
+        may: Bools | np.bool_ = np.bool_(False)
+        must: Bools | np.bool_ = np.bool_(False)
+        for term in condition:
+            term_may: Bools | np.bool_ = np.bool_(True)
+            term_must: Bools | np.bool_ = np.bool_(True)
+            for expr, wanted in term:
+                values = self.at(expr, loop)
+                holds = (values.data != 0) == wanted
+                term_may = term_may & (holds | ~values.known)
+                term_must = term_must & holds & values.known
+            may, must = may | term_may, must | term_must
+        return may, must
+
+    def _make_domain(self, loop: int) -> Domain | None:
+        info = self.nest.loops[loop]
+        if info.parent is None:
+            if self.single:
+                return Domain(loop, 1, None, np.zeros(1, np.int64))
+            total = self._trips(loop, None)
+            if total is None:
+                return None
+            size = int(total.data)
+            _check_size(size)
+            return Domain(loop, size, None, np.arange(size, dtype=np.int64))
+        outer = self.domain(info.parent)
+        if outer is None:
+            return None
+        trips = self._trips(loop, outer)
+        if trips is None:
+            return None
+        may, _ = self.truth(info.reach, info.parent)
+        counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
+        size = int(counts.sum())
+        _check_size(size)
+        parent = np.repeat(np.arange(outer.size, dtype=np.int64), counts)
+        starts = np.cumsum(counts) - counts
+        counter = np.arange(size, dtype=np.int64) - starts[parent]
+        return Domain(loop, size, parent, counter)
+
+    def _trips(self, loop: int, outer: Domain | None) -> Values | None:
+        info = self.nest.loops[loop]
+        if info.trip is None:
+            return None
+        where = info.parent
+        parts = []
+        for argument in info.trip.args:
+            level, values = self._evaluate(argument)
+            if where is None:
+                if level is not None:
+                    return None
+                spread = values
+            else:
+                spread = self._spread(values, level, where)
+            parts.append(spread)
+        data, known = count(info.trip.data, *(part.data for part in parts))
+        for part in parts:
+            known = known & part.known
+        if outer is not None:
+            may, _ = self.truth(info.reach, outer.loop)
+            known = known | ~may
+            data = np.where(may, data, 0)
+        if not np.all(known):
+            return None
+        return Values(data, np.bool_(True))
+
+    def _level(self, expr: Expr) -> int | None:
+        """The innermost loop whose counter `expr` depends on, None for a constant."""
+        if id(expr) not in self._levels:
+            deepest: int | None = None
+            for node in expr.walk():
+                if node.kind == "counter" and (
+                    deepest is None or self.nest.loops[node.data[0]].depth > self.nest.loops[deepest].depth
+                ):
+                    deepest = node.data[0]
+            self._levels[id(expr)] = deepest
+        return self._levels[id(expr)]
+
+    def _spread(self, values: Values, level: int | None, loop: int) -> Values:
+        if level is None or level == loop:
+            return values
+        if level not in self._above(loop):
+            return UNKNOWN
+        if self.domain(loop) is None:
+            return UNKNOWN
+        index = self.jobs(loop, level)
+        data = values.data[index] if values.data.ndim else values.data
+        known = values.known[index] if np.ndim(values.known) else values.known
+        return Values(data, known)
+
+    def _above(self, loop: int) -> set[int]:
+        found = set()
+        current: int | None = loop
+        while current is not None:
+            found.add(current)
+            current = self.nest.loops[current].parent
+        return found
+
+    def _evaluate(self, expr: Expr) -> tuple[int | None, Values]:
+        found = self._values.get(id(expr))
+        if found is None:
+            level = self._level(expr)
+            found = self._values[id(expr)] = (level, self._compute(expr, level))
+        return found
+
+    def _compute(self, expr: Expr, level: int | None) -> Values:
+        kind = expr.kind
+        if kind == "const":
+            return Values(np.asarray(expr.data[0]), np.bool_(True))
+        if kind == "live":
+            number = self.lives.get(expr.data[0])
+            return UNKNOWN if number is None else Values(np.asarray(number), np.bool_(True))
+        if kind == "counter":
+            return self._counter(expr.data[0])
+        if kind == "load":
+            return self._load(expr, level)
+        if kind in ("opaque", "any", "trip"):
+            return UNKNOWN
+        parts = []
+        for argument in expr.args:
+            inner, values = self._evaluate(argument)
+            parts.append(values if level is None else self._spread(values, inner, level))
+        if kind == "choice":
+            condition, yes, no = parts
+            chosen = condition.data != 0
+            data = np.where(chosen, yes.data, no.data)
+            return Values(data, condition.known & np.where(chosen, yes.known, no.known))
+        known = parts[0].known if len(parts) == 1 else parts[0].known & parts[1].known
+        with np.errstate(all="ignore"):
+            if kind == "cast":
+                return Values(_cast(expr.data, parts[0].data), known)
+            if kind == "cmp":
+                return Values(_compare(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data), known)
+            return _arithmetic(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data, known)
+
+    def _counter(self, loop: int) -> Values:
+        if self.single and self.nest.loops[loop].parent is None:
+            return UNKNOWN
+        domain = self.domain(loop)
+        return UNKNOWN if domain is None else Values(domain.counter, np.bool_(True))
+
+    def _load(self, expr: Expr, level: int | None) -> Values:
+        name, type = expr.data
+        if name in self.distrusted or type not in DTYPES:
+            return UNKNOWN
+        self.read[name] = expr
+        _, address = self._evaluate(expr.args[0])
+        if not np.any(address.known):
+            return UNKNOWN
+        addresses = np.atleast_1d(address.data)
+        step = int(addresses[1] - addresses[0]) if addresses.size > 1 else 0
+        view = None
+        if address.all_known and addresses.size and bool(np.all(np.diff(addresses) == step)):
+            view = self.memory.strided(int(addresses[0]), step, addresses.size, type)
+        if view is not None:
+            values, ok = np.ascontiguousarray(view), np.ones(addresses.shape, bool)
+        else:
+            values, ok = self.memory.gather(addresses, type)
+        data = _widened(values, type)
+        known = ok & address.known
+        if address.data.ndim == 0:
+            return Values(data[0], np.bool_(np.ravel(known)[0]))
+        return Values(data, known)
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_ITERATIONS:
+        raise MemoryError(f"a loop with {size} iterations is too long to inspect")
+
+
+def _widened(values: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
+    if type in ("double", "float"):
+        return values
+    if type == "i1":
+        return (values & 1).astype(np.int64) * -1
+    return values.astype(np.int64)
+
+
+def _wrap(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
+    bits = int_bits(type)
+    if bits is None or bits >= 64:
+        return data
+    low = data & ((1 << bits) - 1)
+    sign = 1 << (bits - 1)
+    return (low ^ sign) - sign
+
+
+def _unsigned(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
+    bits = int_bits(type) or 64
+    if bits >= 64:
+        return (
+            data.astype(np.int64).view(np.uint64) if np.ndim(data) else np.asarray(int(data) & (2**64 - 1), np.uint64)
+        )
+    return data & ((1 << bits) - 1)
+
+
+def _cast(data: tuple[Any, ...], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    opcode, source, target = (str(word) for word in data)
+    if opcode == "zext":
+        return np.asarray(_unsigned(values, source), np.int64)
+    if opcode == "sext":
+        return values
+    if opcode == "trunc":
+        return _wrap(values, target)
+    if opcode in ("sitofp", "fpext", "fptrunc"):
+        return values.astype(DTYPES[target])
+    if opcode == "uitofp":
+        return _unsigned(values, source).astype(DTYPES[target])
+    return _wrap(np.trunc(values).astype(np.int64), target)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+def _compare(predicate: str, type: str, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    op, word = predicate.split()
+    if op == "icmp":
+        if word[0] == "u":
+            a, b = _unsigned(a, type), _unsigned(b, type)
+        return np.asarray(_COMPARE[word if word in ("eq", "ne") else word[1:]](a, b), np.int64) * -1
+    unordered = np.isnan(a) | np.isnan(b)
+    if word in ("ord", "uno"):
+        result = unordered if word == "uno" else ~unordered
+    elif word in ("true", "false"):
+        result = np.full(np.broadcast(a, b).shape, word == "true")
+    else:
+        result = _COMPARE[word[1:]](a, b)
+        result = result | unordered if word[0] == "u" else result & ~unordered
+    return np.asarray(result, np.int64) * -1
+
+
+def _arithmetic(opcode: str, type: str, a: Any, b: Any, known: Any) -> Values:
+    if type in ("double", "float"):
+        functions = {"fadd": np.add, "fsub": np.subtract, "fmul": np.multiply, "fdiv": np.divide}
+        if opcode == "fabs":
+            return Values(np.abs(a), known)
+        if opcode not in functions:
+            return UNKNOWN
+        return Values(functions[opcode](a, b).astype(DTYPES[type]), known)
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    bits = int_bits(type) or 64
+    simple: dict[str, Callable[[Any, Any], Any]] = {
+        "add": np.add,
+        "sub": np.subtract,
+        "mul": np.multiply,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+        "smin": np.minimum,
+        "smax": np.maximum,
+    }
+    if opcode in simple:
+        return Values(_wrap(np.asarray(simple[opcode](a, b)), type), known)
+    if opcode == "abs":
+        return Values(_wrap(np.abs(a), type), known)
+    if opcode in ("shl", "lshr", "ashr"):
+        known = known & (b >= 0) & (b < bits)
+        shift = np.clip(b, 0, 63)
+        if opcode == "shl":
+            return Values(_wrap(a << shift, type), known)
+        if opcode == "ashr":
+            return Values(a >> shift, known)
+        logical = np.asarray(_unsigned(a, type)).astype(np.uint64) >> shift.astype(np.uint64)
+        return Values(_wrap(logical.astype(np.int64), type), known)
+    if opcode in ("umin", "umax"):
+        first, second = _unsigned(a, type), _unsigned(b, type)
+        return Values(np.where((first < second) == (opcode == "umin"), a, b), known)
+    known = known & (b != 0)
+    safe = np.where(b == 0, 1, b)
+    if opcode in ("udiv", "urem"):
+        first, second = (np.asarray(_unsigned(part, type)).astype(np.uint64) for part in (a, safe))
+        result = (first // second if opcode == "udiv" else first % second).astype(np.int64)
+        return Values(_wrap(result, type), known)
+    if opcode in ("sdiv", "srem"):
+        quotient = np.abs(a) // np.abs(safe) * np.sign(a) * np.sign(safe)
+        return Values(_wrap(quotient if opcode == "sdiv" else a - quotient * safe, type), known)
+    return UNKNOWN

@@ -1,0 +1,51 @@
+"""Running a program inside of this process: load its library, call `main`, leave as it leaves.
+
+The process belongs to the program from then on: signals have their default meaning, `exit` ends it, a crash is a
+crash. Nothing of Python is torn down.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..ir.errors import ProgramError
+
+ExitCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_kept: list[Any] = []
+
+
+def load_library(path: Path) -> ctypes.CDLL:
+    """Load a program's shared library. Raises ProgramError when a name in it is defined nowhere."""
+    try:
+        return ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as error:
+        raise ProgramError(f"{path} can not be loaded: {error}") from error
+
+
+def at_exit(call: Callable[[], None]) -> None:
+    """Have `call` run when the program exits, after the handlers that the program itself installs."""
+    callback = ExitCallback(lambda _: call())
+    _kept.append(callback)
+    ctypes.CDLL(None).__cxa_atexit(callback, None, None)
+
+
+def run_main(library: ctypes.CDLL, argv: Sequence[str | bytes]) -> NoReturn:
+    """Call `main` with these arguments and exit with what it returns."""
+    for number in (signal.SIGINT, signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)):
+        signal.signal(number, signal.SIG_DFL)
+    words = [word if isinstance(word, bytes) else os.fsencode(word) for word in argv]
+    array = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+    libc = ctypes.CDLL(None)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    library.main.restype = ctypes.c_int
+    environment = ctypes.c_void_p.in_dll(libc, "environ")
+    code = library.main(len(words), array, environment)
+    libc.exit(code)
+    raise AssertionError("exit returned")

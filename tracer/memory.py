@@ -1,0 +1,117 @@
+"""Objects of a running or captured program: an address becomes (object, byte offset)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+HEAP, GLOBAL, STACK = 0, 1, 2
+KIND_NAMES = ("heap", "global", "stack")
+DTYPES = {
+    "i1": np.dtype(np.int8),
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "ptr": np.dtype(np.int64),
+    "float": np.dtype(np.float32),
+    "double": np.dtype(np.float64),
+}
+
+
+@dataclass(frozen=True)
+class Object:
+    """One allocation: first byte, bytes, HEAP, GLOBAL or STACK, and the name of a global."""
+
+    base: int
+    size: int
+    kind: int
+    name: str = ""
+
+    def __contains__(self, address: object) -> bool:
+        return isinstance(address, int) and self.base <= address < self.base + self.size
+
+    @property
+    def end(self) -> int:
+        return self.base + self.size
+
+
+class Memory:
+    """Read access to objects. `contents` maps an object's base address to its bytes; absent: not readable."""
+
+    def __init__(self, objects: Sequence[Object], contents: Mapping[int, npt.NDArray[np.uint8]]) -> None:
+        self.objects = sorted(objects, key=lambda item: item.base)
+        self.contents = dict(contents)
+        self._bases = np.array([item.base for item in self.objects], np.int64)
+
+    def find(self, address: int) -> Object | None:
+        """The object that holds the byte at `address`."""
+        place = int(np.searchsorted(self._bases, address, side="right")) - 1
+        if place >= 0 and address in self.objects[place]:
+            return self.objects[place]
+        return None
+
+    def bytes_of(self, item: Object) -> npt.NDArray[np.uint8] | None:
+        """All bytes of an object, None when they were not captured."""
+        return self.contents.get(item.base)
+
+    def read(self, address: int, nbytes: int) -> bytes | None:
+        """Bytes at an address, None when any of them lies outside of a readable object."""
+        item = self.find(address)
+        data = self.bytes_of(item) if item is not None else None
+        if item is None or data is None or address + nbytes > item.end:
+            return None
+        offset = address - item.base
+        return data[offset : offset + nbytes].tobytes()
+
+    def strided(self, address: int, stride: int, count: int, type: str) -> npt.NDArray[Any] | None:
+        """View of `count` elements `stride` bytes apart; None unless all lie in one readable object."""
+        dtype = DTYPES[type]
+        if count == 0:
+            return np.zeros(0, dtype)
+        item = self.find(address)
+        data = self.bytes_of(item) if item is not None else None
+        if item is None or data is None:
+            return None
+        first = address - item.base
+        last = first + stride * (count - 1)
+        if min(first, last) < 0 or max(first, last) + dtype.itemsize > item.size:
+            return None
+        return np.ndarray((count,), dtype, data, first, (stride,))
+
+    def gather(self, addresses: npt.NDArray[np.int64], type: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        """Elements at arbitrary addresses: (values, readable); unreadable ones are 0. O(n log objects)."""
+        dtype = DTYPES[type]
+        values = np.zeros(addresses.shape, dtype)
+        ok = np.zeros(addresses.shape, bool)
+        if addresses.size == 0 or not self.objects:
+            return values, ok
+        places = np.searchsorted(self._bases, addresses, side="right") - 1
+        for place in np.unique(places):
+            if place < 0:
+                continue
+            item = self.objects[place]
+            data = self.bytes_of(item)
+            if data is None:
+                continue
+            offsets = addresses - item.base
+            mine = (places == place) & (offsets >= 0) & (offsets + dtype.itemsize <= item.size)
+            chosen = offsets[mine]
+            if chosen.size and not (chosen % dtype.itemsize).any():
+                whole = data[: item.size // dtype.itemsize * dtype.itemsize].view(dtype)
+                values[mine] = whole[chosen // dtype.itemsize]
+            else:
+                parts = np.stack([data[chosen + byte] for byte in range(dtype.itemsize)], axis=-1)
+                values[mine] = np.ascontiguousarray(parts).view(dtype).reshape(-1)
+            ok |= mine
+        return values, ok
+
+
+def live_view(item: Object) -> npt.NDArray[np.uint8]:
+    """The bytes of an object of this very process. The caller vouches for the object being alive."""
+    return np.frombuffer((ctypes.c_uint8 * item.size).from_address(item.base), np.uint8)

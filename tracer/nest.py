@@ -1,0 +1,478 @@
+"""A loop nest as later stages see it: loops, memory accesses, effects, all as expressions relative to its root.
+
+The same loop is described once as a region of its own, and again inside of each loop around it that may become a
+layout scope; what is live into the one may be computed in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from .effects import effect_of
+from .expr import Expr, Pool
+from .reach import ALWAYS, Condition, literals, reach_conditions
+from .reduction import MemoryReduction, Uses, memory_reduction, register_reduction
+from .roles import roles
+from .scalar import FunctionView, ScalarView
+from .text import Instruction, Operand
+from .text.cfg import Loop
+from .text.lines import Lines, Place
+from .text.module import GlobalVariable
+from .trip import trip_expression
+
+NOWHERE = Place("", 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One memory access of the nest.
+
+    Attributes:
+        key: names the instruction: the result of a load, `store:block:n`, `call:block:n:r|w`.
+        kind: `read`, `write` or `reduce` (a load-combine-store; the load has no site of its own).
+        operator: of a reduce.
+        type: accessed type; `bytes` for ranges.
+        size: bytes of one access; of a range, 1.
+        address: first byte. `length`: bytes of a range, None for a plain access.
+        loop: id of the innermost loop around it.
+        reach: when it runs, given that the body of `loop` does.
+        between: keys of stores that stand between the load and the store of a reduce.
+        load: of a reduce, the result of its load.
+        private: the loop each of whose iterations has this memory for itself (a local array that is born there).
+    """
+
+    key: str
+    kind: str
+    operator: str
+    type: str
+    size: int
+    address: Expr
+    length: Expr | None
+    loop: int
+    reach: Condition
+    place: Place
+    between: tuple[str, ...] = ()
+    load: str = ""
+    private: int | None = None
+
+    @property
+    def writes(self) -> bool:
+        return self.kind != "read"
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Something that keeps iterations from being moved. `kind`: `io`, `clock`, `memory`, `unknown`."""
+
+    kind: str
+    reason: str
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A header phi: `counter` (affine), `reduction` or `other`."""
+
+    name: str
+    type: str
+    kind: str
+    operator: str
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A value that the loop leaves behind: the phi in the exit block, the value inside, how it comes about."""
+
+    phi: str
+    value: str
+    type: str
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class NestLoop:
+    """One loop of a nest.
+
+    Attributes:
+        trip: its trip count; `why` says why there is none. `reach`: when it is entered.
+        counter_data: places where its counter is used as data.
+    """
+
+    id: int
+    parent: int | None
+    header: str
+    depth: int
+    place: Place
+    trip: Expr | None
+    why: str
+    reach: Condition
+    obstacles: tuple[Obstacle, ...]
+    carried: tuple[Carried, ...]
+    results: tuple[Result, ...]
+    instructions: int
+    counter_data: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """A root loop with everything inside of it.
+
+    Attributes:
+        index_data: index load → places where the loaded value is also used as data.
+        stack: live value → bytes, for stack arrays of a known size.
+        values: what goes into the inner loops that may be rescheduled: name → expression.
+    """
+
+    function: str
+    root: int
+    loops: Mapping[int, NestLoop]
+    sites: tuple[Site, ...]
+    index_data: Mapping[str, tuple[Place, ...]]
+    stack: Mapping[str, int]
+    values: Mapping[str, Expr]
+    pool: Pool
+
+    def lives(self) -> dict[str, str]:
+        """Values from outside that any expression mentions: name → type, in order of appearance."""
+        return _lives([*self.expressions(), *self.values.values()])
+
+    def deciding(self) -> dict[str, str]:
+        """Those of them that an address, a trip count or a branch depends on."""
+        return _lives(self.expressions())
+
+    def expressions(self) -> list[Expr]:
+        found: list[Expr] = []
+        for loop in self.loops.values():
+            if loop.trip is not None:
+                found.append(loop.trip)
+            found.extend(expr for term in literals(loop.reach) for expr, _ in term)
+        for site in self.sites:
+            found.append(site.address)
+            if site.length is not None:
+                found.append(site.length)
+            found.extend(expr for term in literals(site.reach) for expr, _ in term)
+        return found
+
+    def inside(self, loop: int) -> set[int]:
+        """Ids of `loop` and of every loop in it."""
+        found = {loop}
+        for number, info in self.loops.items():  # parents come first
+            if info.parent in found:
+                found.add(number)
+        return found
+
+    def sites_in(self, loop: int) -> list[Site]:
+        """Accesses in `loop`, inner loops included."""
+        inside = self.inside(loop)
+        return [site for site in self.sites if site.loop in inside]
+
+
+def _lives(expressions: list[Expr]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for expr in expressions:
+        for node in expr.walk():
+            if node.kind == "live":
+                found.setdefault(node.data[0], node.data[1])
+    return found
+
+
+def live_ins(view: FunctionView, loop: Loop) -> list[tuple[str, str]]:
+    """(name, type) of every value from outside that a loop uses, in order of appearance."""
+    inside = {name for name, made in view.definitions.items() if made.block in loop.blocks}
+    found: dict[str, str] = {}
+    for name in view.flow.order:
+        if name not in loop.blocks:
+            continue
+        for instruction in view.flow.blocks[name].instructions:
+            for used in instruction.uses:
+                if used in inside or used in found:
+                    continue
+                if used in view.definitions or used in view.parameter_types:
+                    found[used] = view.type_of(used)
+    return list(found.items())
+
+
+def describe_nest(
+    view: FunctionView, root: Loop, lines: Lines, variables: Mapping[str, GlobalVariable], own: set[str]
+) -> Nest:
+    """Analyse `root` of a function. `own` names the functions that the module defines."""
+    return _Builder(view, root, lines, variables, own).build()
+
+
+class _Builder:
+    def __init__(
+        self, view: FunctionView, root: Loop, lines: Lines, variables: Mapping[str, GlobalVariable], own: set[str]
+    ) -> None:
+        self.view = view
+        self.root = root
+        self.lines = lines
+        self.variables = variables
+        self.own = own
+        self.pool = Pool()
+        self.scalars = ScalarView(view, root, self.pool)
+        self.uses = Uses(view)
+
+    def build(self) -> Nest:
+        loops = {}
+        sites: list[Site] = []
+        reaches: dict[int, dict[str, Condition]] = {}
+        for loop in self.view.flow.loops:
+            if not loop.blocks <= self.root.blocks:
+                continue
+            number = self.view.loop_ids[loop]
+            reaches[number] = reach_conditions(self.scalars, loop)
+            entered = ALWAYS
+            if loop is not self.root and loop.parent is not None:
+                parent = reaches[self.view.loop_ids[loop.parent]]
+                entered = parent.get(loop.preheader or "", None)
+            obstacles: list[Obstacle] = []
+            found = self._accesses(loop, number, reaches[number], obstacles)
+            sites.extend(found)
+            loops[number] = self._loop(loop, number, entered, obstacles)
+        names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
+        for info in loops.values():
+            exprs = [info.trip] if info.trip is not None else []
+            names |= {node.data[0] for expr in exprs for node in expr.walk() if node.kind == "load"}
+        found = Nest(
+            self.view.function.name,
+            self.view.loop_ids[self.root],
+            loops,
+            tuple(sites),
+            {name: self._data_places(name, self.root) for name in sorted(names)},
+            {},
+            self._values(loops),
+            self.pool,
+        )
+        return replace(found, stack=self._stack(found.lives()))
+
+    def _values(self, loops: Mapping[int, NestLoop]) -> dict[str, Expr]:
+        """Values that the countable inner loops use, as far as the root does not hand them in itself."""
+        found = {}
+        for number, info in loops.items():
+            if info.trip is None or number == self.view.loop_ids[self.root]:
+                continue
+            for name, type in live_ins(self.view, self.view.loops[number]):
+                if not self.scalars.is_invariant(name) and (type == "ptr" or type in ("i64", "i32", "i16", "i8")):
+                    found[name] = self.scalars.value(name, type)
+        return found
+
+    def _data_places(self, name: str, within: Loop) -> tuple[Place, ...]:
+        found = roles(self.uses, name, within.blocks)
+        return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
+
+    def _stack(self, lives: Mapping[str, str]) -> dict[str, int]:
+        """Stack arrays of a fixed size among the live values."""
+        found = {}
+        for name in lives:
+            made = self.view.definitions.get(name)
+            if made is not None and made.instruction.op == "alloca" and not made.instruction.operands:
+                found[name] = self._size(made.instruction.word)
+        return found
+
+    def _birthplace(self, address: Expr) -> int | None:
+        """The loop in whose body the stack array behind an address is born and dies."""
+        for node in address.walk():
+            if node.kind != "live" or node.data[1] != "ptr" or node.data[0] not in self.view.definitions:
+                continue
+            name = str(node.data[0])
+            if self.view.definitions[name].instruction.op != "alloca":
+                continue
+            for block, user in self.uses.of(name):
+                if user.op == "call" and user.word.startswith("@llvm.lifetime.start"):
+                    loop = self.view.innermost(block)
+                    if loop is not None and all(where in loop.blocks for where, _ in self.uses.of(name)):
+                        return self.view.loop_ids[loop]
+        return None
+
+    def _loop(self, loop: Loop, number: int, entered: Condition, obstacles: list[Obstacle]) -> NestLoop:
+        trip, why = trip_expression(self.scalars, loop)
+        header = self.view.flow.blocks[loop.header]
+        carried = tuple(self._carried(phi, loop) for phi in header.phis)
+        own_blocks = [name for name in loop.blocks if self.view.innermost(name) is loop]
+        return NestLoop(
+            id=number,
+            parent=self.view.loop_ids[loop.parent] if loop is not self.root and loop.parent else None,
+            header=loop.header,
+            depth=loop.depth,
+            place=self._loop_place(loop),
+            trip=trip,
+            why=why,
+            reach=entered,
+            obstacles=tuple(obstacles),
+            carried=carried,
+            results=tuple(self._results(loop, carried)),
+            instructions=sum(len(self.view.flow.blocks[name].instructions) for name in own_blocks),
+            counter_data=tuple(
+                place for phi in carried if phi.kind == "counter" for place in self._data_places(phi.name, loop)
+            ),
+        )
+
+    def _carried(self, phi: Instruction, loop: Loop) -> Carried:
+        kind, operator = "other", ""
+        if self.scalars.value(str(phi.result), phi.type).kind not in ("any", "opaque"):
+            kind = "counter"
+        else:
+            found = register_reduction(self.uses, phi, loop)
+            if found is not None:
+                kind, operator = "reduction", found
+        return Carried(str(phi.result), phi.type, kind, operator, self._place(phi) or self._loop_place(loop))
+
+    def _results(self, loop: Loop, carried: tuple[Carried, ...]) -> list[Result]:
+        found = []
+        kinds = {info.name: info.kind for info in carried}
+        latches = {}
+        for phi in self.view.flow.blocks[loop.header].phis:
+            for operand, label in zip(phi.operands, phi.labels, strict=True):
+                if label in loop.blocks:
+                    latches[operand.text] = kinds[str(phi.result)]
+        for _, target in dict.fromkeys(loop.exits):
+            for phi in self.view.flow.blocks[target].phis:
+                for operand, label in zip(phi.operands, phi.labels, strict=True):
+                    if label not in loop.blocks:
+                        continue
+                    kind = self._result_kind(operand, loop, kinds, latches)
+                    found.append(Result(str(phi.result), operand.text, phi.type, kind))
+        return found
+
+    def _result_kind(self, operand: Operand, loop: Loop, kinds: dict[str, str], latches: dict[str, str]) -> str:
+        definition = self.view.definitions.get(operand.text)
+        if definition is None or definition.block not in loop.blocks:
+            return "invariant"
+        after = loop.exits[0][0] == loop.latches[0] and len(loop.exits) == 1
+        if operand.text in latches:
+            return latches[operand.text] if after else "other"
+        kind = kinds.get(operand.text, "other")
+        # Left from the latch, a phi still holds what was there before the last iteration.
+        return "other" if kind == "reduction" and after else kind
+
+    def _accesses(self, loop: Loop, number: int, reach: dict[str, Condition], obstacles: list[Obstacle]) -> list[Site]:
+        sites: list[Site] = []
+        for name in self.view.flow.order:
+            if self.view.innermost(name) is not loop:
+                continue
+            block = self.view.flow.blocks[name]
+            condition = reach.get(name)
+            reductions: dict[int, MemoryReduction] = {}
+            for instruction in block.instructions:
+                if instruction.op == "store" and instruction.is_simple_access:
+                    found = memory_reduction(self.uses, block, instruction)
+                    if found is not None:
+                        reductions[id(instruction)] = found
+            folded = {id(found.load) for found in reductions.values()}
+            keys = {id(item): f"store:{name}:{place}" for place, item in enumerate(block.instructions)}
+            for instruction in block.instructions:
+                if instruction.op in ("load", "store"):
+                    if not instruction.is_simple_access:
+                        obstacles.append(self._obstacle("memory", "a volatile or atomic access", instruction))
+                    elif id(instruction) not in folded:
+                        sites.append(
+                            self._access(instruction, number, condition, keys, reductions.get(id(instruction)))
+                        )
+                elif instruction.op in ("call", "invoke"):
+                    sites.extend(self._call(instruction, number, condition, keys, obstacles))
+                elif instruction.op in ("atomicrmw", "cmpxchg", "fence"):
+                    obstacles.append(self._obstacle("memory", f"an atomic operation ({instruction.op})", instruction))
+                elif instruction.op in ("indirectbr", "callbr", "resume", "landingpad", "va_arg"):
+                    obstacles.append(self._obstacle("unknown", f"a {instruction.op}", instruction))
+        return sites
+
+    def _access(
+        self,
+        instruction: Instruction,
+        number: int,
+        condition: Condition,
+        keys: dict[int, str],
+        reduction: MemoryReduction | None,
+    ) -> Site:
+        pointer = instruction.operands[-1]
+        type = instruction.type if instruction.op == "load" else instruction.operands[0].type
+        kind = "read" if instruction.op == "load" else "write"
+        address = self.scalars.operand(pointer)
+        return Site(
+            key=str(instruction.result) if instruction.op == "load" else keys[id(instruction)],
+            kind="reduce" if reduction else kind,
+            operator=reduction.operator if reduction else "",
+            type=type,
+            size=self._size(type),
+            address=address,
+            length=None,
+            loop=number,
+            reach=condition,
+            place=self._place(instruction) or NOWHERE,
+            between=tuple(keys[id(other)] for other in reduction.between) if reduction else (),
+            load=str(reduction.load.result) if reduction else "",
+            private=self._birthplace(address),
+        )
+
+    def _call(
+        self,
+        call: Instruction,
+        number: int,
+        condition: Condition,
+        keys: dict[int, str],
+        obstacles: list[Obstacle],
+    ) -> list[Site]:
+        name = call.word.removeprefix("@")
+        if call.word in self.own:
+            obstacles.append(self._obstacle("unknown", f"a call to {name}, which could not be inlined", call))
+            return []
+        effect = effect_of(call)
+        if effect.kind == "unknown":
+            what = "inline assembly" if call.word == "asm" else f"a call to {name}, whose effects are not known"
+            obstacles.append(self._obstacle("unknown", what, call))
+            return []
+        if effect.kind in ("io", "clock"):
+            obstacles.append(self._obstacle(effect.kind, f"a call to {name}", call))
+        elif effect.kind in ("allocate", "free"):
+            obstacles.append(self._obstacle("memory", f"a call to {name}", call))
+            return []
+        if effect.movable:
+            return []
+        length: Expr = self.pool.opaque("length of what a call touches")
+        if effect.kind in ("fill", "copy"):
+            length = self.scalars.operand(call.operands[2])
+        sites = []
+        reads = range(len(call.operands)) if effect.reads is None else effect.reads
+        for positions, kind in ((reads, "read"), (effect.writes, "write")):
+            for place in positions:
+                operand = call.operands[place] if place < len(call.operands) else None
+                if operand is None or operand.type != "ptr" or self._is_constant(operand):
+                    continue
+                key = keys[id(call)].replace("store:", "call:") + f":{place}{kind[0]}"
+                address = self.scalars.operand(operand)
+                place_of = self._place(call) or NOWHERE
+                birth = self._birthplace(address)
+                sites.append(
+                    Site(key, kind, "", "bytes", 1, address, length, number, condition, place_of, private=birth)
+                )
+        return sites
+
+    def _is_constant(self, operand: Operand) -> bool:
+        found = self.variables.get(operand.text)
+        return operand.text == "null" or (found is not None and found.constant)
+
+    def _size(self, type: str) -> int:
+        try:
+            return self.view.types.size(type)
+        except ValueError:
+            return 0
+
+    def _obstacle(self, kind: str, reason: str, instruction: Instruction) -> Obstacle:
+        return Obstacle(kind, reason, self._place(instruction) or NOWHERE)
+
+    def _place(self, instruction: Instruction) -> Place | None:
+        return self.lines.place(instruction.meta.get("dbg"))
+
+    def _loop_place(self, loop: Loop) -> Place:
+        for latch in loop.latches:
+            found = self.lines.loop_start(self.view.flow.blocks[latch].terminator.meta.get("llvm.loop"))
+            if found is not None:
+                return found
+        for name in (loop.header, *sorted(loop.blocks, key=self.view.flow.rank)):
+            for instruction in self.view.flow.blocks[name].instructions:
+                place = self._place(instruction)
+                if place is not None:
+                    return place
+        return NOWHERE

@@ -1,0 +1,150 @@
+"""Nests as plain JSON values, so that the host of a running program can evaluate them without the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..ir.errors import ArtefactError
+from .expr import Expr, Pool, dump, restore
+from .nest import Carried, Nest, NestLoop, Obstacle, Result, Site
+from .reach import Condition, literals
+from .text.lines import Place
+
+
+def to_json(nest: Nest) -> dict[str, Any]:
+    """Plain values of a nest."""
+    roots = [*nest.expressions(), *nest.values.values()]
+    nodes, places = dump(roots)
+    known = {id(expr): place for expr, place in zip(roots, places, strict=True)}
+    return {
+        "function": nest.function,
+        "root": nest.root,
+        "nodes": nodes,
+        "loops": [_loop_out(loop, known) for loop in nest.loops.values()],
+        "sites": [_site_out(site, known) for site in nest.sites],
+        "index_data": {name: _places_out(found) for name, found in nest.index_data.items()},
+        "stack": dict(nest.stack),
+        "values": {name: known[id(expr)] for name, expr in nest.values.items()},
+    }
+
+
+def from_json(data: Mapping[str, Any]) -> Nest:
+    """The inverse of `to_json`. Raises ArtefactError on damaged input."""
+    try:
+        pool = Pool()
+        nodes = restore(data["nodes"], pool)
+        loops = [_loop_in(loop, nodes) for loop in data["loops"]]
+        return Nest(
+            function=str(data["function"]),
+            root=int(data["root"]),
+            loops={loop.id: loop for loop in loops},
+            sites=tuple(_site_in(site, nodes) for site in data["sites"]),
+            index_data={str(name): _places_in(found) for name, found in data["index_data"].items()},
+            stack={str(name): int(size) for name, size in data["stack"].items()},
+            values={str(name): nodes[int(place)] for name, place in data["values"].items()},
+            pool=pool,
+        )
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ArtefactError(f"the description of a loop is damaged: {error}") from error
+
+
+def _place_out(place: Place) -> list[Any]:
+    return [place.file, place.line, place.column, place.function]
+
+
+def _place_in(data: list[Any]) -> Place:
+    return Place(str(data[0]), int(data[1]), int(data[2]), str(data[3]))
+
+
+def _places_out(places: Iterable[Place]) -> list[list[Any]]:
+    return [_place_out(place) for place in places]
+
+
+def _places_in(data: Iterable[list[Any]]) -> tuple[Place, ...]:
+    return tuple(_place_in(place) for place in data)
+
+
+def _reach_out(reach: Condition, known: Mapping[int, int | None]) -> list[list[list[Any]]] | None:
+    if reach is None:
+        return None
+    return [[[known[id(expr)], wanted] for expr, wanted in term] for term in literals(reach)]
+
+
+def _reach_in(data: list[list[list[Any]]] | None, nodes: list[Expr]) -> Condition:
+    if data is None:
+        return None
+    return frozenset(frozenset((nodes[int(place)], bool(wanted)) for place, wanted in term) for term in data)
+
+
+def _loop_out(loop: NestLoop, known: Mapping[int, int | None]) -> dict[str, Any]:
+    return {
+        "id": loop.id,
+        "parent": loop.parent,
+        "header": loop.header,
+        "depth": loop.depth,
+        "place": _place_out(loop.place),
+        "trip": None if loop.trip is None else known[id(loop.trip)],
+        "why": loop.why,
+        "reach": _reach_out(loop.reach, known),
+        "obstacles": [[item.kind, item.reason, _place_out(item.place)] for item in loop.obstacles],
+        "carried": [[item.name, item.type, item.kind, item.operator, _place_out(item.place)] for item in loop.carried],
+        "results": [[item.phi, item.value, item.type, item.kind] for item in loop.results],
+        "instructions": loop.instructions,
+        "counter_data": _places_out(loop.counter_data),
+    }
+
+
+def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
+    return NestLoop(
+        id=int(data["id"]),
+        parent=None if data["parent"] is None else int(data["parent"]),
+        header=str(data["header"]),
+        depth=int(data["depth"]),
+        place=_place_in(data["place"]),
+        trip=None if data["trip"] is None else nodes[int(data["trip"])],
+        why=str(data["why"]),
+        reach=_reach_in(data["reach"], nodes),
+        obstacles=tuple(Obstacle(kind, reason, _place_in(place)) for kind, reason, place in data["obstacles"]),
+        carried=tuple(Carried(*item[:4], _place_in(item[4])) for item in data["carried"]),
+        results=tuple(Result(*item) for item in data["results"]),
+        instructions=int(data["instructions"]),
+        counter_data=_places_in(data["counter_data"]),
+    )
+
+
+def _site_out(site: Site, known: Mapping[int, int | None]) -> list[Any]:
+    return [
+        site.key,
+        site.kind,
+        site.operator,
+        site.type,
+        site.size,
+        known[id(site.address)],
+        None if site.length is None else known[id(site.length)],
+        site.loop,
+        _reach_out(site.reach, known),
+        _place_out(site.place),
+        list(site.between),
+        site.load,
+        site.private,
+    ]
+
+
+def _site_in(data: list[Any], nodes: list[Expr]) -> Site:
+    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private = data
+    return Site(
+        str(key),
+        str(kind),
+        str(operator),
+        str(type),
+        int(size),
+        nodes[int(address)],
+        None if length is None else nodes[int(length)],
+        int(loop),
+        _reach_in(reach, nodes),
+        _place_in(place),
+        tuple(str(item) for item in between),
+        str(load),
+        None if private is None else int(private),
+    )

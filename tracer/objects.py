@@ -1,0 +1,79 @@
+"""The objects of a program that runs in this process: heap by the run-time table, globals, stack arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .memory import GLOBAL, HEAP, STACK, Memory, Object, live_view
+from .nest import Nest
+
+
+class LiveObjects:
+    """Finds the objects of a loaded program.
+
+    Args:
+        library: the program's library, linked with the run-time support.
+        names: names of its globals, in the order of `tc_globals`.
+    """
+
+    def __init__(self, library: ctypes.CDLL, names: Sequence[str]) -> None:
+        self._library = library
+        self._library.tc_objects.restype = ctypes.c_size_t
+        self._globals = []
+        if names:
+            table = (ctypes.c_uint64 * (2 * len(names))).in_dll(library, "tc_globals")
+            self._globals = [
+                Object(int(table[2 * place]), int(table[2 * place + 1]), GLOBAL, name)
+                for place, name in enumerate(names)
+                if table[2 * place + 1]
+            ]
+
+    def all(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> list[Object]:
+        """Every object that is alive now; with a nest, its stack arrays too."""
+        room = 1024
+        while True:
+            bases = np.zeros(room, np.uint64)
+            sizes = np.zeros(room, np.uint64)
+            count = self._library.tc_objects(
+                ctypes.c_void_p(bases.ctypes.data), ctypes.c_void_p(sizes.ctypes.data), ctypes.c_size_t(room)
+            )
+            if count <= room:
+                break
+            room = count + count // 4
+        heap = [Object(int(bases[i]), int(sizes[i]), HEAP) for i in range(count) if sizes[i]]
+        return [*heap, *self._globals, *stack_objects(nest, lives or {})]
+
+    def memory(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Memory:
+        """All objects, readable where they are."""
+        objects = self.all(nest, lives)
+        return Memory(objects, {item.base: live_view(item) for item in objects})
+
+
+def stack_objects(nest: Nest | None, lives: Mapping[str, int | float]) -> list[Object]:
+    """Stack arrays that are live into a nest."""
+    if nest is None:
+        return []
+    return [Object(int(lives[name]), size, STACK, name) for name, size in nest.stack.items() if size and name in lives]
+
+
+def decode(values: Sequence[int], types: Sequence[str]) -> list[int | float | None]:
+    """Numbers of raw 8-byte slots by LLVM type; None for a type that is no number."""
+    found: list[int | float | None] = []
+    for raw, type in zip(values, types, strict=True):
+        data = int(raw).to_bytes(8, "little")
+        if type == "ptr":
+            found.append(int.from_bytes(data, "little", signed=True))
+        elif type == "i1":
+            found.append(-(data[0] & 1))
+        elif type in ("i8", "i16", "i32", "i64"):
+            found.append(int.from_bytes(data[: int(type[1:]) // 8], "little", signed=True))
+        elif type == "double":
+            found.append(float(np.frombuffer(data, np.float64)[0]))
+        elif type == "float":
+            found.append(float(np.frombuffer(data[:4], np.float32)[0]))
+        else:
+            found.append(None)
+    return found

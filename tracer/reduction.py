@@ -1,0 +1,198 @@
+"""Reductions: chains that combine one value with others by a commutative and associative operator.
+
+Two forms: in memory (load, combine, store to the same address) and in a register (a phi of the loop header). The
+value in between must not be seen by anybody else: a prefix sum has the same shape but uses it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .scalar import FunctionView
+from .text import Block, Instruction
+from .text.cfg import Loop
+
+_OPERATORS = {
+    "add": "add",
+    "sub": "add",
+    "fadd": "fadd",
+    "fsub": "fadd",
+    "mul": "mul",
+    "fmul": "fmul",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+}
+_INTRINSICS = re.compile(r"@llvm\.(smin|smax|umin|umax|minnum|maxnum|minimumnum|maximumnum)\.")
+_FUSED = re.compile(r"@llvm\.fm(?:a|uladd)\.")
+_EXTENSIONS = ("sext", "zext", "trunc", "fpext", "fptrunc", "freeze")
+FLOAT_OPERATORS = frozenset({"fadd", "fmul"})
+
+
+class Uses:
+    """Who uses which value, for one function."""
+
+    def __init__(self, view: FunctionView) -> None:
+        self.view = view
+        self._users: dict[str, list[tuple[str, Instruction]]] = {}
+        for block, instruction in view.function.instructions():
+            for name in set(instruction.uses):
+                if name in view.definitions or name in view.parameter_types:
+                    self._users.setdefault(name, []).append((block.name, instruction))
+
+    def of(self, name: str | None) -> list[tuple[str, Instruction]]:
+        """(block, instruction) of every user of a value."""
+        return self._users.get(name or "", [])
+
+
+@dataclass(frozen=True)
+class MemoryReduction:
+    """A load-combine-store on one address.
+
+    `between` are other stores that stand between the load and the store: it is a reduction only where they go to
+    other addresses, which the run has to show.
+    """
+
+    load: Instruction
+    operator: str
+    between: tuple[Instruction, ...]
+
+
+def memory_reduction(uses: Uses, block: Block, store: Instruction) -> MemoryReduction | None:
+    """The reduction that `store` closes, None when it closes none."""
+    value, pointer = store.operands
+    place = block.instructions.index(store)
+    loads = [
+        (index, instruction)
+        for index, instruction in enumerate(block.instructions[:place])
+        if instruction.op == "load"
+        and instruction.is_simple_access
+        and instruction.operands[0].text == pointer.text
+        and instruction.type == value.type
+    ]
+    if not loads:
+        return None
+    index, load = loads[-1]
+    between = block.instructions[index + 1 : place]
+    if any(_may_write(instruction) for instruction in between):
+        return None
+    chain: set[str] = set()
+    operator = _descend(uses.view, value.text, str(load.result), None, chain, depth=0)
+    if operator is None or operator == "same":
+        return None
+    inside = chain | {str(load.result)}
+    for name in inside:
+        for _, user in uses.of(name):
+            if user is not store and user.result not in chain:
+                return None
+    return MemoryReduction(load, operator, tuple(other for other in between if other.op == "store"))
+
+
+def register_reduction(uses: Uses, phi: Instruction, loop: Loop) -> str | None:
+    """Operator of a header phi of `loop` that is a reduction, else None."""
+    assert phi.result is not None
+    latch = [operand for operand, label in zip(phi.operands, phi.labels, strict=True) if label in loop.blocks]
+    if len(latch) != 1:
+        return None
+    chain: set[str] = set()
+    operator = _descend(uses.view, latch[0].text, phi.result, loop, chain, depth=0)
+    if operator is None or operator == "same":
+        return None
+    for name in chain | {phi.result}:
+        for where, user in uses.of(name):
+            if where in loop.blocks and user.result not in chain and user is not phi:
+                return None
+    return operator
+
+
+def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chain: set[str], depth: int) -> str | None:
+    """Operator that leads from `target` to the value `text`; `same` when it is the target itself, None when none."""
+    if text == target:
+        return "same"
+    found = view.definitions.get(text)
+    if found is None or depth > 40:
+        return None
+    made = found.instruction
+    if text in chain:
+        return "same"  # an inner loop's phi, met again from its latch
+    chain.add(text)
+    deeper = depth + 1
+    if made.op in _EXTENSIONS:
+        return _descend(view, made.operands[0].text, target, loop, chain, deeper)
+    if made.op == "select":
+        if _depends(view, made.operands[0].text, target, 0):
+            return None
+        return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands[1:]])
+    if made.op == "phi" and loop is not None and found.block in loop.blocks:
+        return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands])
+    links = _links(made)
+    if links is None:
+        return None
+    operator, candidates = links
+    for name in candidates:
+        if name.startswith("%") and _depends(view, name, target, 0):
+            others = [other for other in candidates if other != name]
+            if len(others) < len(candidates) - 1 or any(
+                _depends(view, other, target, 0) for other in _inputs(made, name)
+            ):
+                return None
+            below = _descend(view, name, target, loop, chain, deeper)
+            return operator if below in ("same", operator) else None
+    return None
+
+
+def _links(made: Instruction) -> tuple[str, list[str]] | None:
+    """(operator, operands through which a chain may run)."""
+    if made.op in _OPERATORS:
+        names = [operand.text for operand in made.operands]
+        return _OPERATORS[made.op], names[:1] if made.op in ("sub", "fsub") else names
+    if made.op == "call":
+        found = _INTRINSICS.match(made.word)
+        if found:
+            return found.group(1), [operand.text for operand in made.operands]
+        if _FUSED.match(made.word):
+            return "fadd", [made.operands[2].text]
+    return None
+
+
+def _inputs(made: Instruction, chained: str) -> list[str]:
+    """The operands that are not the chain."""
+    names = [operand.text for operand in made.operands]
+    names.remove(chained)
+    return names
+
+
+def _agree(found: list[str | None]) -> str | None:
+    operators = {operator for operator in found if operator != "same"}
+    if None in operators or len(operators) > 1:
+        return None
+    return next(iter(operators)) if operators else "same"
+
+
+def _depends(view: FunctionView, text: str, target: str, depth: int, seen: set[str] | None = None) -> bool:
+    """Whether the value is computed from `target`."""
+    if text == target:
+        return True
+    seen = set() if seen is None else seen
+    if text in seen:
+        return False
+    seen.add(text)
+    found = view.definitions.get(text)
+    if found is None:
+        return False
+    if depth > 300:
+        return True
+    return any(
+        _depends(view, name, target, depth + 1, seen) for name in found.instruction.uses if name in view.definitions
+    )
+
+
+def _may_write(instruction: Instruction) -> bool:
+    if instruction.op in ("atomicrmw", "cmpxchg", "fence", "invoke"):
+        return True
+    if instruction.op != "call":
+        return False
+    from .effects import effect_of
+
+    return not effect_of(instruction).movable

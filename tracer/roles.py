@@ -1,0 +1,86 @@
+"""What a loaded index or a counter is used for: to form addresses, to bound an inner loop, or as data.
+
+Only values that are used for addresses alone can be replaced by their new numbers; where the same value is also
+data, the use has to be split: the address sees the new number, the data use the old one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .reduction import Uses
+from .text import Instruction
+
+# Integer arithmetic that an address may be formed with and still be linear in the index.
+FORMING = frozenset(
+    {"sext", "zext", "trunc", "add", "sub", "mul", "shl", "or", "freeze", "getelementptr", "select", "phi"}
+)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """How a value is used.
+
+    Attributes:
+        forming: names of the values between it and the addresses, itself included.
+        addresses: accesses whose address it forms.
+        bounds: comparisons that only decide the exit of a loop.
+        data: every other use.
+    """
+
+    forming: frozenset[str]
+    addresses: tuple[Instruction, ...]
+    bounds: tuple[Instruction, ...]
+    data: tuple[Instruction, ...]
+
+
+def roles(uses: Uses, name: str, within: frozenset[str]) -> Roles:
+    """Classify the uses of the value `name` inside the blocks `within`."""
+    exits = _exit_tests(uses, within)
+    forming: set[str] = set()
+    addresses: dict[int, Instruction] = {}
+    bounds: dict[int, Instruction] = {}
+    data: dict[int, Instruction] = {}
+    stack = [name]
+    while stack:
+        current = stack.pop()
+        if current in forming:
+            continue
+        forming.add(current)
+        for block, user in uses.of(current):
+            if block not in within:
+                if user.op != "phi":
+                    data[id(user)] = user
+                continue
+            if user.op in ("load", "store") and user.operands[-1].text == current:
+                stored = user.op == "store" and user.operands[0].text == current
+                (data if stored else addresses)[id(user)] = user
+            elif user.op in FORMING and not (user.op == "select" and user.operands[0].text == current):
+                stack.append(str(user.result))
+            elif user.result in exits:
+                bounds[id(user)] = user
+            elif user.op == "call" and user.word.startswith("@llvm.mem") and current in _pointers(user):
+                addresses[id(user)] = user
+            else:
+                data[id(user)] = user
+    return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
+
+
+def _exit_tests(uses: Uses, within: frozenset[str]) -> set[str]:
+    """Comparisons that feed nothing but the exit branch of a loop."""
+    flow = uses.view.flow
+    found: set[str] = set()
+    for loop in flow.loops:
+        if not loop.blocks & within:
+            continue
+        for inside, _ in loop.exits:
+            end = flow.blocks[inside].terminator
+            if end.op == "br" and end.operands:
+                test = end.operands[0].text
+                if all(user is end for _, user in uses.of(test)):
+                    found.add(test)
+    return found
+
+
+def _pointers(call: Instruction) -> list[str]:
+    return [operand.text for operand in call.operands if operand.type == "ptr"]

@@ -1,0 +1,367 @@
+"""From SSA values to symbolic expressions (`expr.py`), relative to one loop of a function.
+
+Values defined outside of the loop are `live`; affine recurrences become init + step · counter; loads, selects and
+merges stay visible, so that later stages know which loaded value an address is made of. Whatever is not
+understood becomes `opaque` with a reason, never a guess.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from dataclasses import dataclass
+
+from .expr import Expr, Pool
+from .text import Function, Instruction, Operand, TypeTable, int_bits
+from .text.cfg import ControlFlow, Loop
+from .text.instruction import BINARY
+from .text.lexer import split_commas, split_type
+
+MAX_DEPTH = 150
+_MIN_MAX = re.compile(r"@llvm\.(smin|smax|umin|umax|abs)\.i\d+$")
+FLOAT_TYPES = ("double", "float")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Where a local value is made."""
+
+    block: str
+    instruction: Instruction
+
+
+class FunctionView:
+    """A function with what every analysis of it shares: control flow, definitions, numbered loops."""
+
+    def __init__(self, function: Function, types: TypeTable, first_loop: int = 0) -> None:
+        self.function = function
+        self.types = types
+        self.flow = ControlFlow(function)
+        self.loop_ids = {loop: first_loop + place for place, loop in enumerate(self.flow.loops)}
+        self.loops = {number: loop for loop, number in self.loop_ids.items()}
+        self.definitions = {
+            instruction.result: Definition(block.name, instruction)
+            for block, instruction in function.instructions()
+            if instruction.result is not None
+        }
+        self.parameter_types = {parameter.name: parameter.type for parameter in function.parameters}
+        self._innermost: dict[str, Loop | None] = {}
+
+    def innermost(self, block: str) -> Loop | None:
+        if block not in self._innermost:
+            self._innermost[block] = self.flow.innermost(block)
+        return self._innermost[block]
+
+    def type_of(self, name: str) -> str:
+        """Type of a local value."""
+        if name in self.definitions:
+            return self.definitions[name].instruction.type
+        return self.parameter_types[name]
+
+
+class ScalarView:
+    """Expressions of the values inside `root`, one loop of the function."""
+
+    def __init__(self, view: FunctionView, root: Loop, pool: Pool) -> None:
+        self.view = view
+        self.root = root
+        self.pool = pool
+        self._known: dict[tuple[str, str], Expr] = {}
+        self._active: set[str] = set()
+        self._depth = 0
+
+    def operand(self, operand: Operand) -> Expr:
+        return self.value(operand.text, operand.type)
+
+    def value(self, text: str, type: str) -> Expr:
+        """Expression of an operand: a local, a global, a literal or a constant expression."""
+        if text.startswith("%"):
+            key = (text, type)
+            if key not in self._known:
+                if self._depth > MAX_DEPTH:
+                    return self.pool.opaque("expression too deep")
+                self._depth += 1
+                try:
+                    made = self._local(text, type)
+                finally:
+                    self._depth -= 1
+                if text in self._active:  # inside of a recurrence that is still being resolved
+                    return made
+                self._known[key] = made
+            return self._known[key]
+        return self._constant(text, type)
+
+    def is_invariant(self, text: str) -> bool:
+        """Whether a value is made outside of the loop."""
+        if not text.startswith("%"):
+            return True
+        found = self.view.definitions.get(text)
+        return found is None or found.block not in self.root.blocks
+
+    def varies_in(self, expr: Expr, loop: Loop) -> bool:
+        """Whether `expr` may change from one iteration of `loop` to the next."""
+        for node in expr.walk():
+            if node.kind == "counter" and self.view.loops[node.data[0]].blocks <= loop.blocks:
+                return True
+            if node.kind == "load" and self.view.definitions[node.data[0]].block in loop.blocks:
+                return True
+            if node.kind == "opaque":
+                return True
+        return False
+
+    def increment(self, phi: Instruction, loop: Loop) -> Expr | None:
+        """The constant step of a header phi of `loop`, None when it has none."""
+        assert phi.result is not None
+        return self._chain(self._incoming(phi, loop)[1].text, phi.result, phi.type, loop)
+
+    def _incoming(self, phi: Instruction, loop: Loop) -> tuple[Operand, Operand]:
+        """(value on entry, value from the latch) of a header phi."""
+        first = later = phi.operands[0]
+        for operand, label in zip(phi.operands, phi.labels, strict=True):
+            if label in loop.blocks:
+                later = operand
+            else:
+                first = operand
+        return first, later
+
+    def _chain(self, text: str, phi: str, type: str, loop: Loop) -> Expr | None:
+        pool = self.pool
+        if text == phi:
+            return pool.const(0)
+        found = self.view.definitions.get(text)
+        if found is None or found.block not in loop.blocks:
+            return None
+        made = found.instruction
+        if made.op in ("freeze",) or (made.op == "phi" and len(made.operands) == 1):
+            return self._chain(made.operands[0].text, phi, type, loop)
+        if made.op == "getelementptr":
+            before = self._chain(made.operands[0].text, phi, type, loop)
+            offset = self._offset(made)
+            if before is None or self.varies_in(offset, loop):
+                return None
+            return pool.op("add", "i64", before, offset)
+        if made.op in ("add", "sub"):
+            a, b = made.operands
+            for chain, other, flip in ((a, b, False), (b, a, True)):
+                if made.op == "sub" and flip:
+                    continue
+                before = self._chain(chain.text, phi, type, loop)
+                if before is None:
+                    continue
+                step = self.operand(other)
+                if self.varies_in(step, loop):
+                    return None
+                return pool.op(made.op, type, before, step)
+        return None
+
+    def _local(self, text: str, type: str) -> Expr:
+        if self.is_invariant(text):
+            return self.pool.live(text, type)
+        found = self.view.definitions[text]
+        made = found.instruction
+        op = made.op
+        if op == "phi":
+            return self._phi(made, found.block)
+        if op == "getelementptr":
+            if made.type != "ptr":
+                return self.pool.opaque("vector of addresses")
+            return self.pool.op("add", "ptr", self.operand(made.operands[0]), self._offset(made))
+        if op in BINARY and self._is_scalar(made.type):
+            opcode = "add" if op == "or" and "disjoint" in made.flags else op
+            return self.pool.op(opcode, made.type, self.operand(made.operands[0]), self.operand(made.operands[1]))
+        if op in ("sext", "zext", "trunc", "sitofp", "uitofp", "fptosi", "fptoui", "fpext", "fptrunc"):
+            source = made.operands[0]
+            if self._is_scalar(source.type) and self._is_scalar(made.type):
+                return self.pool.make("cast", (op, source.type, made.type), (self.operand(source),))
+        if op in ("icmp", "fcmp") and (self._is_scalar(made.operands[0].type) or made.operands[0].type == "ptr"):
+            a, b = (self.operand(operand) for operand in made.operands)
+            return self.pool.make("cmp", (f"{op} {made.word}", made.operands[0].type), (a, b))
+        if op == "select" and (self._is_scalar(made.type) or made.type == "ptr"):
+            return self.pool.make("choice", (), tuple(self.operand(operand) for operand in made.operands))
+        if op == "freeze":
+            return self.operand(made.operands[0])
+        if op == "load":
+            return self._load(text, made)
+        if op == "call":
+            return self._call(made)
+        return self.pool.opaque(op)
+
+    def _load(self, text: str, made: Instruction) -> Expr:
+        if not made.is_simple_access:
+            return self.pool.opaque("volatile or atomic load")
+        if not (self._is_scalar(made.type) or made.type == "ptr"):
+            return self.pool.opaque(f"load of {made.type}")
+        return self.pool.make("load", (text, made.type), (self.operand(made.operands[0]),))
+
+    def _call(self, made: Instruction) -> Expr:
+        found = _MIN_MAX.match(made.word)
+        if found:
+            return self.pool.op(
+                found.group(1), made.type, self.operand(made.operands[0]), self.operand(made.operands[1])
+            )
+        if re.match(r"@llvm\.fabs\.(f64|f32)$", made.word):
+            argument = self.operand(made.operands[0])
+            return self.pool.op("fabs", made.type, argument, argument)
+        return self.pool.opaque(f"result of {made.word}")
+
+    def _phi(self, made: Instruction, block: str) -> Expr:
+        assert made.result is not None
+        if made.result in self._active:
+            return self.pool.opaque("carried from one iteration to the next")
+        loop = next((loop for loop in self.view.flow.loops if loop.header == block), None)
+        if loop is not None and loop.blocks <= self.root.blocks:
+            return self._recurrence(made, loop)
+        if not (self._is_scalar(made.type) or made.type == "ptr"):
+            return self.pool.opaque(f"phi of {made.type}")
+        if len(made.operands) == 1:
+            return self._after_loops(made, block)
+        return self._merge(made, block)
+
+    def _recurrence(self, made: Instruction, loop: Loop) -> Expr:
+        assert made.result is not None
+        self._active.add(made.result)
+        try:
+            step = self.increment(made, loop) if made.type == "ptr" or int_bits(made.type) else None
+            if step is None:
+                leaves = self._web(made)
+                return (
+                    self.pool.any_of(leaves) if leaves else self.pool.opaque("carried from one iteration to the next")
+                )
+            first, _ = self._incoming(made, loop)
+            init = self.operand(first)
+        finally:
+            self._active.discard(made.result)
+        counter = self.pool.counter(self.view.loop_ids[loop])
+        # A step is a constant number of the phi's own width; of a pointer, bytes.
+        type = "i64" if made.type == "ptr" else made.type
+        return self.pool.op("add", made.type, init, self.pool.op("mul", type, step, counter))
+
+    def _web(self, made: Instruction) -> list[Expr]:
+        """Values that a web of phis and selects hands around (two buffers that swap), all from outside of the loop."""
+        leaves: list[Expr] = []
+        seen: set[str] = set()
+        stack = [made]
+        while stack:
+            current = stack.pop()
+            if current.result in seen:
+                continue
+            seen.add(str(current.result))
+            operands = current.operands[1:] if current.op == "select" else current.operands
+            for operand in operands:
+                found = self.view.definitions.get(operand.text)
+                if self.is_invariant(operand.text):
+                    leaves.append(self.operand(operand))
+                elif found is not None and found.instruction.op in ("phi", "select"):
+                    stack.append(found.instruction)
+                else:
+                    return []
+        return list(dict.fromkeys(leaves))
+
+    def _after_loops(self, made: Instruction, block: str) -> Expr:
+        value = self.operand(made.operands[0])
+        left = [
+            loop
+            for loop in self.view.flow.loops
+            if made.labels[0] in loop.blocks and block not in loop.blocks and loop.blocks <= self.root.blocks
+        ]
+        if any(self.varies_in(value, loop) for loop in left):
+            return self.pool.opaque("value that a loop leaves behind")
+        return value
+
+    def _merge(self, made: Instruction, block: str) -> Expr:
+        values = [self.operand(operand) for operand in made.operands]
+        if all(value is values[0] for value in values):
+            return values[0]
+        flow = self.view.flow
+        above = flow.idom[block]
+        end = flow.blocks[above].terminator
+        if len(values) == 2 and end.op == "br" and len(end.labels) == 2:
+            sides = []
+            for label in made.labels:
+                sides.append(
+                    {
+                        place
+                        for place, target in enumerate(end.labels)
+                        if self._comes_through(above, target, label, block)
+                    }
+                )
+            if sides[0] | sides[1] == {0, 1} and not sides[0] & sides[1]:
+                condition = self.operand(end.operands[0])
+                yes, no = (values[0], values[1]) if 0 in sides[0] else (values[1], values[0])
+                return self.pool.make("choice", (), (condition, yes, no))
+        return self.pool.any_of(values)
+
+    def _comes_through(self, above: str, target: str, label: str, block: str) -> bool:
+        """Whether the edge above → target leads to `block` through its predecessor `label`."""
+        if target == block:
+            return label == above
+        return self.view.flow.dominates(target, label)
+
+    def _offset(self, made: Instruction) -> Expr:
+        """Bytes that a getelementptr adds to its base."""
+        pool, types = self.pool, self.view.types
+        current = made.word
+        total = pool.const(0)
+        for place, index in enumerate(made.operands[1:]):
+            if place == 0:
+                size = types.size(current)
+            else:
+                element = types.element(current)
+                if element is None:
+                    offset, current = types.field(current, int(index.text))
+                    total = pool.op("add", "i64", total, pool.const(offset))
+                    continue
+                size, current = types.size(element), element
+            bits = int_bits(index.type) or 64
+            value = self.operand(index)
+            if bits < 64 and value.kind != "const":
+                value = pool.make("cast", ("sext", index.type, "i64"), (value,))
+            if value.kind == "const":
+                term = pool.const(value.data[0] * size)
+            else:
+                term = pool.op("mul", "i64", value, pool.const(size))
+            if term.kind == "const" and total.kind == "const":
+                total = pool.const(total.data[0] + term.data[0])
+            else:
+                total = pool.op("add", "i64", total, term)
+        return total
+
+    def _constant(self, text: str, type: str) -> Expr:
+        pool = self.pool
+        if text.startswith("@"):
+            return pool.live(text, "ptr")
+        if text in ("true", "false"):
+            return pool.const(int(text == "true"))
+        if text in ("null", "zeroinitializer"):
+            return pool.const(0)
+        if re.fullmatch(r"-?\d+", text) and int_bits(type):
+            return pool.const(int(text))
+        if type in FLOAT_TYPES:
+            number = _float(text)
+            if number is not None and math.isfinite(number):
+                return pool.make("const", (number,))
+        found = re.match(r"getelementptr\s+((?:inbounds|nuw|nusw|inrange\([^)]*\))\s+)*\(", text)
+        if found:
+            return self._constant_address(text[found.end() : -1])
+        return pool.opaque(f"constant {text.split(' ')[0]}")
+
+    def _constant_address(self, inside: str) -> Expr:
+        parts = split_commas(inside)
+        operands = tuple(Operand(*split_type(part)) for part in parts[1:])
+        shell = Instruction(f"%c = getelementptr {parts[0]}, {', '.join(parts[1:])}")
+        return self.pool.op("add", "ptr", self.operand(operands[0]), self._offset(shell))
+
+    @staticmethod
+    def _is_scalar(type: str) -> bool:
+        bits = int_bits(type)
+        return (bits is not None and bits <= 64) or type in FLOAT_TYPES
+
+
+def _float(text: str) -> float | None:
+    if re.fullmatch(r"0x[0-9A-Fa-f]{16}", text):
+        return float(struct.unpack(">d", bytes.fromhex(text[2:]))[0])
+    try:
+        return float(text)
+    except ValueError:
+        return None

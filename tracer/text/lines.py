@@ -1,0 +1,96 @@
+"""Source lines of instructions, read from the textual debug information."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A source position. `inlined_at` is where the function that holds it was inlined."""
+
+    file: str
+    line: int
+    column: int = 0
+    function: str = ""
+    inlined_at: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    def chain(self) -> list[Place]:
+        """This place and the call sites it was inlined through, innermost first."""
+        found: list[Place] = [self]
+        while found[-1].inlined_at is not None:
+            found.append(found[-1].inlined_at)
+        return found
+
+
+class Lines:
+    """Resolves `!dbg` nodes of one module."""
+
+    def __init__(self, metadata: Mapping[str, str]) -> None:
+        self._nodes = metadata
+        self._known: dict[str, Place | None] = {}
+
+    def place(self, node: str | None) -> Place | None:
+        """Position of a `!DILocation` node such as `!17`; None when there is none."""
+        if node is None:
+            return None
+        if node not in self._known:
+            self._known[node] = None
+            self._known[node] = self._resolve(node)
+        return self._known[node]
+
+    def loop_start(self, node: str | None) -> Place | None:
+        """First position that an `!llvm.loop` node names."""
+        for reference in re.findall(r"![0-9]+", self._nodes.get(node or "", ""))[1:]:
+            if "DILocation(" in self._nodes.get(reference, ""):
+                return self.place(reference)
+        return None
+
+    def _resolve(self, node: str) -> Place | None:
+        text = self._nodes.get(node, "")
+        if "DILocation(" not in text:
+            return None
+        scope = _reference(text, "scope")
+        inlined = _reference(text, "inlinedAt")
+        file, function = self._scope(scope)
+        return Place(
+            file,
+            _number(text, "line"),
+            _number(text, "column"),
+            function,
+            self.place(inlined) if inlined else None,
+        )
+
+    def _scope(self, node: str | None) -> tuple[str, str]:
+        file = ""
+        for _ in range(1000):
+            text = self._nodes.get(node or "", "")
+            found = _reference(text, "file")
+            if found and not file:
+                file = _string(self._nodes.get(found, ""), "filename")
+            if "DISubprogram(" in text or not text:
+                return file, _string(text, "name")
+            node = _reference(text, "scope")
+        return file, ""
+
+
+def _number(text: str, key: str) -> int:
+    found = re.search(rf"\b{key}: (\d+)", text)
+    return int(found.group(1)) if found else 0
+
+
+def _reference(text: str, key: str) -> str | None:
+    found = re.search(rf"\b{key}: (![0-9]+)", text)
+    return found.group(1) if found else None
+
+
+def _string(text: str, key: str) -> str:
+    found = re.search(rf'\b{key}: "((?:[^"\\]|\\.)*)"', text)
+    if found is None:
+        return ""
+    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code.group(1), 16)), found.group(1)).replace("\\\\", "\\")

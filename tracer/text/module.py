@@ -1,0 +1,243 @@
+"""A module of textual LLVM IR: parsed once, edited as text, printed back.
+
+llvmlite can not insert instructions into a parsed module, so every rewriting works on this form. Anything that
+is not a function body is kept word for word. Debug records (`#dbg_…`) are dropped: rewriting would leave them
+pointing at values that are gone; the `!dbg` locations of instructions stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .instruction import Instruction
+from .lexer import GLOBAL, LOCAL, NAME, matching, split_commas, split_type
+from .types import TypeTable
+
+_DEFINE = re.compile(rf"define\b.*?(@{NAME})\(", re.DOTALL)
+_LABEL = re.compile(rf"({NAME}):(?:\s*;.*)?$")
+_GLOBAL_LINE = re.compile(rf"(@{NAME})\s*=\s*(.*)$")
+_TYPE_LINE = re.compile(rf"(%{NAME})\s*=\s*type\s+(.*)$")
+
+
+@dataclass(eq=False)
+class Block:
+    """A basic block. `name` has no `%`; the last instruction is the terminator."""
+
+    name: str
+    instructions: list[Instruction] = field(default_factory=list)
+
+    @property
+    def terminator(self) -> Instruction:
+        return self.instructions[-1]
+
+    @property
+    def phis(self) -> list[Instruction]:
+        return [instruction for instruction in self.instructions if instruction.op == "phi"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    type: str
+    name: str
+    text: str
+
+
+@dataclass(eq=False)
+class Function:
+    """A function definition; `header` is its first line up to and including `{`."""
+
+    name: str
+    header: str
+    blocks: list[Block]
+
+    @property
+    def entry(self) -> Block:
+        return self.blocks[0]
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        start = self.header.index("(", self.header.index(self.name + "(") + len(self.name) - 1)
+        inside = self.header[start + 1 : matching(self.header, start)]
+        result = []
+        for place, part in enumerate(split_commas(inside) if inside.strip() else []):
+            if part == "...":
+                continue
+            kind, rest = split_type(part)
+            names = LOCAL.findall(rest)
+            result.append(Parameter(kind, names[-1] if names else f"%{place}", part))
+        return result
+
+    @property
+    def attribute_groups(self) -> list[str]:
+        return re.findall(r"#\d+", self.header)
+
+    def block(self, name: str) -> Block:
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise KeyError(name)
+
+    def instructions(self) -> Iterator[tuple[Block, Instruction]]:
+        for block in self.blocks:
+            for instruction in block.instructions:
+                yield block, instruction
+
+    def __str__(self) -> str:
+        lines = [self.header]
+        for place, block in enumerate(self.blocks):
+            if place:
+                lines.append("")
+            if place or not block.name.isdigit():
+                lines.append(f"{block.name}:")
+            lines.extend(f"  {instruction}" for instruction in block.instructions)
+        lines.append("}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class GlobalVariable:
+    """A global: its value type, and whether this module defines it."""
+
+    name: str
+    type: str
+    defined: bool
+    constant: bool
+    thread_local: bool
+
+
+@dataclass(eq=False)
+class Module:
+    """Items in the order of the file: plain lines and functions."""
+
+    items: list[str | Function]
+
+    @property
+    def functions(self) -> dict[str, Function]:
+        return {item.name: item for item in self.items if isinstance(item, Function)}
+
+    @property
+    def declarations(self) -> dict[str, str]:
+        """Name → line of every declared function."""
+        found = {}
+        for item in self.items:
+            if isinstance(item, str) and item.startswith("declare"):
+                name = GLOBAL.search(item)
+                if name:
+                    found[name.group()] = item
+        return found
+
+    @property
+    def globals(self) -> dict[str, GlobalVariable]:
+        found = {}
+        for item in self.items:
+            if isinstance(item, str) and item.startswith("@"):
+                line = _GLOBAL_LINE.match(item)
+                parsed = _parse_global(line.group(1), line.group(2)) if line else None
+                if parsed is not None:
+                    found[parsed.name] = parsed
+        return found
+
+    def types(self) -> TypeTable:
+        named = {}
+        for item in self.items:
+            if isinstance(item, str) and item.startswith("%"):
+                line = _TYPE_LINE.match(item)
+                if line:
+                    named[line.group(1)] = line.group(2)
+        return TypeTable(named)
+
+    def metadata(self) -> dict[str, str]:
+        """`!7` → text of the node."""
+        found = {}
+        for item in self.items:
+            if isinstance(item, str) and item.startswith("!"):
+                name, _, text = item.partition(" = ")
+                found[name] = text
+        return found
+
+    def attribute_groups(self) -> dict[str, str]:
+        """`#3` → the words between its braces."""
+        found = {}
+        for item in self.items:
+            if isinstance(item, str) and item.startswith("attributes #"):
+                name = item.split()[1]
+                found[name] = item[item.index("{") + 1 : item.rindex("}")]
+        return found
+
+    def append(self, text: str) -> None:
+        """Add one top-level item, given as text."""
+        self.items.append(text)
+
+    def __str__(self) -> str:
+        return "\n".join(str(item) for item in self.items) + "\n"
+
+
+def parse_module(text: str) -> Module:
+    """Parse the printed form of a module (as LLVM prints it: one item a line, functions between braces).
+
+    Raises ValueError on text that does not look so; run it through LLVM's own parser first. O(length).
+    """
+    items: list[str | Function] = []
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith("define"):
+            items.append(_parse_function(line, lines))
+        elif line.strip() and not line.startswith(";"):
+            items.append(line)
+    return Module(items)
+
+
+def _parse_function(header: str, lines: Iterator[str]) -> Function:
+    found = _DEFINE.match(header)
+    if found is None:
+        raise ValueError(f"not a function: {header!r}")
+    function = Function(found.group(1), header, [])
+    block: Block | None = None
+    for line in lines:
+        if line == "}":
+            return function
+        stripped = line.strip()
+        if not stripped or stripped.startswith((";", "#dbg_")):
+            continue
+        label = _LABEL.match(line)
+        if label:
+            block = Block(label.group(1))
+            function.blocks.append(block)
+            continue
+        if block is None:  # an entry without a label has the next number after the unnamed parameters
+            unnamed = sum(parameter.name[1:].isdigit() for parameter in function.parameters)
+            block = Block(str(unnamed))
+            function.blocks.append(block)
+        block.instructions.append(Instruction.from_line(_joined(stripped, lines)))
+    raise ValueError(f"function {function.name} has no end")
+
+
+def _joined(line: str, lines: Iterator[str]) -> str:
+    """Join the lines of an instruction that LLVM prints over several: switch, invoke, landingpad, callbr."""
+    if re.match(rf"(%{NAME} = )?(invoke|callbr) ", line):
+        return line + " " + next(lines).strip()
+    if line.startswith("switch "):
+        while not re.search(r"\](,|$)", line):
+            line += " " + next(lines).strip()
+    return line
+
+
+def _parse_global(name: str, rest: str) -> GlobalVariable | None:
+    found = re.search(r"\b(global|constant)\s+", rest)
+    if found is None:
+        return None
+    words = rest[: found.start()].split()
+    try:
+        kind, _ = split_type(rest[found.end() :])
+    except ValueError:
+        return None
+    external = "external" in words or "extern_weak" in words
+    return GlobalVariable(
+        name,
+        kind,
+        defined=not external,
+        constant=found.group(1) == "constant",
+        thread_local=any(word.startswith("thread_local") for word in words),
+    )

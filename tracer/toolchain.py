@@ -1,0 +1,101 @@
+"""Where the compiler and the linker come from, and whether they fit llvmlite.
+
+The C front end is the clang inside the `ziglang` wheel, so nothing has to be installed by hand; `$TRACECUT_CC`
+names another clang of the same LLVM major. The linker is the lld of the same wheel. Neither ever builds a C
+library: sources become IR, IR becomes an object file through llvmlite, and lld binds it to the system's libc.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ..ir.errors import ToolchainError
+
+VARIABLE = "TRACECUT_CC"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A clang driver: the words in front of its arguments, and its LLVM major version."""
+
+    command: tuple[str, ...]
+    version: str
+    major: int
+    is_zig: bool
+
+
+@cache
+def zig() -> Path:
+    """The zig binary of the `ziglang` wheel."""
+    try:
+        import ziglang
+    except ImportError as error:
+        raise ToolchainError(
+            "the C front end is missing: the Python package ziglang is not installed",
+            hint="pip install 'ziglang>=0.17,<0.18'",
+        ) from error
+    path = Path(str(ziglang.__file__)).parent / "zig"
+    if not path.exists():
+        raise ToolchainError(f"the ziglang package has no compiler at {path}", hint="Reinstall it with pip.")
+    return path
+
+
+@cache
+def llvm_major() -> int:
+    """LLVM major version of llvmlite."""
+    import llvmlite.binding
+
+    return int(llvmlite.binding.llvm_version_info[0])
+
+
+@cache
+def compiler() -> Compiler:
+    """The clang to use. Raises ToolchainError when its LLVM major is not llvmlite's: the IR would not be understood."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        found = shutil.which(chosen)
+        if found is None:
+            raise ToolchainError(f"${VARIABLE} names {chosen!r}, which is not a program", hint=f"Unset ${VARIABLE}.")
+        command: tuple[str, ...] = (found,)
+    else:
+        command = (str(zig()), "cc")
+    try:
+        answer = subprocess.run(
+            [*command, "--version"], capture_output=True, text=True, timeout=60, env=environment(), check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolchainError(f"{command[0]} does not run: {error}") from error
+    first = (answer.stdout.splitlines() or [""])[0]
+    version = re.search(r"clang version (\d+)\.(\S+)", first)
+    if version is None:
+        raise ToolchainError(f"{command[0]} is not clang: it calls itself {first!r}")
+    major = int(version.group(1))
+    if major != llvm_major():
+        raise ToolchainError(
+            f"{' '.join(command)} is clang {major}, but llvmlite is built on LLVM {llvm_major()}",
+            hint=f"Use a clang {llvm_major()}: unset ${VARIABLE}, or pip install the ziglang release that carries it.",
+        )
+    return Compiler(command, f"{major}.{version.group(2)}", major, is_zig=not chosen)
+
+
+def linker() -> list[str]:
+    """The words that start lld."""
+    return [str(zig()), "ld.lld"]
+
+
+def environment() -> dict[str, str]:
+    """Environment for compiler calls: the caller's, with zig's caches in our own cache folder."""
+    folder = str(cache_folder() / "zig")
+    return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
+
+
+def cache_folder() -> Path:
+    """Per-user cache folder (`$XDG_CACHE_HOME/tracecut`); not created here."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "tracecut"

@@ -1,0 +1,129 @@
+"""The traced run: a child process that hosts the instrumented program. `python -m tracecut.tracer.tracechild SPEC`."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..ir.files import load_json, write_json
+from .capture import Capture, keep_only, touched_objects
+from .evaluate import Evaluation
+from .host import at_exit, load_library, run_main
+from .nest import Nest
+from .nestfile import from_json
+from .objects import LiveObjects, decode
+
+LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
+
+
+class Tracer:
+    """Receives the hooks of a traced program.
+
+    Captures a hooked loop at its `first_entry`-th entry when it has at least `min_jobs` iterations then, and again
+    when an entry is four times larger than what was captured.
+    """
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.folder = Path(spec["folder"])
+        self.first_entry = int(spec["first_entry"])
+        self.min_jobs = int(spec["min_jobs"])
+        self.byte_limit = int(spec["byte_limit"])
+        self.n_loops = int(spec["n_loops"])
+        self.nests: dict[int, Nest] = {int(loop): from_json(data) for loop, data in spec["nests"].items()}
+        self.lives = {loop: list(nest.lives().items()) for loop, nest in self.nests.items()}
+        self.library = load_library(Path(spec["library"]))
+        self.objects = LiveObjects(self.library, [str(name) for name in spec["globals"]])
+        self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self.captured: dict[int, tuple[int, str]] = {}
+        self.notes: list[str] = []
+        self.started = time.perf_counter()
+        slots = max(1, self.n_loops)
+        self.next = np.ones(slots, np.int64)
+        self.next[:] = np.iinfo(np.int64).max
+        for loop in self.nests:
+            self.next[loop] = 1
+        self.entries = np.zeros(slots, np.int64)
+        ctypes.c_void_p.in_dll(self.library, "tc_loop_next").value = self.next.ctypes.data
+        ctypes.c_void_p.in_dll(self.library, "tc_loop_entries").value = self.entries.ctypes.data
+        self._callback = LoopCall(self.on_loop)
+        ctypes.c_void_p.in_dll(self.library, "tc_on_loop").value = ctypes.cast(self._callback, ctypes.c_void_p).value
+
+    def on_loop(self, loop: int, pointer: Any) -> None:
+        """A hooked loop is entered."""
+        try:
+            self._on_loop(loop, pointer)
+        except Exception as error:  # a failure to observe must never reach the program
+            self.notes.append(f"loop {loop} could not be captured: {type(error).__name__}: {error}")
+            self.next[loop] = np.iinfo(np.int64).max
+
+    def _on_loop(self, loop: int, pointer: Any) -> None:
+        entry = int(self.entries[loop])
+        raw = tuple(int(pointer[place]) for place in range(len(self.lives[loop])))
+        self.latest[loop] = (entry, raw)
+        self.next[loop] = max(entry * 2, entry + 1)
+        if entry < self.first_entry:
+            return
+        nest = self.nests[loop]
+        numbers = self.numbers(loop, raw)
+        memory = self.objects.memory(nest, numbers)
+        domain = Evaluation(nest, memory, numbers).domain(nest.root)
+        jobs = 0 if domain is None else domain.size
+        before = self.captured.get(loop, (0, ""))[0]
+        if jobs < self.min_jobs or (before and jobs < 4 * before):
+            return
+        around = {
+            other: values
+            for other, (seen, values) in self.latest.items()
+            if other != loop and seen == int(self.entries[other])
+        }
+        wanted = touched_objects(nest, memory, numbers)
+        for other, values in around.items():
+            wanted |= touched_objects(self.nests[other], memory, self.numbers(other, values))
+        size = sum(item.size for item in wanted)
+        if size > self.byte_limit:
+            self.notes.append(
+                f"loop {loop} touches {size} bytes, more than the limit of {self.byte_limit}; it was not captured"
+            )
+            self.next[loop] = np.iinfo(np.int64).max
+            return
+        name = f"capture-{loop}.npz"
+        kept = keep_only(memory, sorted(wanted, key=lambda item: item.base))
+        Capture(loop, entry, {**around, loop: raw}, kept).save(self.folder / name)
+        self.captured[loop] = (jobs, name)
+
+    def numbers(self, loop: int, raw: tuple[int, ...]) -> dict[str, int | float]:
+        """Live values of a hooked loop by name."""
+        names = [name for name, _ in self.lives[loop]]
+        found = decode(raw, [type for _, type in self.lives[loop]])
+        return {name: number for name, number in zip(names, found, strict=True) if number is not None}
+
+    def report(self) -> None:
+        """Write what was counted; runs when the program exits."""
+        counts = (ctypes.c_int64 * max(1, self.n_loops)).in_dll(self.library, "tc_counts")
+        write_json(
+            self.folder / "profile.json",
+            {
+                "iterations": [int(counts[loop]) for loop in range(self.n_loops)],
+                "entries": {str(loop): int(self.entries[loop]) for loop in self.nests},
+                "captures": {str(loop): name for loop, (_, name) in self.captured.items()},
+                "seconds": time.perf_counter() - self.started,
+                "notes": self.notes,
+            },
+        )
+
+
+def main() -> None:
+    spec = load_json(Path(sys.argv[1]), limit=1 << 30)
+    tracer = Tracer(spec)
+    at_exit(tracer.report)
+    tracer.started = time.perf_counter()
+    run_main(tracer.library, [str(word) for word in spec["argv"]])
+
+
+if __name__ == "__main__":
+    main()
