@@ -63,8 +63,9 @@ def make_guard(accesses: Accesses, native: Native, key: int) -> tuple[Guard, lis
         pointers.setdefault(found[0], []).append((number, found[1]))
     refs = tuple(ObjectRef(item.size, tuple(pointers[item])) for item in objects)
     loads: dict[tuple[int, int, int, int, int], LoadGuard] = {}
-    for node in accesses.evaluation.read.values():
-        if node.data[1] == "ptr":
+    grounds = accesses.evaluation.grounds()
+    for node in grounds:
+        if node.kind != "load" or node.data[1] == "ptr":
             continue
         touched = accesses.touched(node)
         if touched is None:
@@ -80,9 +81,10 @@ def make_guard(accesses: Accesses, native: Native, key: int) -> tuple[Guard, lis
         if guard_key not in loads:
             print_ = native.fingerprint(_address(memory, item, low), count, stride, width, key)
             loads[guard_key] = LoadGuard(*guard_key, fingerprint=print_)
-    deciding = nest.deciding()
     numbers = {
-        name: accesses.lives[name] for name, type in deciding.items() if type != "ptr" and name in accesses.lives
+        str(node.data[0]): accesses.lives[node.data[0]]
+        for node in grounds
+        if node.kind == "live" and node.data[1] != "ptr" and node.data[0] in accesses.lives
     }
     return Guard(numbers, refs, tuple(strangers), tuple(loads.values())), objects
 

@@ -19,6 +19,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -131,7 +132,8 @@ def read_arrays(
 ) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """Read an artefact written by `write_arrays`.
 
-    `members` maps each expected array name to its dtype (`"int32"`); a name that ends in `?` is optional.
+    `members` maps each expected array name to its dtype (`"int32"`); a name that ends in `?` is optional, and a `*`
+    in it stands for any text.
     Raises ArtefactError on anything unexpected; memory is bounded by the bytes in the file and by `limit`.
     """
     source = Path(path)
@@ -146,9 +148,10 @@ def read_arrays(
                 if name == "meta.json":
                     continue
                 key = name.removesuffix(".npy")
-                if not name.endswith(".npy") or key not in expected:
+                pattern = next((known for known in expected if fnmatchcase(key, known)), None)
+                if not name.endswith(".npy") or pattern is None:
                     raise _damaged(source, f"has an unexpected member {name!r}")
-                arrays[key] = _read_member(source, archive, info, expected[key])
+                arrays[key] = _read_member(source, archive, info, expected[pattern])
     except (ArtefactError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except READ_ERRORS as error:

@@ -179,6 +179,7 @@ class Accesses:
 
     def _one(self, site: Site, chosen: dict[Expr, Expr]) -> Access:
         form = linear_form(site.address, self.lives, chosen)
+        self.evaluation.rely_on(site.address)
         unknown = Access(site, None, None, 0, 0, False, chosen)
         ranges = {}
         linear = True

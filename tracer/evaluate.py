@@ -65,7 +65,8 @@ class Evaluation:
         lives: numbers of the live values (floats as Python floats); a missing one is unknown.
         single: the root stands for one iteration of unknown number (a layout scope) instead of all of them.
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
-        read: every load that was evaluated: name → (domain, addresses).
+        read: every load that was evaluated, by name.
+        relied: expressions whose known values somebody asked for: what a verdict stands on.
     """
 
     nest: Nest
@@ -74,6 +75,7 @@ class Evaluation:
     single: bool = False
     distrusted: frozenset[str] = frozenset()
     read: dict[str, Expr] = field(default_factory=dict)
+    relied: dict[int, Expr] = field(default_factory=dict)
     _domains: dict[int, Domain | None] = field(default_factory=dict)
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     _levels: dict[int, int | None] = field(default_factory=dict)
@@ -101,7 +103,22 @@ class Evaluation:
     def at(self, expr: Expr, loop: int) -> Values:
         """Values of `expr` for each iteration of `loop` (or one number when it is the same for all)."""
         level, values = self._evaluate(expr)
+        if id(expr) not in self.relied and np.any(values.known):
+            self.relied[id(expr)] = expr
         return self._spread(values, level, loop)
+
+    def rely_on(self, expr: Expr) -> None:
+        """Note that something was concluded from an expression outside of this class."""
+        self.relied[id(expr)] = expr
+
+    def grounds(self) -> list[Expr]:
+        """Every live value and load behind what was relied on."""
+        found: dict[Expr, None] = {}
+        for expr in self.relied.values():
+            for node in expr.walk():
+                if node.kind == "live" or (node.kind == "load" and node.data[0] not in self.distrusted):
+                    found[node] = None
+        return list(found)
 
     def truth(self, condition: Condition, loop: int) -> tuple[Bools | np.bool_, Bools | np.bool_]:
         """(may hold, must hold) of a reach condition for each iteration of `loop`."""
@@ -153,6 +170,7 @@ class Evaluation:
         where = info.parent
         parts = []
         for argument in info.trip.args:
+            self.rely_on(argument)
             level, values = self._evaluate(argument)
             if where is None:
                 if level is not None:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from .effects import ALLOCATORS
+from .nest import live_ins
 from .program import Analysis
 from .text import Instruction, Module, parse_module
-from .text.edit import add_array, at_start, before_end, store_values
+from .text.edit import add_array, at_start, before_end, fits_slots, store_values
 
 HOOK = "declare void @tc_loop(i32, ptr)"
 
@@ -46,6 +47,18 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
     module.append(f"@tc_counts = global [{max(1, analysis.n_loops)} x i64] zeroinitializer, align 8")
     module.append(HOOK)
     return with_object_table(module, analysis)
+
+
+def hook_values(analysis: Analysis, loop: int) -> list[tuple[str, str]]:
+    """(name, type) of what a loop's hook reports: everything that its description mentions and that its body uses."""
+    view = analysis.view_of(loop)
+    found = dict(analysis.nest(loop).lives())
+    found.update(live_ins(view, view.loops[loop]))
+    for phi in view.flow.blocks[view.loops[loop].header].phis:
+        for operand, label in zip(phi.operands, phi.labels, strict=True):
+            if label not in view.loops[loop].blocks and operand.is_local:
+                found[operand.text] = operand.type
+    return [(name, type) for name, type in found.items() if fits_slots([(name, type)], analysis.types) is None]
 
 
 def with_object_table(module: Module, analysis: Analysis) -> str:

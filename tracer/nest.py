@@ -139,7 +139,7 @@ class Nest:
         return _lives([*self.expressions(), *self.values.values()])
 
     def deciding(self) -> dict[str, str]:
-        """Those of them that an address, a trip count or a branch depends on."""
+        """Those of them that an address, a trip count or a branch mentions."""
         return _lives(self.expressions())
 
     def expressions(self) -> list[Expr]:

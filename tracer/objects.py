@@ -77,3 +77,9 @@ def decode(values: Sequence[int], types: Sequence[str]) -> list[int | float | No
         else:
             found.append(None)
     return found
+
+
+def named_numbers(values: Sequence[tuple[str, str]], raw: Sequence[int]) -> dict[str, int | float]:
+    """Numbers by name of what a hook reported."""
+    found = decode(raw, [type for _, type in values])
+    return {name: number for (name, _), number in zip(values, found, strict=True) if number is not None}

@@ -16,7 +16,7 @@ from .evaluate import Evaluation
 from .host import at_exit, load_library, run_main
 from .nest import Nest
 from .nestfile import from_json
-from .objects import LiveObjects, decode
+from .objects import LiveObjects, named_numbers
 
 LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 
@@ -35,7 +35,7 @@ class Tracer:
         self.byte_limit = int(spec["byte_limit"])
         self.n_loops = int(spec["n_loops"])
         self.nests: dict[int, Nest] = {int(loop): from_json(data) for loop, data in spec["nests"].items()}
-        self.lives = {loop: list(nest.lives().items()) for loop, nest in self.nests.items()}
+        self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
         self.library = load_library(Path(spec["library"]))
         self.objects = LiveObjects(self.library, [str(name) for name in spec["globals"]])
         self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
@@ -63,7 +63,7 @@ class Tracer:
 
     def _on_loop(self, loop: int, pointer: Any) -> None:
         entry = int(self.entries[loop])
-        raw = tuple(int(pointer[place]) for place in range(len(self.lives[loop])))
+        raw = tuple(int(pointer[place]) for place in range(len(self.values[loop])))
         self.latest[loop] = (entry, raw)
         self.next[loop] = max(entry * 2, entry + 1)
         if entry < self.first_entry:
@@ -98,9 +98,7 @@ class Tracer:
 
     def numbers(self, loop: int, raw: tuple[int, ...]) -> dict[str, int | float]:
         """Live values of a hooked loop by name."""
-        names = [name for name, _ in self.lives[loop]]
-        found = decode(raw, [type for _, type in self.lives[loop]])
-        return {name: number for name, number in zip(names, found, strict=True) if number is not None}
+        return named_numbers(self.values[loop], raw)
 
     def report(self) -> None:
         """Write what was counted; runs when the program exits."""

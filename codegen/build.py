@@ -1,0 +1,275 @@
+"""From a plan and an ordering to a concrete schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..ir.errors import UnsupportedError
+from ..ir.ordering import Ordering
+from ..tracer.memory import Object
+from ..tracer.patterns import Array
+from .grouping import Group
+from .incidence import ScopeGraph
+from .schedule import (
+    Copy,
+    Guard,
+    Ints,
+    Move,
+    Private,
+    RegionSchedule,
+    Renumbering,
+    Schedule,
+    SpaceOrder,
+)
+from .spaces import RegionUse, ScopePlan, Segments, Space
+from .teams import Share, Span, share_out, whole
+
+VIEWLESS = ("old", "")
+
+
+def build_schedule(
+    plan: ScopePlan,
+    graph: ScopeGraph,
+    ordering: Ordering,
+    guard: Guard,
+    objects: list[Object],
+    groups: Mapping[int, list[Group]],
+    *,
+    threads: int = 1,
+    remark: str = "",
+) -> Schedule:
+    """Make a schedule.
+
+    Args:
+        plan: what may be moved. graph, ordering: the proposed order of its jobs and data.
+        guard, objects: from `make_guard`, on the same accesses.
+        groups: region → groups of its range function.
+        threads: how many threads the jobs are shared out to.
+
+    Raises UnsupportedError when the emitted code can not express what the plan needs.
+    """
+    places = {item: number for number, item in enumerate(objects)}
+    orders: dict[Space, Ints] = {}
+    jobs: dict[int, Ints] = {}
+    shares: dict[int, Share] = {}
+    for space, start in graph.data_starts.items():
+        size = space.high - space.low
+        orders[space] = _within_cuts(space, (ordering.data[start : start + size] - start).astype(np.int32))
+    for region in plan.uses:
+        size = plan.accesses.size(region) or 0
+        if region not in plan.movable:
+            jobs[region] = np.arange(size, dtype=np.int32)
+            continue
+        start = graph.job_starts[region]
+        proposed = ordering.jobs[(ordering.jobs >= start) & (ordering.jobs < start + size)] - start
+        tied = next((space for space in plan.spaces if region in space.jobs), None)
+        if tied is not None and tied in orders:
+            proposed = _jobs_of_space(tied, orders[tied], region, size)
+        jobs[region] = np.ascontiguousarray(proposed, np.int32)
+        share = share_out(plan, region, jobs[region], threads)
+        if share.order is not None:
+            reordered = _try_order(tied, orders, region, share.order, size)
+            if reordered is None:
+                share = whole(size)
+            else:
+                jobs[region] = reordered
+        shares[region] = share
+        if tied is not None and tied not in orders:
+            orders[tied] = _within_cuts(tied, _order_of_jobs(tied, region, jobs[region]))
+            jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
+    spaces = list(plan.spaces)
+    for space in spaces:
+        orders.setdefault(space, np.arange(space.high - space.low, dtype=np.int32))
+    regions = tuple(
+        _region(
+            plan, region, jobs[region], spaces, places, groups[region], shares.get(region, whole(jobs[region].size))
+        )
+        for region in plan.uses
+    )
+    return Schedule(
+        scope=plan.accesses.nest.root,
+        spaces=tuple(SpaceOrder(space.low, space.high, space.cuts, orders[space]) for space in spaces),
+        moves=tuple(
+            _move(plan.arrays[place], places, number, shift)
+            for number, space in enumerate(spaces)
+            for place, shift in space.arrays.items()
+        ),
+        regions=regions,
+        guard=guard,
+        method=ordering.method,
+        remark=remark,
+    )
+
+
+def views_of(plan: ScopePlan, region: int) -> dict[str, str]:
+    """Site key → view (new or old numbers) of every access of a region."""
+    found = {}
+    for use in plan.uses[region]:
+        for pattern in use.patterns:
+            found[pattern.access.site.key] = "old" if use.mode in VIEWLESS else "new"
+    for site in plan.accesses.nest.sites_in(region):
+        found.setdefault(site.key, "old")
+    return found
+
+
+def _within_cuts(space: Space, order: Ints) -> Ints:
+    """The order with every datum back in its own piece between two cuts."""
+    if len(space.cuts) <= 2:
+        return np.ascontiguousarray(order)
+    inner = np.array(space.cuts[1:-1], np.int64) - space.low
+    return np.ascontiguousarray(order[np.argsort(np.searchsorted(inner, order, side="right"), kind="stable")])
+
+
+def _jobs_of_space(space: Space, order: Ints, region: int, size: int) -> Ints:
+    """Job order of a region whose iterations are data of the space."""
+    first = -space.jobs[region] - space.low
+    return np.ascontiguousarray(order[first : first + size] - first).astype(np.int32)
+
+
+def _order_of_jobs(space: Space, region: int, jobs: Ints) -> Ints:
+    """Data order of a space that follows the job order of a region."""
+    first = -space.jobs[region] - space.low
+    order = np.arange(space.high - space.low, dtype=np.int32)
+    order[first : first + jobs.size] = jobs + first
+    return order
+
+
+def _try_order(tied: Space | None, orders: dict[Space, Ints], region: int, order: Ints, size: int) -> Ints | None:
+    """Take over the job order that threads want, if the data that are tied to the jobs can follow."""
+    if tied is None or tied not in orders:
+        return order
+    first = -tied.jobs[region] - tied.low
+    changed = orders[tied].copy()
+    changed[first : first + size] = order + first
+    if not np.array_equal(_within_cuts(tied, changed), changed):
+        return None
+    orders[tied] = changed
+    return order
+
+
+def _move(array: Array, places: Mapping[Object, int], space: int, shift: int) -> Move:
+    low, high = array.touched
+    return Move(places[array.object], array.origin, array.stride, low, high - low, space, shift)
+
+
+def _region(
+    plan: ScopePlan,
+    region: int,
+    jobs: Ints,
+    spaces: list[Space],
+    places: Mapping[Object, int],
+    groups: list[Group],
+    share: Share,
+) -> RegionSchedule:
+    copies: list[Copy] = []
+    copy_of: dict[int, int] = {}
+    lengths = np.zeros(0, np.int32)
+    starts: tuple[int, int, int, int, int] | None = None
+    for use in plan.uses[region]:
+        if use.mode in ("moved", "old"):
+            continue
+        copy_of[use.array] = len(copies)
+        copies.append(_copy(plan, use, jobs.size, spaces, places))
+        if use.segments is not None and use.mode in ("segment", "offsets"):
+            lengths = _lengths(plan, region, use.segments)
+            array = plan.arrays[use.segments.start.array]
+            low = array.origin + use.segments.start.offsets[0]
+            starts = (places[array.object], low, array.stride, use.segments.start_record, use.segments.start.width)
+    bases: dict[int, int] = {}
+    for group in groups:
+        homes = {_home(plan, region, key) for key in group.sites} - {None}
+        wanted = {copy_of.get(home) for home in homes if home is not None}
+        if len(wanted) > 1:
+            raise UnsupportedError("accesses that share a base pointer need different copies")
+        number = wanted.pop() if wanted else None
+        if number is not None:
+            if not group.root:
+                raise UnsupportedError("an array that needs a copy is reached through a choice of pointers")
+            bases[group.id] = number
+    return RegionSchedule(
+        region,
+        jobs,
+        share.offsets,
+        share.threads,
+        tuple(copies),
+        bases,
+        lengths,
+        starts,
+        _privates(plan, region, groups, share.spans, places),
+    )
+
+
+def _privates(
+    plan: ScopePlan,
+    region: int,
+    groups: list[Group],
+    spans: tuple[Span, ...],
+    places: Mapping[Object, int],
+) -> tuple[Private, ...]:
+    found = []
+    for span in spans:
+        for group in groups:
+            if any(_home(plan, region, key) == span.array for key in group.sites):
+                if not group.root:
+                    raise UnsupportedError("a reduced array is reached through a choice of pointers")
+                found.append(Private(group.id, places[plan.arrays[span.array].object], span.type, span.low, span.high))
+    return tuple(found)
+
+
+def _home(plan: ScopePlan, region: int, key: str) -> int | None:
+    for use in plan.uses[region]:
+        if any(pattern.access.site.key == key for pattern in use.patterns):
+            return use.array
+    return None
+
+
+def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], places: Mapping[Object, int]) -> Copy:
+    array = plan.arrays[use.array]
+    pattern = use.patterns[0]
+    first, last = array.touched
+    space, shift, reverse, ends = -1, 0, False, False
+    if use.mode == "direct":
+        record = array.record(pattern)
+        reverse = pattern.step < 0
+        first = record - (jobs - 1) if reverse else record
+        last = first + jobs
+    elif use.mode == "segment":
+        first, last = array.record(pattern), array.record(pattern)
+    elif use.mode == "offsets" and use.segments is not None:
+        ends = use.segments.end is not None and use.segments.start.array != use.array
+        both = use.segments.end is None or use.segments.end.array == use.segments.start.array
+        first = use.segments.end_record if ends else use.segments.start_record
+        last = first + jobs + (1 if both else 0)
+    elif use.mode == "spaced":
+        space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
+        shift = spaces[space].copies[use.array]
+    renumber = tuple(
+        Renumbering(found.offsets, found.width, number, item.fields[found])
+        for number, item in enumerate(spaces)
+        for found in item.fields
+        if found.array == use.array and use.mode != "offsets"
+    )
+    return Copy(
+        use.mode,
+        places[array.object],
+        array.origin,
+        array.stride,
+        first,
+        last - first,
+        reverse,
+        space,
+        shift,
+        ends,
+        renumber,
+    )
+
+
+def _lengths(plan: ScopePlan, region: int, segments: Segments) -> Ints:
+    """Length of the piece of each iteration."""
+    domain = plan.accesses.evaluation.domain(segments.loop)
+    size = plan.accesses.size(region) or 0
+    if domain is None or domain.parent is None:
+        raise UnsupportedError("the pieces of an inner loop are not known")
+    return np.bincount(domain.parent, minlength=size).astype(np.int32)

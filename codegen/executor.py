@@ -1,0 +1,308 @@
+"""Applying a schedule: put the data into the new layout, run regions on it, put everything back.
+
+Works on addresses of this process: those of a running program, or of a capture that was loaded for measuring.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.errors import ScheduleError
+from ..tracer.evaluate import Evaluation
+from .native import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan, pointer_to
+from .outline import Outlined
+from .schedule import Copy, Move, RegionSchedule, Schedule
+
+Ints = npt.NDArray[np.int32]
+FINGERPRINT_KEY = 0x7C15_9E37_79B9_7F4A
+
+
+@dataclass(frozen=True)
+class RegionCode:
+    """The emitted code of a region: address of its range function, and what it expects.
+
+    `fixed`: group → base pointer, for groups whose root is loaded inside of the region.
+    `expected`: slot → number that the program has to hand over while the layout is in force.
+    """
+
+    address: int
+    outlined: Outlined
+    fixed: Mapping[int, int] = field(default_factory=dict)
+    expected: Mapping[int, int] = field(default_factory=dict)
+    roots: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Buffer:
+    """A copy that is kept between entries: its bytes, the same with old index values, and what it was made from."""
+
+    data: npt.NDArray[np.uint8]
+    old: npt.NDArray[np.uint8] | None
+    source: tuple[int, int]
+
+
+class Executor:
+    """One schedule on the objects of this process.
+
+    Args:
+        native: the run-time support of the library that the code is in.
+        schedule: what to apply.
+        bases: address of each object of the schedule's guard.
+        codes: region → its code.
+        threads: threads for copying.
+    """
+
+    def __init__(
+        self,
+        native: Native,
+        schedule: Schedule,
+        bases: Sequence[int],
+        codes: Mapping[int, RegionCode],
+        *,
+        threads: int = 1,
+    ) -> None:
+        self.native = native
+        self.schedule = schedule
+        self.bases = list(bases)
+        self.codes = dict(codes)
+        self.threads = threads
+        self.active = False
+        self._buffers: dict[tuple[int, int], _Buffer] = {}
+        self._ranks = [space.ranks for space in schedule.spaces]
+        self._kept: list[Any] = []
+        self.plans: dict[int, Plan] = {}
+
+    def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode]) -> None:
+        """The same schedule on objects that lie elsewhere now (a new entry of the scope)."""
+        if list(bases) != self.bases:
+            self._buffers.clear()
+        self.bases = list(bases)
+        self.codes = dict(codes)
+
+    def enter(self) -> None:
+        """Permute what is permuted in place, make or refresh the copies, and prepare the plans."""
+        self._kept = []
+        self.plans = {region.region: self._prepare(region) for region in self.schedule.regions}
+        rooms = [np.empty(move.count * move.stride, np.uint8) for move in self.schedule.moves]
+        for move, room in zip(self.schedule.moves, rooms, strict=True):  # nothing can fail from here on
+            self._permute(move, room, back=False)
+        self.active = True
+
+    def leave(self) -> None:
+        """Put every array back into the order of the program."""
+        for move in self.schedule.moves:
+            self._permute(move, np.empty(move.count * move.stride, np.uint8), back=True)
+        self.active = False
+
+    def _permute(self, move: Move, room: npt.NDArray[np.uint8], *, back: bool) -> None:
+        order = self._local_order(move.space, move.first, move.count, move.shift)
+        address = self.bases[move.object] + move.origin + move.stride * move.first
+        self.native.move(pointer_to(room), address, order, move.stride, threads=self.threads, scatter=back)
+        ctypes.memmove(address, pointer_to(room), room.size)
+
+    def _local_order(self, space: int, first: int, count: int, shift: int) -> Ints:
+        """Order of the records [first, first + count), counted from `first`."""
+        order = self.schedule.spaces[space]
+        start = first - shift - order.low
+        return order.order[start : start + count] - np.int32(start)
+
+    def _prepare(self, region: RegionSchedule) -> Plan:
+        code = self.codes[region.region]
+        buffers = [self._copy(region, number) for number in range(len(region.copies))]
+        deltas = [self._delta(copy) for copy in region.copies]
+        return self._plan(region, code, buffers, deltas)
+
+    def _delta(self, copy: Copy) -> int:
+        """Address of the copied records in the program."""
+        return self.bases[copy.object] + copy.origin + copy.stride * copy.first
+
+    def _copy(self, region: RegionSchedule, number: int) -> _Buffer:
+        copy = region.copies[number]
+        source = self._source_print(region, copy)
+        key = (region.region, number)
+        kept = self._buffers.get(key)
+        if kept is not None and kept.source == source:
+            return kept
+        data = self._filled(region, copy)
+        old = None
+        if copy.renumber:
+            if self._needs_old(region, number):
+                old = data.copy()
+            for item in copy.renumber:
+                space = self.schedule.spaces[item.space]
+                low = space.low + item.shift
+                for offset in item.offsets:
+                    self.native.renumber(
+                        pointer_to(data) + offset,
+                        data.size // copy.stride,
+                        copy.stride,
+                        item.width,
+                        self._ranks[item.space],
+                        low,
+                        low + space.order.size,
+                    )
+        elif copy.mode == "offsets" and self._needs_old(region, number):
+            old = self._old_offsets(region, copy)
+        buffer = _Buffer(data, old, source)
+        self._buffers[key] = buffer
+        return buffer
+
+    def _needs_old(self, region: RegionSchedule, number: int) -> bool:
+        outlined = self.codes[region.region].outlined
+        groups = {group for group, copy in region.bases.items() if copy == number}
+        return any(slot.kind == "data-base" and slot.group in groups for slot in outlined.slots)
+
+    def _source_print(self, region: RegionSchedule, copy: Copy) -> tuple[int, int]:
+        if copy.mode == "segment":
+            first, last = self._piece_range(region)
+            address = self._delta(copy) + copy.stride * first
+            return self.native.fingerprint(address, (last - first) * copy.stride, 1, 1, FINGERPRINT_KEY)
+        return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, FINGERPRINT_KEY)
+
+    def _filled(self, region: RegionSchedule, copy: Copy) -> npt.NDArray[np.uint8]:
+        address = self._delta(copy)
+        if copy.mode == "plain":
+            data = np.empty(copy.count * copy.stride, np.uint8)
+            ctypes.memmove(pointer_to(data), address, data.size)
+            return data
+        if copy.mode == "segment":
+            starts = self._starts(region)
+            data = np.empty(int(region.lengths.sum(dtype=np.int64)) * copy.stride, np.uint8)
+            self.native.move_pieces(pointer_to(data), address, region.jobs, starts, region.lengths, copy.stride)
+            return data
+        if copy.mode == "offsets":
+            ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64)
+            values = np.concatenate([[0], ends]) if not copy.ends else ends
+            values = values[: copy.count]
+            return np.ascontiguousarray(values.astype(f"i{copy.stride}")).view(np.uint8)
+        if copy.mode == "direct":
+            index = region.jobs if not copy.reverse else (copy.count - 1 - region.jobs)[::-1].astype(np.int32)
+        else:
+            index = self._local_order(copy.space, copy.first, copy.count, copy.shift)
+        data = np.empty(copy.count * copy.stride, np.uint8)
+        self.native.move(pointer_to(data), address, index, copy.stride, threads=self.threads)
+        return data
+
+    def _starts(self, region: RegionSchedule) -> npt.NDArray[np.int64]:
+        assert region.starts is not None
+        number, origin, stride, first, width = region.starts
+        address = self.bases[number] + origin + stride * first
+        size = region.jobs.size
+        raw = np.frombuffer(
+            (ctypes.c_uint8 * (stride * (size - 1) + width if size else 0)).from_address(address), np.uint8
+        )
+        return np.ndarray((size,), np.dtype(f"i{width}"), raw, 0, (stride,)).astype(np.int64)
+
+    def _piece_range(self, region: RegionSchedule) -> tuple[int, int]:
+        starts = self._starts(region)
+        busy = region.lengths > 0
+        if not busy.any():
+            return 0, 0
+        return int(starts[busy].min()), int((starts[busy] + region.lengths[busy]).max())
+
+    def _old_offsets(self, region: RegionSchedule, copy: Copy) -> npt.NDArray[np.uint8]:
+        """Old starts (or ends) in the new job order, for code that uses them as data."""
+        starts = self._starts(region)
+        values = (starts + region.lengths if copy.ends else starts)[region.jobs]
+        if copy.count > values.size:
+            values = np.append(values, values[-1:] + region.lengths[region.jobs[-1:]])
+        return np.ascontiguousarray(values.astype(f"i{copy.stride}")).view(np.uint8)
+
+    def _plan(self, region: RegionSchedule, code: RegionCode, buffers: list[_Buffer], deltas: list[int]) -> Plan:
+        outlined = code.outlined
+        if len(outlined.slots) > MAX_SLOTS or len(outlined.reductions) > MAX_REDUCTIONS:
+            raise ScheduleError(f"region {region.region} needs {len(outlined.slots)} slots, {MAX_SLOTS} at most")
+        lives = {slot.name: place for place, slot in enumerate(outlined.slots) if slot.kind == "live"}
+        patches: list[tuple[int, int, int]] = []
+        for place, slot in enumerate(outlined.slots):
+            if slot.kind == "order":
+                patches.append((place, -1, pointer_to(region.jobs)))
+            if slot.kind not in ("base", "data-base"):
+                continue
+            number = region.bases.get(slot.group)
+            moved_by = 0
+            if number is not None:
+                buffer = buffers[number]
+                chosen = buffer.old if slot.kind == "data-base" and buffer.old is not None else buffer.data
+                moved_by = pointer_to(chosen) - deltas[number]
+            if slot.group in code.fixed:
+                patches.append((place, -1, code.fixed[slot.group] + moved_by))
+            elif slot.name in lives:
+                patches.append((place, lives[slot.name], moved_by))
+            else:  # the program stores its own pointer there
+                patches.append((place, place, moved_by))
+        return self._structure(region, code, patches)
+
+    def _structure(self, region: RegionSchedule, code: RegionCode, patches: list[tuple[int, int, int]]) -> Plan:
+        outlined = code.outlined
+        plan = Plan()
+        plan.run = code.address
+        plan.jobs = region.jobs.size
+        plan.slots = len(outlined.slots)
+        plan.threads = region.threads
+        checks = sorted(code.expected.items())
+        plan.checks, plan.patches = len(checks), len(patches)
+        plan.reductions, plan.privates = len(outlined.reductions), len(region.privates)
+        plan.bounds = self._keep(region.bounds, np.int64)
+        plan.check_slot = self._keep([slot for slot, _ in checks], np.int32)
+        plan.check_bytes = self._keep([_bytes_of(outlined.slots[slot].type) for slot, _ in checks], np.int32)
+        plan.check_value = self._keep([number & (2**64 - 1) for _, number in checks], np.uint64)
+        plan.patch_slot = self._keep([slot for slot, _, _ in patches], np.int32)
+        plan.patch_from = self._keep([source for _, source, _ in patches], np.int32)
+        plan.patch_add = self._keep([_signed(add) for _, _, add in patches], np.int64)
+        plan.reduce_slot = self._keep([item.slot for item in outlined.reductions], np.int32)
+        plan.reduce_op = self._keep([OPERATORS[item.operator] for item in outlined.reductions], np.int32)
+        plan.reduce_type = self._keep([TYPES[item.type] for item in outlined.reductions], np.int32)
+        self._privates(region, code, plan)
+        return plan
+
+    def _privates(self, region: RegionSchedule, code: RegionCode, plan: Plan) -> None:
+        slots, origins, types, lows, highs, rooms = [], [], [], [], [], []
+        for item in region.privates:
+            slots.append(
+                next(p for p, s in enumerate(code.outlined.slots) if s.kind == "base" and s.group == item.group)
+            )
+            origins.append(self.bases[item.object] - code.roots[item.group])
+            types.append(TYPES[item.type])
+            for thread in range(region.threads):
+                low, high = item.low[thread], item.high[thread]
+                lows.append(low)
+                highs.append(high)
+                room = np.empty(max(0, high - low) if thread else 0, np.uint8)
+                self._kept.append(room)
+                rooms.append(pointer_to(room))
+        plan.private_slot = self._keep(slots, np.int32)
+        plan.private_origin = self._keep(origins, np.int64)
+        plan.private_type = self._keep(types, np.int32)
+        plan.private_low = self._keep(lows, np.int64)
+        plan.private_high = self._keep(highs, np.int64)
+        plan.private_memory = self._keep(rooms, np.uint64)
+
+    def _keep(self, values: Any, dtype: Any) -> int:
+        """Address of an array that lives as long as the executor."""
+        array = np.array(values, dtype)
+        self._kept.append(array)
+        return pointer_to(array)
+
+
+def loaded_root(evaluation: Evaluation, name: str) -> int:
+    """The pointer that a load inside of a region yields, the same in all iterations; 0 when it is not known."""
+    site = next(site for site in evaluation.nest.sites if site.key == name)
+    address = evaluation.at(site.address, evaluation.nest.root)
+    data = evaluation.memory.read(int(address.data), 8) if address.all_known else None
+    return int.from_bytes(data, "little") if data is not None else 0
+
+
+def _signed(value: int) -> int:
+    value &= 2**64 - 1
+    return value - 2**64 if value >= 2**63 else value
+
+
+def _bytes_of(type: str) -> int:
+    return 8 if type == "ptr" else {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}[type]

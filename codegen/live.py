@@ -1,0 +1,261 @@
+"""The host of a rescheduled program: runs it in this process and switches layouts at the edges of its scopes.
+
+On entering a layout scope the saved schedule is used when its guard holds. Otherwise the scope is inspected anew
+when that is expected to pay, and else the original loops run. Whatever goes wrong here must not reach the program:
+it then runs as it was written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..tracer.evaluate import Evaluation
+from ..tracer.host import at_exit, load_library, run_main
+from ..tracer.memory import Memory, Object
+from ..tracer.objects import LiveObjects, named_numbers
+from .executor import Executor, RegionCode, loaded_root
+from .guards import check_guard
+from .native import Native, RegionState
+from .schedule import Schedule
+from .schedulefile import ScopeFile
+
+ENTER = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
+LEAVE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
+MISMATCH = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
+
+
+@dataclass
+class ScopeState:
+    """A layout scope of the running program."""
+
+    file: ScopeFile
+    schedule: Schedule
+    executor: Executor | None = None
+    entries: int = 0
+    used: int = 0
+    nanoseconds: int = 0
+    refused: str = ""
+
+
+class Host:
+    """Connects a loaded program with its schedules.
+
+    Args:
+        library: the woven program. scopes: its layout scopes. names: its globals, as in `tc_globals`.
+        cpus: CPUs of the threads, the first is the program's own. say: where remarks go.
+        enabled: False runs the original loops and only measures.
+        inspect: makes a schedule for new input, or raises; None never inspects.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        scopes: Sequence[ScopeFile],
+        names: Sequence[str],
+        cpus: Sequence[int],
+        *,
+        say: Callable[[str], None],
+        enabled: bool = True,
+        inspect: Callable[..., Schedule] | None = None,
+    ) -> None:
+        self.library = library
+        self.native = Native(library)
+        self.objects = LiveObjects(library, names)
+        self.scopes = {scope.number: ScopeState(scope, scope.schedule) for scope in scopes}
+        self.owner = {number: scope for scope in scopes for number in scope.numbers.values()}
+        self.say = say
+        self.inspect = inspect
+        self.cpus = list(cpus)
+        count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
+        self.states = (RegionState * max(1, count))()
+        self.plans = (ctypes.c_void_p * max(1, count))()
+        self._set("tc_regions", ctypes.addressof(self.states))
+        self._set("tc_plans", ctypes.addressof(self.plans))
+        self._calls = (ENTER(self._enter), LEAVE(self._leave), MISMATCH(self._mismatch))
+        for name, call in zip(("tc_on_enter", "tc_on_leave", "tc_on_mismatch"), self._calls, strict=True):
+            self._set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
+        self.threads = self.native.threads(self.cpus) if len(self.cpus) > 1 else 1
+        self.own_threads = _thread_count()
+        if len(self.cpus) <= 1:
+            self.native.threads(self.cpus or [0])
+        ctypes.c_int32.in_dll(library, "tc_enabled").value = int(enabled)
+
+    def _set(self, name: str, value: int) -> None:
+        ctypes.c_void_p.in_dll(self.library, name).value = value
+
+    def _enter(self, number: int, pointer: Any) -> None:
+        state = self.scopes[number]
+        start = time.perf_counter_ns()
+        state.entries += 1
+        try:
+            self._try_enter(state, pointer)
+        except Exception as error:  # the program must not notice
+            self._off(state)
+            state.refused = f"{type(error).__name__}: {error}"
+            self.say(f"scope {number}: {state.refused}; the original order runs")
+        state.nanoseconds += time.perf_counter_ns() - start
+
+    def _try_enter(self, state: ScopeState, pointer: Any) -> None:
+        file = state.file
+        if _thread_count() != self.own_threads:
+            raise RuntimeError("the program runs threads of its own")
+        raw = [int(pointer[place]) for place in range(len(file.values))]
+        numbers = named_numbers(file.values, raw)
+        memory = self.objects.memory(file.nest, numbers)
+        found, why = check_guard(state.schedule.guard, file.nest, memory, numbers, self.native, file.key)
+        if found is None and self.inspect is not None:
+            fresh = self.inspect(self, state, numbers, memory, why)
+            if fresh is not None:
+                state.schedule, state.executor = fresh, None
+                found, why = check_guard(fresh.guard, file.nest, memory, numbers, self.native, file.key)
+        if found is None:
+            state.refused = why
+            self.say(f"scope {file.number}: {why}; the original order runs")
+            return
+        self._activate(state, found, memory, numbers)
+
+    def _activate(
+        self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]
+    ) -> None:
+        codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
+        bases = [item.base for item in found]
+        if state.executor is None:
+            state.executor = Executor(self.native, state.schedule, bases, codes, threads=max(1, self.threads))
+        else:
+            state.executor.rebind(bases, codes)
+        state.executor.enter()
+        for region, plan in state.executor.plans.items():
+            self.plans[state.file.numbers[region]] = ctypes.addressof(plan)
+        state.used += 1
+        state.refused = ""
+
+    def _leave(self, number: int) -> None:
+        start = time.perf_counter_ns()
+        state = self.scopes[number]
+        self._off(state)
+        state.nanoseconds += time.perf_counter_ns() - start
+
+    def _off(self, state: ScopeState) -> None:
+        for region in state.file.numbers.values():
+            self.plans[region] = None
+        if state.executor is not None and state.executor.active:
+            state.executor.leave()
+
+    def _mismatch(self, region: int, slot: int) -> None:
+        file = self.owner[region]
+        self.say(f"scope {file.number}: slot {slot} of region {region} differs from what it was on entering")
+        self._off(self.scopes[file.number])
+
+    def summary(self) -> dict[str, Any]:
+        """Counts and times of every region and scope."""
+        regions = {}
+        for number, file in self.owner.items():
+            state = self.states[number]
+            loop = next(loop for loop, found in file.numbers.items() if found == number)
+            regions[str(loop)] = {
+                "calls": state.calls,
+                "declined": state.declined,
+                "nanoseconds": state.nanoseconds,
+                "original_nanoseconds": state.original_nanoseconds,
+            }
+        scopes = {
+            str(state.file.nest.root): {
+                "entries": state.entries,
+                "used": state.used,
+                "nanoseconds": state.nanoseconds,
+                "refused": state.refused,
+            }
+            for state in self.scopes.values()
+        }
+        return {"regions": regions, "scopes": scopes}
+
+
+def region_codes(
+    library: ctypes.CDLL,
+    file: ScopeFile,
+    memory: Memory,
+    numbers: Mapping[str, int | float],
+    regions: Sequence[Any],
+) -> dict[int, RegionCode]:
+    """Code of each region with the pointers and numbers that it has to see in this entry of the scope."""
+    evaluation = Evaluation(file.nest, memory, numbers, single=True)
+    deciding = file.nest.deciding()
+    codes = {}
+    for region in regions:
+        outlined = file.outlined[region.region]
+        names: dict[str, int] = {}
+        expected: dict[int, int] = {}
+        for place, slot in enumerate(outlined.slots):
+            if slot.kind != "live":
+                continue
+            number = _expected(evaluation, file, numbers, slot.name)
+            if number is None:
+                continue
+            names[slot.name] = number
+            if slot.type == "ptr" or slot.name in deciding or slot.name in file.nest.values:
+                if slot.type in ("ptr", "i64", "i32", "i16", "i8"):
+                    expected[place] = number
+        fixed, roots = {}, {}
+        for group in outlined.groups:
+            if group.root in names:
+                roots[group.id] = names[group.root]
+            elif group.root.startswith("%") and any(site.key == group.root for site in file.nest.sites):
+                fixed[group.id] = roots[group.id] = loaded_root(evaluation, group.root)
+            elif group.root.startswith("@"):
+                item = next((item for item in memory.objects if item.name == group.root), None)
+                roots[group.id] = item.base if item is not None else 0
+        address = ctypes.cast(getattr(library, outlined.name), ctypes.c_void_p).value
+        assert address is not None
+        codes[region.region] = RegionCode(address, outlined, fixed, expected, roots)
+    return codes
+
+
+def _expected(evaluation: Evaluation, file: ScopeFile, numbers: Mapping[str, int | float], name: str) -> int | None:
+    if name in file.nest.values:
+        value = evaluation.at(file.nest.values[name], file.nest.root)
+        if value.all_known and np.ndim(value.data) == 0 and value.data.dtype.kind in "iu":
+            return int(value.data)
+        return None
+    number = numbers.get(name)
+    return number if isinstance(number, int) else None
+
+
+def _thread_count() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+def run_program(
+    library_path: Path,
+    scopes: Sequence[ScopeFile],
+    names: Sequence[str],
+    argv: Sequence[str],
+    *,
+    cpus: Sequence[int],
+    verbose: bool = False,
+    enabled: bool = True,
+    inspect: Callable[..., Schedule] | None = None,
+    report: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
+    """Run a woven program in this process; does not return."""
+    library = load_library(library_path)
+
+    def say(text: str) -> None:
+        if verbose:
+            os.write(2, f"tracecut: {text}\n".encode())
+
+    host = Host(library, scopes, names, cpus, say=say, enabled=enabled, inspect=inspect)
+    started = time.perf_counter()
+    if report is not None:
+        call = report
+        at_exit(lambda: call({**host.summary(), "seconds": time.perf_counter() - started}))
+    sys.stdout.flush()
+    run_main(library, argv)
