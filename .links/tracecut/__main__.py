@@ -1,0 +1,1 @@
+../../tracecut/__main__.py

@@ -1,0 +1,117 @@
+"""Inspection of one layout scope: which regions it holds, whether they may be reordered, what may be moved.
+
+The same steps for a captured run and for a running program; only the memory differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ir.errors import UnsupportedError
+from ..tracer.access import Accesses
+from ..tracer.legality import Verdict, judge
+from ..tracer.memory import Memory
+from ..tracer.nest import Nest
+from .spaces import ScopePlan, plan_scope
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What an inspection found.
+
+    Attributes:
+        accesses: of the scope. verdicts: region → may its iterations be reordered.
+        plan: what may be moved. use_data: whether branch conditions on floating-point data were evaluated.
+    """
+
+    accesses: Accesses
+    verdicts: Mapping[int, Verdict]
+    plan: ScopePlan
+    use_data: bool
+
+    def gathered(self, region: int) -> tuple[int, int]:
+        """(arrays that a region reaches through an index and that move, those that stay)."""
+        moved = stay = 0
+        for use in self.plan.uses.get(region, []):
+            if any(pattern.kind == "indirect" for pattern in use.patterns):
+                if use.mode in ("moved", "spaced"):
+                    moved += 1
+                else:
+                    stay += 1
+        return moved, stay
+
+
+def candidate_regions(nest: Nest, single: bool) -> list[int]:
+    """Outermost loops of a scope that could run as regions: countable, and indexed by what they load."""
+    if not single:
+        return [nest.root]
+    found: list[int] = []
+    stack = [nest.root]
+    while stack:
+        parent = stack.pop()
+        for number, info in nest.loops.items():
+            if info.parent != parent:
+                continue
+            if is_indirect(nest, number) and _can_run(nest, number):
+                found.append(number)
+            else:
+                stack.append(number)
+    return sorted(found)
+
+
+def is_indirect(nest: Nest, loop: int) -> bool:
+    """Whether some address in the loop is made of a loaded number."""
+    return any(
+        node.kind == "load" and node.data[1] != "ptr" and node is not site.address
+        for site in nest.sites_in(loop)
+        for node in site.address.walk()
+    )
+
+
+def _can_run(nest: Nest, loop: int) -> bool:
+    """Whether a range function could be made of the loop."""
+    info = nest.loops[loop]
+    return (
+        info.trip is not None
+        and not any(carried.kind == "other" for carried in info.carried)
+        and not any(result.kind == "other" for result in info.results)
+        and not any(nest.loops[number].obstacles for number in nest.inside(loop))
+    )
+
+
+def inspect_scope(
+    nest: Nest,
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    *,
+    single: bool,
+    renumber: bool = True,
+    region: int | None = None,
+) -> Inspection:
+    """Inspect a scope.
+
+    Args:
+        nest, memory, lives: the scope, the objects, and the numbers that are live into it.
+        single: the scope is a loop around its regions; False: it is the region itself.
+        renumber: move data too, not only jobs.
+        region: the region that matters; when it is not movable by its indices alone, branch conditions on data are
+            evaluated too (and guarded).
+
+    Raises UnsupportedError when the scope can not be understood.
+    """
+    integers = {name: number for name, number in lives.items() if isinstance(number, int)}
+    accesses = Accesses(nest, memory, integers, single=single)
+    regions = candidate_regions(nest, single)
+    verdicts = {loop: judge(accesses, loop) for loop in regions}
+    use_data = False
+    if region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
+        closer = Accesses(nest, memory, lives, single=single, use_data=True)
+        found = {loop: judge(closer, loop) for loop in regions}
+        if found[region].movable:
+            accesses, verdicts, use_data = closer, found, True
+    if not regions:
+        raise UnsupportedError("no loop in it is indexed by what it loads")
+    movable = frozenset(loop for loop, verdict in verdicts.items() if verdict.movable)
+    plan = plan_scope(accesses, regions, movable, renumber=renumber)
+    return Inspection(accesses, verdicts, plan, use_data)

@@ -1,0 +1,45 @@
+"""Emitting the range functions of a scope's regions, and loading them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..tracer.frontend import Flags
+from ..tracer.instrument import with_object_table
+from ..tracer.llvm import emit_object
+from ..tracer.nest import Nest
+from ..tracer.program import Analysis
+from ..tracer.text import parse_module
+from .grouping import Group, group_sites
+from .link import runtime_object, shared_library
+from .native import Native
+from .outline import Outlined, outline
+
+
+def outline_regions(
+    analysis: Analysis, nest: Nest, views: Mapping[int, Mapping[str, str]]
+) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
+    """Groups and range function of each region. `views`: region → site key → new or old numbers.
+
+    Raises UnsupportedError when a region can not be cut out.
+    """
+    groups: dict[int, list[Group]] = {}
+    outlined: dict[int, Outlined] = {}
+    for region, view in views.items():
+        function = analysis.view_of(region)
+        loop = function.loops[region]
+        groups[region] = group_sites(function, nest, loop, view)
+        outlined[region] = outline(function, nest, loop, f"tc.loop.{region}", groups[region])
+    return groups, outlined
+
+
+def load_regions(analysis: Analysis, outlined: Mapping[int, Outlined], flags: Flags, target: Path) -> Native:
+    """Compile range functions beside the program and load them into this process."""
+    module = parse_module(analysis.text)
+    for item in outlined.values():
+        module.append(item.text)
+    text = with_object_table(module, analysis)
+    library = shared_library([emit_object(text, optimise=True), runtime_object()], flags, target)
+    return Native(ctypes.CDLL(str(library)))

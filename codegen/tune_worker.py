@@ -1,0 +1,289 @@
+"""Inspecting and tuning one captured region, in a process of its own: it runs the user's code on captured memory.
+
+`python -m tracecut.codegen.tune_worker SPEC` reads a JSON specification, prints progress lines, and writes
+`result.json` and the scope's schedule beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ..ir.errors import TracecutError, UnsupportedError
+from ..ir.files import load_json, write_json
+from ..ir.machine import Machine
+from ..tracer.capture import Capture
+from ..tracer.frontend import Flags
+from ..tracer.nestfile import from_json, to_json
+from ..tracer.objects import named_numbers
+from ..tracer.program import Analysis
+from .build import views_of
+from .figures import describe_region
+from .guards import make_guard
+from .incidence import scope_graph
+from .inspect import Inspection, inspect_scope
+from .native import support
+from .regionset import load_regions, outline_regions
+from .replay import Replay, memory_of
+from .schedulefile import ScopeFile
+from .tuner import Candidate, Subject, reference_matches, tune
+
+KEY = 0x9D2C_5680_EFC6_0000
+
+
+class Worker:
+    """One region: from its capture to a schedule."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = spec
+        self.folder = Path(spec["folder"])
+        self.region = int(spec["region"])
+        self.timings: dict[str, float] = {}
+        self.result: dict[str, Any] = {"region": self.region, "timings": self.timings, "scopes_refused": {}}
+        self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
+        self.entries = {int(loop): int(count) for loop, count in spec["entries"].items()}
+
+    def run(self) -> dict[str, Any]:
+        """Inspect, choose, measure. Returns the result; a refusal is a result too."""
+        self._stage("reading the capture")
+        self.analysis = Analysis(Path(self.spec["canonical"]).read_text(errors="surrogateescape"))
+        self.capture = Capture.load(self.spec["capture"])
+        self._done("load")
+        self._stage("legality")
+        chosen = self._choose_scope()
+        self._done("legality")
+        if chosen is None:
+            return self.result
+        scope, inspection = chosen
+        verdict = inspection.verdicts[self.region]
+        self.result |= {"class": verdict.kind, "reason": verdict.reason, "places": [_place(p) for p in verdict.places]}
+        self.result["jobs"] = inspection.accesses.size(self.region)
+        if not verdict.movable:
+            return self.result
+        self.result["scope"] = scope
+        self.result["kept"] = [
+            f"{inspection.plan.arrays[place].object.name or 'an array'}: {why}"
+            for place, why in sorted(inspection.plan.kept.items())
+        ]
+        self._tune(scope, inspection)
+        return self.result
+
+    def _choose_scope(self) -> tuple[int, Inspection] | None:
+        """The outermost scope in which everything that the region gathers can move; else the one where most can."""
+        best: tuple[tuple[int, int], int, Inspection] | None = None
+        refused: dict[int, str] = {}
+        for scope in self.spec["scopes"]:
+            nest = from_json(to_json(self.analysis.nest(scope)))
+            numbers = named_numbers(self.values[scope], self.capture.values[scope])
+            memory = memory_of(self.capture, nest, numbers)
+            try:
+                found = inspect_scope(
+                    nest,
+                    memory,
+                    numbers,
+                    single=scope != self.region,
+                    renumber=bool(self.spec["renumber"]),
+                    region=self.region,
+                )
+            except UnsupportedError as error:
+                refused[scope] = error.message
+                continue
+            if self.region not in found.verdicts:
+                refused[scope] = "the region is part of a larger loop there"
+                continue
+            moved, stay = found.gathered(self.region)
+            movable = found.verdicts[self.region].movable
+            rank = (int(movable), moved - stay)
+            if best is None or rank > best[0]:
+                best = (rank, scope, found)
+            if movable and moved and not stay:
+                break
+        self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
+        if best is None:
+            self.result |= {"class": "rejected", "reason": next(iter(refused.values()), "it can not be run by itself")}
+            self.result["places"] = []
+            return None
+        return best[1], best[2]
+
+    def _tune(self, scope: int, inspection: Inspection) -> None:
+        spec = self.spec
+        self._stage("locality graph")
+        start = time.perf_counter()
+        graph = scope_graph(inspection.plan)
+        guard, objects = make_guard(inspection.accesses, support(), KEY)
+        self._done("graph")
+        common = 1e3 * (time.perf_counter() - start + self.timings["legality"])
+        self._stage("compiling the job")
+        views = {region: views_of(inspection.plan, region) for region in inspection.plan.uses}
+        nest = inspection.accesses.nest
+        groups, outlined = outline_regions(self.analysis, nest, views)
+        flags = Flags((), tuple(spec["library_folders"]), tuple(spec["libraries"]), tuple(spec["objects"]))
+        native = load_regions(self.analysis, outlined, flags, self.folder / "regions.so")
+        cpus = [int(cpu) for cpu in spec["cpus"]]
+        threads = max(1, native.threads(cpus))
+        replay = Replay(
+            self.capture,
+            inspection.accesses,
+            self.region,
+            outlined[self.region],
+            native,
+            self.values[self.region],
+            _inits(self.analysis, self.region),
+        )
+        self._done("compile")
+        subject = Subject(inspection, graph, guard, objects, groups, outlined, self.region, replay, native, common)
+        sweeps = max(1, self.entries.get(self.region, 1))
+        candidates, best = tune(
+            subject,
+            Machine.detect(),
+            method=str(spec["method"]),
+            threads=threads,
+            seed=int(spec["seed"]),
+            budget=float(spec["budget"]),
+            sweeps=float(sweeps),
+            say=self._stage,
+        )
+        self._done("candidates")
+        self._check_identity(replay)
+        self.result["candidates"] = [_candidate(item) for item in candidates]
+        if best is None and spec["force"]:
+            measured = [item for item in candidates[1:] if item.region_ms is not None]
+            best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
+        if best is None:
+            return
+        self._save(scope, inspection, subject, candidates[0], best, views, threads)
+
+    def _check_identity(self, replay: Replay) -> None:
+        """The identity order has to leave exactly what the program's own loop left."""
+        after = self.spec.get("after")
+        if not after:
+            return
+        from .executor import Executor
+
+        executor = Executor(replay.native, replay.identity(), [], {self.region: replay.code()})
+        executor.enter()
+        replay.restore()
+        replay.run(executor)
+        self.result["identity_equal"] = reference_matches(Capture.load(after), replay.outcome())
+
+    def _save(
+        self,
+        scope: int,
+        inspection: Inspection,
+        subject: Subject,
+        original: Candidate,
+        best: Candidate,
+        views: dict[int, dict[str, str]],
+        threads: int,
+    ) -> None:
+        count = best.threads if best.region_all_ms is not None else 1
+        if best.region_all_ms is not None and best.region_ms is not None and best.region_all_ms > best.region_ms:
+            count = 1
+        schedule = best.schedules[count if count in best.schedules else max(best.schedules)]
+        jobs = max(1, inspection.accesses.size(self.region) or 1)
+        entries = max(1, self.entries.get(scope, 1))
+        fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)
+        first = int(self.spec["first_region"])
+        regions = list(inspection.plan.uses)
+        file = ScopeFile(
+            number=int(self.spec["number"]),
+            numbers={region: first + place for place, region in enumerate(regions)},
+            nest=inspection.accesses.nest,
+            values=self.values[scope],
+            regions=regions,
+            movable=inspection.plan.movable,
+            outlined=subject.outlined,
+            schedule=schedule,
+            key=KEY,
+            costs={
+                "original": 1e6 * (original.region_ms or 0.0) / jobs,
+                "optimized": 1e6 * fastest / jobs,
+                "inspect": 1e6 * (best.inspect_ms or 0.0) / jobs,
+                "copy": 1e6 * (best.copy_ms or 0.0) / jobs,
+                "sweeps": self.entries.get(self.region, 1) / entries,
+            },
+            options={
+                "method": best.method,
+                "threads": count,
+                "single": scope != self.region,
+                "renumber": bool(self.spec["renumber"]),
+                "region": self.region,
+                "seed": int(self.spec["seed"]),
+            },
+        )
+        path = file.save(self.folder / "scope.npz")
+        self.result |= {
+            "schedule": str(path),
+            "method": best.method,
+            "threads": count,
+            "views": {str(region): view for region, view in views.items()},
+            "regions": regions,
+            "comparison": _comparison(best),
+            "verdicts": {
+                str(loop): [verdict.kind, verdict.reason, [_place(place) for place in verdict.places]]
+                for loop, verdict in inspection.verdicts.items()
+            },
+        }
+        assert best.ordering is not None
+        self.result |= describe_region(inspection, subject.graph, best.ordering, self.region, Machine.detect(), threads)
+        self._done("report")
+
+    def _stage(self, text: str) -> None:
+        print(text, flush=True)
+
+    def _done(self, name: str) -> None:
+        now = time.perf_counter()
+        self.timings[name] = now - getattr(self, "_last", STARTED)
+        self._last = now
+
+
+def _inits(analysis: Analysis, region: int) -> dict[str, str]:
+    """Start value of each header phi."""
+    view = analysis.view_of(region)
+    loop = view.loops[region]
+    return {
+        str(phi.result): operand.text
+        for phi in view.flow.blocks[loop.header].phis
+        for operand, label in zip(phi.operands, phi.labels, strict=True)
+        if label not in loop.blocks
+    }
+
+
+def _candidate(item: Candidate) -> dict[str, Any]:
+    return {
+        "method": item.method,
+        "inspect_ms": item.inspect_ms,
+        "region_ms": item.region_ms,
+        "region_all_ms": item.region_all_ms,
+        "copy_ms": item.copy_ms,
+        "threads": item.threads,
+        "note": item.note,
+    }
+
+
+def _comparison(item: Candidate) -> dict[str, Any]:
+    found = item.comparison
+    return {} if found is None else {"bit_equal": found.bit_equal, "max_rel_error": found.max_rel_error}
+
+
+def _place(place: Any) -> list[Any]:
+    return [place.file, place.line, place.column, place.function]
+
+
+STARTED = time.perf_counter()
+
+
+def main() -> None:
+    spec = load_json(Path(sys.argv[1]), limit=1 << 30)
+    worker = Worker(spec)
+    try:
+        result = worker.run()
+    except TracecutError as error:
+        result = {**worker.result, "class": worker.result.get("class", "rejected"), "failed": error.message}
+    write_json(Path(spec["folder"]) / "result.json", result)
+
+
+if __name__ == "__main__":
+    main()

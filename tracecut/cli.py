@@ -1,0 +1,247 @@
+"""The command line: `tracecut optimize`, `tracecut run`, `tracecut methods`.
+
+Nothing heavy is imported before it is needed: `--help` and `run` have to start at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from tracecut.ir.errors import TracecutError, UsageError
+
+from . import __version__
+
+DESCRIPTION = "Makes irregular programs fast: traces a program, regroups its work, emits the rescheduled program."
+OPTIMIZE_USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"
+RUN_USAGE = "tracecut run OUT [options] [-- program arguments]"
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Entry point; leaves with 0 done, 1 the user's input, 2 usage, 3 nothing improved (on request), 130, 143."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except TracecutError as error:
+        _complain(error)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        print("tracecut: interrupted", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 0
+    except Exception as error:
+        if os.environ.get("TRACECUT_DEBUG"):
+            raise
+        print(
+            f"tracecut: internal error: {type(error).__name__}: {error}\n"
+            "  This is a bug: please report it with the output of TRACECUT_DEBUG=1 and the same command.",
+            file=sys.stderr,
+        )
+        code = 1
+    sys.exit(code)
+
+
+def _dispatch(words: list[str]) -> int:
+    command, rest = (words[0], words[1:]) if words else ("--help", [])
+    if command == "run":
+        return _run(rest)
+    if command == "optimize":
+        return _optimize(rest)
+    if command == "methods":
+        return _methods(rest)
+    parser = argparse.ArgumentParser(prog="tracecut", description=DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"tracecut {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands.add_parser("optimize", help="make a program faster, starting from its source")
+    commands.add_parser("run", help="run the optimized program in the place of the original")
+    commands.add_parser("methods", help="list the partitioning and ordering methods")
+    parser.parse_args([command, *rest] if command.startswith("-") else ["--help"] if not words else [command])
+    return 0
+
+
+def _optimize(words: list[str]) -> int:
+    ours, program = _split(words)
+    parser = _optimize_parser()
+    mine, compiler = _sort_words(parser, ours)
+    options = parser.parse_args(mine)
+    from tracecut.tracer.frontend import parse_flags
+
+    from .settings import Settings
+
+    sources, flags = parse_flags(compiler)
+    if not sources:
+        raise UsageError("no source file was given", hint=OPTIMIZE_USAGE)
+    settings = Settings(
+        sources=tuple(sources),
+        flags=flags,
+        argv=tuple(program),
+        output=Path(options.output),
+        stdin=None if options.stdin is None else _readable(options.stdin),
+        method=_known_method(options.method),
+        k=options.k,
+        threads=options.threads,
+        seed=options.seed,
+        budget=options.budget,
+        timeout=options.timeout,
+        region=options.region,
+        arch=tuple(options.arch) if options.arch else ("sm_90",),
+    )
+    from .pipeline import optimize_program
+    from .progress import Progress
+    from .summary import print_summary
+
+    result = optimize_program(settings, Progress(quiet=options.quiet))
+    if options.json:
+        import json
+
+        print(json.dumps(result.manifest, indent=1))
+    else:
+        print_summary(result)
+    return 3 if options.fail_if_no_gain and not result.improved else 0
+
+
+def _run(words: list[str]) -> int:
+    ours, program = _split(words)
+    parser = argparse.ArgumentParser(prog="tracecut run", usage=RUN_USAGE)
+    parser.add_argument("output", help="folder that `tracecut optimize` wrote")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say on stderr which schedules are used")
+    parser.add_argument("--threads", type=_positive, help="threads (default: as measured to be best)")
+    parser.add_argument("--original", action="store_true", help="run the original loops (for comparison)")
+    parser.add_argument("--counters", type=Path, help=argparse.SUPPRESS)
+    options, extra = parser.parse_known_args(ours)
+    if extra:
+        raise UsageError(f"{extra[0]}: not an option of `tracecut run`", hint="Program arguments go after `--`.")
+    from .running import run_output
+
+    run_output(
+        Path(options.output),
+        program,
+        threads=options.threads,
+        verbose=options.verbose,
+        original=options.original,
+        counters=options.counters,
+    )
+
+
+def _methods(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tracecut methods", description="List the methods for --method.")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(words)
+    from tracecut.partition import methods
+
+    if options.json:
+        import json
+
+        keys = ("name", "kind", "source", "complexity")
+        print(json.dumps([{key: getattr(method, key) for key in keys} for method in methods()], indent=1))
+        return 0
+    for method in methods():
+        print(f"{method.name:<14} {method.kind:<6} {method.complexity:<28} {method.source}")
+    return 0
+
+
+def _optimize_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tracecut optimize",
+        usage=OPTIMIZE_USAGE,
+        description="Everything that is not listed here goes to the compiler (-I, -D, -O3, -lm, …).",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("-o", "--output", default="tracecut-out", metavar="OUT", help="folder for the results (default: %(default)s)")
+    add("--method", default="auto", help="order to use: auto, or a name from `tracecut methods`")
+    add("--k", type=_positive, help="number of clusters (default: from the cache sizes)")
+    add("--threads", type=_positive, help="threads of the result (default: one a core)")
+    add("--seed", type=int, default=0, help="of every random choice (default: 0)")
+    add("--budget", type=_seconds, default=20.0, metavar="S", help="seconds for trying orders (default: 20)")
+    add("--timeout", type=_seconds, metavar="S", help="stop the program when one run takes longer")
+    add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
+    add("--region", metavar="FILE:LINE", help="optimize the loop that starts there")
+    add("--arch", action="append", metavar="SM", help="GPU architecture to emit kernels for (default: sm_90)")
+    add("--fail-if-no-gain", action="store_true", help="leave with status 3 when nothing was improved")
+    add("--json", action="store_true", help="print the manifest as JSON")
+    add("-q", "--quiet", action="store_true", help="no progress lines")
+    return parser
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    if "--" not in words:
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
+
+
+def _sort_words(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
+    """Our own options, and what belongs to the compiler."""
+    takes_value = {
+        name: action.nargs is None and not isinstance(action, argparse._StoreTrueAction | argparse._HelpAction)
+        for action in parser._actions
+        for name in action.option_strings
+    }
+    mine: list[str] = []
+    compiler: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name = word.partition("=")[0] if word.startswith("--") else word
+        if name not in takes_value:
+            compiler.append(word)
+            continue
+        mine.append(word)
+        if takes_value[name] and name == word:
+            value = next(rest, None)
+            if value is None:
+                raise UsageError(f"{word} needs a value", hint=OPTIMIZE_USAGE)
+            mine.append(value)
+    return mine, compiler
+
+
+def _known_method(name: str) -> str:
+    if name == "auto":
+        return name
+    from tracecut.partition import METHODS
+
+    if name not in METHODS and name != "original":
+        raise UsageError(f"--method {name}: no such method", hint="`tracecut methods` lists them.")
+    return name
+
+
+def _readable(name: str) -> Path:
+    path = Path(name)
+    if not path.is_file():
+        raise UsageError(f"--stdin {name}: no such file")
+    return path
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least 1 expected")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: a positive number of seconds expected")
+    return value
+
+
+def _complain(error: TracecutError) -> None:
+    print(f"tracecut: {error.message}", file=sys.stderr)
+    for line in (error.detail or "").splitlines():
+        print(f"  {line}", file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)
+
+
+def _terminated(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)

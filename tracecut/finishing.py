@@ -1,0 +1,90 @@
+"""Last stages: weave the schedules into the program, and check the result on whole runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.link import runtime_object, shared_library
+from tracecut.codegen.regionset import outline_regions
+from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.codegen.weave import WovenRegion, WovenScope, weave
+from tracecut.ir.errors import TracecutError
+from tracecut.ir.files import write_json
+from tracecut.tracer.instrument import global_objects, with_object_table
+from tracecut.tracer.llvm import emit_object
+from tracecut.tracer.program import Analysis
+from tracecut.tracer.runner import describe
+
+from .outputs import Difference, compare_outputs
+from .settings import Settings
+from .work import run_hosted, tail_of
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of the woven program: wall seconds, what it printed, and the counters of its host."""
+
+    seconds: float
+    stdout: bytes
+    counters: Mapping[str, Any]
+
+
+def weave_program(
+    settings: Settings, text: str, scopes: Sequence[tuple[ScopeFile, Mapping[int, Mapping[str, str]]]], target: Path
+) -> list[str]:
+    """Compile the program with its rescheduled regions. Returns the names of its globals."""
+    analysis = Analysis(text)
+    regions: list[WovenRegion] = []
+    woven: list[WovenScope] = []
+    for file, views in scopes:
+        _, outlined = outline_regions(analysis, file.nest, views)
+        for region, number in file.numbers.items():
+            regions.append(
+                WovenRegion(
+                    number, analysis.view_of(region), analysis.nest(region), analysis.loop(region), outlined[region]
+                )
+            )
+        root = file.nest.root
+        woven.append(WovenScope(file.number, analysis.view_of(root), analysis.loop(root), tuple(file.values)))
+    weave(analysis.module, regions, woven)
+    code = emit_object(with_object_table(analysis.module, analysis), optimise=True)
+    shared_library([code, runtime_object()], settings.flags, target)
+    return [name for name, _ in global_objects(analysis)]
+
+
+def write_host_file(folder: Path, names: Sequence[str], scopes: Sequence[str], threads: int, version: str) -> None:
+    """What `tracecut run` reads first."""
+    write_json(
+        folder / "host.json",
+        {"tracecut": version, "globals": list(names), "scopes": list(scopes), "threads": threads},
+    )
+
+
+def run_woven(settings: Settings, folder: Path, work: Path, name: str, *, threads: int, original: bool) -> Run:
+    """Run the result as the user will, through `tracecut run`. Raises TracecutError when it fails."""
+    report = work / f"{name}.json"
+    options: list[str | Path] = ["run", folder, "--threads", str(threads), "--counters", report]
+    if original:
+        options.append("--original")
+    finished = run_hosted(
+        "tracecut",
+        [*options, "--", *settings.argv],
+        stdin=settings.stdin,
+        folder=work,
+        name=name,
+        timeout=None if settings.timeout is None else 10 * settings.timeout,
+    )
+    if not finished.ok or not report.exists():
+        raise TracecutError(f"the rescheduled program {describe(finished)}", detail=tail_of(finished.stderr))
+    return Run(finished.seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
+
+
+def check_output(
+    native: bytes, found: bytes, *, rounding: bool, tolerance: float, unstable: frozenset[int] | None
+) -> Difference:
+    """Compare what the rescheduled program printed with the original."""
+    return compare_outputs(native, found, tolerance=tolerance if rounding else 0.0, unstable=unstable or frozenset())

@@ -1,0 +1,123 @@
+"""The manifest: everything a run of the main job found, as plain values."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracecut.ir.machine import Machine
+from tracecut.tracer.program import Analysis
+
+from .settings import Settings
+from .tuning import RegionResult
+
+
+def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """One region of the manifest."""
+    info = analysis.nest(result.loop).loops[result.loop]
+    data = result.data
+    candidates = data.get("candidates", [])
+    original = next((item for item in candidates if item["method"] == "original"), {})
+    chosen = next((item for item in candidates if item["method"] == data.get("method")), {})
+    before, one, many = original.get("region_ms"), chosen.get("region_ms"), chosen.get("region_all_ms")
+    best = min((value for value in (one, many) if value is not None), default=None)
+    scope = None
+    if result.scope is not None:
+        place = result.scope.nest.loops[result.scope.nest.root].place
+        scope = {"file": place.file, "line": place.line}
+    comparison = data.get("comparison", {})
+    return {
+        "id": f"{Path(info.place.file).stem}-{info.place.line}",
+        "loop": result.loop,
+        "function": info.place.function or analysis.view_of(result.loop).function.name.removeprefix("@"),
+        "file": info.place.file,
+        "line": info.place.line,
+        "jobs": data.get("jobs"),
+        "data": data.get("data"),
+        "share": result.hot.share,
+        "class": data["class"],
+        "decision": "optimized" if result.optimized else "refused",
+        "reason": result.refused or data["reason"],
+        "places": data.get("places", []),
+        "scope": scope,
+        "method": data.get("method"),
+        "candidates": candidates,
+        "speedup_1t": _ratio(before, one),
+        "speedup_all": _ratio(before, many if many is not None else one),
+        "threads": data.get("threads"),
+        "original_ms": before,
+        "optimized_ms": best,
+        "copy_ms": chosen.get("copy_ms"),
+        "max_rel_error": comparison.get("max_rel_error"),
+        "bit_equal": comparison.get("bit_equal"),
+        "identity_equal": data.get("identity_equal"),
+        "inspect_ms": chosen.get("inspect_ms"),
+        "break_even_sweeps": _break_even(before, best, chosen),
+        "clusters": data.get("clusters"),
+        "replication_before": data.get("replication_before"),
+        "replication_after": data.get("replication_after"),
+        "kept": data.get("kept", []),
+        "timings": data.get("timings", {}),
+        "kernels": [dict(kernel) for kernel in kernels],
+    }
+
+
+def build_manifest(
+    version: str,
+    settings: Settings,
+    machine: Machine,
+    timings: Mapping[str, float],
+    native_seconds: float,
+    traced_seconds: float | None,
+    program: Mapping[str, Any],
+    regions: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The manifest of one run."""
+    return {
+        "tracecut": version,
+        "source": list(settings.sources),
+        "argv": list(settings.argv),
+        "flags": list(settings.flags.compile),
+        "input_hash": input_hash(settings),
+        "versions": versions(),
+        "machine": machine.summary(),
+        "seed": settings.seed,
+        "timings": {name: round(seconds, 4) for name, seconds in timings.items()},
+        "native_seconds": native_seconds,
+        "traced_seconds": traced_seconds,
+        "program": dict(program),
+        "regions": [dict(region) for region in regions],
+        "remarks": "remarks.yaml",
+        "report": "report.html",
+    }
+
+
+def input_hash(settings: Settings) -> str:
+    """SHA-256 over the sources, the options and the arguments."""
+    digest = hashlib.sha256()
+    for source in settings.sources:
+        digest.update(Path(source).read_bytes() + b"\0")
+    digest.update(repr((settings.flags, settings.argv)).encode())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    from importlib.metadata import version
+
+    names = ("llvmlite", "ziglang", "numpy", "scipy", "numba", "pymetis")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def _ratio(before: float | None, after: float | None) -> float | None:
+    return before / after if before is not None and after else None
+
+
+def _break_even(before: float | None, after: float | None, chosen: Mapping[str, Any]) -> float | None:
+    """Sweeps after which inspection and copies have paid for themselves."""
+    if before is None or after is None or before <= after:
+        return None
+    return ((chosen.get("inspect_ms") or 0.0) + (chosen.get("copy_ms") or 0.0)) / (before - after)

@@ -1,0 +1,57 @@
+"""The first line of every report: what was gained, or why nothing was changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import units
+from .data import ReportData, RegionReport
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result in a few words.
+
+    Attributes:
+        changed: some loop runs in a new order.
+        before, after: seconds of the whole program, in words; empty if it was not measured.
+        speedup: how many times as fast, None if not measured.
+        output: whether the new program writes what the original wrote, in words.
+        differs: it is known that it does not.
+        why: why nothing was changed; empty if something was.
+    """
+
+    changed: bool
+    before: str = ""
+    after: str = ""
+    speedup: float | None = None
+    output: str = ""
+    differs: bool = False
+    why: str = ""
+
+
+def answer(data: ReportData) -> Answer:
+    """What to tell first."""
+    if not data.optimized:
+        return Answer(False, why=_why(data.regions))
+    program = data.program
+    old, new = program.original_seconds, program.optimized_seconds
+    before, after = units.change(old, new) if old is not None and new is not None else ("", "")
+    speedup = program.speedup
+    if speedup is None and old and new:
+        speedup = old / new
+    output = {True: "output equal", False: "OUTPUT DIFFERS", None: "output not compared"}[program.output_equal]
+    return Answer(True, before, after, speedup, output, program.output_equal is False)
+
+
+def heaviest(regions: tuple[RegionReport, ...]) -> RegionReport:
+    """The region that takes the largest share of the time; the first one if that is not known."""
+    return max(regions, key=lambda region: region.share or 0.0)
+
+
+def _why(regions: tuple[RegionReport, ...]) -> str:
+    if not regions:
+        return "no loop was found whose iterations could be put into another order"
+    region = heaviest(regions)
+    share = f" ({units.percent(region.share)} of the time)" if region.share is not None else ""
+    return f"{region.place}{share}: {region.reason or 'no reason was given'}"

@@ -1,0 +1,189 @@
+"""One card per region: where it is, the verdict with its source lines, the decision, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import units
+from .charts import region_charts
+from .data import Candidate, Kernel, RegionReport
+from .excerpt import Excerpt
+from .markup import Content, Html, el, join, user
+
+MEANING = {
+    "parallel": "iterations are independent",
+    "reduction": "iterations meet only in sums and the like",
+    "ordered": "an iteration needs an earlier one",
+    "rejected": "not all of it is understood",
+}
+LONG = 1200
+
+
+def card(region: RegionReport, number: int, opened: bool) -> Html:
+    """The card of one region, `number` being its place in the report."""
+    head = el(
+        "summary",
+        el("h2", user(str(region.place))),
+        el("span", "in ", el("code", user(region.function))) if region.function else None,
+        chip(region),
+    )
+    return el(
+        "section",
+        el("details", head, *_body(region), open="" if opened else None),
+        cls="card",
+        id=f"region-{number}",
+    )
+
+
+def chip(region: RegionReport) -> Html:
+    """The decision as a small label."""
+    return el("span", region.decision, cls="chip" if region.optimized else "chip quiet")
+
+
+def _body(region: RegionReport) -> Iterable[Content]:
+    yield el("p", el("strong", region.kind), f" – {MEANING[region.kind]}", cls="verdict")
+    if region.reason:
+        yield el("p", user(region.reason, LONG), cls="reason")
+    yield from (excerpt(item) for item in region.excerpts)
+    facts = list(_facts(region))
+    if facts:
+        yield el("dl", *(el("div", el("dt", name), el("dd", content)) for name, content in facts), cls="facts")
+    charts = region_charts(region)
+    if charts:
+        yield el("div", *charts, cls="charts")
+    if region.candidates:
+        yield el("h3", "Orders")
+        yield candidates(region)
+    if region.kernels:
+        yield el("h3", "Kernels")
+        yield kernels(region.kernels)
+
+
+def excerpt(item: Excerpt) -> Html:
+    """Source lines with their numbers; marked ones say what they are."""
+    rows: list[Content] = []
+    last = item.lines[0].number - 1
+    width = len(str(item.lines[-1].number))
+    for row in item.lines:
+        if row.number != last + 1:
+            rows.append(el("span", " " * (width - 1), "⋮\n", cls="gap"))
+        last = row.number
+        content = join(el("span", f"{row.number:>{width}}", cls="number"), "  ", el("bdi", row.text or " "))
+        if not row.note:
+            rows += [content, "\n"]
+        elif row.note == "loop":
+            rows += [el("span", content, el("i", row.note), cls="here"), "\n"]
+        else:
+            rows += [el("mark", content, el("i", row.note)), "\n"]
+    name = el("p", user(item.file), cls="file")
+    code = el("pre", *rows, tabindex="0", dir="ltr", role="region", aria_label=f"Source of {item.file}"[:200])
+    return el("div", name, code, cls="excerpt")
+
+
+def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
+    if region.share is not None:
+        yield "Share of the run", units.percent(region.share)
+    if region.jobs is not None:
+        yield "Jobs", units.count(region.jobs)
+    if region.data is not None:
+        yield "Data", units.count(region.data)
+    if region.method:
+        yield "Order", user(region.method)
+    yield from _times(region)
+    if region.scope is not None:
+        yield "New layout inside of", user(str(region.scope))
+    if region.copy_ms is not None:
+        yield "Copies, in and out", units.milliseconds(region.copy_ms)
+    if region.inspect_ms is not None:
+        yield "Inspection", units.milliseconds(region.inspect_ms)
+    if region.break_even_sweeps is not None:
+        yield "Pays off after", units.plural(region.break_even_sweeps, "sweep")
+    before, after = region.replication_before, region.replication_after
+    if before is not None and after is not None:
+        yield "Blocks touching a datum", f"{before:.2f} → {after:.2f}"
+    yield from _exactness(region)
+
+
+def _times(region: RegionReport) -> Iterable[tuple[str, Content]]:
+    original = region.original_ms
+    if original is None:
+        return
+    pairs = [("Sweep, 1 thread", region.one_thread_ms)]
+    pairs.append((f"Sweep, {units.plural(region.threads, 'thread')}" if region.threads else "Sweep, all threads",
+                  region.all_threads_ms))  # fmt: skip
+    pairs = [(name, new) for name, new in pairs if new is not None]
+    if not pairs:
+        yield "Sweep", units.milliseconds(original)
+    for name, new in pairs:
+        if new is not None:
+            before, after = units.change(original / 1e3, new / 1e3)
+            gain = el("b", f"{units.ratio(original / new)}×") if new > 0 else None
+            yield name, join(f"{before} → {after} ", gain)
+
+
+def _exactness(region: RegionReport) -> Iterable[tuple[str, Content]]:
+    if region.bit_equal:
+        yield "Results", "equal in every bit"
+    elif region.max_rel_error is not None:
+        allowed = f", {units.error(region.tolerance)} allowed" if region.tolerance is not None else ""
+        yield "Largest relative error", units.error(region.max_rel_error) + allowed
+    elif region.bit_equal is False:
+        yield "Results", "not equal in every bit"
+
+
+def candidates(region: RegionReport) -> Html:
+    """The orders that were considered, with what each one costs and brings."""
+    rows = region.candidates
+    first = next((row.region_ms for row in rows if row.method == "original"), None) or region.original_ms
+    inspect = units.column([row.inspect_ms for row in rows])
+    times = units.column([row.region_ms for row in rows])
+    misses = units.column([row.predicted_misses for row in rows])
+    predicted = any(row.predicted_misses is not None for row in rows)
+    head = [
+        "order",
+        "inspection, ms",
+        "sweep, ms",
+        "of original",
+        *(["predicted misses a job"] if predicted else []),
+        "",
+    ]
+    body = []
+    for row, inspect_ms, region_ms, missed in zip(rows, inspect, times, misses, strict=True):
+        chosen = bool(region.method) and row.method == region.method
+        cells = [el("th", user(row.method), el("span", "chosen", cls="chip") if chosen else None, scope="row")]
+        cells.append(el("td", inspect_ms))
+        if row.region_ms is None:
+            cells += [el("td", units.ABSENT), el("td", units.ABSENT)]
+        else:
+            cells += [el("td", region_ms), el("td", units.percent(row.region_ms / first) if first else units.ABSENT)]
+        if predicted:
+            cells.append(el("td", missed))
+        cells.append(el("td", _note(row), cls="words"))
+        body.append(el("tr", *cells, cls="chosen" if chosen else None))
+    return table(head, body)
+
+
+def _note(row: Candidate) -> Html | None:
+    if row.region_ms is not None:
+        return user(row.note, LONG) if row.note else None
+    note = row.note.removeprefix("not tried").removeprefix(":").strip()
+    return join("not tried: ", user(note, LONG)) if note else join("not tried")
+
+
+def kernels(rows: Iterable[Kernel]) -> Html:
+    """The emitted kernels, or why there is none."""
+    body = []
+    for row in rows:
+        made = (
+            el("code", user(row.path)) if row.path else join("not emitted: ", user(row.note or "no reason given", LONG))
+        )
+        registers = el("td", units.count(row.registers))
+        variant = el("td", user(row.variant or units.ABSENT), cls="words")
+        body.append(el("tr", el("th", user(row.target), scope="row"), variant, registers, el("td", made, cls="words")))
+    return table(["target", "variant", "registers", "file"], body, words=("variant", "file"))
+
+
+def table(head: Iterable[str], body: Iterable[Html], words: tuple[str, ...] = ("",)) -> Html:
+    """A table that scrolls by itself where the screen is narrow. The columns in `words` are aligned to the left."""
+    cells = (el("th", name, scope="col", cls="words" if name in words else None) for name in head)
+    return el("div", el("table", el("thead", el("tr", *cells)), el("tbody", *body)), cls="scroll", tabindex="0")

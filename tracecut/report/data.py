@@ -1,0 +1,279 @@
+"""What a report holds: plain values, ready to be drawn, with nothing in them that must not leave the machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .excerpt import Excerpt, Place, excerpts
+from .fields import Fields
+from .figures import RegionFigures
+from .paths import Root
+from .remarks import Remark
+
+CLASSES = ("parallel", "reduction", "ordered", "rejected")
+DECISIONS = ("optimized", "refused")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One order that was considered. `note` says why it was not tried, or how it came out."""
+
+    method: str
+    inspect_ms: float | None = None
+    region_ms: float | None = None
+    predicted_misses: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One emitted kernel; without a path `note` says why it was not emitted."""
+
+    target: str
+    path: str = ""
+    variant: str = ""
+    registers: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class MachineLine:
+    """The machine that was measured. `caches` are (name, bytes), nearest first; `memory` is in bytes."""
+
+    name: str = ""
+    cores: int | None = None
+    caches: tuple[tuple[str, float], ...] = ()
+    memory: float | None = None
+
+
+@dataclass(frozen=True)
+class ProgramResult:
+    """The whole program, before and after; None is not measured."""
+
+    original_seconds: float | None = None
+    optimized_seconds: float | None = None
+    speedup: float | None = None
+    output_equal: bool | None = None
+
+
+@dataclass(frozen=True)
+class RegionReport:
+    """One loop: verdict, decision, and what was measured. Times are of one sweep; None is not measured."""
+
+    id: str
+    function: str
+    place: Place
+    kind: str
+    decision: str
+    reason: str = ""
+    jobs: int | None = None
+    data: int | None = None
+    share: float | None = None
+    scope: Place | None = None
+    evidence: tuple[Place, ...] = ()
+    method: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    threads: int | None = None
+    original_ms: float | None = None
+    one_thread_ms: float | None = None
+    all_threads_ms: float | None = None
+    copy_ms: float | None = None
+    inspect_ms: float | None = None
+    break_even_sweeps: float | None = None
+    max_rel_error: float | None = None
+    tolerance: float | None = None
+    bit_equal: bool | None = None
+    replication_before: float | None = None
+    replication_after: float | None = None
+    kernels: tuple[Kernel, ...] = ()
+    figures: RegionFigures | None = None
+    excerpts: tuple[Excerpt, ...] = ()
+
+    @property
+    def optimized(self) -> bool:
+        return self.decision == "optimized"
+
+    @property
+    def best_ms(self) -> float | None:
+        """The shorter of the two new times."""
+        return min((ms for ms in (self.one_thread_ms, self.all_threads_ms) if ms is not None), default=None)
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything that a report shows.
+
+    All strings are as they may be shown, except `folder`, `report` and `run`: those are exact, for the terminal of the
+    person who ran the program, and never part of the HTML report.
+    """
+
+    version: str
+    sources: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    seed: int | None = None
+    input_hash: str = ""
+    machine: MachineLine = MachineLine()
+    timings: tuple[tuple[str, float], ...] = ()
+    native_seconds: float | None = None
+    traced_seconds: float | None = None
+    program: ProgramResult = ProgramResult()
+    regions: tuple[RegionReport, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    folder: str = field(default="", repr=False)
+    report: str = field(default="", repr=False)
+    run: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def from_manifest(
+        cls,
+        manifest: Mapping[str, Any],
+        *,
+        figures: Mapping[str, RegionFigures] | None = None,
+        sources: Mapping[str, Sequence[str]] | None = None,
+        remarks: Iterable[Remark] = (),
+        root: str | None = None,
+    ) -> ReportData:
+        """The report of one run.
+
+        Besides the manifest's agreed keys these are shown when they are there: `input_hash`; in a region `places` (the
+        lines behind its verdict: file and line each), `tolerance`; in a candidate `predicted_misses` (per job); in a
+        kernel `registers`, and `note` where there is no path.
+
+        Args:
+            manifest: what `tracecut optimize` wrote.
+            figures: region id → what to draw.
+            sources: file, as the manifest names it → its lines. May be empty.
+            remarks: what was accepted and refused.
+            root: working directory; paths below it are shown relative to it, others by name alone. Default: the
+                current one.
+
+        Raises:
+            ArtefactError: a value of the wrong kind; the message says where.
+        """
+        top = Fields.of(manifest, "manifest")
+        shown = Root(os.getcwd() if root is None else root)
+        exact = top.texts("argv")
+        report = top.text("report")
+        folder = os.path.dirname(report) or ("." if report else "")
+        program = top.child("program") or Fields({})
+        return cls(
+            version=top.text("tracecut"),
+            sources=tuple(shown.path(source) for source in top.texts("source")),
+            arguments=tuple(shown.argument(argument) for argument in exact),
+            seed=top.count("seed"),
+            input_hash=top.text("input_hash"),
+            machine=_machine(top.child("machine")),
+            timings=top.numbers("timings"),
+            native_seconds=top.number("native_seconds"),
+            traced_seconds=top.number("traced_seconds"),
+            program=ProgramResult(
+                program.number("original_seconds"),
+                program.number("optimized_seconds"),
+                program.number("speedup"),
+                program.flag("output_equal"),
+            ),
+            regions=tuple(_region(item, figures or {}, sources or {}, shown) for item in top.children("regions")),
+            remarks=tuple(_shown_remark(remark, shown) for remark in remarks),
+            folder=folder,
+            report=report,
+            run=("tracecut", "run", folder, *(("--", *exact) if exact else ())) if folder else (),
+        )
+
+    @property
+    def optimized(self) -> tuple[RegionReport, ...]:
+        """The regions that were changed."""
+        return tuple(region for region in self.regions if region.optimized)
+
+
+def _region(
+    item: Fields, figures: Mapping[str, RegionFigures], sources: Mapping[str, Sequence[str]], shown: Root
+) -> RegionReport:
+    place = _place(item)
+    evidence = tuple(_place(entry) for entry in item.children("places"))
+    scope = item.child("scope")
+    original = item.number("original_ms")
+    one, every = _faster(original, item.number("speedup_1t")), _faster(original, item.number("speedup_all"))
+    if one is None and every is None:
+        every = item.number("optimized_ms")
+    return RegionReport(
+        id=item.text("id"),
+        function=item.text("function"),
+        place=_shown_place(place, shown),
+        kind=item.choice("class", CLASSES),
+        decision=item.choice("decision", DECISIONS),
+        reason=shown.text(item.text("reason")),
+        jobs=item.count("jobs"),
+        data=item.count("data"),
+        share=item.number("share"),
+        scope=None if scope is None else _shown_place(_place(scope), shown),
+        evidence=tuple(_shown_place(entry, shown) for entry in evidence),
+        method=item.text("method"),
+        candidates=tuple(
+            Candidate(
+                entry.text("method"),
+                entry.number("inspect_ms"),
+                entry.number("region_ms"),
+                entry.number("predicted_misses"),
+                shown.text(entry.text("note")),
+            )
+            for entry in item.children("candidates")
+        ),
+        threads=item.count("threads"),
+        original_ms=original,
+        one_thread_ms=one,
+        all_threads_ms=every,
+        copy_ms=item.number("copy_ms"),
+        inspect_ms=item.number("inspect_ms"),
+        break_even_sweeps=item.number("break_even_sweeps"),
+        max_rel_error=item.number("max_rel_error"),
+        tolerance=item.number("tolerance"),
+        bit_equal=item.flag("bit_equal"),
+        replication_before=item.number("replication_before"),
+        replication_after=item.number("replication_after"),
+        kernels=tuple(
+            Kernel(
+                entry.text("target"),
+                shown.path(entry.text("path")),
+                entry.text("variant"),
+                entry.count("registers"),
+                shown.text(entry.text("note")),
+            )
+            for entry in item.children("kernels")
+        ),
+        figures=figures.get(item.text("id")),
+        excerpts=tuple(
+            replace(excerpt, file=shown.path(excerpt.file)) for excerpt in excerpts(place, evidence, sources)
+        ),
+    )
+
+
+def _machine(item: Fields | None) -> MachineLine:
+    if item is None:
+        return MachineLine()
+    caches = ((f"L{entry.count('level') or '?'}", entry.number("size")) for entry in item.children("caches"))
+    return MachineLine(
+        item.text("name"),
+        item.count("cores"),
+        tuple((name, size) for name, size in caches if size is not None),
+        item.number("memory"),
+    )
+
+
+def _place(item: Fields) -> Place:
+    return Place(item.text("file"), item.count("line") or 0)
+
+
+def _shown_place(place: Place, shown: Root) -> Place:
+    return Place(shown.path(place.file), place.line)
+
+
+def _shown_remark(remark: Remark, shown: Root) -> Remark:
+    args = tuple((key, shown.text(value) if isinstance(value, str) else value) for key, value in remark.args)
+    return replace(remark, file=shown.path(remark.file), args=args)
+
+
+def _faster(original: float | None, speedup: float | None) -> float | None:
+    return original / speedup if original is not None and speedup else None

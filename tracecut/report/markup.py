@@ -1,0 +1,74 @@
+"""HTML by construction: whatever is not markup already is escaped, and elements close in the order they open."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+# Characters that no browser should act on: controls, halves of surrogate pairs, and those that turn the direction
+# of the text behind them (a name must not be able to make a line read otherwise than it is).
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+VOID = frozenset({"meta", "br", "hr", "wbr"})
+BLOCK = frozenset(
+    """section header footer main nav div p h1 h2 h3 dl dt dd table thead tbody tr td th caption ul li pre figure
+    figcaption details summary svg g rect line text path title meta""".split()
+)
+
+
+class Html(str):
+    """Text that is markup already: nothing in it needs escaping."""
+
+    __slots__ = ()
+
+
+Content = str | None
+Attribute = str | int | float | None
+
+
+def visible(text: str) -> str:
+    """The text with characters that can not be seen, or that redirect others, spelled out as ‹U+202E›."""
+    return UNSEEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters: the middle of a longer text is left out, since names differ at their ends."""
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def markup(content: str) -> Html:
+    """The content as markup: unchanged if it is, escaped if it is text."""
+    return content if isinstance(content, Html) else Html(escape(visible(content), quote=False))
+
+
+def join(*contents: Content) -> Html:
+    """Several contents one behind the other; None is nothing."""
+    return Html("".join(markup(content) for content in contents if content is not None))
+
+
+def el(name: str, *contents: Content, **attributes: Attribute) -> Html:
+    """One element.
+
+    Args:
+        name: its tag.
+        contents: texts are escaped, Html is taken as it is, None is nothing.
+        attributes: values are escaped; None leaves the attribute out. `cls` is `class`, an underscore is a hyphen.
+    """
+    opened = "".join(
+        f' {"class" if key == "cls" else key.replace("_", "-")}="{escape(visible(str(value)))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    end = "\n" if name in BLOCK else ""
+    if name in VOID:
+        return Html(f"<{name}{opened}>{end}")
+    return Html(f"<{name}{opened}>{join(*contents)}</{name}>{end}")
+
+
+def user(text: str, limit: int = 200) -> Html:
+    """A string of the user's program: clipped, and kept from turning the direction of the text around it."""
+    return el("bdi", clip(visible(text), limit))

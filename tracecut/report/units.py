@@ -1,0 +1,109 @@
+"""Numbers as people read them: a fitting unit, few digits, the same digits down a column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+ABSENT = "–"
+THIN = "\u202f"
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    return next((unit for unit in UNITS if seconds >= unit[0]), UNITS[-1] if seconds > 0 else UNITS[0])
+
+
+def decimals(value: float, digits: int) -> int:
+    """Decimals that show `digits` digits of the value, at most 6."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return min(6, max(0, digits - 1 - math.floor(math.log10(abs(value)))))
+
+
+def seconds(value: float | None) -> str:
+    """A time, `2.34 s`, `48.1 ms` or `3 min 20 s`."""
+    if value is None:
+        return ABSENT
+    if value >= 120:
+        return f"{int(value) // 60} min {int(value) % 60} s"
+    scale, unit = _unit(value)
+    return f"{value / scale:.{decimals(value / scale, 3)}f} {unit}"
+
+
+def milliseconds(value: float | None) -> str:
+    """A time given in milliseconds."""
+    return seconds(None if value is None else value / 1e3)
+
+
+def change(before: float, after: float) -> tuple[str, str]:
+    """Two times in one unit and with the same decimals, enough of them to tell the two apart."""
+    high, low = max(before, after), min(before, after)
+    scale, unit = _unit(high)
+    if low < high / 200:
+        return seconds(before), seconds(after)
+    near = low > 0.5 * high
+    places = decimals(low / scale, 3 if near else 2)
+    return f"{before / scale:.{places}f} {unit}", f"{after / scale:.{places}f} {unit}"
+
+
+def ratio(value: float | None) -> str:
+    """A quotient, without its sign of multiplication: `5.9`, `1.07`, `120`."""
+    if value is None:
+        return ABSENT
+    return f"{value:.{2 if value < 2 else 1 if value < 20 else 0}f}"
+
+
+def percent(share: float | None) -> str:
+    """A share of one, `62 %` or `0.3 %`."""
+    if share is None:
+        return ABSENT
+    value = 100 * share
+    return f"{value:.{0 if value >= 10 or value == 0 else 1}f}{THIN}%"
+
+
+def count(value: float | None) -> str:
+    """A whole number in groups of three."""
+    return ABSENT if value is None else f"{value:,.0f}".replace(",", THIN)
+
+
+def size(value: float) -> str:
+    """Bytes, `32 KiB`."""
+    for power, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if value >= 1 << power:
+            part = value / (1 << power)
+            return f"{part:.{0 if part >= 10 or part == int(part) else 1}f} {name}"
+    return f"{value:.0f} B"
+
+
+def binary(value: float) -> str:
+    """A power of two on an axis: `512`, `4 Ki`, `1 Mi`."""
+    for power, name in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
+        if value >= 1 << power:
+            return f"{value / (1 << power):g} {name}"
+    return f"{value:g}"
+
+
+def short(value: float) -> str:
+    """A number on an axis: `500`, `20 k`, `3 M`."""
+    for scale, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= scale:
+            return f"{value / scale:g} {name}"
+    return f"{value:g}"
+
+
+def column(values: Sequence[float | None], digits: int = 3) -> list[str]:
+    """The numbers of one column with the same decimals, so that they align; absent ones are a dash."""
+    present = [abs(value) for value in values if value is not None and value]
+    places = min(3, decimals(min(present), digits), decimals(max(present), digits) + 1) if present else 0
+    return [ABSENT if value is None else f"{value:,.{places}f}".replace(",", THIN) for value in values]
+
+
+def error(value: float | None) -> str:
+    """A relative error, `2.1e-13`, or `0`."""
+    return ABSENT if value is None else "0" if value == 0 else f"{value:.1e}"
+
+
+def plural(number: float, word: str) -> str:
+    """`1 loop`, `3 loops`."""
+    return f"{count(number)} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,48 @@
+"""What a run of the main job is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tracecut.tracer.frontend import Flags
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of `optimize`, with the names of the command line.
+
+    Attributes:
+        sources, flags, argv: what to compile, and what to run it with.
+        output: folder of the results. stdin: file that the program reads, None: empty input.
+        method: `auto` or a name of `tracecut.methods()`. k: clusters, None: from the caches.
+        threads: threads of the result, None: one a core. seed: of every random choice.
+        budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
+        region: `FILE:LINE` of a loop to optimize instead of the hottest ones.
+        arch: GPU architectures to emit kernels for.
+        min_gain: share of the program's time that a region has to save to be changed.
+        min_share: share of executed work from which a loop is looked at.
+        first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
+        force: apply the best order even when it gains nothing (tests). renumber: move data, not only jobs.
+    """
+
+    sources: tuple[str, ...]
+    flags: Flags = field(default_factory=Flags)
+    argv: tuple[str, ...] = ()
+    output: Path = Path("tracecut-out")
+    stdin: Path | None = None
+    method: str = "auto"
+    k: int | None = None
+    threads: int | None = None
+    seed: int = 0
+    budget: float = 20.0
+    timeout: float | None = None
+    region: str | None = None
+    arch: tuple[str, ...] = ("sm_90",)
+    min_gain: float = 0.02
+    min_share: float = 0.02
+    first_entry: int = 2
+    min_jobs: int = 64
+    byte_limit: int = 8 << 30
+    force: bool = False
+    renumber: bool = True

@@ -1,0 +1,73 @@
+"""The traced run: what the program executes, and the memory of its hot indexed loops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracecut.codegen.link import runtime_object, shared_library
+from tracecut.ir.errors import ProgramError
+from tracecut.tracer.capture import Profile
+from tracecut.tracer.instrument import global_objects, hook_values, traced_module
+from tracecut.tracer.llvm import emit_object
+from tracecut.tracer.nestfile import to_json
+from tracecut.tracer.program import Analysis
+from tracecut.tracer.runner import Finished, describe
+
+from .settings import Settings
+from .work import run_hosted, tail_of
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """Result of the traced run. `values`: hooked loop → (name, type) of what its hook reported."""
+
+    profile: Profile
+    values: Mapping[int, list[tuple[str, str]]]
+    finished: Finished
+
+
+def trace_program(settings: Settings, analysis: Analysis, argv0: Path, folder: Path) -> Traced | str:
+    """Instrument the program and run it once. Returns why it could not be traced, when it could not."""
+    hooked = {
+        record.id: hook_values(analysis, record.id)
+        for record in analysis.records
+        if record.indirect and analysis.loop(record.id).preheader is not None
+    }
+    library = shared_library(
+        [emit_object(traced_module(analysis, hooked), optimise=True), runtime_object()],
+        settings.flags,
+        folder / "traced.so",
+    )
+    spec = {
+        "library": str(library),
+        "folder": str(folder),
+        "first_entry": settings.first_entry,
+        "min_jobs": settings.min_jobs,
+        "byte_limit": settings.byte_limit,
+        "n_loops": analysis.n_loops,
+        "globals": [name for name, _ in global_objects(analysis)],
+        "values": {str(loop): values for loop, values in hooked.items()},
+        "nests": {str(loop): to_json(analysis.nest(loop)) for loop in hooked},
+        "argv": [str(argv0), *settings.argv],
+    }
+    (folder / "spec.json").write_text(json.dumps(spec))
+    finished = run_hosted(
+        "tracecut.tracer.tracechild",
+        [folder / "spec.json"],
+        stdin=settings.stdin,
+        folder=folder,
+        name="traced",
+        timeout=None if settings.timeout is None else 10 * settings.timeout,
+    )
+    if not finished.ok:
+        return f"the traced program {describe(finished)}: {tail_of(finished.stderr)[-200:]}"
+    try:
+        return Traced(Profile.load(folder), hooked, finished)
+    except (FileNotFoundError, KeyError) as error:
+        raise ProgramError(
+            "the program ended without running its exit handlers",
+            hint="Programs that leave by _exit() can not be traced.",
+        ) from error

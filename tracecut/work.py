@@ -1,0 +1,98 @@
+"""Running the program under analysis, natively and traced, and the workers of the later stages."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracecut.ir.errors import ProgramError, TracecutError
+from tracecut.tracer.runner import Finished, Limits, describe, run
+
+OUTPUT_LIMIT = 512 << 20
+TAIL = 2_000
+
+
+def run_native(
+    program: Path, argv: Sequence[str], *, stdin: Path | None, folder: Path, timeout: float | None
+) -> Finished:
+    """Run the program as the user would. Raises ProgramError unless it ends by itself with status 0."""
+    finished = run(
+        [program, *argv],
+        stdin=stdin,
+        folder=folder,
+        name="native",
+        limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT),
+    )
+    if not finished.ok:
+        hint = ""
+        if finished.timed_out:
+            hint = "Give it smaller input, or more time with --timeout."
+        elif finished.returncode > 0:
+            hint = "Arguments of the program go after `--`, its standard input comes from --stdin FILE."
+        raise ProgramError(f"the program {describe(finished)}", detail=tail_of(finished.stderr), hint=hint)
+    if finished.survivors:
+        raise ProgramError(
+            f"the program left {finished.survivors} processes running when it ended",
+            hint="tracecut can not follow programs that go on in the background.",
+        )
+    return finished
+
+
+def run_hosted(
+    module: str,
+    arguments: Sequence[str | Path],
+    *,
+    stdin: Path | None,
+    folder: Path,
+    name: str,
+    timeout: float | None,
+    tick: Callable[[float], None] | None = None,
+) -> Finished:
+    """Run one of our own modules in a child process."""
+    return run(
+        [sys.executable, "-m", module, *arguments],
+        stdin=stdin,
+        folder=folder,
+        name=name,
+        limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT),
+        tick=tick,
+    )
+
+
+def run_worker(module: str, spec: Mapping[str, Any], folder: Path, name: str, say: Callable[[str], None]) -> Any:
+    """Run a worker that reads `spec.json` and writes `result.json` in `folder`. Returns the result.
+
+    Raises TracecutError when the worker dies: its output is the detail.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "spec.json"
+    path.write_text(json.dumps(spec))
+    lines = folder / f"{name}.stdout"
+    seen = 0
+
+    def tick(_: float) -> None:
+        nonlocal seen
+        if lines.exists() and lines.stat().st_size > seen:
+            text = lines.read_text(errors="replace")
+            seen = len(text.encode())
+            if text.strip():
+                say(text.strip().splitlines()[-1])
+
+    finished = run_hosted(module, [path], stdin=None, folder=folder, name=name, timeout=None, tick=tick)
+    result = folder / "result.json"
+    if not finished.ok or not result.exists():
+        raise TracecutError(f"the worker {name} {describe(finished)}", detail=tail_of(finished.stderr))
+    return json.loads(result.read_text())
+
+
+def tail_of(path: Path) -> str:
+    """Last lines of a captured stream."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return ""
+    text = data[-TAIL:].decode(errors="replace").strip()
+    return ("… " + text) if len(data) > TAIL else text
