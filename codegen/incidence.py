@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,9 @@ from ..ir.graph import LocalityGraph
 from ..tracer.expr import Expr
 from ..tracer.patterns import INDIRECT, Pattern
 from .spaces import ScopePlan, Space
+
+
+Pins = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +41,19 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
         data_starts[space] = total
         total += space.high - space.low
     job_starts: dict[int, int] = {}
-    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    parts: list[tuple[int, list[Pins]]] = []
     count = 0
     for region in sorted(plan.movable):
         job_starts[region] = count
         size = plan.accesses.size(region) or 0
-        for jobs, data in region_pins(plan, region, data_starts):
-            parts.append((jobs + count, data))
+        parts.append((size, region_pins(plan, region, data_starts)))
         count += size
-    offsets, pins = _rows(parts, count)
+    # Jobs that touch one datum beside jobs that touch two count as loops: graphs are ordered faster than hypergraphs.
+    width = 2 if max((len(pins) for _, pins in parts), default=0) == 2 else 0
+    rows = [_rows(pins, size, width) for size, pins in parts]
+    ends = np.cumsum([0, *(data.size for _, data in rows)])
+    offsets = np.concatenate([[0], *(own[1:] + end for (own, _), end in zip(rows, ends, strict=False))]).astype(np.int64)
+    pins = np.concatenate([np.zeros(0, np.int32), *(data for _, data in rows)]).astype(np.int32, copy=False)
     edges = np.array([*data_starts.values(), total], np.int64)
     names = tuple(space.name for space in spaces)
     graph = LocalityGraph(offsets, pins, total, space_offsets=edges, names=names)
@@ -53,7 +62,7 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
 
 def region_pins(
     plan: ScopePlan, region: int, data_starts: dict[Space, int]
-) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+) -> list[Pins]:
     """(jobs, data) of each way in which a region reaches a space: one pair of arrays for each loaded index."""
     evaluation = plan.accesses.evaluation
     found = []
@@ -101,22 +110,37 @@ def _same_load(plan: ScopePlan, atom: Expr) -> tuple[object, ...]:
     return (access.form.const, access.site.loop, *sorted((a.serial, f) for a, f in access.form.terms.items()))
 
 
-def _rows(
-    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]], count: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """CSR rows of (job, datum) pairs, in the order of the parts inside of each row."""
-    if not parts:
+def _rows(parts: list[Pins], count: int, width: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """CSR rows of (job, datum) pairs, in the order of the parts inside of each row; at least `width` pins a row."""
+    if not parts or not count:
         return np.zeros(count + 1, np.int64), np.zeros(0, np.int32)
-    dense = all(jobs.size == count and count and jobs[0] == 0 and bool(np.all(np.diff(jobs) == 1)) for jobs, _ in parts)
-    if dense:
-        pins = np.empty((count, len(parts)), np.int32)
-        for column, (_, data) in enumerate(parts):
+    if all(_is_every_job(jobs, count) for jobs, _ in parts):
+        columns = [data for _, data in parts]
+        columns += [columns[0]] * (width - len(columns))
+        pins = np.empty((count, len(columns)), np.int32)
+        for column, data in enumerate(columns):
             pins[:, column] = data
-        return np.arange(count + 1, dtype=np.int64) * len(parts), pins.reshape(-1)
+        return np.arange(count + 1, dtype=np.int64) * len(columns), pins.reshape(-1)
     jobs = np.concatenate([part[0] for part in parts])
     data = np.concatenate([part[1] for part in parts]).astype(np.int32)
-    counts = np.bincount(jobs, minlength=count)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    if len(parts) == 1 and bool(np.all(np.diff(jobs) >= 0)):
-        return offsets, data
-    return offsets, data[np.argsort(jobs, kind="stable")]
+    offsets = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(jobs, minlength=count), out=offsets[1:])
+    if len(parts) > 1:
+        data = _sort_by_job(jobs, data, offsets)
+    return offsets, data
+
+
+def _is_every_job(jobs: npt.NDArray[np.int64], count: int) -> bool:
+    return jobs.size == count and int(jobs[0]) == 0 and int(jobs[-1]) == count - 1 and bool(np.all(jobs[1:] > jobs[:-1]))
+
+
+@numba.njit("int32[:](int64[:], int32[:], int64[:])", cache=True, nogil=True)
+def _sort_by_job(jobs: Any, data: Any, offsets: Any) -> Any:
+    """Stable counting sort of the pins by job."""
+    place = offsets[:-1].copy()
+    result = np.empty_like(data)
+    for item in range(jobs.size):
+        job = jobs[item]
+        result[place[job]] = data[item]
+        place[job] += 1
+    return result

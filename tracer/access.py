@@ -259,11 +259,15 @@ class Accesses:
                 return None
             usable &= np.broadcast_to(found.known, domain.size)
             parts.append((found.data, factor))
-        places = np.flatnonzero(usable)
+        # Prefer an iteration whose address lies in an object: a sentinel index may stand in the first.
+        if usable.all():
+            places = np.arange(0, usable.size, max(1, usable.size // 64))
+        else:
+            places = np.flatnonzero(usable)
+            places = places[:: max(1, places.size // 64)]
         if places.size == 0:
             return None
-        # Prefer an iteration whose address lies in an object: a sentinel index may stand in the first.
-        for place in places[:: max(1, places.size // 64)]:
+        for place in places:
             address = total + sum(
                 factor * int(data[place] if data.ndim and data.size > 1 else np.ravel(data)[0])
                 for data, factor in parts
@@ -299,18 +303,20 @@ class Accesses:
         from .memory import DTYPES
 
         _, values = self.evaluation._evaluate(node.args[0])
-        known = np.broadcast_to(values.known, np.shape(values.data))
-        data = np.ravel(values.data)[np.ravel(known)] if np.ndim(values.data) else np.ravel(values.data)
+        data = np.ravel(values.data)
+        if not values.all_known:
+            data = data[np.ravel(np.broadcast_to(values.known, np.shape(values.data)))]
         width = DTYPES[str(node.data[1])].itemsize
         if data.size == 0:
             return None
         item = self.memory.find(int(data[0]))
         if item is None:
             return None
-        inside = (data >= item.base) & (data + width <= item.end)
-        if not inside.any():
-            return None
-        low, high = int(data[inside].min()) - item.base, int(data[inside].max()) - item.base + width
+        first, last = int(data.min()), int(data.max())
+        if first < item.base or last + width > item.end:
+            data = data[(data >= item.base) & (data + width <= item.end)]
+            first, last = int(data.min()), int(data.max())
+        low, high = first - item.base, last - item.base + width
         form = linear_form(node.args[0], self.lives)
         steps = [abs(factor) for factor in form.terms.values()]
         step = int(np.gcd.reduce(steps)) if steps else 0

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .expr import Expr
+from .linear import linear_form
 from .memory import DTYPES, Memory
 from .nest import Nest
 from .reach import Condition
@@ -79,6 +80,7 @@ class Evaluation:
     _domains: dict[int, Domain | None] = field(default_factory=dict)
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     _levels: dict[int, int | None] = field(default_factory=dict)
+    _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def domain(self, loop: int) -> Domain | None:
         """Iterations of a loop; None when its trip count is not known. Raises MemoryError above 2**31 of them."""
@@ -88,17 +90,17 @@ class Evaluation:
 
     def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]:
         """For each iteration of `loop`, the iteration of the enclosing loop `region` that it belongs to."""
-        domain = self.domain(loop)
-        assert domain is not None
-        found = np.arange(domain.size, dtype=np.int64)
-        current = loop
-        while current != region:
-            domain = self.domain(current)
-            parent = self.nest.loops[current].parent
-            assert domain is not None and domain.parent is not None and parent is not None
-            found = domain.parent[found]
-            current = parent
-        return found
+        key = (loop, region)
+        if key not in self._jobs:
+            domain = self.domain(loop)
+            assert domain is not None
+            if loop == region:
+                self._jobs[key] = np.arange(domain.size, dtype=np.int64)
+            else:
+                parent = self.nest.loops[loop].parent
+                assert domain.parent is not None and parent is not None
+                self._jobs[key] = domain.parent if parent == region else self.jobs(parent, region)[domain.parent]
+        return self._jobs[key]
 
     def at(self, expr: Expr, loop: int) -> Values:
         """Values of `expr` for each iteration of `loop` (or one number when it is the same for all)."""
@@ -158,9 +160,12 @@ class Evaluation:
         counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
         size = int(counts.sum())
         _check_size(size)
+        if outer.size == 1:
+            return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64))
         parent = np.repeat(np.arange(outer.size, dtype=np.int64), counts)
         starts = np.cumsum(counts) - counts
-        counter = np.arange(size, dtype=np.int64) - starts[parent]
+        counter = np.arange(size, dtype=np.int64)
+        counter -= np.repeat(starts, counts)
         return Domain(loop, size, parent, counter)
 
     def _trips(self, loop: int, outer: Domain | None) -> Values | None:
@@ -270,6 +275,9 @@ class Evaluation:
         if name in self.distrusted or type not in DTYPES:
             return UNKNOWN
         self.read[name] = expr
+        walked = self._walk(expr.args[0], level, type)
+        if walked is not None:
+            return Values(_widened(np.ascontiguousarray(walked), type), np.bool_(True))
         _, address = self._evaluate(expr.args[0])
         if not np.any(address.known):
             return UNKNOWN
@@ -287,6 +295,49 @@ class Evaluation:
         if address.data.ndim == 0:
             return Values(data[0], np.bool_(np.ravel(known)[0]))
         return Values(data, known)
+
+
+    def _walk(self, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
+        """Loaded values where the address advances by a constant step over a whole domain, without its vector."""
+        if level is None:
+            return None
+        form = linear_form(address, self.lives)
+        domain = self.domain(level)
+        counter = next((atom for atom in form.terms if atom.kind == "counter" and atom.data[0] == level), None)
+        if counter is None or domain is None or domain.size == 0 or self._counter(level) is UNKNOWN:
+            return None
+        step = form.terms[counter]
+        rest = [atom for atom in form.terms if atom is not counter]
+        start = form.const
+        longest = int(domain.counter.max())
+        ranges = {counter: (0, longest)}
+        if not rest:
+            if longest + 1 != domain.size:
+                return None
+        else:
+            begins = self._piece_starts(rest[0], domain) if len(rest) == 1 and form.terms[rest[0]] == step else None
+            if begins is None:
+                return None
+            ranges[rest[0]] = (int(begins.min()), int(begins.max()))
+            start += step * int(begins[0])
+        if not form.holds(ranges):
+            return None
+        return self.memory.strided(start, step, domain.size, type)
+
+    def _piece_starts(self, atom: Expr, domain: Domain) -> npt.NDArray[np.int64] | None:
+        """Values of a loaded start for every iteration that has a piece, when the pieces follow each other."""
+        above = self.nest.loops[domain.loop].parent
+        if above is None or atom.kind != "load" or self._level(atom) != above or domain.parent is None:
+            return None
+        _, starts = self._evaluate(atom)
+        if not starts.all_known or starts.data.ndim == 0:
+            return None
+        outer = self.domain(above)
+        assert outer is not None
+        counts = np.bincount(domain.parent, minlength=outer.size)
+        busy = counts > 0
+        begins, lengths = starts.data[busy], counts[busy]
+        return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
 
 
 def _check_size(size: int) -> None:

@@ -113,6 +113,7 @@ class ReportData:
     version: str
     sources: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
     seed: int | None = None
     input_hash: str = ""
     machine: MachineLine = MachineLine()
@@ -138,7 +139,8 @@ class ReportData:
     ) -> ReportData:
         """The report of one run.
 
-        Besides the manifest's agreed keys these are shown when they are there: `input_hash`; in a region `places` (the
+        Besides the manifest's agreed keys these are shown when they are there: `input_hash`; `command` (all words of the
+        command line; else it is put together from the sources and the arguments); in a region `places` (the
         lines behind its verdict: file and line each), `tolerance`; in a candidate `predicted_misses` (per job); in a
         kernel `registers`, and `note` where there is no path.
 
@@ -159,10 +161,12 @@ class ReportData:
         report = top.text("report")
         folder = os.path.dirname(report) or ("." if report else "")
         program = top.child("program") or Fields({})
+        words = top.texts("command") or ("tracecut", "optimize", *top.texts("source"), *(("--", *exact) if exact else ()))
         return cls(
             version=top.text("tracecut"),
             sources=tuple(shown.path(source) for source in top.texts("source")),
             arguments=tuple(shown.argument(argument) for argument in exact),
+            command=tuple(shown.argument(word) for word in words),
             seed=top.count("seed"),
             input_hash=top.text("input_hash"),
             machine=_machine(top.child("machine")),

@@ -17,7 +17,7 @@ from .markup import Content, Html, clip, el, join, markup, user
 from .remarks import Remark
 
 FEW = 6  # so many cards are opened whatever they hold
-MARKS = {"passed": "✓", "missed": "–", "analysis": "i"}
+OUTCOMES = {"passed": "done", "missed": "missed", "analysis": "note"}
 
 
 def render_report(data: ReportData) -> str:
@@ -50,7 +50,7 @@ def _headline(data: ReportData, found: Answer) -> Iterable[Content]:
     yield el("h1", user(_name(data)), " ", arguments)
     if not found.changed:
         yield el("p", "Nothing was changed", cls="answer none")
-        yield el("p", "because of ", user(found.why, LONG), ".") if data.regions else el("p", f"because {found.why}.")
+        yield el("p", "because of ", user(found.why.rstrip("."), LONG), ".") if data.regions else el("p", f"because {found.why}.")
     elif found.before:
         new = el("strong", found.after)
         gain = el("span", f"{units.ratio(found.speedup)}×", cls="gain") if found.speedup else None
@@ -146,15 +146,14 @@ def _remarks(remarks: Sequence[Remark]) -> Html:
     body = (
         el(
             "tr",
-            el("td", el("span", MARKS[remark.kind], cls=f"sign {remark.kind}", title=remark.kind), cls="words"),
             el("th", user(str(Place(remark.file, remark.line)), 80), scope="row"),
+            el("td", OUTCOMES[remark.kind], cls="words done" if remark.kind == "passed" else "words"),
             el("td", el("code", user(remark.function, 60)), cls="words"),
             el("td", user(remark.message, LONG), cls="words wide"),
         )
         for remark in remarks
     )
-    key = el("p", "✓ was done, – was not done, i is a finding.", cls="caption")
-    return join(table(["", "place", "function", "remark"], body, words=("", "place", "function", "remark")), key)
+    return table(["place", "result", "function", "remark"], body, words=("place", "result", "function", "remark"))
 
 
 def _stages(timings: Sequence[tuple[str, float]]) -> Html:
@@ -180,14 +179,13 @@ def _stage_bar(share: float) -> Html:
 
 
 def _footer(data: ReportData) -> Iterable[Content]:
-    again = ["tracecut", "optimize", *data.sources, *(["--", *data.arguments] if data.arguments else [])]
     result = ["tracecut", "run", "OUT", *(["--", *data.arguments] if data.arguments else [])]
     rows: list[tuple[str, Content]] = [("Made by", user(f"tracecut {data.version}"))]
     if data.seed is not None:
         rows.append(("Seed", str(data.seed)))
     if data.input_hash:
         rows.append(("Hash of the input", el("code", user(data.input_hash))))
-    rows.append(("Command", el("code", user(shlex.join(again), LONG))))
+    rows.append(("Command", el("code", user(shlex.join(data.command), LONG))))
     if data.optimized:
         rows.append(
             ("Run the result", join(el("code", user(shlex.join(result), LONG)), " (OUT: the folder of this report)"))
