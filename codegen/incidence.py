@@ -52,7 +52,9 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
     width = 2 if max((len(pins) for _, pins in parts), default=0) == 2 else 0
     rows = [_rows(pins, size, width) for size, pins in parts]
     ends = np.cumsum([0, *(data.size for _, data in rows)])
-    offsets = np.concatenate([[0], *(own[1:] + end for (own, _), end in zip(rows, ends, strict=False))]).astype(np.int64)
+    offsets = np.concatenate([[0], *(own[1:] + end for (own, _), end in zip(rows, ends, strict=False))]).astype(
+        np.int64
+    )
     pins = np.concatenate([np.zeros(0, np.int32), *(data for _, data in rows)]).astype(np.int32, copy=False)
     edges = np.array([*data_starts.values(), total], np.int64)
     names = tuple(space.name for space in spaces)
@@ -60,9 +62,7 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
     return ScopeGraph(graph, job_starts, data_starts)
 
 
-def region_pins(
-    plan: ScopePlan, region: int, data_starts: dict[Space, int]
-) -> list[Pins]:
+def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> list[Pins]:
     """(jobs, data) of each way in which a region reaches a space: one pair of arrays for each loaded index."""
     evaluation = plan.accesses.evaluation
     found = []
@@ -131,7 +131,9 @@ def _rows(parts: list[Pins], count: int, width: int) -> tuple[npt.NDArray[np.int
 
 
 def _is_every_job(jobs: npt.NDArray[np.int64], count: int) -> bool:
-    return jobs.size == count and int(jobs[0]) == 0 and int(jobs[-1]) == count - 1 and bool(np.all(jobs[1:] > jobs[:-1]))
+    return (
+        jobs.size == count and int(jobs[0]) == 0 and int(jobs[-1]) == count - 1 and bool(np.all(jobs[1:] > jobs[:-1]))
+    )
 
 
 @numba.njit("int32[:](int64[:], int32[:], int64[:])", cache=True, nogil=True)

@@ -213,7 +213,8 @@ def region_codes(
             elif group.root.startswith("@"):
                 item = next((item for item in memory.objects if item.name == group.root), None)
                 roots[group.id] = item.base if item is not None else 0
-        address = ctypes.cast(getattr(library, outlined.name), ctypes.c_void_p).value
+        chosen = file.options.get("variant") if region.region == file.options.get("region") else ""
+        address = ctypes.cast(getattr(library, chosen or outlined.name), ctypes.c_void_p).value
         assert address is not None
         codes[region.region] = RegionCode(address, outlined, fixed, expected, roots)
     return codes

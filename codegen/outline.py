@@ -98,7 +98,6 @@ class _Outliner:
         self.made: set[str] = set()
         self.walkers: list[tuple[Instruction, str, str, str]] = []
         self.index_bases: dict[str, int] = {}
-        self.steps: dict[str, str] = {}
         self.keys: dict[int, str] = {}
         for site in nest.sites_in(self.info.id):
             self.keys[id(instruction_of(view, site.key))] = site.key
@@ -321,7 +320,9 @@ class _Outliner:
         lines: list[str] = []
         for phi in self.view.flow.blocks[self.loop.header].phis:
             if phi.result in self.counters:
-                self.steps[phi.result] = self._emit(self._step(phi), lines)
+                step = self._emit(self._step(phi), lines)
+                type = "i64" if phi.type == "ptr" else phi.type
+                lines.append(f"  {phi.result}.tc.step = add {type} {step}, 0")
         for phi in self.view.flow.blocks[self.loop.header].phis:
             if phi.result in self.counters:
                 lines += self._affine(phi, f"{phi.result}.tc.start", self._init(phi), "%tc.k0")
@@ -334,7 +335,7 @@ class _Outliner:
         if type != "i64":
             lines.append(f"  {name}.n = trunc i64 {number} to {type}")
             number = f"{name}.n"
-        lines.append(f"  {name}.o = mul {type} {number}, {self.steps[str(phi.result)]}")
+        lines.append(f"  {name}.o = mul {type} {number}, {phi.result}.tc.step")
         if phi.type == "ptr":
             return [*lines, f"  {name} = getelementptr i8, ptr {init}, i64 {name}.o"]
         return [*lines, f"  {name} = add {type} {init}, {name}.o"]

@@ -6,12 +6,14 @@ import ctypes
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..tracer.access import Accesses
 from ..tracer.frontend import Flags
 from ..tracer.instrument import with_object_table
 from ..tracer.llvm import emit_object
 from ..tracer.nest import Nest
 from ..tracer.program import Analysis
 from ..tracer.text import parse_module
+from .batch import batched
 from .grouping import Group, group_sites
 from .link import runtime_object, shared_library
 from .native import Native
@@ -35,10 +37,35 @@ def outline_regions(
     return groups, outlined
 
 
-def load_regions(analysis: Analysis, outlined: Mapping[int, Outlined], flags: Flags, target: Path) -> Native:
+def batch_regions(outlined: Mapping[int, Outlined], accesses: Accesses) -> dict[int, Outlined]:
+    """Range functions in batches, for the regions in which no job reads what another one writes."""
+    found = {}
+    for region, item in outlined.items():
+        made = batched(item, f"tc.batch.{region}") if _reads_stay(accesses, region) else None
+        if made is not None:
+            found[region] = made
+    return found
+
+
+def _reads_stay(accesses: Accesses, region: int) -> bool:
+    """Whether everything that a region only reads lies in other objects than what it writes."""
+    touched = [access for access in accesses.inside(region) if access.runs and access.site.private is None]
+    written = {access.object for access in touched if access.site.writes}
+    read = {access.object for access in touched if access.site.kind == "read"}
+    private = any(access.site.private is not None for access in accesses.inside(region))
+    return not written & read and None not in written | read and not private
+
+
+def load_regions(
+    analysis: Analysis,
+    outlined: Mapping[int, Outlined],
+    batches: Mapping[int, Outlined],
+    flags: Flags,
+    target: Path,
+) -> Native:
     """Compile range functions beside the program and load them into this process."""
     module = parse_module(analysis.text)
-    for item in outlined.values():
+    for item in (*outlined.values(), *batches.values()):
         module.append(item.text)
     text = with_object_table(module, analysis)
     library = shared_library([emit_object(text, optimise=True), runtime_object()], flags, target)

@@ -79,9 +79,6 @@ class Replay:
                 if access.runs and access.site.writes and access.object is not None
             )
         )
-        address = ctypes.cast(getattr(native.library, outlined.name), ctypes.c_void_p).value
-        assert address is not None
-        self.address = address
         self.given = self._slots()
 
     def restore(self) -> None:
@@ -91,8 +88,8 @@ class Replay:
             if data is not None:
                 self.buffers[item.base][:] = data
 
-    def code(self) -> RegionCode:
-        """The region's code on the captured memory."""
+    def code(self, variant: str = "") -> RegionCode:
+        """The region's code on the captured memory; `variant`: name of another range function for it."""
         fixed: dict[int, int] = {}
         roots: dict[int, int] = {}
         names = {slot.name: place for place, slot in enumerate(self.outlined.slots) if slot.kind == "live"}
@@ -105,7 +102,9 @@ class Replay:
         for place, slot in enumerate(self.outlined.slots):
             if slot.kind == "base" and slot.group not in roots:
                 roots[slot.group] = int(self.given[place])
-        return RegionCode(self.address, self.outlined, fixed, {}, roots)
+        address = ctypes.cast(getattr(self.native.library, variant or self.outlined.name), ctypes.c_void_p).value
+        assert address is not None
+        return RegionCode(address, self.outlined, fixed, {}, roots)
 
     def bases(self, objects: Sequence[Object]) -> list[int]:
         """Addresses of objects in this process (0 for one that was not captured)."""

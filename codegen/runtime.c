@@ -156,6 +156,14 @@ typedef void (*LoopCall)(int32_t, const uint64_t *);
 LoopCall tc_on_loop;
 int64_t *tc_loop_next;  /* entry count at which the host wants to hear of a loop again */
 int64_t *tc_loop_entries;
+int32_t tc_loop_awaited = -1; /* the host wants to hear when this loop is left */
+
+void tc_loop_done(int32_t loop) {
+    if (loop == tc_loop_awaited && tc_on_loop) {
+        tc_loop_awaited = -1;
+        tc_on_loop(~loop, NULL);
+    }
+}
 
 void tc_loop(int32_t loop, const uint64_t *values) {
     int64_t entry = ++tc_loop_entries[loop];

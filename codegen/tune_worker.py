@@ -25,7 +25,7 @@ from .guards import make_guard
 from .incidence import scope_graph
 from .inspect import Inspection, inspect_scope
 from .native import support
-from .regionset import load_regions, outline_regions
+from .regionset import batch_regions, load_regions, outline_regions
 from .replay import Replay, memory_of
 from .schedulefile import ScopeFile
 from .tuner import Candidate, Subject, reference_matches, tune
@@ -120,7 +120,8 @@ class Worker:
         nest = inspection.accesses.nest
         groups, outlined = outline_regions(self.analysis, nest, views)
         flags = Flags((), tuple(spec["library_folders"]), tuple(spec["libraries"]), tuple(spec["objects"]))
-        native = load_regions(self.analysis, outlined, flags, self.folder / "regions.so")
+        batches = batch_regions(outlined, inspection.accesses)
+        native = load_regions(self.analysis, outlined, batches, flags, self.folder / "regions.so")
         cpus = [int(cpu) for cpu in spec["cpus"]]
         threads = max(1, native.threads(cpus))
         replay = Replay(
@@ -133,7 +134,11 @@ class Worker:
             _inits(self.analysis, self.region),
         )
         self._done("compile")
-        subject = Subject(inspection, graph, guard, objects, groups, outlined, self.region, replay, native, common)
+        names = [outlined[self.region].name]
+        names += [batches[self.region].name] if self.region in batches else []
+        subject = Subject(
+            inspection, graph, guard, objects, groups, outlined, self.region, replay, native, common, tuple(names)
+        )
         sweeps = max(1, self.entries.get(self.region, 1))
         candidates, best = tune(
             subject,
@@ -210,6 +215,7 @@ class Worker:
                 "single": scope != self.region,
                 "renumber": bool(self.spec["renumber"]),
                 "region": self.region,
+                "variant": best.variant,
                 "seed": int(self.spec["seed"]),
             },
         )
@@ -218,6 +224,7 @@ class Worker:
             "schedule": str(path),
             "method": best.method,
             "threads": count,
+            "variant": best.variant,
             "views": {str(region): view for region, view in views.items()},
             "regions": regions,
             "comparison": _comparison(best),
@@ -259,6 +266,7 @@ def _candidate(item: Candidate) -> dict[str, Any]:
         "region_all_ms": item.region_all_ms,
         "copy_ms": item.copy_ms,
         "threads": item.threads,
+        "variant": item.variant,
         "note": item.note,
     }
 

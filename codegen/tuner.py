@@ -46,6 +46,7 @@ class Candidate:
     copy_ms: float | None = None
     threads: int = 1
     note: str = ""
+    variant: str = ""
     comparison: Comparison | None = None
     ordering: Ordering | None = None
     schedules: dict[int, Schedule] = field(default_factory=dict)
@@ -60,7 +61,10 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is tuned: an inspected scope, the region that is measured, and its code."""
+    """What is tuned: an inspected scope, the region that is measured, and its code.
+
+    `variants`: names of the region's range functions, the plain one first. `common_ms`: inspection before any order.
+    """
 
     inspection: Inspection
     graph: ScopeGraph
@@ -72,6 +76,7 @@ class Subject:
     replay: Replay
     native: Native
     common_ms: float
+    variants: tuple[str, ...]
 
 
 def tune(
@@ -163,22 +168,41 @@ def _try(
 
 
 def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, reference: Outcome, count: int) -> None:
+    """Time every variant of the region's code on one schedule; the results of each are compared first."""
     replay = subject.replay
     mine = next(region for region in schedule.regions if region.region == subject.region)
     if count > 1 and mine.threads == 1:
         return
     alone = replace(schedule, regions=(mine,))
-    codes: dict[int, RegionCode] = {subject.region: replay.code()}
-    executor = Executor(subject.native, alone, replay.bases(subject.objects), codes, threads=count)
-    replay.restore()
-    start = time.perf_counter()
-    executor.enter()
-    enter = time.perf_counter() - start
-    first = replay.run(executor) / 1e6
-    start = time.perf_counter()
-    executor.leave()
-    leave = time.perf_counter() - start
-    found = replay.compare(reference, replay.outcome())
+    best: tuple[float, str] | None = None
+    for variant in subject.variants:
+        codes: dict[int, RegionCode] = {subject.region: replay.code(variant)}
+        executor = Executor(subject.native, alone, replay.bases(subject.objects), codes, threads=count)
+        replay.restore()
+        start = time.perf_counter()
+        executor.enter()
+        enter = time.perf_counter() - start
+        first = replay.run(executor) / 1e6
+        start = time.perf_counter()
+        executor.leave()
+        copy_ms = 1e3 * (enter + time.perf_counter() - start)
+        _verify(subject, candidate, replay.compare(reference, replay.outcome()))
+        executor.enter()
+        median = float(np.median(_repeat(replay, executor, first)))
+        executor.leave()
+        candidate.copy_ms = copy_ms if best is None else min(copy_ms, candidate.copy_ms or copy_ms)
+        if best is None or median < best[0]:
+            best = median, variant
+    assert best is not None
+    if count == 1:
+        candidate.region_ms, candidate.variant = best
+    else:
+        candidate.region_all_ms, candidate.threads = best[0], mine.threads
+        if best[0] < (candidate.region_ms or float("inf")):
+            candidate.variant = best[1]
+
+
+def _verify(subject: Subject, candidate: Candidate, found: Comparison) -> None:
     tolerance = max(TOLERANCE[type] for type in _float_types(subject) or {"double"})
     rounding = subject.inspection.verdicts[subject.region].rounding
     if not found.bit_equal and (not rounding or not found.max_rel_error <= tolerance):
@@ -186,16 +210,8 @@ def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, referen
             f"order {candidate.method} changes the result: error {found.max_rel_error:.3g} at {found.worst}",
             hint="This is a bug in tracecut: please report it with the program.",
         )
-    executor.enter()
-    times = _repeat(replay, executor, first)
-    executor.leave()
     if candidate.comparison is None or found.max_rel_error >= candidate.comparison.max_rel_error:
         candidate.comparison = found
-    if count == 1:
-        candidate.region_ms, candidate.copy_ms = float(np.median(times)), 1e3 * (enter + leave)
-    else:
-        candidate.region_all_ms, candidate.threads = float(np.median(times)), mine.threads
-        candidate.copy_ms = 1e3 * (enter + leave)
 
 
 def _repeat(replay: Replay, executor: Executor, first: float) -> list[float]:

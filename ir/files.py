@@ -104,7 +104,12 @@ def write_json(path: str | os.PathLike[str], value: object) -> Path:
 
 
 def write_arrays(
-    path: str | os.PathLike[str], kind: str, arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    kind: str,
+    arrays: Mapping[str, AnyArray],
+    meta: Mapping[str, Any],
+    *,
+    sync: bool = True,
 ) -> Path:
     """Write an artefact: an uncompressed npz of plain arrays with one JSON member `meta.json`.
 
@@ -120,7 +125,7 @@ def write_arrays(
                 with archive.open(info, "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.ascontiguousarray(arrays[name]), allow_pickle=False)
 
-    return write_atomic(path, write)
+    return write_atomic(path, write, sync=sync)
 
 
 def read_arrays(

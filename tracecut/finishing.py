@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.batch import batched
 from tracecut.codegen.link import runtime_object, shared_library
 from tracecut.codegen.regionset import outline_regions
 from tracecut.codegen.schedulefile import ScopeFile
@@ -40,8 +41,14 @@ def weave_program(
     analysis = Analysis(text)
     regions: list[WovenRegion] = []
     woven: list[WovenScope] = []
+    batches: list[str] = []
     for file, views in scopes:
         _, outlined = outline_regions(analysis, file.nest, views)
+        wanted, region = file.options.get("variant"), int(file.options["region"])
+        if wanted and wanted != outlined[region].name:
+            made = batched(outlined[region], str(wanted))
+            assert made is not None
+            batches.append(made.text)
         for region, number in file.numbers.items():
             regions.append(
                 WovenRegion(
@@ -51,6 +58,8 @@ def weave_program(
         root = file.nest.root
         woven.append(WovenScope(file.number, analysis.view_of(root), analysis.loop(root), tuple(file.values)))
     weave(analysis.module, regions, woven)
+    for function in batches:
+        analysis.module.append(function)
     code = emit_object(with_object_table(analysis.module, analysis), optimise=True)
     shared_library([code, runtime_object()], settings.flags, target)
     return [name for name, _ in global_objects(analysis)]

@@ -60,7 +60,7 @@ class Capture:
             "values": {str(loop): [str(value) for value in values] for loop, values in self.values.items()},
             "names": [item.name for item in objects],
         }
-        return write_arrays(path, "Capture", arrays, meta)
+        return write_arrays(path, "Capture", arrays, meta, sync=False)  # scratch: it does not outlive the run
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Capture:
@@ -132,8 +132,22 @@ def touched_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
     return found
 
 
+def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> list[Object]:
+    """Objects that the base pointers of a nest's writes lie in."""
+    evaluation = Evaluation(nest, memory, lives, single=True)
+    found: dict[Object, None] = {}
+    for site in nest.sites:
+        for node in site.address.walk() if site.writes else ():
+            if node.kind not in ("live", "load") or node.data[1] != "ptr":
+                continue
+            value = evaluation.at(node, nest.root)
+            item = memory.find(int(value.data)) if value.all_known and value.data.ndim == 0 else None
+            if item is not None:
+                found[item] = None
+    return list(found)
+
+
 def keep_only(memory: Memory, wanted: Sequence[Object]) -> Memory:
-    """The same objects, with the contents of the wanted ones copied."""
+    """The same objects, with the contents of the wanted ones alone."""
     bases = {item.base for item in wanted}
-    contents = {base: data.copy() for base, data in memory.contents.items() if base in bases}
-    return Memory(memory.objects, contents)
+    return Memory(memory.objects, {base: data for base, data in memory.contents.items() if base in bases})

@@ -296,7 +296,6 @@ class Evaluation:
             return Values(data[0], np.bool_(np.ravel(known)[0]))
         return Values(data, known)
 
-
     def _walk(self, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
         """Loaded values where the address advances by a constant step over a whole domain, without its vector."""
         if level is None:

@@ -11,7 +11,7 @@ from .program import Analysis
 from .text import Instruction, Module, parse_module
 from .text.edit import add_array, at_start, before_end, fits_slots, store_values
 
-HOOK = "declare void @tc_loop(i32, ptr)"
+HOOKS = ("declare void @tc_loop(i32, ptr)", "declare void @tc_loop_done(i32)")
 
 
 def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, str]]]) -> str:
@@ -44,8 +44,11 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
         lines = store_values(values, array, f"%tc.h{number}.")
         lines.append(Instruction(f"call void @tc_loop(i32 {number}, ptr {array})"))
         before_end(function.block(str(view.loops[number].preheader)), lines)
+        for target in dict.fromkeys(target for _, target in view.loops[number].exits):
+            at_start(function.block(target), [Instruction(f"call void @tc_loop_done(i32 {number})")])
     module.append(f"@tc_counts = global [{max(1, analysis.n_loops)} x i64] zeroinitializer, align 8")
-    module.append(HOOK)
+    for line in HOOKS:
+        module.append(line)
     return with_object_table(module, analysis)
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..ir.files import load_json, write_json
-from .capture import Capture, keep_only, touched_objects
+from .capture import Capture, keep_only, touched_objects, written_objects
 from .evaluate import Evaluation
+from .memory import Memory, Object
 from .host import at_exit, load_library, run_main
 from .nest import Nest
 from .nestfile import from_json
@@ -41,6 +42,7 @@ class Tracer:
         self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.captured: dict[int, tuple[int, str]] = {}
         self.notes: list[str] = []
+        self.pending: list[Object] = []
         self.started = time.perf_counter()
         slots = max(1, self.n_loops)
         self.next = np.ones(slots, np.int64)
@@ -54,12 +56,25 @@ class Tracer:
         ctypes.c_void_p.in_dll(self.library, "tc_on_loop").value = ctypes.cast(self._callback, ctypes.c_void_p).value
 
     def on_loop(self, loop: int, pointer: Any) -> None:
-        """A hooked loop is entered."""
+        """A hooked loop is entered, or (as ~loop) the one that was captured last is left."""
         try:
-            self._on_loop(loop, pointer)
+            if loop < 0:
+                self._left(~loop)
+            else:
+                self._on_loop(loop, pointer)
         except Exception as error:  # a failure to observe must never reach the program
             self.notes.append(f"loop {loop} could not be captured: {type(error).__name__}: {error}")
-            self.next[loop] = np.iinfo(np.int64).max
+            self.next[loop if loop >= 0 else ~loop] = np.iinfo(np.int64).max
+
+    def _left(self, loop: int) -> None:
+        """Keep what the loop itself made of the captured memory: the reference of the self-test."""
+        names = {site.key: site for site in self.nests[loop].sites if site.writes}
+        memory = self.objects.memory()
+        bases = {item.base for item in self.pending}
+        kept = Memory(memory.objects, {base: data for base, data in memory.contents.items() if base in bases})
+        if names:
+            Capture(loop, int(self.entries[loop]), {}, kept).save(self.folder / f"after-{loop}.npz")
+        self.pending = []
 
     def _on_loop(self, loop: int, pointer: Any) -> None:
         entry = int(self.entries[loop])
@@ -95,6 +110,8 @@ class Tracer:
         kept = keep_only(memory, sorted(wanted, key=lambda item: item.base))
         Capture(loop, entry, {**around, loop: raw}, kept).save(self.folder / name)
         self.captured[loop] = (jobs, name)
+        self.pending = written_objects(nest, memory, numbers)
+        ctypes.c_int32.in_dll(self.library, "tc_loop_awaited").value = loop
 
     def numbers(self, loop: int, raw: tuple[int, ...]) -> dict[str, int | float]:
         """Live values of a hooked loop by name."""

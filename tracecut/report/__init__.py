@@ -1,1 +1,27 @@
-"""Stage."""
+"""Reports: the HTML file, the terminal summary, and the remarks for other viewers."""
+
+from .data import Candidate, Kernel, MachineLine, ProgramResult, RegionReport, ReportData
+from .excerpt import Excerpt, Line, Place
+from .figures import RegionFigures, Series
+from .html import render_report
+from .remarks import Remark, remarks_yaml
+from .terminal import print_summary, render_summary
+
+__all__ = [
+    "Candidate",
+    "Excerpt",
+    "Kernel",
+    "Line",
+    "MachineLine",
+    "Place",
+    "ProgramResult",
+    "RegionFigures",
+    "RegionReport",
+    "Remark",
+    "ReportData",
+    "Series",
+    "print_summary",
+    "remarks_yaml",
+    "render_report",
+    "render_summary",
+]

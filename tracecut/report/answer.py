@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import units
-from .data import ReportData, RegionReport
+from .data import RegionReport, ReportData
 
 
 @dataclass(frozen=True)

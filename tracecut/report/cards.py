@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from . import units
@@ -48,6 +49,9 @@ def _body(region: RegionReport) -> Iterable[Content]:
     facts = list(_facts(region))
     if facts:
         yield el("dl", *(el("div", el("dt", name), el("dd", content)) for name, content in facts), cls="facts")
+    if region.kept:
+        yield el("h3", "Stays in its place")
+        yield el("ul", *(el("li", user(line, LONG)) for line in region.kept), cls="plain")
     charts = region_charts(region)
     if charts:
         yield el("div", *charts, cls="charts")
@@ -97,10 +101,15 @@ def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
     if region.inspect_ms is not None:
         yield "Inspection", units.milliseconds(region.inspect_ms)
     if region.break_even_sweeps is not None:
-        yield "Pays off after", units.plural(region.break_even_sweeps, "sweep")
+        yield "Pays off after", units.plural(math.ceil(region.break_even_sweeps), "sweep")
     before, after = region.replication_before, region.replication_after
     if before is not None and after is not None:
         yield "Blocks touching a datum", f"{before:.2f} → {after:.2f}"
+    sizes = region.figures.cluster_sizes if region.figures else ()
+    if sizes and max(sizes) - min(sizes) <= 1:
+        yield "Blocks", f"{units.count(len(sizes))} of {units.count(max(sizes))} jobs each"
+    if region.optimized and region.threads is not None:
+        yield "Runs on", units.plural(region.threads, "thread")
     yield from _exactness(region)
 
 
@@ -108,17 +117,15 @@ def _times(region: RegionReport) -> Iterable[tuple[str, Content]]:
     original = region.original_ms
     if original is None:
         return
-    pairs = [("Sweep, 1 thread", region.one_thread_ms)]
-    pairs.append((f"Sweep, {units.plural(region.threads, 'thread')}" if region.threads else "Sweep, all threads",
-                  region.all_threads_ms))  # fmt: skip
-    pairs = [(name, new) for name, new in pairs if new is not None]
+    many = f"Sweep, {units.plural(region.all_threads, 'thread')}" if region.all_threads else "Sweep, all threads"
+    known = (("Sweep, 1 thread", region.one_thread_ms), (many, region.all_threads_ms if region.parallel else None))
+    pairs = [(name, new) for name, new in known if new is not None]
     if not pairs:
         yield "Sweep", units.milliseconds(original)
     for name, new in pairs:
-        if new is not None:
-            before, after = units.change(original / 1e3, new / 1e3)
-            gain = el("b", f"{units.ratio(original / new)}×") if new > 0 else None
-            yield name, join(f"{before} → {after} ", gain)
+        before, after = units.change(original / 1e3, new / 1e3)
+        gain = el("b", f"{units.ratio(original / new)}×") if new > 0 else None
+        yield name, join(f"{before} → {after} ", gain)
 
 
 def _exactness(region: RegionReport) -> Iterable[tuple[str, Content]]:
@@ -135,32 +142,29 @@ def candidates(region: RegionReport) -> Html:
     """The orders that were considered, with what each one costs and brings."""
     rows = region.candidates
     first = next((row.region_ms for row in rows if row.method == "original"), None) or region.original_ms
-    inspect = units.column([row.inspect_ms for row in rows])
-    times = units.column([row.region_ms for row in rows])
-    misses = units.column([row.predicted_misses for row in rows])
-    predicted = any(row.predicted_misses is not None for row in rows)
-    head = [
-        "order",
-        "inspection, ms",
-        "sweep, ms",
-        "of original",
-        *(["predicted misses a job"] if predicted else []),
-        "",
+    threads = next((row.threads for row in rows if row.threads and row.threads > 1), None)
+    columns = [
+        ("inspection, ms", units.column([row.inspect_ms for row in rows])),
+        ("sweep, ms", units.column([row.region_ms for row in rows])),
+        ("of original", [_part(row.region_ms, first) for row in rows]),
     ]
+    if any(row.region_all_ms is not None for row in rows):
+        many = f"{threads} threads" if threads else "all threads"
+        columns.append((f"{many}, ms", units.column([row.region_all_ms for row in rows])))
+        columns.append(("of original", [_part(row.region_all_ms, first) for row in rows]))
+    if any(row.predicted_misses is not None for row in rows):
+        columns.append(("predicted misses a job", units.column([row.predicted_misses for row in rows])))
     body = []
-    for row, inspect_ms, region_ms, missed in zip(rows, inspect, times, misses, strict=True):
+    for place, row in enumerate(rows):
         chosen = bool(region.method) and row.method == region.method
-        cells = [el("th", user(row.method), el("span", "chosen", cls="chip") if chosen else None, scope="row")]
-        cells.append(el("td", inspect_ms))
-        if row.region_ms is None:
-            cells += [el("td", units.ABSENT), el("td", units.ABSENT)]
-        else:
-            cells += [el("td", region_ms), el("td", units.percent(row.region_ms / first) if first else units.ABSENT)]
-        if predicted:
-            cells.append(el("td", missed))
-        cells.append(el("td", _note(row), cls="words"))
-        body.append(el("tr", *cells, cls="chosen" if chosen else None))
-    return table(head, body)
+        name = el("th", user(row.method), el("span", "chosen", cls="chip") if chosen else None, scope="row")
+        numbers = (el("td", texts[place]) for _, texts in columns)
+        body.append(el("tr", name, *numbers, el("td", _note(row), cls="words"), cls="chosen" if chosen else None))
+    return table(["order", *(title for title, _ in columns), ""], body)
+
+
+def _part(value: float | None, whole: float | None) -> str:
+    return units.percent(value / whole) if value is not None and whole else units.ABSENT
 
 
 def _note(row: Candidate) -> Html | None:

@@ -1,4 +1,4 @@
-"""The charts of a report. Each says in its caption what there is to see, and draws nothing where nothing was measured."""
+"""The charts of a report: each says in its caption what there is to see, and is left out if nothing was measured."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def bars(rows: Sequence[tuple[str, float, str]], label: str, show: Sequence[str]
 
 def times(region: RegionReport) -> Html | None:
     """Time of one sweep, before and after."""
-    many = f"new, {units.plural(region.threads, 'thread')}" if region.threads else "new, all threads"
+    many = f"new, {units.plural(region.all_threads, 'thread')}" if region.all_threads else "new, all threads"
     known = [
         (name, ms, cls)
         for name, ms, cls in (
@@ -52,7 +52,7 @@ def times(region: RegionReport) -> Html | None:
             ("new, 1 thread", region.one_thread_ms, "new soft"),
             (many, region.all_threads_ms, "new"),
         )
-        if ms is not None and ms >= 0
+        if ms is not None and ms >= 0 and (name != many or region.parallel)
     ]
     if len(known) < 2:
         return None
@@ -126,16 +126,19 @@ def _misses_in_words(series: Sequence[tuple[Series, str]], figures: RegionFigure
 
 
 def _miss_table(series: Sequence[tuple[Series, str]], figures: RegionFigures) -> Html | None:
+    """Predicted misses per job where they are known, else the share of touches that miss."""
     if not figures.cache_lines:
         return None
-    head = el("tr", el("th", "touches that miss", scope="col"), *(el("th", i.name, scope="col") for i, _ in series))
+    levels = len(figures.cache_lines)
+    title = "predicted misses a job"
+    columns = [units.column(misses, 2) for misses in (figures.misses_before, figures.misses_after)]
+    if not all(len(column) == levels for column in columns) or len(series) != 2:
+        title = "touches that miss"
+        columns = [[units.percent(item.share_beyond(lines)) for _, lines in figures.cache_lines] for item, _ in series]
+    head = el("tr", el("th", title, scope="col"), *(el("th", item.name, scope="col") for item, _ in series))
     rows = (
-        el(
-            "tr",
-            el("th", f"{name} ({units.binary(lines)} lines)", scope="row"),
-            *(el("td", units.percent(item.share_beyond(lines))) for item, _ in series),
-        )
-        for name, lines in figures.cache_lines
+        el("tr", el("th", f"{name} ({units.binary(lines)} lines)", scope="row"), *(el("td", text) for text in texts))
+        for (name, lines), texts in zip(figures.cache_lines, zip(*columns, strict=True), strict=True)
     )
     return el("table", el("thead", head), el("tbody", *rows), cls="small")
 
@@ -194,7 +197,7 @@ def _degree_labels(bins: Sequence[tuple[int, int, float]], x: Scale) -> list[tup
     low, high = bins[0][0], bins[-1][1]
     if high <= 12 or high <= 4 * low:
         step = max(1, -(-(high - low + 1) // 8))
-        degrees = range(low, high + 1, step)
+        degrees = list(range(low, high + 1, step))
     else:
         degrees = [d * 10**p for p in range(19) for d in ((1, 2, 5) if high < 100 * low else (1,))]
     chosen: list[tuple[float, str]] = []
@@ -205,8 +208,8 @@ def _degree_labels(bins: Sequence[tuple[int, int, float]], x: Scale) -> list[tup
 
 
 def clusters(sizes: Sequence[float]) -> Html | None:
-    """Sizes of the blocks, largest first."""
-    if not sizes or not max(sizes):
+    """Sizes of the blocks, largest first; no picture where all are the same."""
+    if not sizes or max(sizes) - min(sizes) <= 1:
         return None
     ranked = sorted(sizes, reverse=True)
     drawn = len(ranked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from .excerpt import Excerpt, Place, excerpts
@@ -19,11 +20,16 @@ DECISIONS = ("optimized", "refused")
 
 @dataclass(frozen=True)
 class Candidate:
-    """One order that was considered. `note` says why it was not tried, or how it came out."""
+    """One order that was considered. `note` says why it was not tried, or how it came out.
+
+    `region_ms` is one sweep on one thread, `region_all_ms` on `threads` of them.
+    """
 
     method: str
     inspect_ms: float | None = None
     region_ms: float | None = None
+    region_all_ms: float | None = None
+    threads: int | None = None
     predicted_misses: float | None = None
     note: str = ""
 
@@ -61,7 +67,11 @@ class ProgramResult:
 
 @dataclass(frozen=True)
 class RegionReport:
-    """One loop: verdict, decision, and what was measured. Times are of one sweep; None is not measured."""
+    """One loop: verdict, decision, and what was measured. Times are of one sweep; None is not measured.
+
+    `threads` is how many the result runs on, `all_threads` how many `all_threads_ms` was measured with. `kept` says of
+    each array that stays in place why it does.
+    """
 
     id: str
     function: str
@@ -77,6 +87,7 @@ class RegionReport:
     method: str = ""
     candidates: tuple[Candidate, ...] = ()
     threads: int | None = None
+    all_threads: int | None = None
     original_ms: float | None = None
     one_thread_ms: float | None = None
     all_threads_ms: float | None = None
@@ -88,6 +99,7 @@ class RegionReport:
     bit_equal: bool | None = None
     replication_before: float | None = None
     replication_after: float | None = None
+    kept: tuple[str, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     figures: RegionFigures | None = None
     excerpts: tuple[Excerpt, ...] = ()
@@ -95,6 +107,11 @@ class RegionReport:
     @property
     def optimized(self) -> bool:
         return self.decision == "optimized"
+
+    @property
+    def parallel(self) -> bool:
+        """Whether `all_threads_ms` says something that `one_thread_ms` does not."""
+        return self.all_threads_ms is not None and (self.one_thread_ms is None or self.all_threads != 1)
 
     @property
     def best_ms(self) -> float | None:
@@ -132,6 +149,7 @@ class ReportData:
         cls,
         manifest: Mapping[str, Any],
         *,
+        folder: str | os.PathLike[str] | None = None,
         figures: Mapping[str, RegionFigures] | None = None,
         sources: Mapping[str, Sequence[str]] | None = None,
         remarks: Iterable[Remark] = (),
@@ -139,13 +157,14 @@ class ReportData:
     ) -> ReportData:
         """The report of one run.
 
-        Besides the manifest's agreed keys these are shown when they are there: `input_hash`; `command` (all words of the
-        command line; else it is put together from the sources and the arguments); in a region `places` (the
-        lines behind its verdict: file and line each), `tolerance`; in a candidate `predicted_misses` (per job); in a
-        kernel `registers`, and `note` where there is no path.
+        Keys that need not be there: `command` (all words of the command line; else it is put together from the sources,
+        flags and arguments), `input_hash`; in a region `places` (the lines behind its verdict), `kept`, `tolerance`; in
+        a candidate `region_all_ms`, `threads`, `predicted_misses` (per job); in a kernel `registers`, and `note` where
+        there is no path.
 
         Args:
             manifest: what `tracecut optimize` wrote.
+            folder: where it wrote it, as the user would name it. Default: where the manifest says the report is.
             figures: region id → what to draw.
             sources: file, as the manifest names it → its lines. May be empty.
             remarks: what was accepted and refused.
@@ -156,17 +175,20 @@ class ReportData:
             ArtefactError: a value of the wrong kind; the message says where.
         """
         top = Fields.of(manifest, "manifest")
-        shown = Root(os.getcwd() if root is None else root)
+        shown = Root(str(Path.cwd()) if root is None else root)
         exact = top.texts("argv")
+        arguments = ("--", *exact) if exact else ()
+        made = ("tracecut", "optimize", *top.texts("source"), *top.texts("flags"), *arguments)
         report = top.text("report")
-        folder = os.path.dirname(report) or ("." if report else "")
+        if folder is not None:
+            report = str(Path(folder) / report) if report else ""
+        place = str(Path(report).parent) if folder is None and report else os.fspath(folder or "")
         program = top.child("program") or Fields({})
-        words = top.texts("command") or ("tracecut", "optimize", *top.texts("source"), *(("--", *exact) if exact else ()))
         return cls(
             version=top.text("tracecut"),
             sources=tuple(shown.path(source) for source in top.texts("source")),
             arguments=tuple(shown.argument(argument) for argument in exact),
-            command=tuple(shown.argument(word) for word in words),
+            command=tuple(shown.argument(word) for word in top.texts("command") or made),
             seed=top.count("seed"),
             input_hash=top.text("input_hash"),
             machine=_machine(top.child("machine")),
@@ -181,9 +203,9 @@ class ReportData:
             ),
             regions=tuple(_region(item, figures or {}, sources or {}, shown) for item in top.children("regions")),
             remarks=tuple(_shown_remark(remark, shown) for remark in remarks),
-            folder=folder,
+            folder=place,
             report=report,
-            run=("tracecut", "run", folder, *(("--", *exact) if exact else ())) if folder else (),
+            run=("tracecut", "run", place, *arguments) if place else (),
         )
 
     @property
@@ -196,12 +218,16 @@ def _region(
     item: Fields, figures: Mapping[str, RegionFigures], sources: Mapping[str, Sequence[str]], shown: Root
 ) -> RegionReport:
     place = _place(item)
-    evidence = tuple(_place(entry) for entry in item.children("places"))
+    evidence = tuple(_place(entry) for entry in item.records("places", ("file", "line")))
     scope = item.child("scope")
     original = item.number("original_ms")
     one, every = _faster(original, item.number("speedup_1t")), _faster(original, item.number("speedup_all"))
     if one is None and every is None:
         every = item.number("optimized_ms")
+    tried = tuple(_candidate(entry, shown) for entry in item.children("candidates"))
+    method = item.text("method")
+    threads = item.count("threads")
+    measured = next((entry.threads for entry in tried if entry.method == method and entry.threads), threads)
     return RegionReport(
         id=item.text("id"),
         function=item.text("function"),
@@ -214,18 +240,10 @@ def _region(
         share=item.number("share"),
         scope=None if scope is None else _shown_place(_place(scope), shown),
         evidence=tuple(_shown_place(entry, shown) for entry in evidence),
-        method=item.text("method"),
-        candidates=tuple(
-            Candidate(
-                entry.text("method"),
-                entry.number("inspect_ms"),
-                entry.number("region_ms"),
-                entry.number("predicted_misses"),
-                shown.text(entry.text("note")),
-            )
-            for entry in item.children("candidates")
-        ),
-        threads=item.count("threads"),
+        method=method,
+        candidates=tried,
+        threads=threads,
+        all_threads=measured,
         original_ms=original,
         one_thread_ms=one,
         all_threads_ms=every,
@@ -237,6 +255,7 @@ def _region(
         bit_equal=item.flag("bit_equal"),
         replication_before=item.number("replication_before"),
         replication_after=item.number("replication_after"),
+        kept=tuple(shown.text(line) for line in item.texts("kept")),
         kernels=tuple(
             Kernel(
                 entry.text("target"),
@@ -251,6 +270,18 @@ def _region(
         excerpts=tuple(
             replace(excerpt, file=shown.path(excerpt.file)) for excerpt in excerpts(place, evidence, sources)
         ),
+    )
+
+
+def _candidate(item: Fields, shown: Root) -> Candidate:
+    return Candidate(
+        method=item.text("method"),
+        inspect_ms=item.number("inspect_ms"),
+        region_ms=item.number("region_ms"),
+        region_all_ms=item.number("region_all_ms"),
+        threads=item.count("threads"),
+        predicted_misses=item.number("predicted_misses"),
+        note=shown.text(item.text("note")),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -81,5 +80,8 @@ def _chosen(windows: Iterable[range], marked: Mapping[int, str], length: int) ->
 
 def _dedented(lines: Sequence[str]) -> list[str]:
     indents = [line[: len(line) - len(line.lstrip())] for line in lines if line.strip()]
-    shared = len(os.path.commonprefix(indents))
+    first, last = min(indents), max(indents)
+    shared = next(
+        (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
+    )
     return [line[shared:] for line in lines]

@@ -1,4 +1,4 @@
-"""Typed access to a manifest. It may come from a stranger: a value of the wrong kind is an error that names its place."""
+"""Typed access to a manifest. It may come from a stranger: a value of the wrong kind is an error with its place."""
 
 from __future__ import annotations
 
@@ -61,6 +61,16 @@ class Fields:
     def children(self, key: str) -> list[Fields]:
         """A list of mappings; empty when absent or null."""
         return self._list(key, Fields.of)
+
+    def records(self, key: str, names: Sequence[str]) -> list[Fields]:
+        """A list of mappings, or of lists whose first entries have these names."""
+
+        def convert(value: object, where: str) -> Fields:
+            if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+                value = dict(zip(names, value, strict=False))
+            return Fields.of(value, where)
+
+        return self._list(key, convert)
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings; empty when absent or null."""

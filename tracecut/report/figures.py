@@ -45,6 +45,7 @@ class RegionFigures:
         reuse_before, reuse_after: (bucket, touches) of the original and of the chosen order; bucket 0 is distance 0,
             bucket b is [2**(b-1), 2**b) distinct cache lines, as in `tracecut.ir.reuse`.
         cache_lines: (name, capacity in lines) of each cache, nearest first.
+        misses_before, misses_after: predicted misses of each cache per job, in the order of `cache_lines`.
     """
 
     degrees: Series = Series("data")
@@ -52,6 +53,8 @@ class RegionFigures:
     reuse_before: Series = Series("original order")
     reuse_after: Series = Series("new order")
     cache_lines: tuple[tuple[str, int], ...] = ()
+    misses_before: tuple[float, ...] = ()
+    misses_after: tuple[float, ...] = ()
 
     @classmethod
     def make(
@@ -62,6 +65,8 @@ class RegionFigures:
         reuse_before: Iterable[Sequence[float]] = (),
         reuse_after: Iterable[Sequence[float]] = (),
         cache_lines: Iterable[int | tuple[str, int]] = (),
+        misses_before: Iterable[float] = (),
+        misses_after: Iterable[float] = (),
     ) -> RegionFigures:
         """Figures from lists or arrays of pairs; a cache without a name is called L1, L2, ... by its place.
 
@@ -78,6 +83,8 @@ class RegionFigures:
             reuse_before=_series("reuse_before", "original order", reuse_before, 64),
             reuse_after=_series("reuse_after", "new order", reuse_after, 64),
             cache_lines=tuple((name, max(1, int(_amount("cache_lines", lines)))) for name, lines in named),
+            misses_before=tuple(_amount("misses_before", value) for value in misses_before),
+            misses_after=tuple(_amount("misses_after", value) for value in misses_after),
         )
 
 

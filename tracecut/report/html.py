@@ -50,7 +50,7 @@ def _headline(data: ReportData, found: Answer) -> Iterable[Content]:
     yield el("h1", user(_name(data)), " ", arguments)
     if not found.changed:
         yield el("p", "Nothing was changed", cls="answer none")
-        yield el("p", "because of ", user(found.why.rstrip("."), LONG), ".") if data.regions else el("p", f"because {found.why}.")
+        yield el("p", "because of " if data.regions else "because ", user(found.why.rstrip("."), LONG), ".")
     elif found.before:
         new = el("strong", found.after)
         gain = el("span", f"{units.ratio(found.speedup)}×", cls="gain") if found.speedup else None

@@ -1,0 +1,1 @@
+"""Random loop kernels in C, and a brute-force oracle that says which of them may run in another order."""
