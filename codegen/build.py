@@ -267,9 +267,25 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
 
 
 def _lengths(plan: ScopePlan, region: int, segments: Segments) -> Ints:
-    """Length of the piece of each iteration."""
-    domain = plan.accesses.evaluation.domain(segments.loop)
+    """Length of the piece of each iteration.
+
+    Also of those whose inner loop does not run: a comparison of start and end has to come out as before.
+    """
+    evaluation = plan.accesses.evaluation
+    domain = evaluation.domain(segments.loop)
     size = plan.accesses.size(region) or 0
-    if domain is None or domain.parent is None:
+    trip = plan.accesses.nest.loops[segments.loop].trip
+    if domain is None or domain.parent is None or trip is None:
         raise UnsupportedError("the pieces of an inner loop are not known")
-    return np.bincount(domain.parent, minlength=size).astype(np.int32)
+    counts = np.bincount(domain.parent, minlength=size)
+    start, _, bound = trip.args
+    first, last = (next(node for node in part.walk() if node.kind == "load") for part in (start, bound))
+    begins, ends = (np.broadcast_to(evaluation.at(node, region).data, size) for node in (first, last))
+    lengths = np.maximum(ends - begins, 0)
+    idle = (counts == 0) & (lengths > 0)
+    if idle.any():
+        busy = counts > 0
+        low, high = (int(begins[busy].min()), int(ends[busy].max())) if busy.any() else (0, 0)
+        if np.any(idle & ((begins < low) | (ends > high))):
+            raise UnsupportedError("an inner loop that does not run has a piece outside of its array")
+    return lengths.astype(np.int32)

@@ -21,7 +21,7 @@ from ..ir.errors import UnsupportedError
 from ..tracer.expr import Expr, Pool
 from ..tracer.nest import Nest, live_ins
 from ..tracer.reduction import Uses
-from ..tracer.roles import FORMING, roles
+from ..tracer.roles import FORMING, piece_pairs, roles
 from ..tracer.scalar import FunctionView, ScalarView
 from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
@@ -144,8 +144,9 @@ class _Outliner:
             if self.view.definitions[name].block in self.loop.blocks
             and self.view.definitions[name].instruction.type != "ptr"
         }
-        for name in self.index_loads | self.counters:
-            found = roles(self.uses, name, self.loop.blocks)
+        pairs = piece_pairs(self.nest.loops[number].trip for number in self.nest.inside(self.info.id))
+        for name in sorted(self.index_loads | self.counters):
+            found = roles(self.uses, name, self.loop.blocks, pairs)
             self.closure |= found.forming
             self.bounds |= {id(instruction) for instruction in found.bounds}
 

@@ -9,8 +9,8 @@ Two variants. `reordered`: the executor's copies are in the new order and its in
 reads place k, and neighbouring threads read neighbouring memory. `swap-indirect`: the seed's job swapping alone,
 thread t runs old job order[t] on the program's own arrays; it needs no copies and is the baseline to beat.
 
-Not handled: shared memory, loops whose iterations depend on each other (the caller guarantees that any order will
-do), calls that do more than arithmetic.
+Not handled: shared memory (so reductions meet in global memory), loops whose iterations depend on each other (the
+caller guarantees that any order will do), calls that do more than arithmetic.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from .outline import Outlined, Slot, outline
 from .ptx_assemble import check_architecture
 from .ptx_backend import LAYOUT, TRIPLE, compile_ptx
 from .ptx_check import check_body, check_loop, private_arrays
-from .ptx_job import JOB, START, THREAD, Job, job_of
+from .ptx_job import DONE, JOB, START, THREAD, Job, job_of
 from .ptx_math import declarations, lower_calls
-from .ptx_reduce import Cell, lower_memory_reductions, lower_register_reductions
+from .ptx_reduce import lower_memory_reductions
+from .ptx_warp import EXIT, SHUFFLE, Cell, lower_register_reductions, shuffle_functions, shuffle_name
 
 VARIANTS = ("reordered", "swap-indirect")
 # With 256 threads a block fits even when each needs all the 255 registers that it can have (of 65536).
@@ -155,13 +156,13 @@ class _Emitter:
         job = job_of(outlined, number_is_old=self.swap)
         job.substitute(self._shared_bases(outlined))
         atomics = lower_memory_reductions(job, self.view, self._atomic_sites())
-        cells = lower_register_reductions(job, outlined)
         functions = lower_calls(job.blocks)
+        cells = lower_register_reductions(job, outlined)
         job.sweep()
         check_body(job)
         self._bind(outlined, cells, job)
         self._remark(atomics, cells, functions)
-        text = self._module(job, bool(functions))
+        text = self._module(job, cells, bool(functions))
         ptx = compile_ptx(text, self.name, self.arch, libdevice=bool(functions))
         return PtxKernel(
             self.name, self.arch, self.variant, text, ptx, tuple(self.parameters), BLOCK_SIZE, tuple(self.remarks)
@@ -191,17 +192,12 @@ class _Emitter:
         read_only = {group.root for group in self.groups} - {
             group.root for group in self.groups if group.id not in self.disjoint
         }
+        self.entry += [f"{root} = {made}" for root, made in self.private.items() if root in used]
         for slot in outlined.slots:
-            if slot.kind == "order" and self.swap:
+            if slot.kind == "order" and (self.swap or slot.value in used):
                 self._parameter(Parameter("order", "", "ptr", read_only=True), slot.value)
-            elif slot.kind == "start" or slot.value not in used:
-                continue
-            elif slot.kind == "live" and slot.name in self.private:
-                self.entry.append(f"{slot.name} = {self.private[slot.name]}")
-            else:
+            elif slot.kind != "start" and slot.value in used and slot.name not in self.private:
                 self._slot(slot, read_only)
-        missing = [root for root in self.private if root in used and not any(root in line for line in self.entry)]
-        self.entry.extend(f"{root} = {self.private[root]}" for root in missing)
         for cell in cells:
             reduction = cell.reduction
             self._parameter(
@@ -215,7 +211,7 @@ class _Emitter:
             return
         if slot.type not in _PASSED:
             raise UnsupportedError(f"it needs the value {slot.name} of type {slot.type}, which a kernel is not passed")
-        kept = slot.kind == "order"
+        kept = False
         if slot.kind in ("base", "data-base"):
             kept = slot.name in read_only if self.swap else slot.group in self.disjoint
         self._parameter(Parameter(slot.kind, slot.name, slot.type, slot.group, read_only=kept), slot.value)
@@ -233,23 +229,27 @@ class _Emitter:
         else:
             self.header.append(f"{type} {value}")
 
-    def _module(self, job: Job, libdevice: bool) -> str:
+    def _module(self, job: Job, cells: list[Cell], libdevice: bool) -> str:
         lines = [f'target datalayout = "{LAYOUT}"', f'target triple = "{TRIPLE}"', ""]
         body = [made.text for _, made in job.instructions()]
         lines += self._types([*body, *self.entry])
         calls = [f"declare i32 @{_SREG}.{which}.x()" for which in ("ctaid", "ntid", "tid")]
-        lines += [*declarations(job.blocks), *calls, ""]
+        if cells:
+            calls.append(f"declare i32 @{SHUFFLE}(i32, i32, i32, i32)")
+        own = {shuffle_name(cell.reduction.operator, cell.type) for cell in cells}
+        lines += [*declarations(job.blocks, own), *calls, ""]
+        lines += [f"{function}\n" for function in shuffle_functions(cells)]
         lines.append(f"define ptx_kernel void @{self.name}({', '.join(self.header)}) {{")
-        lines += ["entry:", *(f"  {line}" for line in [*self.entry, *self._number()])]
+        lines += ["entry:", *(f"  {line}" for line in [*self.entry, *self._number(DONE if cells else EXIT)])]
         for block in job.blocks:
             lines += [f"{block.name}:", *(f"  {made.text}" for made in block.instructions)]
-        lines += ["tc.exit:", "  ret void", "}"]
+        lines += [f"{EXIT}:", "  ret void", "}"]
         if libdevice:  # keep denormal numbers, as the host does
             lines += ["", "!llvm.module.flags = !{!0}", '!0 = !{i32 4, !"nvvm-reflect-ftz", i32 0}']
         return "\n".join(lines) + "\n"
 
-    def _number(self) -> list[str]:
-        """Which job the thread runs; threads past the last one leave."""
+    def _number(self, elsewhere: str) -> list[str]:
+        """Which job the thread runs; threads past the last one go elsewhere."""
         thread = THREAD if self.swap else JOB
         lines = [f"%tc.{which} = call i32 @{_SREG}.{which}.x()" for which in ("ctaid", "ntid", "tid")]
         lines += [f"%tc.{which}.w = zext i32 %tc.{which} to i64" for which in ("ctaid", "ntid", "tid")]
@@ -259,10 +259,10 @@ class _Emitter:
         ]
         lines.append(f"%tc.any = icmp ult i64 {thread}, %tc.n")
         if not self.swap:
-            return [*lines, f"br i1 %tc.any, label %{START}, label %tc.exit"]
+            return [*lines, f"br i1 %tc.any, label %{START}, label %{elsewhere}"]
         return [
             *lines,
-            "br i1 %tc.any, label %tc.swap, label %tc.exit\ntc.swap:",
+            f"br i1 %tc.any, label %tc.swap, label %{elsewhere}\ntc.swap:",
             f"%tc.order.at = getelementptr i32, ptr %tc.order, i64 {THREAD}",
             "%tc.order.k = load i32, ptr %tc.order.at, align 4",
             f"{JOB} = zext i32 %tc.order.k to i64",
@@ -291,7 +291,7 @@ class _Emitter:
             self.remarks.append(f"Compare-and-swap loops stand in for missing atomic operations: {', '.join(swaps)}.")
         if cells:
             listed = ", ".join(f"{cell.reduction.operator} of {cell.reduction.phi}" for cell in cells)
-            self.remarks.append(f"Every thread adds to one cell, which limits the rate: {listed}.")
+            self.remarks.append(f"Every warp adds to one cell, which limits the rate: {listed}.")
         floating = [site.operator for site, _ in atomics] + [cell.reduction.operator for cell in cells]
         if any(operator in ("fadd", "fmul") for operator in floating):
             self.remarks.append("Floating-point sums are made in any order: results differ by rounding between runs.")

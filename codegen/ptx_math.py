@@ -7,6 +7,7 @@ is on one of the lists below, or the kernel is refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from ..ir.errors import UnsupportedError
 from ..tracer.text import Block, Instruction
@@ -84,12 +85,12 @@ def lower_calls(blocks: list[Block]) -> list[str]:
     return sorted(used)
 
 
-def declarations(blocks: list[Block]) -> list[str]:
-    """A `declare` line for every function that the blocks call, sorted."""
+def declarations(blocks: list[Block], own: Collection[str]) -> list[str]:
+    """A `declare` line for every function that the blocks call, sorted; not for those of the module's `own`."""
     found = {}
     for block in blocks:
         for instruction in block.instructions:
-            if instruction.op == "call":
+            if instruction.op == "call" and instruction.word not in own:
                 types = ", ".join(operand.type for operand in instruction.operands)
                 found[instruction.word] = f"declare {instruction.type} {instruction.word}({types})"
     return [found[name] for name in sorted(found)]

@@ -1,4 +1,4 @@
-"""Reductions of a GPU kernel: what a host thread adds in turn, GPU threads add at once.
+"""Reductions in memory: what a host thread adds in turn, GPU threads add at once.
 
 A combination f(L) of the old value L with an associative, commutative operator is L ∘ f(identity), so the same
 instructions, with the identity in the place of L, compute what one job contributes:
@@ -16,14 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from ..ir.errors import UnsupportedError
 from ..tracer.nest import Site
 from ..tracer.scalar import FunctionView
 from ..tracer.text import Block, Instruction, int_bits
-from .outline import Outlined, Reduction
-from .ptx_job import DONE, Job, substituted
+from .ptx_job import Job, substituted
 
 SCOPE = 'syncscope("device") monotonic'
 _INTEGER_RMW = {"add": "add", "and": "and", "or": "or", "xor": "xor"} | {
@@ -32,23 +30,8 @@ _INTEGER_RMW = {"add": "add", "and": "and", "or": "or", "xor": "xor"} | {
     "umin": "umin",
     "umax": "umax",
 }
-_EXTENSIONS = frozenset({"sext", "zext", "trunc", "fpext", "fptrunc"})
-_ORDERED = frozenset({"smin", "smax", "umin", "umax"})
-_BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "bfloat": 16, "float": 32, "double": 64}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Where the jobs' contributions to one register reduction meet.
-
-    Attributes:
-        reduction: which. type: of the cell; an integer narrower than 32 bits has a cell of 32.
-        pointer: name of the cell's address in the kernel.
-    """
-
-    reduction: Reduction
-    type: str
-    pointer: str
+EXTENSIONS = frozenset({"sext", "zext", "trunc", "fpext", "fptrunc"})
+BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "bfloat": 16, "float": 32, "double": 64}
 
 
 def native_operation(operator: str, type: str) -> str:
@@ -84,23 +67,6 @@ def lower_memory_reductions(job: Job, view: FunctionView, sites: Collection[Site
     return sorted(done, key=lambda item: [found[0] for found in placed].index(item[0]))
 
 
-def lower_register_reductions(job: Job, outlined: Outlined) -> list[Cell]:
-    """Let every job hand its contribution to each register reduction to a cell, in the block DONE, in place."""
-    last = Block(DONE, [])
-    job.blocks.append(last)
-    cells = []
-    for place, reduction in enumerate(outlined.reductions):
-        start = f"{reduction.phi}.tc.start"
-        chain = job.dependents(start)
-        _check_register(job, reduction, chain)
-        _loosen(job, chain)
-        job.substitute({start: identity(reduction.operator, reduction.type)})
-        last = job.blocks[-1]
-        cells.append(_hand_over(job, last, reduction, place))
-    job.blocks[-1].instructions.append(Instruction("br label %tc.exit"))
-    return cells
-
-
 def _store_number(view: FunctionView, site: Site) -> tuple[str, int]:
     """(block, how many stores stand in front) of a site's store: that much is the same in the emitted function."""
     _, block, place = site.key.split(":")
@@ -118,13 +84,13 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
     type = site.type
     _check_memory(site, store)
     operation = native_operation(site.operator, type)
-    if operation and all(made.type == type and made.op not in _EXTENSIONS for made in inside):
-        _loosen(job, chain)
+    if operation and all(made.type == type and made.op not in EXTENSIONS for made in inside):
+        loosen(job, chain)
         block.instructions.remove(load)
         position = block.instructions.index(store)
         value, pointer = store.operands
         block.instructions[position] = Instruction(
-            f"atomicrmw {operation} ptr {pointer.text}, {type} {value.text} {SCOPE}, align {_BITS[type] // 8}"
+            f"atomicrmw {operation} ptr {pointer.text}, {type} {value.text} {SCOPE}, align {BITS[type] // 8}"
         )
         job.substitute({site.load: identity(site.operator, type)})
         return operation
@@ -133,10 +99,10 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
 
 
 def _check_memory(site: Site, store: Instruction) -> None:
-    if site.type not in _BITS:
+    if site.type not in BITS:
         raise UnsupportedError(f"the reduction at {site.place} is on {site.type}, which no atomic operation can do")
     found = re.search(r", align (\d+)", store.text)
-    if found is not None and int(found.group(1)) * 8 < _BITS[site.type]:
+    if found is not None and int(found.group(1)) * 8 < BITS[site.type]:
         raise UnsupportedError(
             f"the reduction at {site.place} is on unaligned memory, which no atomic operation can do"
         )
@@ -152,16 +118,16 @@ def _swap_loop(
     block.instructions = [made for made in block.instructions if made is not load and made not in chain]
     type = load.type
     old, new = f"%{name}.value", value.text
-    renamed = {str(load.result): old} if type != f"i{_BITS[type]}" else {str(load.result): f"%{name}.old"}
+    renamed = {str(load.result): old} if type != f"i{BITS[type]}" else {str(load.result): f"%{name}.old"}
     body = [substituted(made, renamed) for made in chain]
     if new in renamed:
         new = renamed[new]
-    _add_swap(job, block, body, new, pointer.text, type, name)
+    add_swap(job, block, body, new, pointer.text, type, name)
 
 
-def _add_swap(job: Job, block: Block, body: list[Instruction], new: str, pointer: str, type: str, name: str) -> None:
+def add_swap(job: Job, block: Block, body: list[Instruction], new: str, pointer: str, type: str, name: str) -> None:
     """Put the loop between `block`, which has no end yet, and the block NAME.done behind it."""
-    bits, size = f"i{_BITS[type]}", _BITS[type] // 8
+    bits, size = f"i{BITS[type]}", BITS[type] // 8
     block.instructions += [
         Instruction(f"%{name}.first = load atomic {bits}, ptr {pointer} {SCOPE}, align {size}"),
         Instruction(f"br label %{name}"),
@@ -183,48 +149,7 @@ def _add_swap(job: Job, block: Block, body: list[Instruction], new: str, pointer
     job.blocks.insert(job.blocks.index(block) + 1, loop)
 
 
-def _check_register(job: Job, reduction: Reduction, chain: set[str]) -> None:
-    extended = any(made.result in chain and made.op in _EXTENSIONS for _, made in job.instructions())
-    if extended and reduction.operator in _ORDERED:
-        raise UnsupportedError(
-            f"the {reduction.operator} in {reduction.phi} is taken on another width than it is kept in"
-        )
-    if int_bits(reduction.type) not in (1, 8, 16, 32, 64) and reduction.type not in ("float", "double"):
-        raise UnsupportedError(
-            f"the reduction in {reduction.phi} is on {reduction.type}, which has no atomic operation"
-        )
-
-
-def _hand_over(job: Job, block: Block, reduction: Reduction, place: int) -> Cell:
-    """Combine what a job leaves in a register reduction with the cell, at the end of `block`."""
-    operator, type = reduction.operator, reduction.type
-    value, pointer = job.ends[reduction.phi], f"%tc.cell{place}"
-    cell = type
-    if (int_bits(type) or 32) < 32:
-        cell = "i32"
-        wider = "sext" if operator in ("smin", "smax") else "zext"
-        block.instructions.append(Instruction(f"%tc.wide{place} = {wider} {type} {value} to i32"))
-        value = f"%tc.wide{place}"
-    operation = native_operation(operator, cell)
-    if operation:
-        size = _BITS[cell] // 8
-        block.instructions.append(
-            Instruction(f"atomicrmw {operation} ptr {pointer}, {cell} {value} {SCOPE}, align {size}")
-        )
-        return Cell(reduction, cell, pointer)
-    name = f"tc.combine{place}"
-    job.split(block, len(block.instructions), f"{name}.done")
-    old = f"%{name}.old" if cell in ("i32", "i64") else f"%{name}.value"
-    if operator in ("mul", "fmul", "fadd"):
-        made = f"%{name}.made = {operator} {cell} {old}, {value}"
-    else:
-        suffix = f"f{_BITS[cell]}"
-        made = f"%{name}.made = call {cell} @llvm.{operator}.{suffix}({cell} {old}, {cell} {value})"
-    _add_swap(job, block, [Instruction(made)], f"%{name}.made", pointer, cell, name)
-    return Cell(reduction, cell, pointer)
-
-
-def _loosen(job: Job, chain: set[str]) -> None:
+def loosen(job: Job, chain: set[str]) -> None:
     """Drop what instructions promise about a chain's values (nsw, ninf …): of the identity it need not be true."""
     for block in job.blocks:
         block.instructions = [

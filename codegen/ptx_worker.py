@@ -1,6 +1,7 @@
-"""The process that LLVM's NVPTX backend runs in: `python -m tracecut.codegen.ptx_worker IR PTX KERNEL ARCH [LIBDEVICE]`.
+"""The process that LLVM's NVPTX backend runs in.
 
-Reads a textual module and writes the PTX of one kernel. The exit status is 0, or 1 with the reason on stderr.
+`python -m tracecut.codegen.ptx_worker IR PTX KERNEL ARCH [LIBDEVICE]` reads a textual module and writes the PTX of one
+kernel. The exit status is 0, or 1 with the reason on stderr.
 """
 
 from __future__ import annotations

@@ -453,6 +453,8 @@ class _Planner:
                 records = {segments.start_record, segments.end_record}
                 if segments.end_record != segments.start_record + 1:
                     return False
+                if any(self.nest.index_data.get(p.access.site.key) for p in uses[place].patterns):
+                    return False  # starts and ends share an array: the old values of both do not fit into one copy
             if array.written or place not in uses or array.stride != segments.start.width:
                 return False
             for pattern in uses[place].patterns:

@@ -139,7 +139,7 @@ class Worker:
         subject = Subject(
             inspection, graph, guard, objects, groups, outlined, self.region, replay, native, common, tuple(names)
         )
-        sweeps = max(1, self.entries.get(self.region, 1))
+        sweeps = max(1.0, self.entries.get(self.region, 1) / max(1, self.entries.get(scope, 1)))
         candidates, best = tune(
             subject,
             Machine.detect(),
@@ -147,7 +147,7 @@ class Worker:
             threads=threads,
             seed=int(spec["seed"]),
             budget=float(spec["budget"]),
-            sweeps=float(sweeps),
+            sweeps=sweeps,
             say=self._stage,
         )
         self._done("candidates")

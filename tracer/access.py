@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .evaluate import Bools, Evaluation
 from .expr import Expr
 from .linear import Linear, linear_form
-from .memory import Memory, Object
+from .memory import DTYPES, Memory, Object
 from .nest import Nest, Site
 
 MAX_VARIANTS = 16
@@ -191,7 +191,7 @@ class Accesses:
             elif found == NO_RANGE:
                 return Access(site, None, None, 0, 0, False, chosen, runs=False)
             ranges[atom] = found
-        start = self._sample(site, form, chosen)
+        start = self._sample(site, form)
         if start is None:
             return unknown
         item = self.memory.find(start)
@@ -212,6 +212,10 @@ class Accesses:
 
     def _range(self, atom: Expr, site: Site) -> tuple[int, int] | None:
         """Smallest and largest value of an atom where the site may run; NO_RANGE when it never does."""
+        if np.ndim(self.mask(site)) == 0 and bool(self.mask(site)):
+            simple = self.evaluation.extremes(atom, site.loop)
+            if simple is not None:
+                return simple
         found = self.evaluation.at(atom, site.loop)
         if atom.kind == "counter" and found.data.ndim and found.all_known:
             domain = self.evaluation.domain(atom.data[0])
@@ -238,43 +242,41 @@ class Accesses:
             return int(data.min()), int(data.max())
         return int(data[useful].min()), int(data[useful].max())
 
-    def _sample(self, site: Site, form: Linear, chosen: dict[Expr, Expr]) -> int | None:
+    def _sample(self, site: Site, form: Linear) -> int | None:
         """An address that the site may touch."""
         domain = self.evaluation.domain(site.loop)
-        total = form.const
         if domain is None:
             # Not known how often: the first iteration stands for all, since an access stays inside its object.
-            if any(atom.kind not in ("counter",) for atom in form.terms):
-                return None
-            return total
+            return None if any(atom.kind != "counter" for atom in form.terms) else form.const
         mask = np.broadcast_to(self.mask(site), domain.size)
-        usable = mask.copy()
-        parts = []
+        few = np.arange(0, domain.size, max(1, domain.size // 64))
+        found = self._sample_at(site, form, few, mask[few])
+        if found is None or self.memory.find(found) is None:
+            usable = mask.copy()
+            for atom in form.terms:
+                usable &= np.broadcast_to(self.evaluation.at(atom, site.loop).known, domain.size) | (
+                    atom.kind == "counter"
+                )
+            places = np.flatnonzero(usable)
+            better = self._sample_at(site, form, places[:: max(1, places.size // 64)], np.bool_(True))
+            found = better if better is not None else found
+        return found
+
+    def _sample_at(self, site: Site, form: Linear, places: npt.NDArray[np.int64], mask: Bools | np.bool_) -> int | None:
+        """The address at one of some iterations, one that lies in an object if there is one."""
+        usable = np.broadcast_to(mask, places.size).copy()
+        total = np.full(places.size, form.const, np.int64)
         for atom, factor in form.terms.items():
-            found = self.evaluation.at(atom, site.loop)
+            found = self.evaluation.pick(atom, site.loop, places)
             if atom.kind == "counter" and not found.all_known:
-                parts.append((np.zeros(1, np.int64), 0))
                 continue
             if found.data.dtype.kind not in "iu":
                 return None
-            usable &= np.broadcast_to(found.known, domain.size)
-            parts.append((found.data, factor))
-        # Prefer an iteration whose address lies in an object: a sentinel index may stand in the first.
-        if usable.all():
-            places = np.arange(0, usable.size, max(1, usable.size // 64))
-        else:
-            places = np.flatnonzero(usable)
-            places = places[:: max(1, places.size // 64)]
-        if places.size == 0:
-            return None
-        for place in places:
-            address = total + sum(
-                factor * int(data[place] if data.ndim and data.size > 1 else np.ravel(data)[0])
-                for data, factor in parts
-            )
-            if self.memory.find(address) is not None:
-                return address
-        return total
+            usable &= np.broadcast_to(found.known, places.size)
+            total = total + factor * np.asarray(found.data, np.int64)
+        addresses = [int(address) for address in total[usable]]
+        inside = next((address for address in addresses if self.memory.find(address) is not None), None)
+        return inside if inside is not None else (addresses[0] if addresses else None)
 
     def _overwritten(self) -> dict[str, str]:
         """Loads whose memory some site of the nest may write, of those that evaluation made use of."""
@@ -300,13 +302,17 @@ class Accesses:
 
     def touched(self, node: Expr) -> tuple[Object, int, int, int, int] | None:
         """(object, low, high, step, width) of the bytes that a load reads over the whole nest."""
-        from .memory import DTYPES
-
+        width = DTYPES[str(node.data[1])].itemsize
+        span = self.evaluation.spans.get(str(node.data[0]))
+        if span is not None:
+            item = self.memory.find(span[0])
+            if item is None or span[1] > item.end:
+                return None
+            return item, span[0] - item.base, span[1] - item.base, span[2], width
         _, values = self.evaluation._evaluate(node.args[0])
         data = np.ravel(values.data)
         if not values.all_known:
             data = data[np.ravel(np.broadcast_to(values.known, np.shape(values.data)))]
-        width = DTYPES[str(node.data[1])].itemsize
         if data.size == 0:
             return None
         item = self.memory.find(int(data[0]))

@@ -68,6 +68,7 @@ class Evaluation:
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
         read: every load that was evaluated, by name.
         relied: expressions whose known values somebody asked for: what a verdict stands on.
+        spans: load → (first address, behind the last, step), for loads that walk through memory.
     """
 
     nest: Nest
@@ -80,6 +81,8 @@ class Evaluation:
     _domains: dict[int, Domain | None] = field(default_factory=dict)
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     _levels: dict[int, int | None] = field(default_factory=dict)
+    spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    _busy: dict[tuple[int, int], Bools] = field(default_factory=dict)
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def domain(self, loop: int) -> Domain | None:
@@ -108,6 +111,42 @@ class Evaluation:
         if id(expr) not in self.relied and np.any(values.known):
             self.relied[id(expr)] = expr
         return self._spread(values, level, loop)
+
+    def pick(self, expr: Expr, loop: int, places: npt.NDArray[np.int64]) -> Values:
+        """Values of `expr` for a few iterations of `loop`."""
+        level, values = self._evaluate(expr)
+        if level is None or values is UNKNOWN:
+            return values
+        if level not in self._above(loop):
+            return UNKNOWN
+        index = places if level == loop else self.jobs(loop, level)[places]
+        data = values.data[index] if values.data.ndim else values.data
+        return Values(data, values.known[index] if np.ndim(values.known) else values.known)
+
+    def extremes(self, expr: Expr, loop: int) -> tuple[int, int] | None:
+        """Smallest and largest value over all iterations of `loop`, None unless all are known integers."""
+        level, values = self._evaluate(expr)
+        if not values.all_known or values.data.dtype.kind not in "iu" or values.data.size == 0:
+            return None
+        if id(expr) not in self.relied:
+            self.relied[id(expr)] = expr
+        data = values.data
+        if level is not None and level != loop and data.ndim:
+            if level not in self._above(loop) or self.domain(loop) is None:
+                return None
+            data = data[self._entered(loop, level)]
+            if data.size == 0:
+                return None
+        return int(data.min()), int(data.max())
+
+    def _entered(self, loop: int, level: int) -> Bools:
+        """Iterations of an outer loop in which an inner one runs at all."""
+        key = (loop, level)
+        if key not in self._busy:
+            outer = self.domain(level)
+            assert outer is not None
+            self._busy[key] = np.bincount(self.jobs(loop, level), minlength=outer.size) > 0
+        return self._busy[key]
 
     def rely_on(self, expr: Expr) -> None:
         """Note that something was concluded from an expression outside of this class."""
@@ -275,7 +314,7 @@ class Evaluation:
         if name in self.distrusted or type not in DTYPES:
             return UNKNOWN
         self.read[name] = expr
-        walked = self._walk(expr.args[0], level, type)
+        walked = self._walk(name, expr.args[0], level, type)
         if walked is not None:
             return Values(_widened(np.ascontiguousarray(walked), type), np.bool_(True))
         _, address = self._evaluate(expr.args[0])
@@ -296,7 +335,7 @@ class Evaluation:
             return Values(data[0], np.bool_(np.ravel(known)[0]))
         return Values(data, known)
 
-    def _walk(self, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
+    def _walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
         """Loaded values where the address advances by a constant step over a whole domain, without its vector."""
         if level is None:
             return None
@@ -321,6 +360,8 @@ class Evaluation:
             start += step * int(begins[0])
         if not form.holds(ranges):
             return None
+        last = start + step * (domain.size - 1)
+        self.spans[name] = (min(start, last), max(start, last) + DTYPES[type].itemsize, abs(step))
         return self.memory.strided(start, step, domain.size, type)
 
     def _piece_starts(self, atom: Expr, domain: Domain) -> npt.NDArray[np.int64] | None:

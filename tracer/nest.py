@@ -13,7 +13,7 @@ from .effects import effect_of
 from .expr import Expr, Pool
 from .reach import ALWAYS, Condition, literals, reach_conditions
 from .reduction import MemoryReduction, Uses, memory_reduction, register_reduction
-from .roles import roles
+from .roles import Pairs, piece_pairs, roles
 from .scalar import FunctionView, ScalarView
 from .text import Instruction, Operand
 from .text.cfg import Loop
@@ -213,6 +213,7 @@ class _Builder:
         self.pool = Pool()
         self.scalars = ScalarView(view, root, self.pool)
         self.uses = Uses(view)
+        self.pairs: Pairs = frozenset()
 
     def build(self) -> Nest:
         loops = {}
@@ -231,6 +232,7 @@ class _Builder:
             found = self._accesses(loop, number, reaches[number], obstacles)
             sites.extend(found)
             loops[number] = self._loop(loop, number, entered, obstacles)
+        self.pairs = piece_pairs(info.trip for info in loops.values())
         names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
         for info in loops.values():
             exprs = [info.trip] if info.trip is not None else []
@@ -259,7 +261,7 @@ class _Builder:
         return found
 
     def _data_places(self, name: str, within: Loop) -> tuple[Place, ...]:
-        found = roles(self.uses, name, within.blocks)
+        found = roles(self.uses, name, within.blocks, self.pairs)
         return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
 
     def _stack(self, lives: Mapping[str, str]) -> dict[str, int]:

@@ -6,8 +6,10 @@ data, the use has to be split: the address sees the new number, the data use the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .expr import Expr
 from .reduction import Uses
 from .text import Instruction
 
@@ -34,8 +36,28 @@ class Roles:
     data: tuple[Instruction, ...]
 
 
-def roles(uses: Uses, name: str, within: frozenset[str]) -> Roles:
-    """Classify the uses of the value `name` inside the blocks `within`."""
+Pairs = frozenset[frozenset[str]]
+
+
+def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
+    """Loaded starts and ends of inner loops over pieces of an array: {start, end} by name."""
+    found = set()
+    for trip in trips:
+        if trip is None:
+            continue
+        start, _, bound = trip.args
+        first, last = ([node for node in part.walk() if node.kind == "load"] for part in (start, bound))
+        if len(first) == len(last) == 1 and first[0] is not last[0]:
+            found.add(frozenset({str(first[0].data[0]), str(last[0].data[0])}))
+    return frozenset(found)
+
+
+def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozenset()) -> Roles:
+    """Classify the uses of the value `name` inside the blocks `within`.
+
+    Comparing a start with its end only asks whether the piece is empty, which no reordering changes: `pairs` names
+    such values, and the comparison counts as a bound.
+    """
     exits = _exit_tests(uses, within)
     forming: set[str] = set()
     addresses: dict[int, Instruction] = {}
@@ -57,13 +79,26 @@ def roles(uses: Uses, name: str, within: frozenset[str]) -> Roles:
                 (data if stored else addresses)[id(user)] = user
             elif user.op in FORMING and not (user.op == "select" and user.operands[0].text == current):
                 stack.append(str(user.result))
-            elif user.result in exits:
+            elif user.result in exits or _asks_if_empty(uses, user, pairs):
                 bounds[id(user)] = user
             elif user.op == "call" and user.word.startswith("@llvm.mem") and current in _pointers(user):
                 addresses[id(user)] = user
             else:
                 data[id(user)] = user
     return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
+
+
+def _asks_if_empty(uses: Uses, user: Instruction, pairs: Pairs) -> bool:
+    if user.op != "icmp" or user.word not in ("slt", "sgt", "ult", "ugt"):
+        return False
+    return frozenset(_source(uses, operand.text) for operand in user.operands) in pairs
+
+
+def _source(uses: Uses, name: str) -> str:
+    """The value behind sign and zero extensions."""
+    while (found := uses.view.definitions.get(name)) is not None and found.instruction.op in ("sext", "zext", "freeze"):
+        name = found.instruction.operands[0].text
+    return name
 
 
 def _exit_tests(uses: Uses, within: frozenset[str]) -> set[str]:

@@ -120,7 +120,13 @@ def count(data: tuple[Any, ...], start: Vector, step: Vector, bound: Vector) -> 
             passes = np.where(first == limit, 1, 0)
             known &= (first != limit) | (stride != 0)
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-        last = first.astype(object) + stride.astype(object) * passes if bits >= 63 else first + stride * passes
+        reach = float(np.abs(first).max(initial=0)) + float(np.abs(stride).max(initial=0)) * float(
+            passes.max(initial=0)
+        )
+        if reach < 2.0**62:
+            last = first + stride * passes
+        else:
+            last = first.astype(object) + stride.astype(object) * passes
         known &= np.asarray((last >= low) & (last <= high), bool)
     passes = np.where(known, passes, 0).astype(np.int64)
     return passes + (1 if after else 0), known

@@ -76,7 +76,7 @@ class Draft:
         """Settle how the loop counts. Comes before all statements."""
         self.counting = shape
         self.extent = shape.extent
-        factor = self.pick({0.5: 20, 1.0: 35, 1.5: 20, 2.5: 25})
+        factor = self.pick({0.5: 18, 1.0: 32, 1.5: 18, 2.5: 32})
         self.nodes = min(max(2, round(factor * self.extent)), 160)
 
     # Draws
@@ -293,15 +293,15 @@ class Draft:
                 self.guard(f"{text} >= 0")
             text = mapping.at(text)
         elif sentinel:
-            name = self.fresh("j")
-            self.line(f"int {name} = (int){text};")
+            name = self._held_index(text, table.type)
             self.guard(f"{name} >= 0")
             return name
-        if local or self.chance(0.4):
-            name = self.fresh("j")
-            self.line(f"int {name} = (int){text};")
-            return name
-        return text
+        return self._held_index(text, table.type) if local or self.chance(0.4) else text
+
+    def _held_index(self, text: str, type: str) -> str:
+        name = self.fresh("j")
+        self.line(f"int {name} = {'(int)' if type in ('long', 'unsigned') else ''}{text};")
+        return name
 
     # The end
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .draft import Draft, real, wraps
 from .values import gathered, held, value
 
+BITS = {"and": "&=", "or": "|=", "xor": "^="}
+
 
 def gather(d: Draft) -> None:
     type = d.number_type()
@@ -118,13 +120,9 @@ def reduce_other(d: Draft) -> None:
             weight = d.new("w", type, d.extent, fill="near1", space="job", locked=True)
             d.line(f"{target} *= {d.own(weight)};")
         else:
-            d.line(f"{target} *= {value(d, type)} | 1;")
+            d.line(f"{target} *= ({type})({value(d, type)} | 1);")
     else:
-        d.line(
-            f"{target} {{'and': '&=', 'or': '|=', 'xor': '^='}}[kind] {value(d, type)};".replace(
-                "{'and': '&=', 'or': '|=', 'xor': '^='}[kind]", {"and": "&=", "or": "|=", "xor": "^="}[kind]
-            )
-        )
+        d.line(f"{target} {BITS[kind]} {value(d, type)};")
 
 
 def edge(d: Draft) -> None:
@@ -232,8 +230,6 @@ def index_rewritten(d: Draft) -> None:
 def pair(d: Draft, *, apart: bool) -> tuple[str, str]:
     """Two nodes of the iteration; `apart`: no other iteration has either, and the two differ."""
     if not apart or d.nodes < 2 * d.extent:
-        if apart:
-            d.jobs_apart = True
         return d.index(local=True, two_level=False), d.index(local=True, two_level=False)
     nodes = d.draw.sample(range(d.nodes), 2 * d.extent)
     names = []

@@ -33,7 +33,7 @@ class Answer:
 def answer(data: ReportData) -> Answer:
     """What to tell first."""
     if not data.optimized:
-        return Answer(False, why=_why(data.regions))
+        return Answer(False, why=_why(data.regions, data.program.reason))
     program = data.program
     old, new = program.original_seconds, program.optimized_seconds
     before, after = units.change(old, new) if old is not None and new is not None else ("", "")
@@ -45,13 +45,13 @@ def answer(data: ReportData) -> Answer:
 
 
 def heaviest(regions: tuple[RegionReport, ...]) -> RegionReport:
-    """The region that takes the largest share of the time; the first one if that is not known."""
+    """The region that takes the largest share of the work; the first one if that is not known."""
     return max(regions, key=lambda region: region.share or 0.0)
 
 
-def _why(regions: tuple[RegionReport, ...]) -> str:
+def _why(regions: tuple[RegionReport, ...], known: str) -> str:
     if not regions:
-        return "no loop was found whose iterations could be put into another order"
+        return known or "no loop was found whose iterations could be put into another order"
     region = heaviest(regions)
-    share = f" ({units.percent(region.share)} of the time)" if region.share is not None else ""
+    share = f" ({units.percent(region.share)} of the work)" if region.share is not None else ""
     return f"{region.place}{share}: {region.reason or 'no reason was given'}"

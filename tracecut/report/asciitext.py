@@ -9,7 +9,9 @@ from rich.cells import cell_len
 
 from .markup import UNSEEN
 
-PLAIN = str.maketrans({"\u202f": " ", "–": "-", "→": "->", "×": "x", "µ": "u", "…": "..", "‹": "<", "›": ">"})
+PLAIN = str.maketrans(
+    {"\u202f": " ", "\u00a0": " ", "–": "-", "→": "->", "×": "x", "µ": "u", "…": "..", "‹": "<", "›": ">"}
+)
 
 
 def plain(text: str) -> str:

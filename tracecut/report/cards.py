@@ -15,9 +15,9 @@ MEANING = {
     "parallel": "iterations are independent",
     "reduction": "iterations meet only in sums and the like",
     "ordered": "an iteration needs an earlier one",
-    "rejected": "not all of it is understood",
+    "rejected": "left as it is",
 }
-LONG = 1200
+LONG, NAME = 1200, 60
 
 
 def card(region: RegionReport, number: int, opened: bool) -> Html:
@@ -42,9 +42,10 @@ def chip(region: RegionReport) -> Html:
 
 
 def _body(region: RegionReport) -> Iterable[Content]:
-    yield el("p", el("strong", region.kind), f" – {MEANING[region.kind]}", cls="verdict")
-    if region.reason:
-        yield el("p", user(region.reason, LONG), cls="reason")
+    meaning = user(region.reason, LONG) if region.optimized and region.reason else MEANING[region.kind]
+    yield el("p", el("strong", region.kind), " – ", meaning, cls="verdict")
+    if region.reason and not region.optimized:
+        yield el("p", el("strong", "refused"), " – ", user(region.reason, LONG), cls="reason")
     yield from (excerpt(item) for item in region.excerpts)
     facts = list(_facts(region))
     if facts:
@@ -72,13 +73,10 @@ def excerpt(item: Excerpt) -> Html:
         if row.number != last + 1:
             rows.append(el("span", " " * (width - 1), "⋮\n", cls="gap"))
         last = row.number
-        content = join(el("span", f"{row.number:>{width}}", cls="number"), "  ", el("bdi", row.text or " "))
-        if not row.note:
-            rows += [content, "\n"]
-        elif row.note == "loop":
-            rows += [el("span", content, el("i", row.note), cls="here"), "\n"]
-        else:
-            rows += [el("mark", content, el("i", row.note)), "\n"]
+        content = join(el("span", f"{row.number:>{width}}", cls="number"), "  ", el("bdi", row.text or " ", dir="ltr"))
+        note = el("i", row.note) if row.note else None
+        evidence = bool(row.note) and row.note != "loop"
+        rows += [el("mark" if evidence else "span", content, note, cls="here" if note else None), "\n"]
     name = el("p", user(item.file), cls="file")
     code = el("pre", *rows, tabindex="0", dir="ltr", role="region", aria_label=f"Source of {item.file}"[:200])
     return el("div", name, code, cls="excerpt")
@@ -86,7 +84,7 @@ def excerpt(item: Excerpt) -> Html:
 
 def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
     if region.share is not None:
-        yield "Share of the run", units.percent(region.share)
+        yield "Share of the work", units.percent(region.share)
     if region.jobs is not None:
         yield "Jobs", units.count(region.jobs)
     if region.data is not None:
@@ -157,9 +155,9 @@ def candidates(region: RegionReport) -> Html:
     body = []
     for place, row in enumerate(rows):
         chosen = bool(region.method) and row.method == region.method
-        name = el("th", user(row.method), el("span", "chosen", cls="chip") if chosen else None, scope="row")
+        name = el("th", user(row.method, NAME), el("span", "chosen", cls="chip") if chosen else None, scope="row")
         numbers = (el("td", texts[place]) for _, texts in columns)
-        body.append(el("tr", name, *numbers, el("td", _note(row), cls="words"), cls="chosen" if chosen else None))
+        body.append(el("tr", name, *numbers, el("td", _note(row), cls="words wide"), cls="chosen" if chosen else None))
     return table(["order", *(title for title, _ in columns), ""], body)
 
 
@@ -183,11 +181,21 @@ def kernels(rows: Iterable[Kernel]) -> Html:
         )
         registers = el("td", units.count(row.registers))
         variant = el("td", user(row.variant or units.ABSENT), cls="words")
-        body.append(el("tr", el("th", user(row.target), scope="row"), variant, registers, el("td", made, cls="words")))
+        body.append(
+            el("tr", el("th", user(row.target), scope="row"), variant, registers, el("td", made, cls="words wide"))
+        )
     return table(["target", "variant", "registers", "file"], body, words=("variant", "file"))
 
 
-def table(head: Iterable[str], body: Iterable[Html], words: tuple[str, ...] = ("",)) -> Html:
-    """A table that scrolls by itself where the screen is narrow. The columns in `words` are aligned to the left."""
-    cells = (el("th", name, scope="col", cls="words" if name in words else None) for name in head)
+def table(
+    head: Iterable[str], body: Iterable[Html], words: tuple[str, ...] = ("",), extra: tuple[str, ...] = ()
+) -> Html:
+    """A table that scrolls by itself where the screen is narrow.
+
+    The columns in `words` are aligned to the left, those in `extra` are left out on a narrow screen.
+    """
+    kinds = (
+        (name, " ".join(kind for kind, names in (("words", words), ("extra", extra)) if name in names)) for name in head
+    )
+    cells = (el("th", name, scope="col", cls=kind or None) for name, kind in kinds)
     return el("div", el("table", el("thead", el("tr", *cells)), el("tbody", *body)), cls="scroll", tabindex="0")

@@ -29,7 +29,7 @@ def region_charts(region: RegionReport) -> list[Html]:
 def bars(rows: Sequence[tuple[str, float, str]], label: str, show: Sequence[str]) -> Html:
     """Horizontal bars from zero: (name, value, class) each, and the text behind each bar."""
     high = max(value for _, value, _ in rows) or 1
-    left, step = 140, 34
+    left, step = 14 + 6.6 * max(len(name) for name, _, _ in rows), 34
     scale = Scale(0, high, left, WIDTH - 74)
     shapes = [
         join(
@@ -130,15 +130,18 @@ def _miss_table(series: Sequence[tuple[Series, str]], figures: RegionFigures) ->
     if not figures.cache_lines:
         return None
     levels = len(figures.cache_lines)
-    title = "predicted misses a job"
-    columns = [units.column(misses, 2) for misses in (figures.misses_before, figures.misses_after)]
-    if not all(len(column) == levels for column in columns) or len(series) != 2:
+    known = (figures.misses_before, figures.misses_after)
+    if len(series) == 2 and all(len(misses) == levels for misses in known):
+        title = "predicted misses a job"
+        texts = units.column([*known[0], *known[1]])
+        columns = [texts[:levels], texts[levels:]]
+    else:
         title = "touches that miss"
         columns = [[units.percent(item.share_beyond(lines)) for _, lines in figures.cache_lines] for item, _ in series]
     head = el("tr", el("th", title, scope="col"), *(el("th", item.name, scope="col") for item, _ in series))
     rows = (
-        el("tr", el("th", f"{name} ({units.binary(lines)} lines)", scope="row"), *(el("td", text) for text in texts))
-        for (name, lines), texts in zip(figures.cache_lines, zip(*columns, strict=True), strict=True)
+        el("tr", el("th", f"{name} ({units.binary(lines)} lines)", scope="row"), *(el("td", text) for text in row))
+        for (name, lines), row in zip(figures.cache_lines, zip(*columns, strict=True), strict=True)
     )
     return el("table", el("thead", head), el("tbody", *rows), cls="small")
 
@@ -224,7 +227,7 @@ def clusters(sizes: Sequence[float]) -> Html | None:
         svg.rect(x(i) + gap / 2, y(value), x(1) - x(0) - gap, y(0) - y(value), "new") for i, value in enumerate(ranked)
     ]
     spread = f"{units.plural(drawn, 'block')} of {units.count(min(sizes))} to {units.count(max(sizes))} jobs"
-    worst = f"the largest is {units.ratio(max(sizes) / mean)} times the mean"
+    worst = f"the largest is {units.percent(max(sizes) / mean - 1)} above the mean"
     picture = svg.drawing(
         f"Sizes of the blocks: {spread}; {worst}.",
         svg.vertical(y, [(tick, units.short(tick)) for tick in ticks], "jobs"),

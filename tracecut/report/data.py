@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,12 +58,13 @@ class MachineLine:
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """The whole program, before and after; None is not measured."""
+    """The whole program, before and after; None is not measured. `reason` says why no loop was looked at."""
 
     original_seconds: float | None = None
     optimized_seconds: float | None = None
     speedup: float | None = None
     output_equal: bool | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,9 +160,9 @@ class ReportData:
         """The report of one run.
 
         Keys that need not be there: `command` (all words of the command line; else it is put together from the sources,
-        flags and arguments), `input_hash`; in a region `places` (the lines behind its verdict), `kept`, `tolerance`; in
-        a candidate `region_all_ms`, `threads`, `predicted_misses` (per job); in a kernel `registers`, and `note` where
-        there is no path.
+        flags and arguments), `input_hash`; in the program `reason` (why no loop was looked at); in a region `places`
+        (the lines behind its verdict), `kept`, `tolerance`; in a candidate `region_all_ms`, `threads`,
+        `predicted_misses` (per job); in a kernel `registers`, and `note` where there is no path.
 
         Args:
             manifest: what `tracecut optimize` wrote.
@@ -200,6 +202,7 @@ class ReportData:
                 program.number("optimized_seconds"),
                 program.number("speedup"),
                 program.flag("output_equal"),
+                shown.text(program.text("reason")),
             ),
             regions=tuple(_region(item, figures or {}, sources or {}, shown) for item in top.children("regions")),
             remarks=tuple(_shown_remark(remark, shown) for remark in remarks),
@@ -311,4 +314,6 @@ def _shown_remark(remark: Remark, shown: Root) -> Remark:
 
 
 def _faster(original: float | None, speedup: float | None) -> float | None:
-    return original / speedup if original is not None and speedup else None
+    if original is None or not speedup:
+        return None
+    return original / speedup if math.isfinite(original / speedup) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-BEFORE, AFTER, AROUND = 2, 7, 2
+BEFORE, AFTER, AROUND = 2, 6, 2
 MOST_LINES = 40
 WIDEST = 400
 
@@ -46,6 +46,7 @@ def excerpts(loop: Place, evidence: Sequence[Place], sources: Mapping[str, Seque
         evidence: the lines that the verdict names; for a dependence the first and the second access.
         sources: file → its lines. A file that is not there has no excerpt, a line beyond its end is left out.
     """
+    evidence = [place for place in evidence if place != loop]
     notes: dict[Place, list[str]] = {}
     for name, place in zip(_names(len(evidence)), evidence, strict=True):
         notes.setdefault(place, []).append(name)
@@ -57,7 +58,7 @@ def excerpts(loop: Place, evidence: Sequence[Place], sources: Mapping[str, Seque
             windows.append(range(loop.line - BEFORE, loop.line + AFTER + 1))
         marked = {place.line: " and ".join(names) for place, names in notes.items() if place.file == file}
         if file == loop.file:
-            marked.setdefault(loop.line, "loop" if evidence else "")
+            marked[loop.line] = "loop"
         numbers = _chosen(windows, marked, len(lines))
         if numbers and any(lines[number - 1].strip() for number in numbers):
             texts = _dedented([lines[number - 1].rstrip("\r\n")[:WIDEST] for number in numbers])

@@ -11,6 +11,8 @@ from tracecut.ir.errors import ArtefactError
 
 T = TypeVar("T")
 
+LARGEST = 1e30  # no measurement is larger, and sums and squares of such numbers are still finite
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -111,6 +113,8 @@ def _number(value: object, where: str) -> float | None:
         found = float(value)
     except OverflowError:
         raise _wrong(where, "an integer of more than 300 digits", "a number or null") from None
+    if LARGEST < abs(found) < math.inf:
+        raise _wrong(where, value, f"a number of at most {LARGEST:g}")
     return found if math.isfinite(found) else None
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from tracecut.ir.errors import ArgumentError
 
+from .fields import LARGEST
+
 
 @dataclass(frozen=True)
 class Series:
@@ -71,7 +73,7 @@ class RegionFigures:
         """Figures from lists or arrays of pairs; a cache without a name is called L1, L2, ... by its place.
 
         Raises:
-            ArgumentError: a number that is negative or not finite.
+            ArgumentError: a number that is negative, not finite or beyond all measure.
         """
         named = (
             (str(item[0]), item[1]) if isinstance(item, tuple) else (f"L{level}", item)
@@ -99,6 +101,6 @@ def _series(argument: str, name: str, pairs: Iterable[Sequence[float]], limit: f
 
 def _amount(argument: str, value: float) -> float:
     found = float(value)
-    if not 0 <= found < math.inf:
-        raise ArgumentError(f"{argument} holds {value}, a finite number of at least 0 was expected")
+    if not 0 <= found <= LARGEST:
+        raise ArgumentError(f"{argument} holds {value}, a number from 0 to {LARGEST:g} was expected")
     return found

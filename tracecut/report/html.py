@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from string import Template
@@ -13,7 +12,7 @@ from .cards import LONG, card, chip, table
 from .charts import bars
 from .data import MachineLine, RegionReport, ReportData
 from .excerpt import Place
-from .markup import Content, Html, clip, el, join, markup, user
+from .markup import Content, Html, clip, command, el, join, markup, user
 from .remarks import Remark
 
 FEW = 6  # so many cards are opened whatever they hold
@@ -45,7 +44,7 @@ def _name(data: ReportData) -> str:
 
 
 def _headline(data: ReportData, found: Answer) -> Iterable[Content]:
-    arguments = el("code", user(shlex.join(data.arguments), LONG)) if data.arguments else None
+    arguments = command(data.arguments, 300) if data.arguments else None
     yield el("p", "tracecut report", cls="brand")
     yield el("h1", user(_name(data)), " ", arguments)
     if not found.changed:
@@ -53,7 +52,12 @@ def _headline(data: ReportData, found: Answer) -> Iterable[Content]:
         yield el("p", "because of " if data.regions else "because ", user(found.why.rstrip("."), LONG), ".")
     elif found.before:
         new = el("strong", found.after)
-        gain = el("span", f"{units.ratio(found.speedup)}×", cls="gain") if found.speedup else None
+        slower = found.speedup is not None and found.speedup < 1
+        gain = (
+            el("span", f"{units.ratio(found.speedup)}×", cls="gain slower" if slower else "gain")
+            if found.speedup
+            else None
+        )
         yield el("p", found.before, el("span", " → ", cls="arrow"), new, " ", gain, cls="answer")
         yield _equality(found)
         yield _program_bars(data)
@@ -129,17 +133,17 @@ def _index(regions: Sequence[RegionReport]) -> Html:
         el(
             "tr",
             el("th", el("a", user(str(region.place), 80), href=f"#region-{number}"), scope="row"),
-            el("td", user(region.function or units.ABSENT, 60), cls="words"),
-            el("td", units.percent(region.share)),
-            el("td", region.kind, cls="words"),
             el("td", chip(region), cls="words"),
             el("td", old),
             el("td", new),
+            el("td", units.percent(region.share)),
+            el("td", region.kind, cls="words extra"),
+            el("td", user(region.function or units.ABSENT, 60), cls="words extra"),
         )
         for number, (region, old, new) in enumerate(zip(regions, olds, news, strict=True), 1)
     )
-    head = ["loop", "function", "share", "class", "decision", "sweep, ms", "new, ms"]
-    return table(head, body, words=("function", "class", "decision"))
+    head = ["loop", "decision", "sweep, ms", "new, ms", "share", "class", "function"]
+    return table(head, body, words=("decision", "class", "function"), extra=("class", "function"))
 
 
 def _remarks(remarks: Sequence[Remark]) -> Html:
@@ -148,12 +152,13 @@ def _remarks(remarks: Sequence[Remark]) -> Html:
             "tr",
             el("th", user(str(Place(remark.file, remark.line)), 80), scope="row"),
             el("td", OUTCOMES[remark.kind], cls="words done" if remark.kind == "passed" else "words"),
-            el("td", el("code", user(remark.function, 60)), cls="words"),
+            el("td", el("code", user(remark.function, 60)), cls="words extra"),
             el("td", user(remark.message, LONG), cls="words wide"),
         )
         for remark in remarks
     )
-    return table(["place", "result", "function", "remark"], body, words=("place", "result", "function", "remark"))
+    head = ["place", "result", "function", "remark"]
+    return table(head, body, words=("result", "function", "remark"), extra=("function",))
 
 
 def _stages(timings: Sequence[tuple[str, float]]) -> Html:
@@ -185,11 +190,9 @@ def _footer(data: ReportData) -> Iterable[Content]:
         rows.append(("Seed", str(data.seed)))
     if data.input_hash:
         rows.append(("Hash of the input", el("code", user(data.input_hash))))
-    rows.append(("Command", el("code", user(shlex.join(data.command), LONG))))
+    rows.append(("Command", command(data.command)))
     if data.optimized:
-        rows.append(
-            ("Run the result", join(el("code", user(shlex.join(result), LONG)), " (OUT: the folder of this report)"))
-        )
+        rows.append(("Run the result", join(command(result), " (OUT: the folder of this report)")))
     yield el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in rows), cls="facts")
     yield el("p", "Times are wall-clock times measured on the machine above, misses are predicted by simulation. ",
              "Paths outside of the working directory are shown by their names.", cls="caption")  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from html import escape
 
 # Characters that no browser should act on: controls, halves of surrogate pairs, and those that turn the direction
@@ -72,3 +74,9 @@ def el(name: str, *contents: Content, **attributes: Attribute) -> Html:
 def user(text: str, limit: int = 200) -> Html:
     """A string of the user's program: clipped, and kept from turning the direction of the text around it."""
     return el("bdi", clip(visible(text), limit))
+
+
+def command(words: Sequence[str], limit: int = 1200) -> Html:
+    """A command line that breaks between its words only, quoted for a shell."""
+    line = clip(visible(shlex.join(words)), limit)
+    return el("code", *(part for word in line.split(" ") for part in (el("bdi", word, cls="word"), Html(" "))))

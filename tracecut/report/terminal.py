@@ -154,15 +154,17 @@ class _Summary:
         if refused:
             self.console.print()
         for region in refused:
-            self._paragraph(f"refused {_short(region.place)}: {region.reason}{self._evidence(region)}", "", 2)
+            evidence = self._evidence(region)
+            where = f" ({evidence})" if evidence else ""
+            self._paragraph(f"refused {_short(region.place)}: {region.reason}{where}", "", 2)
         if told is not None and self._evidence(told):
             self.console.print()
-            self._paragraph(f"lines{self._evidence(told)}", "", 1)
+            self._paragraph(f"evidence: {self._evidence(told)}", "", 1)
 
     def _evidence(self, region: RegionReport) -> str:
         """The source lines behind a verdict, unless they are the loop itself."""
         places = list(dict.fromkeys(str(place) for place in region.evidence))
-        return "" if places in ([], [str(region.place)]) else f" ({' and '.join(places[:2])})"
+        return "" if places in ([], [str(region.place)]) else " and ".join(places[:2])
 
     def _tail(self) -> None:
         data = self.data

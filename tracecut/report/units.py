@@ -8,6 +8,7 @@ from collections.abc import Sequence
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ABSENT = "–"
 THIN = "\u202f"
+FIXED = "\u00a0"  # between a number and its unit, where no line may break
 
 
 def _unit(seconds: float) -> tuple[float, str]:
@@ -26,9 +27,9 @@ def seconds(value: float | None) -> str:
     if value is None:
         return ABSENT
     if value >= 120:
-        return f"{int(value) // 60} min {int(value) % 60} s"
+        return f"{int(value) // 60}{FIXED}min {int(value) % 60}{FIXED}s"
     scale, unit = _unit(value)
-    return f"{value / scale:.{decimals(value / scale, 3)}f} {unit}"
+    return f"{value / scale:.{decimals(value / scale, 3)}f}{FIXED}{unit}"
 
 
 def milliseconds(value: float | None) -> str:
@@ -44,7 +45,7 @@ def change(before: float, after: float) -> tuple[str, str]:
         return seconds(before), seconds(after)
     near = low > 0.5 * high
     places = decimals(low / scale, 3 if near else 2)
-    return f"{before / scale:.{places}f} {unit}", f"{after / scale:.{places}f} {unit}"
+    return f"{before / scale:.{places}f}{FIXED}{unit}", f"{after / scale:.{places}f}{FIXED}{unit}"
 
 
 def ratio(value: float | None) -> str:
@@ -72,8 +73,8 @@ def size(value: float) -> str:
     for power, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if value >= 1 << power:
             part = value / (1 << power)
-            return f"{part:.{0 if part >= 10 or part == int(part) else 1}f} {name}"
-    return f"{value:.0f} B"
+            return f"{part:.{0 if part >= 10 or part == int(part) else 1}f}{FIXED}{name}"
+    return f"{value:.0f}{FIXED}B"
 
 
 def binary(value: float) -> str:
@@ -95,13 +96,16 @@ def short(value: float) -> str:
 def column(values: Sequence[float | None], digits: int = 3) -> list[str]:
     """The numbers of one column with the same decimals, so that they align; absent ones are a dash."""
     present = [abs(value) for value in values if value is not None and value]
-    places = min(3, decimals(min(present), digits), decimals(max(present), digits) + 1) if present else 0
+    places = 0
+    if present:
+        low, high = min(present), max(present)
+        places = min(3, decimals(low, digits), max(decimals(low, 1), decimals(high, digits) + 1))
     return [ABSENT if value is None else f"{value:,.{places}f}".replace(",", THIN) for value in values]
 
 
 def error(value: float | None) -> str:
     """A relative error, `2.1e-13`, or `0`."""
-    return ABSENT if value is None else "0" if value == 0 else f"{value:.1e}"
+    return ABSENT if value is None else "0" if value == 0 else f"{value:.1e}".replace(".0e", "e")
 
 
 def plural(number: float, word: str) -> str:

@@ -1,0 +1,29 @@
+"""Compiles and runs the programs, by the front end, the linker and the child runner of tracecut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tracecut.codegen.link import executable
+from tracecut.tracer.frontend import Flags, to_ir
+from tracecut.tracer.llvm import emit_object
+from tracecut.tracer.runner import Limits, describe, run
+
+LIMITS = Limits(seconds=20, output_bytes=4 << 20, memory_bytes=1 << 30, processes=8)
+
+
+def compiled(text: str, folder: Path, name: str) -> Path:
+    """The program as an executable in `folder`."""
+    source = folder / f"{name}.c"
+    source.write_text(text, encoding="ascii")
+    ir = to_ir(source, Flags(("-O0",)), folder, canonical=False)
+    return executable([emit_object(ir, optimise=False)], Flags(), folder / name)
+
+
+def output(text: str, folder: Path, name: str) -> str:
+    """What the program prints. Raises RuntimeError when it fails."""
+    program = compiled(text, folder, name)
+    finished = run([program], folder=folder, name=name, limits=LIMITS)
+    if not finished.ok:
+        raise RuntimeError(f"{program} {describe(finished)}: {finished.stderr.read_text(errors='replace')[:500]}")
+    return finished.stdout.read_text(encoding="ascii")

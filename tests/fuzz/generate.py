@@ -1,0 +1,89 @@
+"""Random kernels: how often each kind of statement is drawn, and how they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import carried, inner, updates
+from .draft import Draft
+from .emit import program
+from .loops import LOOPS
+from .model import Kernel, Suite
+from .sweeps import calls
+from .twists import Statement, alias, chosen_pointer, conditional, early_exit
+
+STATEMENTS: dict[Statement, float] = {
+    updates.reduce_sum: 16,
+    updates.reduce_other: 14,
+    updates.edge: 9,
+    updates.gather: 12,
+    updates.scatter: 8,
+    updates.gather_scatter: 5,
+    updates.in_place: 5,
+    updates.stream_out: 3,
+    updates.histogram: 3,
+    updates.index_stored: 4,
+    updates.index_compared: 3,
+    updates.index_rewritten: 2,
+    updates.swap: 2,
+    updates.same_value: 1,
+    updates.mixed_operators: 2,
+    updates.observed_sum: 2,
+    updates.damped: 2,
+    updates.reversed_difference: 2,
+    updates.own_test: 2,
+    updates.relax: 1,
+    chosen_pointer: 4,
+    carried.register_sum: 6,
+    carried.register_other: 8,
+    carried.register_damped: 1,
+    carried.last_value: 2,
+    carried.previous_value: 1,
+    carried.prefix_sum: 1,
+    carried.compaction: 1,
+    carried.argmin: 0.5,
+    carried.chase: 1,
+    carried.recurrence: 4,
+    carried.running_sum: 1,
+    carried.mirror: 1,
+    inner.csr_gather: 5,
+    inner.csr_scatter: 4,
+    inner.gauss_seidel: 1,
+    inner.fixed_gather: 4,
+    inner.fixed_scatter: 4,
+    inner.short_list: 1,
+    inner.triangle: 2,
+    inner.block: 4,
+    inner.copy_block: 2,
+    inner.local_array: 3,
+    inner.scratch: 1,
+}
+
+
+def generate(seed: int, kernels: int = 100) -> Suite:
+    """A program of `kernels` kernels. Kernel k depends on the seed and on k only."""
+    return suite_of([_kernel(seed, number) for number in range(kernels)], seed)
+
+
+def suite_of(kernels: Sequence[Kernel], seed: int = 0) -> Suite:
+    """The program that runs these kernels: some of a generated one, or such as were written by hand."""
+    source, lines = program(kernels)
+    return Suite(seed, tuple(kernels), source, lines)
+
+
+def _kernel(seed: int, number: int) -> Kernel:
+    d = Draft(seed, number)
+    d.shape(d.pick(LOOPS)(d))
+    for _ in range(d.pick({1: 62, 2: 30, 3: 8})):
+        statement = d.pick(STATEMENTS)
+        if d.chance(0.25):
+            conditional(d, statement, d.pick(STATEMENTS) if d.chance(0.15) else None)
+        else:
+            statement(d)
+            d.close()
+    if d.chance(0.04):
+        early_exit(d)
+    if d.tangled and d.chance(0.6):
+        alias(d)
+    calls(d)
+    return d.finish()

@@ -1,0 +1,91 @@
+"""Brute force: which loops leave the same behind in whatever order their iterations run.
+
+The oracle is a program of its own. For each kernel it runs the loop as it is written, and then its body in other
+orders on the same data: all orders of up to 8 iterations, otherwise some hundred random and adverse ones. It knows
+nothing of any analysis. Scalars that the loop carries stay in variables outside of the body, so that each iteration
+finds what the one before it, in the order tried, has left; a `break` ends the order tried. Integers have to agree
+bit by bit, floating-point numbers too unless the kernel adds or multiplies them up.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .build import output
+from .emit import PRELUDE, arguments, declarations, function, parameters, prepare, release, rounding
+from .model import Kernel, Suite, indent
+
+SEARCH = Path(__file__).with_name("search.c").read_text(encoding="ascii")
+
+
+def oracle(suite: Suite) -> str:
+    """The C program that prints `kernel_17 yes|no reason` for each kernel of the suite."""
+    lines = [*PRELUDE.splitlines(), *SEARCH.splitlines()]
+    for kernel in suite.kernels:
+        lines += ["", *declarations(kernel), *function(kernel), *_any_order(kernel), *_test(kernel)]
+    lines += ["", "int main(void)", "{"]
+    lines += [f"    test_{kernel.number}();" for kernel in suite.kernels]
+    return "\n".join([*lines, "    return 0;", "}"]) + "\n"
+
+
+def run_oracle(suite: Suite, folder: Path) -> dict[str, bool]:
+    """For each kernel, whether the first invocation of its loop may run in any order.
+
+    Raises RuntimeError if the oracle fails, or finds that its own form of a loop does something else.
+    """
+    verdicts = {}
+    for line in output(oracle(suite), folder, "oracle").splitlines():
+        name, verdict, reason = line.split(maxsplit=2)
+        if verdict not in ("yes", "no"):
+            raise RuntimeError(f"{name} of seed {suite.seed} is not the loop that it should be: {reason}")
+        verdicts[name] = verdict == "yes"
+    return verdicts
+
+
+def _any_order(kernel: Kernel) -> list[str]:
+    """The kernel with its iterations in a given order."""
+    loop = kernel.loop
+    given = [*parameters(kernel), "const int *order_", "int jobs_"]
+    lines = [*kernel.before]
+    lines += [f"{cursor.type} {cursor.name} = {cursor.start};" for cursor in loop.cursors]
+    lines += ["int at_ = 0;", "for (; at_ < jobs_; at_++) {", "long k_ = order_[at_];"]
+    for cursor in loop.cursors:
+        cast = "" if cursor.type.endswith("*") else f"({cursor.type})"
+        lines.append(f"{cursor.name} = {cast}({cursor.start} + k_ * {_signed(cursor.step)});")
+    if loop.test:
+        lines += [f"if (!({loop.test}))", "    break;"]
+    lines += [*kernel.body, "}"]
+    lines += _used(kernel)
+    return [f"static void reordered_{kernel.number}({', '.join(given)})", *indent(["{", *lines, *kernel.after, "}"])]
+
+
+def _signed(step: str) -> str:
+    return f"(long)({step})"
+
+
+def _used(kernel: Kernel) -> list[str]:
+    """After all iterations the counter stands where the loop leaves it; and nothing counts as unused."""
+    lines = []
+    for cursor in kernel.loop.cursors:
+        if not cursor.type.endswith("*"):
+            end = f"({cursor.type})({cursor.start} + (long)jobs_ * {_signed(cursor.step)})"
+            lines += ["if (at_ == jobs_)", f"    {cursor.name} = {end};"]
+        lines.append(f"(void){cursor.name};")
+    return lines
+
+
+def _test(kernel: Kernel) -> list[str]:
+    setup, parts = prepare(kernel)
+    jobs = kernel.n_jobs + bool(kernel.loop.test)
+    given = ", ".join([*arguments(kernel), "s.order", "s.jobs"])
+    lines = [
+        *setup,
+        f"struct search s = begin({kernel.number}, {jobs}, {int(rounding(kernel))}, parts, {parts});",
+        f"{kernel.name}({', '.join(arguments(kernel))});",
+        "keep(&s);",
+        "while (next_order(&s))",
+        f"    reordered_{kernel.number}({given});",
+        "report(&s);",
+        *release(kernel),
+    ]
+    return [f"static void test_{kernel.number}(void)", *indent(["{", *lines, "}"])]

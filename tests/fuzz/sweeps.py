@@ -1,0 +1,104 @@
+"""What happens around the kernel: how often it is called, and what changes its data between the calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .draft import Draft, real, wraps
+from .model import Array
+
+
+def calls(d: Draft) -> None:
+    """Settle the driver's loop. Comes last."""
+    style = d.pick({"loop": 80, "once": 10, "lines": 10})
+    if style != "loop":
+        d.note("called-once")
+        d.sweeps, d.in_loop = (1 if style == "once" else 2), False
+        return
+    changes = {"none": 36, "companion": 24, "clear": 9, "copy": 9, "exchange": 9, "index": 6, "count": 7}
+    kind = d.pick(changes)
+    if kind == "companion":
+        _companion(d)
+    elif kind == "clear":
+        _clear(d)
+    elif kind in ("copy", "exchange"):
+        _two_arrays(d, kind)
+    elif kind == "index":
+        _index(d)
+    elif kind == "count":
+        _count(d)
+
+
+def _companion(d: Draft) -> None:
+    """A loop over what the kernel has written."""
+    found = [a for a in _data(d) if a.written and a.length > 1 and (real(a.type) or wraps(a.type))]
+    if not found:
+        return
+    d.note("companion")
+    array = d.draw.choice(found)
+    name = array.outside("v")
+    style = d.pick({"apply": 50, "damp": 25, "move": 25})
+    if style == "damp":
+        lines = [f"{name} = {'0.5 * ' + name if real(array.type) else name + ' / 2'};"]
+    else:
+        other = Array(d.fresh("state"), array.type, array.length, "real", True, passed=False)
+        if not real(array.type):
+            other = replace(other, fill="zero")
+        d.arrays[other.name] = other
+        half = f"0.5 * {name}" if real(array.type) else name
+        lines = [f"{other.outside('v')} {'+=' if style == 'apply' else '='} {half};", f"{name} = 0;"]
+    d.between += [f"for (int v = 0; v < {array.length}; v++) {{", *lines, "}"]
+
+
+def _clear(d: Draft) -> None:
+    found = [a for a in _data(d) if a.written and not a.record and not a.parent]
+    if found:
+        d.note("memset")
+        name, length = (array := d.draw.choice(found)).name, array.length
+        d.between.append(f"memset({name}, 0, {length} * sizeof {array.outside('0')});")
+
+
+def _two_arrays(d: Draft, kind: str) -> None:
+    """Copy an array into one that is read, or have them change places."""
+    found = [a for a in _data(d) if not a.record and not a.parent and a.name not in d.locked]
+    found = [a for a in found if real(a.type) or wraps(a.type)]
+    pairs = [
+        (new, old)
+        for new in found
+        for old in found
+        if new.written and not old.written and (new.type, new.length) == (old.type, old.length)
+    ]
+    if kind == "exchange":
+        pairs = [pair for pair in pairs if all(a.storage == "heap" and not a.prefix for a in pair)]
+    if not pairs:
+        return
+    new, old = d.draw.choice(pairs)
+    if kind == "copy":
+        d.note("memcpy")
+        d.between.append(f"memcpy({old.name}, {new.name}, {new.length} * sizeof {new.outside('0')});")
+    else:
+        d.note("swap-buffers")
+        d.between += [f"{new.type} *other = {new.name};", f"{new.name} = {old.name};", f"{old.name} = other;"]
+    d.arrays[old.name] = replace(old, written=True)
+
+
+def _index(d: Draft) -> None:
+    tables = [d.arrays[name] for name in d.tables if d.arrays[name].storage != "const"]
+    tables = [table for table in tables if table.length == d.extent]
+    if tables:
+        d.note("index-changes")
+        table = d.draw.choice(tables)
+        d.arrays[table.name] = replace(table, written=True)
+        element = table.outside("v")
+        d.between += [f"for (int v = 0; v < {table.length}; v++)", f"    {element} = ({element} + 1) % {d.nodes};"]
+
+
+def _count(d: Draft) -> None:
+    n = d.scalars.get("n")
+    if n is not None and not d.bundle and d.jobs > 3:
+        d.note("count-changes")
+        d.scalars["n"] = replace(n, later=f"n - ({n.type})sweep")
+
+
+def _data(d: Draft) -> list[Array]:
+    return [a for a in d.arrays.values() if isinstance(a.fill, str) and a.passed]
