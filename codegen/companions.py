@@ -31,7 +31,7 @@ def examine(accesses: Accesses, loop: int) -> Companion:
     for number in sorted(nest.inside(loop)):
         for obstacle in nest.loops[number].obstacles:
             return Companion(loop, 0, 0, f"holds {obstacle.reason}")
-    if any(carried.kind == "other" for carried in info.carried):
+    if any(carried.kind in ("other", "delayed") for carried in info.carried):
         return Companion(loop, 0, 0, "carries a value from one iteration to the next")
     if any(result.kind == "other" for result in info.results):
         return Companion(loop, 0, 0, "leaves a value of its last iteration behind")

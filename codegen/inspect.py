@@ -74,7 +74,7 @@ def _can_run(nest: Nest, loop: int) -> bool:
     info = nest.loops[loop]
     return (
         info.trip is not None
-        and not any(carried.kind == "other" for carried in info.carried)
+        and not any(carried.kind in ("other", "delayed") for carried in info.carried)
         and not any(result.kind == "other" for result in info.results)
         and not any(nest.loops[number].obstacles for number in nest.inside(loop))
     )

@@ -30,6 +30,7 @@ from .schedulefile import ScopeFile
 
 ENTER = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 LEAVE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
+PROBE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
 MISMATCH = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
 
 
@@ -44,6 +45,7 @@ class ScopeState:
     used: int = 0
     nanoseconds: int = 0
     refused: str = ""
+    waiting: tuple[dict[str, int | float], str, int, int] | None = None
 
 
 class Host:
@@ -80,8 +82,15 @@ class Host:
         self.plans = (ctypes.c_void_p * max(1, count))()
         self._set("tc_regions", ctypes.addressof(self.states))
         self._set("tc_plans", ctypes.addressof(self.plans))
-        self._calls = (ENTER(self._enter), LEAVE(self._leave), MISMATCH(self._mismatch))
-        for name, call in zip(("tc_on_enter", "tc_on_leave", "tc_on_mismatch"), self._calls, strict=True):
+        self.probes = (ctypes.c_int32 * max(1, count))()
+        self._set("tc_probe", ctypes.addressof(self.probes))
+        self._calls = {
+            "tc_on_enter": ENTER(self._enter),
+            "tc_on_leave": LEAVE(self._leave),
+            "tc_on_mismatch": MISMATCH(self._mismatch),
+            "tc_on_probe": PROBE(self._probe),
+        }
+        for name, call in self._calls.items():
             self._set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
         self.threads = self.native.threads(self.cpus) if len(self.cpus) > 1 else 1
         self.own_threads = _thread_count()
@@ -112,16 +121,54 @@ class Host:
         numbers = named_numbers(file.values, raw)
         memory = self.objects.memory(file.nest, numbers)
         found, why = check_guard(state.schedule.guard, file.nest, memory, numbers, self.native, file.key)
-        if found is None and self.inspect is not None:
-            fresh = self.inspect(self, state, numbers, memory, why)
-            if fresh is not None:
-                state.schedule, state.executor = fresh, None
-                found, why = check_guard(fresh.guard, file.nest, memory, numbers, self.native, file.key)
-        if found is None:
-            state.refused = why
+        if found is not None:
+            self._activate(state, found, memory, numbers)
+            return
+        state.refused = why
+        if self.inspect is None:
             self.say(f"scope {file.number}: {why}; the original order runs")
             return
-        self._activate(state, found, memory, numbers)
+        # Other input: see how long the original loop takes on it before an inspection is paid for.
+        region = file.numbers[int(file.options["region"])]
+        times = self.states[region]
+        if file.options["single"]:
+            state.waiting = (numbers, why, times.declined, times.original_nanoseconds)
+            self.probes[region] = 2
+        else:
+            before = state.waiting
+            state.waiting = (numbers, why, times.declined, times.original_nanoseconds)
+            if before is not None and times.declined > before[2]:
+                per_call = (times.original_nanoseconds - before[3]) / (times.declined - before[2])
+                self._inspect_now(state, numbers, memory, why, per_call)
+
+    def _probe(self, region: int) -> None:
+        """The main region of a scope is about to run on new input for the second time."""
+        state = self.scopes[self.owner[region].number]
+        start = time.perf_counter_ns()
+        try:
+            if state.waiting is not None:
+                numbers, why, declined, spent = state.waiting
+                state.waiting = None
+                times = self.states[region]
+                per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
+                memory = self.objects.memory(state.file.nest, numbers)
+                self._inspect_now(state, numbers, memory, why, per_call)
+        except Exception as error:  # the program must not notice
+            self._off(state)
+            self.say(f"scope {state.file.number}: {type(error).__name__}: {error}; the original order runs")
+        state.nanoseconds += time.perf_counter_ns() - start
+
+    def _inspect_now(
+        self, state: ScopeState, numbers: dict[str, int | float], memory: Memory, why: str, per_call: float
+    ) -> None:
+        assert self.inspect is not None
+        fresh = self.inspect(self, state, numbers, memory, why, per_call)
+        if fresh is None:
+            return
+        found, why = check_guard(fresh.guard, state.file.nest, memory, numbers, self.native, state.file.key)
+        if found is not None:
+            state.schedule, state.executor = fresh, None
+            self._activate(state, found, memory, numbers)
 
     def _activate(
         self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]
@@ -147,6 +194,7 @@ class Host:
     def _off(self, state: ScopeState) -> None:
         for region in state.file.numbers.values():
             self.plans[region] = None
+            self.probes[region] = 0
         if state.executor is not None and state.executor.active:
             state.executor.leave()
 

@@ -31,7 +31,7 @@ from .ptx_assemble import check_architecture
 from .ptx_backend import LAYOUT, TRIPLE, compile_ptx
 from .ptx_check import check_body, check_loop, private_arrays
 from .ptx_job import DONE, JOB, START, THREAD, Job, job_of
-from .ptx_math import declarations, lower_calls
+from .ptx_math import declarations, drop_markers, lower_calls
 from .ptx_reduce import lower_memory_reductions
 from .ptx_warp import EXIT, SHUFFLE, Cell, lower_register_reductions, shuffle_functions, shuffle_name
 
@@ -155,11 +155,13 @@ class _Emitter:
         outlined = outline(self.view, self.nest, self.loop, self.name, self.groups)
         job = job_of(outlined, number_is_old=self.swap)
         job.substitute(self._shared_bases(outlined))
+        drop_markers(job.blocks)
+        job.sweep()
+        check_body(job)
         atomics = lower_memory_reductions(job, self.view, self._atomic_sites())
         functions = lower_calls(job.blocks)
         cells = lower_register_reductions(job, outlined)
         job.sweep()
-        check_body(job)
         self._bind(outlined, cells, job)
         self._remark(atomics, cells, functions)
         text = self._module(job, cells, bool(functions))

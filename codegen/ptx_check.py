@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ..ir.errors import UnsupportedError
 from ..tracer.nest import Nest
 from ..tracer.scalar import FunctionView
-from ..tracer.text import Instruction
+from ..tracer.text import Instruction, int_bits
 from ..tracer.text.cfg import Loop
 from .grouping import Group
 from .ptx_job import Job
 
-_FOREIGN_TYPES = re.compile(r"\b(x86_fp80|fp128|ppc_fp128)\b")
+_FOREIGN_TYPES = frozenset({"x86_fp80", "fp128", "ppc_fp128"})
 _CONVERSIONS = frozenset({"sitofp", "uitofp", "fptosi", "fptoui"})
 _MOVING = frozenset({"counter", "opaque", "any"})
 
@@ -30,10 +29,10 @@ def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Grou
     if info.trip is None:
         raise UnsupportedError(f"how often the loop at {info.place} runs is not known before: {info.why}")
     for carried in info.carried:
-        if carried.kind == "other":
+        if carried.kind not in ("counter", "reduction"):
             raise UnsupportedError(f"the iterations of the loop at {info.place} hand {carried.name} on to one another")
     for result in info.results:
-        if result.kind == "other":
+        if result.kind not in ("counter", "reduction", "invariant"):
             raise UnsupportedError(f"the last iteration of the loop at {info.place} leaves {result.value} behind")
     _check_roots(view, nest, loop, groups, inside)
 
@@ -95,9 +94,10 @@ def _reason(made: Instruction) -> str:
         return f"it makes a stack array of its own ({made.result})"
     if made.op == "invoke" or made.op in ("landingpad", "resume", "va_arg"):
         return f"it handles exceptions or variable arguments ({made.op})"
-    foreign = _FOREIGN_TYPES.search(made.text)
+    types = {made.type, *(operand.type for operand in made.operands)}
+    foreign = sorted(types & _FOREIGN_TYPES)
     if foreign:
-        return f"it computes with {foreign.group(1)} numbers (long double), which the device does not have"
-    if made.op in _CONVERSIONS and re.search(r"\bi(?:6[5-9]|[7-9]\d|\d{3,})\b", made.text):
+        return f"it computes with {foreign[0]} numbers (long double), which the device does not have"
+    if made.op in _CONVERSIONS and any((int_bits(type) or 0) > 64 for type in types):
         return "it converts between floating point and integers wider than 64 bits"
     return ""

@@ -61,7 +61,13 @@ _INTRINSIC = re.compile(rf"({'|'.join(_INTRINSICS)})(?:\.(i32|i64))?\.f(32|64)(?
 def is_native(intrinsic: str) -> bool:
     """Whether the NVPTX backend lowers the intrinsic of this name (with or without its `llvm.`)."""
     name = intrinsic.removeprefix("llvm.")
-    return name.startswith("nvvm.") or _NATIVE.fullmatch(name) is not None
+    return name.startswith("nvvm.") or bool(_NATIVE.fullmatch(name) or _MARKERS.match(name))
+
+
+def drop_markers(blocks: list[Block]) -> None:
+    """Remove, in place, the calls that only tell the optimiser something."""
+    for block in blocks:
+        block.instructions = [made for made in block.instructions if not _is_marker(made)]
 
 
 def lower_calls(blocks: list[Block]) -> list[str]:
@@ -75,8 +81,6 @@ def lower_calls(blocks: list[Block]) -> list[str]:
         kept: list[Instruction] = []
         for instruction in block.instructions:
             if instruction.op == "call":
-                if _is_marker(instruction):
-                    continue
                 instruction = _lowered_call(instruction, used)
             elif instruction.op == "frem":
                 instruction = _lowered_frem(instruction, used)
@@ -96,8 +100,10 @@ def declarations(blocks: list[Block], own: Collection[str]) -> list[str]:
     return [found[name] for name in sorted(found)]
 
 
-def _is_marker(call: Instruction) -> bool:
-    return call.word.startswith("@llvm.") and _MARKERS.match(call.word.removeprefix("@llvm.")) is not None
+def _is_marker(made: Instruction) -> bool:
+    if made.op != "call" or not made.word.startswith("@llvm."):
+        return False
+    return _MARKERS.match(made.word.removeprefix("@llvm.")) is not None
 
 
 def _lowered_call(call: Instruction, used: set[str]) -> Instruction:

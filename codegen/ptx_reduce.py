@@ -59,7 +59,7 @@ def lower_memory_reductions(job: Job, view: FunctionView, sites: Collection[Site
     Returns (site, how) with how the `atomicrmw` operation, or `swap` for a compare-and-swap loop.
     Raises UnsupportedError where neither is possible.
     """
-    done = []
+    done: list[tuple[Site, str]] = []
     placed = [(site, *_store_number(view, site)) for site in sites if site.kind == "reduce"]
     # From the last store to the first: splitting a block leaves what is in front of the split where it was.
     for site, block, number in sorted(placed, key=lambda item: (item[1], -item[2])):

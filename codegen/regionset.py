@@ -41,13 +41,13 @@ def batch_regions(outlined: Mapping[int, Outlined], accesses: Accesses) -> dict[
     """Range functions in batches, for the regions in which no job reads what another one writes."""
     found = {}
     for region, item in outlined.items():
-        made = batched(item, f"tc.batch.{region}") if _reads_stay(accesses, region) else None
+        made = batched(item, f"tc.batch.{region}") if reads_stay(accesses, region) else None
         if made is not None:
             found[region] = made
     return found
 
 
-def _reads_stay(accesses: Accesses, region: int) -> bool:
+def reads_stay(accesses: Accesses, region: int) -> bool:
     """Whether everything that a region only reads lies in other objects than what it writes."""
     touched = [access for access in accesses.inside(region) if access.runs and access.site.private is None]
     written = {access.object for access in touched if access.site.writes}

@@ -295,6 +295,8 @@ RegionState *tc_regions;
 void (*tc_on_enter)(int32_t, const uint64_t *);
 void (*tc_on_leave)(int32_t);
 void (*tc_on_mismatch)(int32_t, int32_t);
+void (*tc_on_probe)(int32_t);
+int32_t *tc_probe; /* by region: calls until the host wants to decide about a layout, 0: it does not */
 int32_t tc_enabled;
 static int32_t depth[4096];
 
@@ -453,6 +455,10 @@ int32_t tc_region(int32_t region, const uint64_t *in, uint64_t *out) {
     if (!tc_regions) return 0;
     RegionState *state = &tc_regions[region];
     const Plan *plan = tc_plans[region];
+    if (!plan && tc_probe[region] && --tc_probe[region] == 0) {
+        tc_on_probe(region); /* may bring a layout into force, here between two loops */
+        plan = tc_plans[region];
+    }
     state->started = now();
     if (!plan) return 0;
     for (int32_t c = 0; c < plan->checks; c++)

@@ -91,8 +91,7 @@ def _without_capture(
         heavy = shares.get(number, 0.0) > shares[loop] / 2
         for carried in inner.carried:
             if carried.kind == "other" and heavy and not children.get(number):
-                places = (inner.place, carried.place)
-                return "ordered", "a value is carried from each iteration to the next", places
+                return "ordered", "a value is carried from each iteration to the next", (inner.place, carried.place)
     for obstacle in info.obstacles:
         return "rejected", f"it holds {obstacle.reason}", (obstacle.place,)
     if not records[loop].indirect:

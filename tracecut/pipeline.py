@@ -203,7 +203,7 @@ class _Job:
             _program_entry(native, runs, results, why),
             regions,
         )
-        write_report(self.staging, manifest, results)
+        write_report(self.staging, self.settings.output, manifest, results)
         write_json(self.staging / "manifest.json", manifest)
         return manifest
 

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.files import write_text
+from tracecut.report import RegionFigures, Remark, ReportData, remarks_yaml, render_report
 
 from .settings import Settings
 from .tuning import RegionResult
+
+MAX_SOURCE = 4 << 20
 
 
 def emit_kernels(
@@ -19,7 +22,65 @@ def emit_kernels(
     return {}
 
 
-def write_report(folder: Path, manifest: Mapping[str, Any], results: Sequence[RegionResult]) -> None:
-    """Write `remarks.yaml` and `report.html`."""
-    write_text(folder / "remarks.yaml", "")
-    write_text(folder / "report.html", "")
+def write_report(
+    folder: Path, output: Path, manifest: Mapping[str, Any], results: Sequence[RegionResult]
+) -> ReportData:
+    """Write `remarks.yaml` and `report.html` into `folder`; `output` is what the user calls it."""
+    remarks = [remark for region in manifest["regions"] for remark in remarks_of(region)]
+    figures = {
+        str(region["id"]): RegionFigures.make(**result.data["figures"])
+        for region, result in zip(manifest["regions"], results, strict=True)
+        if "figures" in result.data
+    }
+    data = ReportData.from_manifest(
+        manifest, folder=str(output), figures=figures, sources=_sources(manifest), remarks=remarks
+    )
+    write_text(folder / "remarks.yaml", remarks_yaml(remarks), sync=False)
+    write_text(folder / "report.html", render_report(data), sync=False)
+    return data
+
+
+def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
+    """What was accepted and refused about one region."""
+    place = {"file": str(region["file"]), "line": int(region["line"]), "function": str(region["function"])}
+    found = []
+    if region["decision"] == "optimized":
+        found.append(
+            Remark(
+                "passed",
+                "Rescheduled",
+                args=(
+                    ("String", "jobs were put into the order of "),
+                    ("Method", str(region["method"])),
+                    ("String", " and their data renumbered: "),
+                    ("SpeedupOneThread", round(region["speedup_1t"] or 0.0, 2)),
+                    ("String", " times faster on one thread, break-even after "),
+                    ("Sweeps", round(region["break_even_sweeps"] or 0.0, 1)),
+                    ("String", " sweeps"),
+                ),
+                **place,  # type: ignore[arg-type]
+            )
+        )
+    else:
+        args = [("String", "left alone: "), ("Reason", str(region["reason"]))]
+        args += [("Place", f"{file}:{line}") for file, line, *_ in region["places"]]
+        found.append(Remark("missed", "Refused", args=tuple(args), **place))  # type: ignore[arg-type]
+    for why in region["kept"]:
+        found.append(Remark("analysis", "KeptInPlace", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
+    for kernel in region["kernels"]:
+        if not kernel.get("path"):
+            args = [("Target", str(kernel["target"])), ("String", ": "), ("Reason", str(kernel.get("note", "")))]
+            found.append(Remark("missed", "NoKernel", args=tuple(args), **place))  # type: ignore[arg-type]
+    return found
+
+
+def _sources(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Lines of every source file that a region names, where it can be read."""
+    found: dict[str, list[str]] = {}
+    names = {str(region["file"]) for region in manifest["regions"]}
+    names |= {str(place[0]) for region in manifest["regions"] for place in region["places"]}
+    for name in sorted(names):
+        path = Path(name)
+        if path.is_file() and path.stat().st_size <= MAX_SOURCE:
+            found[name] = path.read_text(errors="replace").splitlines()
+    return found

@@ -40,6 +40,7 @@ def run_output(
         os.execv(program, [str(program), *argv])
     host = _load_host(output)
     from tracecut.codegen.live import run_program
+    from tracecut.codegen.reinspect import Reinspector
     from tracecut.codegen.schedulefile import ScopeFile
 
     scopes = [ScopeFile.load(output / str(name)) for name in host["scopes"]]
@@ -59,6 +60,7 @@ def run_output(
         cpus=cpus[: max(1, wanted)],
         verbose=verbose,
         enabled=not original,
+        inspect=Reinspector(),
         report=report if counters is not None else None,
     )
     raise AssertionError("the program returned")

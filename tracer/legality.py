@@ -82,6 +82,9 @@ def _obstacle(info: NestLoop, region: int) -> Verdict | None:
     if info.id != region:
         return None
     for carried in info.carried:
+        if carried.kind == "delayed":
+            reason = "a value that one iteration loads is used by the next"
+            return Verdict("rejected", reason, (info.place, carried.place))
         if carried.kind == "other":
             return Verdict("ordered", "a value is carried from each iteration to the next", (info.place, carried.place))
     for result in info.results:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from .effects import effect_of
 from .expr import Expr, Pool
 from .reach import ALWAYS, Condition, literals, reach_conditions
-from .reduction import MemoryReduction, Uses, memory_reduction, register_reduction
+from .reduction import MemoryReduction, Uses, feeds_itself, memory_reduction, register_reduction
 from .roles import Pairs, piece_pairs, roles
 from .scalar import FunctionView, ScalarView
 from .text import Instruction, Operand
@@ -72,7 +72,7 @@ class Obstacle:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """A header phi: `counter` (affine), `reduction` or `other`."""
+    """A header phi: `counter` (affine), `reduction`, `delayed` (what the iteration before loaded) or `other`."""
 
     name: str
     type: str
@@ -319,6 +319,8 @@ class _Builder:
             found = register_reduction(self.uses, phi, loop)
             if found is not None:
                 kind, operator = "reduction", found
+            elif not feeds_itself(self.uses, phi, loop):
+                kind = "delayed"
         return Carried(str(phi.result), phi.type, kind, operator, self._place(phi) or self._loop_place(loop))
 
     def _results(self, loop: Loop, carried: tuple[Carried, ...]) -> list[Result]:

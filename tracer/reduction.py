@@ -106,6 +106,12 @@ def register_reduction(uses: Uses, phi: Instruction, loop: Loop) -> str | None:
     return operator
 
 
+def feeds_itself(uses: Uses, phi: Instruction, loop: Loop) -> bool:
+    """Whether the next value of a header phi is computed from its present one."""
+    latch = [operand for operand, label in zip(phi.operands, phi.labels, strict=True) if label in loop.blocks]
+    return any(_depends(uses.view, operand.text, str(phi.result), 0) for operand in latch)
+
+
 def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chain: set[str], depth: int) -> str | None:
     """Operator that leads from `target` to the value `text`; `same` when it is the target itself, None when none."""
     if text == target:

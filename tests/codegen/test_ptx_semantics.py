@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracecut.codegen.grouping import group_sites
+from tracecut.codegen.ptx import emit_kernel
 
 from .test_ptx_support import HostKernel, arguments_of, run_range, subject
 
@@ -108,6 +110,37 @@ void scaled(int n, const int *key, float *s, double by, long from, int flag)
         s[key[i]] += flag > 3 ? (float)(by * i) : (float)from;
 }
 
+void walk(long n, const int *rp, const double *val, double *y)
+{
+    for (long i = 0; i < n; i++) {
+        double sum = 1;
+        for (const double *p = val + rp[i], *end = val + rp[i + 1]; p != end; p++)
+            sum = sum * 0.5 + *p;
+        y[i] = sum;
+    }
+}
+
+void strided(int n, const int *key, const double *x, double *s)
+{
+    for (int i = 0; i < n; i += 3)
+        s[key[i]] += x[i + 1] * (i + 5);
+}
+
+void chosen(long n, const int *key, const double *x, double *even, double *odd)
+{
+    for (long i = 0; i < n; i++) {
+        double *to = key[i] & 1 ? odd : even;
+        to[key[i]] += x[i];
+    }
+}
+
+void sweeps(long n, long m, const int *key, const double *x, double *s)
+{
+    for (long t = 0; t < m; t++)
+        for (long i = 0; i < n; i++)
+            s[key[i]] += x[i] * t;
+}
+
 void backwards(int n, const int *key, const double *x, double *s)
 {
     for (int i = n - 1; i >= 0; i--)
@@ -154,6 +187,9 @@ def _arrays(random: np.random.Generator) -> dict[str, dict[str, Any]]:
         "copies": {"key": index(), "in": random.random((DATA, 9)), "out": np.zeros((JOBS, 9))},
         "scratch": {"key": index(), "x": numbers(8 * JOBS), "y": np.zeros(JOBS)},
         "scaled": {"key": index(), "s": numbers().astype(np.float32), "by": 0.5, "from": 7, "flag": 5},
+        "walk": {"rp": starts, "val": numbers(size), "y": np.zeros(JOBS)},
+        "strided": {"key": index(3 * JOBS), "x": numbers(3 * JOBS), "s": numbers()},
+        "chosen": {"key": index(), "x": numbers(JOBS), "even": numbers(), "odd": numbers()},
         "backwards": {"key": index(), "x": numbers(JOBS), "s": numbers()},
     }
 
@@ -171,6 +207,7 @@ ROLES = {
     "copies": {"key": "index", "in": "data", "out": "job"},
     "scratch": {"key": "index", "y": "job"},  # the address of x wraps at 32 bits: it is formed with the old number
     "scaled": {"key": "index", "s": "data"},
+    "walk": {"rp": "rows", "val": "entries", "y": "job"},
 }
 
 
@@ -256,6 +293,28 @@ def test_kernel_computes_what_the_host_does(function: str, variant: str) -> None
     assert any((expected[name] != given[name]).any() for name in written)
     for name in written if variant == "swap-indirect" else written - {"key", "ea", "eb", "e", "rp", "col", "val"}:
         np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("variant", ["reordered", "swap-indirect"])
+def test_a_loop_inside_of_its_layout_scope(variant: str) -> None:
+    """What the loop around counts is a value that the kernel is handed."""
+    outer = subject(SOURCE, "sweeps")
+    view, nest, _ = outer.parts
+    (inner,) = (number for number, info in nest.loops.items() if info.parent == outer.loop)
+    groups = group_sites(view, nest, view.loops[inner])
+    kernel = emit_kernel(view, nest, view.loops[inner], "kernel", groups, variant=variant)
+    (step,) = (p for p in kernel.parameters if p.kind == "live")
+    assert step.type in ("i64", "double") and step.name not in outer.names
+    random = np.random.default_rng(2)
+    arrays = {"key": random.integers(0, DATA, JOBS, dtype=np.int32), "x": random.random(JOBS), "s": np.zeros(DATA)}
+    order = random.permutation(JOBS).astype(np.int32)
+    arguments = []
+    for parameter in kernel.parameters:
+        given = {"jobs": JOBS, "order": order.ctypes.data, "live": 3}.get(parameter.kind)
+        arguments.append(arrays[outer.names[parameter.name]].ctypes.data if given is None else given)
+    HostKernel(kernel).launch(arguments, JOBS)
+    expected = np.bincount(arrays["key"], 3 * arrays["x"], DATA)
+    np.testing.assert_allclose(arrays["s"], expected, rtol=1e-13)
 
 
 def test_no_jobs_touch_nothing() -> None:

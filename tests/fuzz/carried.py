@@ -86,7 +86,7 @@ def prefix_sum(d: Draft) -> None:
 def compaction(d: Draft) -> None:
     d.note("compaction", "if-data")
     type = d.number_type()
-    count = _register(d, "int", "0")
+    count = _register(d, "int", "0", resumes=False)
     out = d.new("out", type, d.extent, written=True, locked=True)
     v = held(d, type)
     d.line(f"if ({v} > {threshold(type)})", f"    {out.at(count + '++')} = {v};")
@@ -145,11 +145,11 @@ def mirror(d: Draft) -> None:
     d.line(f"{array.at(d.i)} = {'0.5 * ' + there if real(type) else there + ' / 2'} + {value(d, type)};")
 
 
-def _register(d: Draft, type: str, start: str) -> str:
-    """A local variable outside of the loop, which is stored after it; sometimes it begins with what is stored."""
+def _register(d: Draft, type: str, start: str, *, resumes: bool = True) -> str:
+    """A local variable outside of the loop, which is stored after it. Some resume from what is stored."""
     name = d.fresh("s")
     kept = d.kept(type, name)
-    d.before.append(f"{type} {name} = {kept if start == '0' and d.chance(0.2) else start};")
+    d.before.append(f"{type} {name} = {kept if resumes and start == '0' and d.chance(0.2) else start};")
     return name
 
 

@@ -50,7 +50,7 @@ class Draft:
         self.number = number
         self.draw = random.Random(f"{seed}/{number}")
         self.features: set[str] = set()
-        self.tangled = self.chance(0.16)
+        self.tangled = self.chance(0.2)
         self.bundle = self.chance(0.12)
         self.records = {name for name in ("edge", "node") if self.chance(0.12)}
         self.jobs = self._draw_jobs()
@@ -125,6 +125,11 @@ class Draft:
         """End a statement."""
         self.line(*["}"] * self._open)
         self._open = 0
+
+    def enclose(self) -> list[str]:
+        """Leave open what is open, around whole statements to come; the lines that close it."""
+        closing, self._open = ["}"] * self._open, 0
+        return closing
 
     def scalar(self, hint: str, type: str, value: int | float) -> str:
         name = self.fresh(hint)
@@ -277,6 +282,8 @@ class Draft:
 
         `distinct`: better no two iterations have the same. `local`: it stands in a variable.
         """
+        if not distinct and two_level and self.chance(0.08):
+            return self._computed_index()
         if self.tables and not distinct and self.chance(0.4):
             table = self.arrays[self.draw.choice(self.tables)]
         else:
@@ -297,6 +304,16 @@ class Draft:
             self.guard(f"{name} >= 0")
             return name
         return self._held_index(text, table.type) if local or self.chance(0.4) else text
+
+    def _computed_index(self) -> str:
+        self.note("computed-index")
+        if self.tables and self.chance(0.5):
+            text = self.own(self.arrays[self.draw.choice(self.tables)])
+            texts = [f"({text} + 3) % {self.nodes}", f"{self.nodes - 1} - {text}", f"{text} / 2"]
+        else:
+            texts = [f"{self.i} % {self.draw.randint(1, self.nodes)}", f"({self.i} * 5 + 2) % {self.nodes}"]
+            texts += [f"{self.i} / 2"] * (2 * self.nodes > self.extent)
+        return self._held_index(self.draw.choice(texts), "long")
 
     def _held_index(self, text: str, type: str) -> str:
         name = self.fresh("j")

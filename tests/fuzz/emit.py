@@ -73,14 +73,14 @@ def prepare(kernel: Kernel) -> tuple[list[str], int]:
     lines = [f"{s.type} {s.name} = ({s.type})given_{kernel.number}[{place}];" for place, s in enumerate(whole)]
     lines += [f"{s.type} {s.name} = {s.value!r};" for s in kernel.scalars if s not in whole]
     for name, length in records(kernel).items():
-        lines.append(f"struct {name}_{kernel.number} *{name} = memory({length} * sizeof *{name});")
+        lines.append(f"struct {name}_{kernel.number} *{name} = allocate({length} * sizeof *{name});")
     for array in kernel.arrays:
         if array.parent:
             lines.append(f"{array.type} *{array.name} = {array.parent} + {array.offset};")
         elif array.storage == "static":
             lines.append(f"static {array.type} {array.name}[{array.length}];")
         elif array.storage == "heap" and not array.record:
-            lines.append(f"{array.type} *{array.name} = memory({array.length} * sizeof *{array.name});")
+            lines.append(f"{array.type} *{array.name} = allocate({array.length} * sizeof *{array.name});")
     shown = [array for array in kernel.arrays if not array.parent and array.storage != "const"]
     lines += ["const struct part parts[] = {", *(f"{_part(kernel, array)}," for array in shown), "};"]
     for place, array in enumerate(shown):

@@ -7,6 +7,7 @@ FEATURES = {
     "gather-scatter": "reads and writes through index arrays",
     "edge": "updates both ends of an edge",
     "two-level": "x[map[idx[i]]]",
+    "computed-index": "an index that is calculated, from the counter or from another one",
     "in-place": "x[j] becomes a function of x[j]",
     "swap": "exchanges two elements",
     "same-value": "iterations may write the same value to one place",
@@ -26,7 +27,9 @@ FEATURES = {
     "memory-max": "the greatest value",
     "histogram": "y[idx[i]]++",
     # What looks like one and is none.
-    "mixed-operators": "+= and *= on one array",
+    "mixed-operators": "+= and *=, or the like, on one array",
+    "circular-sum": "y[a] += y[b]",
+    "first-visit": "who comes first to a node takes it",
     "observed-sum": "an intermediate value of a sum is stored",
     "damped": "y[j] = 0.5 * y[j] + v",
     "reversed-difference": "y[j] = v - y[j]",
@@ -71,6 +74,7 @@ FEATURES = {
     "alias-overlap": "two parameters point to parts of an array that overlap",
     "alias-disjoint": "two parameters point to parts of an array that do not",
     "alias-ternary": "a pointer is chosen by a condition",
+    "alias-bytes": "words and bytes of one array",
     "pointer-walk": "*p++ in a counted loop",
     "pointer-loop": "a loop from one pointer to another",
     # Inner loops.

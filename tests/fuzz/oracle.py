@@ -46,7 +46,8 @@ def _any_order(kernel: Kernel) -> list[str]:
     """The kernel with its iterations in a given order."""
     loop = kernel.loop
     given = [*parameters(kernel), "const int *order_", "int jobs_"]
-    lines = [*kernel.before]
+    unused = ["m"] if kernel.bundle and parameters(kernel) else [scalar.name for scalar in kernel.scalars]
+    lines = [*(f"(void){name};" for name in unused), *kernel.before]
     lines += [f"{cursor.type} {cursor.name} = {cursor.start};" for cursor in loop.cursors]
     lines += ["int at_ = 0;", "for (; at_ < jobs_; at_++) {", "long k_ = order_[at_];"]
     for cursor in loop.cursors:

@@ -24,7 +24,7 @@ unsigned long long next_random(unsigned long long *state)
     return r ^ (r >> 31);
 }
 
-APART void *memory(size_t bytes)
+APART void *allocate(size_t bytes)
 {
     void *p = calloc(1, bytes);
     if (p == NULL)

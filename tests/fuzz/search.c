@@ -17,10 +17,10 @@ struct search {
 
 static char **copy_of(const struct search *s)
 {
-    char **copy = memory(s->count * sizeof *copy);
+    char **copy = allocate(s->count * sizeof *copy);
     for (size_t p = 0; p < s->count; p++) {
         size_t size = size_of(s->parts[p].type);
-        copy[p] = memory((size_t)s->parts[p].count * size);
+        copy[p] = allocate((size_t)s->parts[p].count * size);
         for (int e = 0; e < s->parts[p].count; e++)
             memcpy(copy[p] + (size_t)e * size, element(&s->parts[p], e), size);
     }
@@ -68,7 +68,7 @@ static int agrees(struct search *s)
 static struct search begin(int number, int jobs, int rounding, const struct part *parts, size_t count)
 {
     struct search s = {.number = number, .jobs = jobs, .rounding = rounding, .parts = parts, .count = count};
-    s.order = memory((size_t)jobs * sizeof(int));
+    s.order = allocate((size_t)jobs * sizeof(int));
     s.state = (unsigned long long)number;
     s.first = copy_of(&s);
     s.last = jobs <= ALL ? -1 : 4 + 3 * jobs + RANDOM;

@@ -28,7 +28,7 @@ def conditional(d: Draft, first: Statement, second: Statement | None) -> None:
     else:
         cut = d.draw.randint(0, d.extent)
         condition = d.draw.choice([f"{d.i} % 2 == 0", f"{d.i} % 3 != 1", f"(int){d.i} < {cut}", f"(int){d.i} > {cut}"])
-    d.close()  # of a sentinel
+    around = d.enclose()
     before = len(d.body)
     d.line(f"if ({condition}) {{")
     first(d)
@@ -42,6 +42,7 @@ def conditional(d: Draft, first: Statement, second: Statement | None) -> None:
     if second is None and d.counting.skips and d.chance(0.2):
         d.note("continue")
         d.body[before:] = [f"if (!({condition}))", "    continue;", *d.body[before + 1 : -1]]
+    d.line(*around)
 
 
 def early_exit(d: Draft) -> None:

@@ -138,12 +138,76 @@ def edge(d: Draft) -> None:
 
 
 def mixed_operators(d: Draft) -> None:
+    """Two operators on one array that do not commute."""
     d.note("mixed-operators")
     type = d.number_type()
     type = type if real(type) or wraps(type) else "unsigned"
     y = d.target(type, "node")
-    d.line(f"{y.at(d.index())} += {value(d, type)};")
-    d.line(f"{y.at(d.index())} *= {d.literal(type, 0.9) if real(type) else '3'};")
+    first, second = y.at(d.index(local=True)), y.at(d.index(local=True))
+    style = d.pick({"scale": 30, "set": 25, "bits": 25 * (not real(type)), "range": 20})
+    if style == "range":
+        low, high = held(d, type), held(d, type)
+        d.line(f"if ({low} < {first})", f"    {first} = {low};", f"if ({high} > {second})", f"    {second} = {high};")
+        return
+    d.line(f"{first} {'^=' if style == 'bits' else '+='} {value(d, type)};")
+    if style == "scale":
+        d.line(f"{second} *= {d.literal(type, 0.9) if real(type) else '3'};")
+    else:
+        d.line(f"{second} {'+=' if style == 'bits' else '='} {value(d, type)};")
+
+
+def circular_sum(d: Draft) -> None:
+    """What is added comes from where others add."""
+    d.note("circular-sum", "gather-scatter")
+    type = d.number_type()
+    type = type if real(type) or wraps(type) else "unsigned"
+    _sum(d, type)
+    y, (first, second) = d.target(type, "node"), pair(d, apart=d.chance(0.3))
+    d.line(f"{y.at(first)} += {d.literal(type, 0.0625) + ' * ' if real(type) else ''}{y.at(second)};")
+
+
+def first_visit(d: Draft) -> None:
+    """Whoever comes first takes the node."""
+    d.note("first-visit", "if-data")
+    owner = d.new("owner", "int", d.nodes, fill="zero", written=True, locked=True, space="node")
+    z = d.own(d.target("int" if not d.tangled else "unsigned", "job"), write=True)
+    j = d.index(distinct=d.chance(0.2), local=True)
+    d.line(f"if ({owner.at(j)} == 0) {{", f"{owner.at(j)} = (int){d.i} + 1;", f"{z} = {j};", "}")
+
+
+def one_place(d: Draft) -> None:
+    """All iterations meet in one element."""
+    kind = d.pick({"sum": 45, "max": 20, "count": 15, "last": 20})
+    type = d.number_type(real=0.5)
+    target = d.new("total", type, 1, fill="zero", written=True, locked=True).at("0")
+    if kind == "sum":
+        _sum(d, type)
+        d.line(f"{target} += {value(d, type)};")
+    elif kind == "count":
+        d.note("histogram")
+        d.line(f"{target}{' += 1' if real(type) else '++'};")
+    elif kind == "max":
+        d.note("memory-max")
+        v = held(d, type)
+        d.line(f"{target} = {v} > {target} ? {v} : {target};")
+    else:
+        d.note("last-value")
+        d.line(f"{target} = {value(d, type)};")
+
+
+def through_bytes(d: Draft) -> None:
+    """Words are updated, and bytes of the same words are read or written."""
+    d.note("alias-bytes", "memory-sum")
+    y = d.target("unsigned", "node", plain=True)
+    pointer = d.fresh("bytes")
+    d.before.append(f"unsigned char *{pointer} = (unsigned char *){y.base};")
+    first, second = d.index(local=True, two_level=False), d.index(local=True, two_level=False)
+    d.line(f"{y.at(first)} += {d.own(d.source('unsigned', 'job'))};")
+    byte = f"{pointer}[4 * {second} + {d.draw.randint(0, 3)}]"
+    if d.chance(0.5):
+        d.line(f"{byte} ^= {d.own(d.source('unsigned char', 'job'))};")
+    else:
+        d.line(f"{d.own(d.target('unsigned char', 'job'), write=True)} = {byte};")
 
 
 def observed_sum(d: Draft) -> None:

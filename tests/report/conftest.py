@@ -81,8 +81,20 @@ def region(**changes: Any) -> dict[str, Any]:
 
 def manifest(**changes: Any) -> dict[str, Any]:
     """A manifest without regions."""
-    values = {"tracecut": "0.1.0", "source": ["prog.c"], "argv": [], "machine": None, "seed": None, "timings": {}}
-    rest = {"native_seconds": None, "traced_seconds": None, "program": dict.fromkeys(UNMEASURED), "regions": []}
+    values: dict[str, Any] = {
+        "tracecut": "0.1.0",
+        "source": ["prog.c"],
+        "argv": [],
+        "machine": None,
+        "seed": None,
+        "timings": {},
+    }
+    rest: dict[str, Any] = {
+        "native_seconds": None,
+        "traced_seconds": None,
+        "program": dict.fromkeys(UNMEASURED),
+        "regions": [],
+    }
     return {**values, **rest, "remarks": "remarks.yaml", "report": "report.html", **changes}
 
 
