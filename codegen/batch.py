@@ -23,6 +23,7 @@ from ..tracer.text.lexer import LOCAL
 from .outline import Outlined
 
 BATCH = 128
+FORBIDDEN = ("atomicrmw", "cmpxchg", "fence", "alloca")
 _PLAIN = re.compile(r"(double|float|i8|i16|i32|i64)$")
 
 
@@ -61,9 +62,7 @@ def _late(uses: Uses, body: Block, sums: set[str]) -> set[str | int] | None:
             found = memory_reduction(uses, body, instruction)
             if found is not None:
                 late |= _between(uses.view, str(found.load.result), instruction.operands[0].text)
-        elif instruction.op == "call" and not effect_of(instruction).movable:
-            return None
-        elif instruction.op in ("atomicrmw", "cmpxchg", "fence", "alloca"):
+        elif instruction.op in FORBIDDEN or (instruction.op == "call" and not effect_of(instruction).movable):
             return None
         elif instruction.op == "phi" and instruction.result in sums:
             latch = next(o for o in instruction.operands if o.text != f"{instruction.result}.tc.start")

@@ -6,6 +6,7 @@ their cuts, arrays that lie in their objects without overlap, threads that never
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,7 +30,7 @@ def check_schedule(schedule: Schedule, sizes: Sequence[int], accesses: Accesses 
         cuts = space.cuts
         if not cuts or cuts[0] != space.low or cuts[-1] != space.high or list(cuts) != sorted(set(cuts)):
             raise ScheduleError(f"space {number} has the cuts {cuts}, ascending ones over its range were expected")
-        for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+        for low, high in itertools.pairwise(cuts):
             piece = space.order[low - space.low : high - space.low]
             if piece.size and (piece.min() < low - space.low or piece.max() >= high - space.low):
                 raise ScheduleError(f"space {number} moves data over the cut at {low} or {high}")

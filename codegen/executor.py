@@ -194,9 +194,8 @@ class Executor:
         number, origin, stride, first, width = region.starts
         address = self.bases[number] + origin + stride * first
         size = region.jobs.size
-        raw = np.frombuffer(
-            (ctypes.c_uint8 * (stride * (size - 1) + width if size else 0)).from_address(address), np.uint8
-        )
+        span: Any = (ctypes.c_uint8 * (stride * (size - 1) + width if size else 0)).from_address(address)
+        raw = np.frombuffer(span, np.uint8)
         return np.ndarray((size,), np.dtype(f"i{width}"), raw, 0, (stride,)).astype(np.int64)
 
     def _piece_range(self, region: RegionSchedule) -> tuple[int, int]:

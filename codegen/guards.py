@@ -25,11 +25,12 @@ def pointers_of(nest: Nest) -> list[Expr]:
     found: dict[Expr, None] = {}
     for expr in nest.expressions():
         for node in expr.walk():
-            if node.kind == "live" and node.data[1] == "ptr":
+            if (node.kind == "live" and node.data[1] == "ptr") or (
+                node.kind == "load"
+                and node.data[1] == "ptr"
+                and not any(inner.kind in ("counter", "opaque", "any") for inner in node.walk())
+            ):
                 found[node] = None
-            elif node.kind == "load" and node.data[1] == "ptr":
-                if not any(inner.kind in ("counter", "opaque", "any") for inner in node.walk()):
-                    found[node] = None
     return list(found)
 
 

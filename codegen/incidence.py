@@ -14,7 +14,6 @@ from ..tracer.expr import Expr
 from ..tracer.patterns import INDIRECT, Pattern
 from .spaces import ScopePlan, Space
 
-
 Pins = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
@@ -73,16 +72,16 @@ def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> 
             found.append((jobs, jobs - space.jobs[region] - space.low + start))
     for atom, pattern in indices_of(plan, region).items():
         field = plan.fields[str(atom.data[0])]
-        space = next((space for space in data_starts if field in space.fields), None)
-        if space is None:
+        home = next((space for space in data_starts if field in space.fields), None)
+        if home is None:
             continue
         values, valid = plan.accesses.values(atom, pattern.access.site)
         jobs = evaluation.jobs(pattern.access.site.loop, region)
-        data = values - space.fields[field]
-        valid = valid & (data >= space.low) & (data < space.high)
+        data = values - home.fields[field]
+        valid = valid & (data >= home.low) & (data < home.high)
         if not valid.all():
             jobs, data = jobs[valid], data[valid]
-        found.append((jobs, data - space.low + data_starts[space]))
+        found.append((jobs, data - home.low + data_starts[home]))
     return found
 
 
@@ -115,18 +114,18 @@ def _rows(parts: list[Pins], count: int, width: int) -> tuple[npt.NDArray[np.int
     if not parts or not count:
         return np.zeros(count + 1, np.int64), np.zeros(0, np.int32)
     if all(_is_every_job(jobs, count) for jobs, _ in parts):
-        columns = [data for _, data in parts]
+        columns = [part for _, part in parts]
         columns += [columns[0]] * (width - len(columns))
         pins = np.empty((count, len(columns)), np.int32)
-        for column, data in enumerate(columns):
-            pins[:, column] = data
-        return np.arange(count + 1, dtype=np.int64) * len(columns), pins.reshape(-1)
+        for column, values in enumerate(columns):
+            pins[:, column] = values
+        return np.arange(0, (count + 1) * len(columns), len(columns), dtype=np.int64), pins.reshape(-1)
     jobs = np.concatenate([part[0] for part in parts])
-    data = np.concatenate([part[1] for part in parts]).astype(np.int32)
+    data: npt.NDArray[np.int32] = np.concatenate([part[1] for part in parts]).astype(np.int32)
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(jobs, minlength=count), out=offsets[1:])
     if len(parts) > 1:
-        data = _sort_by_job(jobs, data, offsets)
+        data = np.asarray(_sort_by_job(jobs, data, offsets), np.int32)
     return offsets, data
 
 

@@ -67,7 +67,7 @@ class Host:
         *,
         say: Callable[[str], None],
         enabled: bool = True,
-        inspect: Callable[..., Schedule] | None = None,
+        inspect: Callable[..., Schedule | None] | None = None,
     ) -> None:
         self.library = library
         self.native = Native(library)
@@ -249,9 +249,9 @@ def region_codes(
             if number is None:
                 continue
             names[slot.name] = number
-            if slot.type == "ptr" or slot.name in deciding or slot.name in file.nest.values:
-                if slot.type in ("ptr", "i64", "i32", "i16", "i8"):
-                    expected[place] = number
+            matters = slot.type == "ptr" or slot.name in deciding or slot.name in file.nest.values
+            if matters and slot.type in ("ptr", "i64", "i32", "i16", "i8"):
+                expected[place] = number
         fixed, roots = {}, {}
         for group in outlined.groups:
             if group.root in names:
@@ -279,7 +279,7 @@ def _expected(evaluation: Evaluation, file: ScopeFile, numbers: Mapping[str, int
 
 
 def _thread_count() -> int:
-    return len(os.listdir("/proc/self/task"))
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
 def run_program(
@@ -291,7 +291,7 @@ def run_program(
     cpus: Sequence[int],
     verbose: bool = False,
     enabled: bool = True,
-    inspect: Callable[..., Schedule] | None = None,
+    inspect: Callable[..., Schedule | None] | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
     """Run a woven program in this process; does not return."""

@@ -110,7 +110,7 @@ class Native:
         size: int,
     ) -> None:
         """Copy pieces of records one behind the other: piece order[i] of the source is piece i of the target."""
-        order, first, length = (np.ascontiguousarray(array) for array in (order, first, length))
+        order, first, length = np.ascontiguousarray(order), np.ascontiguousarray(first), np.ascontiguousarray(length)
         self.library.tc_move_pieces(
             target, source, order.ctypes.data, first.ctypes.data, length.ctypes.data, order.size, size
         )

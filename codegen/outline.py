@@ -210,7 +210,7 @@ class _Outliner:
         return name
 
     def _is_pointer(self, text: str) -> bool:
-        if text.startswith("@") or text.startswith("getelementptr"):
+        if text.startswith(("@", "getelementptr")):
             return True
         return text.startswith("%") and self.view.type_of(text) == "ptr"
 
@@ -395,7 +395,7 @@ class _Outliner:
         return lines
 
     def _reductions(self) -> list[Reduction]:
-        found = []
+        found: list[Reduction] = []
         for carried in self.info.carried:
             if carried.kind == "reduction":
                 slot = len(self.slots)
@@ -408,9 +408,8 @@ class _Outliner:
         for item in reductions:
             phi = self.view.definitions[item.phi].instruction
             latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
-            lines.append(
-                f"  {item.phi}.tc.end = phi {item.type} [ {item.phi}.tc.start, %entry ], [ {latch.text}, %{self.latch} ]"
-            )
+            arms = f"[ {item.phi}.tc.start, %entry ], [ {latch.text}, %{self.latch} ]"
+            lines.append(f"  {item.phi}.tc.end = phi {item.type} {arms}")
         for item in reductions:
             lines.append(f"  %tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")
             lines.append(f"  store {item.type} {item.phi}.tc.end, ptr %tc.out{item.out}, align 8")

@@ -122,7 +122,7 @@ def job_of(outlined: Outlined, *, number_is_old: bool) -> Job:
             kept[-1] = Instruction(f"br label %{DONE}")
         block.instructions = kept
     if number_is_old:
-        mapping["%tc.old"] = "%tc.thread"
+        mapping["%tc.old"] = JOB
     first = Block(START, [*starts, Instruction(f"br label %{header}")])
     ends = {}
     for phi in last.phis:

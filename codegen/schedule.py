@@ -175,4 +175,5 @@ class Schedule:
     def __repr__(self) -> str:
         jobs = sum(region.jobs.size for region in self.regions)
         data = sum(space.high - space.low for space in self.spaces)
-        return f"<Schedule of loop {self.scope} by {self.method}: {jobs} jobs, {data} data, {len(self.moves)} arrays moved>"
+        moved = f"{len(self.moves)} arrays moved"
+        return f"<Schedule of loop {self.scope} by {self.method}: {jobs} jobs, {data} data, {moved}>"

@@ -210,11 +210,16 @@ def _schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Schedule
                 for size, pointers in guard["objects"]
             ),
             tuple(map(int, guard["strangers"])),
-            tuple(LoadGuard(*map(int, load[:5]), fingerprint=(int(load[5]), int(load[6]))) for load in guard["loads"]),
+            tuple(_load_in(load) for load in guard["loads"]),
         ),
         str(data["method"]),
         str(data["remark"]),
     )
+
+
+def _load_in(data: list[Any]) -> LoadGuard:
+    number, offset, stride, width, count, first, second = (int(value) for value in data)
+    return LoadGuard(number, offset, stride, width, count, (first, second))
 
 
 def _renumbering_in(data: Mapping[str, Any]) -> Renumbering:

@@ -473,9 +473,10 @@ class _Planner:
                 array = self.arrays[use.array]
                 for pattern in use.patterns:
                     name = self.fields.get(str(pattern.major.data[0])) if pattern.major is not None else None
-                    if pattern.kind == INDIRECT and name is not None and name not in self.frozen and pattern.step > 0:
-                        if not links.relate(("copy", use.array), ("field", name), array.record(pattern)):
-                            self.frozen.add(name)
+                    if pattern.kind != INDIRECT or name is None or name in self.frozen or pattern.step < 0:
+                        continue
+                    if not links.relate(("copy", use.array), ("field", name), array.record(pattern)):
+                        self.frozen.add(name)
 
     def _spaces(
         self,
@@ -489,7 +490,7 @@ class _Planner:
         nodes += [("jobs", region) for region in self.regions if region in self.movable]
         copied = [use.array for found in uses.values() for use in found if use.mode == "plain"]
         nodes += [("copy", place) for place in dict.fromkeys(copied) if self._is_index_copy(place)]
-        spaces = []
+        spaces: list[Space] = []
         for members in links.classes(nodes).values():
             arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
             if not arrays:

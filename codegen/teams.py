@@ -97,7 +97,7 @@ def _with_privates(
     spans = []
     for place in met:
         array = plan.arrays[place]
-        mine = [use for use in plan.uses[region] if use.array == place][0]
+        mine = next(use for use in plan.uses[region] if use.array == place)
         operators = {(pattern.access.site.kind, pattern.access.site.operator) for pattern in mine.patterns}
         types = {pattern.access.site.type for pattern in mine.patterns}
         if operators not in ({("reduce", "fadd")}, {("reduce", "add")}) or len(types) != 1 or not types <= TYPES.keys():

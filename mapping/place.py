@@ -20,4 +20,4 @@ def place_in_order(machine: Machine, k: int, threads: int | None = None) -> Plac
         raise ArgumentError(f"k = {k}, at least 1 cluster expected")
     if not 1 <= count <= len(machine.cores):
         raise ArgumentError(f"threads = {count}, the machine has {len(machine.cores)} cores")
-    return Placement(np.arange(k, dtype=np.int64) * count // k, len(machine.cores), "in order")
+    return Placement((np.arange(k, dtype=np.int64) * count // k).astype(np.int32), len(machine.cores), "in order")

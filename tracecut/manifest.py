@@ -20,8 +20,8 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
     info = analysis.nest(result.loop).loops[result.loop]
     data = result.data
     candidates = data.get("candidates", [])
-    original = next((item for item in candidates if item["method"] == "original"), {})
-    chosen = next((item for item in candidates if item["method"] == data.get("method")), {})
+    original: dict[str, Any] = next((item for item in candidates if item["method"] == "original"), {})
+    chosen: dict[str, Any] = next((item for item in candidates if item["method"] == data.get("method")), {})
     before, one, many = original.get("region_ms"), chosen.get("region_ms"), chosen.get("region_all_ms")
     best = min((value for value in (one, many) if value is not None), default=None)
     scope = None

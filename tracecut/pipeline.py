@@ -63,7 +63,7 @@ class Optimized:
         from tracecut.tracer.runner import run
 
         folder = Path(tempfile.mkdtemp(prefix="tracecut-run-"))
-        command = [sys.executable, "-m", "tracecut", "run", self.output, "--", *argv]
+        command: list[str | Path] = [sys.executable, "-m", "tracecut", "run", self.output, "--", *argv]
         return run(command, stdin=stdin, folder=folder, name="run")
 
 

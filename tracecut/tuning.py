@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +113,7 @@ def _tune_one(
         "force": settings.force,
         "library_folders": list(settings.flags.library_folders),
         "libraries": list(settings.flags.libraries),
-        "objects": [os.path.abspath(item) for item in settings.flags.objects],
+        "objects": [str(Path(item).resolve()) for item in settings.flags.objects],
     }
     place = analysis.nest(loop).loops[loop].place
 

@@ -8,6 +8,7 @@ finds out which loaded values may be trusted: those that nothing in the nest ove
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -170,9 +171,7 @@ class Accesses:
         for node in open_nodes:
             arms = node.args[1:] if node.kind == "choice" else node.args
             options.append([(node, arm) for arm in arms])
-        total = 1
-        for arms in options:
-            total *= len(arms)
+        total = math.prod(len(pairs) for pairs in options)
         if total > MAX_VARIANTS:
             return [{}]
         return [dict(combination) for combination in itertools.product(*options)]

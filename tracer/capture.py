@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +48,7 @@ class Capture:
                 offsets[place] = total
                 total += data.size
                 parts.append(data)
-        arrays = {
+        arrays: dict[str, npt.NDArray[Any]] = {
             "bases": np.array([item.base for item in objects], np.int64),
             "sizes": np.array([item.size for item in objects], np.int64),
             "kinds": np.array([item.kind for item in objects], np.int64),
@@ -66,8 +67,8 @@ class Capture:
     def load(cls, path: str | os.PathLike[str]) -> Capture:
         arrays, meta = read_arrays(path, "Capture", _MEMBERS)
         count = arrays["bases"].size
-        names = meta.get("names")
-        if any(arrays[name].size != count for name in ("sizes", "kinds", "offsets")) or len(names or ()) != count:
+        names = meta.get("names") or []
+        if any(arrays[name].size != count for name in ("sizes", "kinds", "offsets")) or len(names) != count:
             raise ArtefactError(f"{path}: its tables differ in length")
         objects, contents = [], {}
         for place in range(count):

@@ -50,9 +50,7 @@ def find_conflict(events: list[Events], size: int) -> Conflict | None:
     masks = np.zeros(count, np.uint8)
     shared = np.zeros(count, np.bool_)
     for event in busy:
-        _mark(
-            event.jobs, event.offsets, event.width // granule, granule, np.uint8(event.kind), first_job, masks, shared
-        )
+        _mark(event.jobs, event.offsets, event.width // granule, granule, event.kind, first_job, masks, shared)
     place = _first_conflict(masks, shared)
     if place < 0:
         return None
@@ -85,7 +83,7 @@ def _clash(mask: int) -> bool:
     return bool(mask & WRITE or (mask & READ and reduces) or reduces & (reduces - 1))
 
 
-@numba.njit("void(int64[:], int64[:], int64, int64, uint8, int32[:], uint8[:], boolean[:])", cache=True, nogil=True)
+@numba.njit("void(int64[:], int64[:], int64, int64, int64, int32[:], uint8[:], boolean[:])", cache=True, nogil=True)
 def _mark(
     jobs: Any, offsets: Any, granules: int, granule: int, kind: int, first_job: Any, masks: Any, shared: Any
 ) -> None:
@@ -97,7 +95,7 @@ def _mark(
                 first_job[place] = job
             elif first_job[place] != job:
                 shared[place] = True
-            masks[place] |= kind
+            masks[place] |= np.uint8(kind)
 
 
 @numba.njit("int64(uint8[:], boolean[:])", cache=True, nogil=True)

@@ -121,7 +121,7 @@ class Evaluation:
             return UNKNOWN
         index = places if level == loop else self.jobs(loop, level)[places]
         data = values.data[index] if values.data.ndim else values.data
-        return Values(data, values.known[index] if np.ndim(values.known) else values.known)
+        return Values(data, _at(values.known, index))
 
     def extremes(self, expr: Expr, loop: int) -> tuple[int, int] | None:
         """Smallest and largest value over all iterations of `loop`, None unless all are known integers."""
@@ -255,7 +255,7 @@ class Evaluation:
             return UNKNOWN
         index = self.jobs(loop, level)
         data = values.data[index] if values.data.ndim else values.data
-        known = values.known[index] if np.ndim(values.known) else values.known
+        known = _at(values.known, index)
         return Values(data, known)
 
     def _above(self, loop: int) -> set[int]:
@@ -378,6 +378,10 @@ class Evaluation:
         busy = counts > 0
         begins, lengths = starts.data[busy], counts[busy]
         return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
+
+
+def _at(known: Bools | np.bool_, index: npt.NDArray[np.int64]) -> Bools | np.bool_:
+    return known[index] if isinstance(known, np.ndarray) and known.ndim else known
 
 
 def _check_size(size: int) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 HEAP, GLOBAL, STACK = 0, 1, 2
 KIND_NAMES = ("heap", "global", "stack")
-DTYPES = {
+DTYPES: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(np.int8),
     "i8": np.dtype(np.int8),
     "i16": np.dtype(np.int16),
@@ -114,4 +114,5 @@ class Memory:
 
 def live_view(item: Object) -> npt.NDArray[np.uint8]:
     """The bytes of an object of this very process. The caller vouches for the object being alive."""
-    return np.frombuffer((ctypes.c_uint8 * item.size).from_address(item.base), np.uint8)
+    raw: Any = (ctypes.c_uint8 * item.size).from_address(item.base)
+    return np.frombuffer(raw, np.uint8)

@@ -237,7 +237,7 @@ class _Builder:
         for info in loops.values():
             exprs = [info.trip] if info.trip is not None else []
             names |= {node.data[0] for expr in exprs for node in expr.walk() if node.kind == "load"}
-        found = Nest(
+        nest = Nest(
             self.view.function.name,
             self.view.loop_ids[self.root],
             loops,
@@ -247,7 +247,7 @@ class _Builder:
             self._values(loops),
             self.pool,
         )
-        return replace(found, stack=self._stack(found.lives()))
+        return replace(nest, stack=self._stack(nest.lives()))
 
     def _values(self, loops: Mapping[int, NestLoop]) -> dict[str, Expr]:
         """Values that the countable inner loops use, as far as the root does not hand them in itself."""

@@ -106,11 +106,16 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
         why=str(data["why"]),
         reach=_reach_in(data["reach"], nodes),
         obstacles=tuple(Obstacle(kind, reason, _place_in(place)) for kind, reason, place in data["obstacles"]),
-        carried=tuple(Carried(*item[:4], _place_in(item[4])) for item in data["carried"]),
+        carried=tuple(_carried_in(item) for item in data["carried"]),
         results=tuple(Result(*item) for item in data["results"]),
         instructions=int(data["instructions"]),
         counter_data=_places_in(data["counter_data"]),
     )
+
+
+def _carried_in(item: list[Any]) -> Carried:
+    name, type, kind, operator, place = item
+    return Carried(str(name), str(type), str(kind), str(operator), _place_in(place))
 
 
 def _site_out(site: Site, known: Mapping[int, int | None]) -> list[Any]:

@@ -13,8 +13,8 @@ import numpy as np
 from ..ir.files import load_json, write_json
 from .capture import Capture, keep_only, touched_objects, written_objects
 from .evaluate import Evaluation
-from .memory import Memory, Object
 from .host import at_exit, load_library, run_main
+from .memory import Memory, Object
 from .nest import Nest
 from .nestfile import from_json
 from .objects import LiveObjects, named_numbers

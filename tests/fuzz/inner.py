@@ -98,7 +98,7 @@ def block(d: Draft) -> None:
     if d.chance(0.5):
         k = d.fresh("k")
         d.line(f"for (int {k} = 0; {k} < {size}; {k}++)")
-        places = [(f"    {{}}", f"{size} * {j} + {k}", f"{size} * {d.i} + {k}")]
+        places = [("    {}", f"{size} * {j} + {k}", f"{size} * {d.i} + {k}")]
     else:
         places = [("{}", f"{size} * {j} + {c}", f"{size} * {d.i} + {c}") for c in range(size)]
     for shift, far, near in places:

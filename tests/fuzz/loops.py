@@ -91,7 +91,7 @@ def while_up(d: Draft) -> Shape:
 def while_down(d: Draft) -> Shape:
     d.note("while", "down")
     n = d.scalar("n", "int", d.jobs)
-    head = (f"while (i > 0) {{", "i--;") if d.chance(0.5) else (f"while (i-- > 0) {{",)
+    head = ("while (i > 0) {", "i--;") if d.chance(0.5) else ("while (i-- > 0) {",)
     return Shape(Loop(head, ("}",), (Cursor("int", "i", f"{n} - 1", "-1"),), d.jobs, (f"int i = {n};",)), "i", d.jobs)
 
 

@@ -10,7 +10,8 @@ from .lexer import GLOBAL, LOCAL, NAME, matching, split_commas, split_type
 
 BINARY = frozenset("add sub mul sdiv udiv srem urem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
 CASTS = frozenset(
-    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast addrspacecast".split()
+    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp "
+    "ptrtoint ptrtoaddr inttoptr bitcast addrspacecast".split()
 )
 TERMINATORS = frozenset(
     "ret br switch indirectbr invoke callbr resume unreachable cleanupret catchret catchswitch".split()

@@ -1,0 +1,53 @@
+"""Reading foreign LLVM IR in a process of its own: a third of damaged bitcode files kill whoever parses them.
+
+`python -m tracecut.tracer.worker IN OUT` parses and verifies a `.ll` or `.bc` file and prints it as text to OUT.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ..ir.errors import SourceError
+
+SECONDS = 300.0
+
+
+def read_ir(source: Path) -> str:
+    """Text of an IR file. Raises SourceError naming what is wrong with it; the caller's process is never at risk."""
+    from .runner import Limits, describe, private_folder, run
+
+    with private_folder("tracecut-ir-") as folder:
+        out = folder / "module.ll"
+        command: list[str | Path] = [sys.executable, "-m", "tracecut.tracer.worker", source.resolve(), out]
+        finished = run(command, folder=folder, name="reader", limits=Limits(seconds=SECONDS))
+        if finished.ok and out.exists():
+            return out.read_text(errors="surrogateescape")
+        lines = finished.stderr.read_text(errors="replace").strip().splitlines()
+        how = "" if finished.returncode == 1 else f" (the reader {describe(finished)})"
+        raise SourceError(
+            f"{source} is no LLVM IR that this version can read{how}",
+            detail="\n".join(lines[:5]),
+            hint="It has to be made by the LLVM release that llvmlite carries; compile the C source instead.",
+        )
+
+
+def main() -> None:
+    source, target = Path(sys.argv[1]), Path(sys.argv[2])
+    import llvmlite.binding as binding
+
+    data = source.read_bytes()
+    try:
+        if source.suffix == ".bc":
+            module = binding.parse_bitcode(data)
+        else:
+            module = binding.parse_assembly(data.decode(errors="surrogateescape"))
+        module.verify()
+    except (RuntimeError, UnicodeError) as error:
+        print(str(error).strip().splitlines()[-1] if str(error).strip() else "not LLVM IR", file=sys.stderr)
+        sys.exit(1)
+    target.write_text(str(module), errors="surrogateescape")
+
+
+if __name__ == "__main__":
+    main()
