@@ -1,8 +1,9 @@
 """The Cuthill-McKee walk over a locality graph, the kernel under every reverse Cuthill-McKee order here.
 
-The walk goes from datum to datum through the jobs that touch both. Two forms of the graph serve it: the bipartite
-incidence as it is, in which a search expands each job once, and for jobs of two data the plain adjacency of the
-data, which saves one indirection per neighbour.
+The walk goes from datum to datum through the jobs that touch both. Three forms of the graph serve it: the bipartite
+incidence as it is, in which a search expands each job once; for jobs of two data the plain adjacency of the data,
+which saves one indirection per neighbour; and where each job has a datum of its own (the row of a square matrix),
+the adjacency of that datum with the others of the job.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ def walk(graph: LocalityGraph, labels: Words | None = None, *, sweeps: int = 1, 
     if has_pairs(graph):
         starts, near = _adjacency(words(graph.data), degree, limit)
         job_starts, pins = _NO_ROWS, _NO_WORDS
+    elif has_centres(graph):
+        starts, near = _stars(longs(graph.offsets), words(graph.data), degree, limit)
+        job_starts, pins = _NO_ROWS, _NO_WORDS
     else:
         starts, jobs = graph.transpose
         near, job_starts, pins = words(jobs), longs(graph.offsets), words(graph.data)
@@ -64,6 +68,41 @@ def hub_limit(n_jobs: int) -> int:
 def has_pairs(graph: LocalityGraph) -> bool:
     """Whether every job touches two data (which may be the same). O(jobs)."""
     return graph.n_pins == 2 * graph.n_jobs and bool((np.diff(graph.offsets) == 2).all())
+
+
+def has_centres(graph: LocalityGraph) -> bool:
+    """Whether every job has pins, and no two jobs the same first one: a datum of its own. O(jobs)."""
+    if graph.n_jobs == 0 or graph.n_jobs > graph.n_data or bool((np.diff(graph.offsets) < 2).any()):
+        return False
+    return int(np.bincount(graph.data[graph.offsets[:-1]]).max()) == 1
+
+
+@njit(cache=True, nogil=True)
+def _stars(offsets: Longs, pins: Words, degree: Words, limit: int) -> tuple[Longs, Words]:
+    """CSR neighbours of each datum: the first pin of a job beside each other one, both ways, hubs left out."""
+    size = degree.size
+    starts = np.zeros(size + 1, np.int64)
+    for job in range(offsets.size - 1):
+        u = pins[offsets[job]]
+        for at in range(offsets[job] + 1, offsets[job + 1]):
+            v = pins[at]
+            if u != v and degree[u] <= limit and degree[v] <= limit:
+                starts[u + 1] += 1
+                starts[v + 1] += 1
+    for v in range(size):
+        starts[v + 1] += starts[v]
+    near = np.empty(starts[size], np.uint32)
+    place = starts[:size].copy()
+    for job in range(offsets.size - 1):
+        u = pins[offsets[job]]
+        for at in range(offsets[job] + 1, offsets[job + 1]):
+            v = pins[at]
+            if u != v and degree[u] <= limit and degree[v] <= limit:
+                near[place[u]] = v
+                place[u] += 1
+                near[place[v]] = u
+                place[v] += 1
+    return starts, near
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.walk import has_pairs, hub_limit, walk
+from tracecut.partition.walk import has_centres, has_pairs, hub_limit, walk
 
 
 def slow_walk(graph: LocalityGraph, labels: list[int] | None, sweeps: int, limit: int) -> list[int]:
@@ -19,8 +19,13 @@ def slow_walk(graph: LocalityGraph, labels: list[int] | None, sweeps: int, limit
     walkable = [0 < degree[v] <= limit for v in range(n)]
     placed: list[int] = []
 
+    starred = has_centres(graph) and not has_pairs(graph)
+
     def near(v: int) -> list[int]:
-        found = [w for row in rows if v in row for w in row]
+        if starred:  # a job joins its first datum with the others, hubs left out
+            found = [w for row in rows if v in row for w in (row[1:] if row[0] == v else row[:1])]
+        else:
+            found = [w for row in rows if v in row for w in row]
         return [w for w in dict.fromkeys(found) if walkable[w] and names[w] == names[v] and w not in placed]
 
     def levels(root: int) -> list[list[int]]:
@@ -132,3 +137,17 @@ def test_a_walk_does_not_depend_on_earlier_ones(mesh: LocalityGraph) -> None:
     place[walk(mesh)] = np.arange(mesh.n_data)
     ends = place[mesh.data.reshape(-1, 2)]
     assert np.abs(ends[:, 0] - ends[:, 1]).max() <= 2 * 24
+
+
+def test_rows_of_a_square_matrix_take_the_walk_of_its_graph() -> None:
+    """Job i is row i: its own datum first. The walk straightens the path 3 - 0 - 4 - 1 - 2."""
+    path = [3, 0, 4, 1, 2]
+    near = {
+        v: [w for w in (path[i - 1] if i else None, path[i + 1] if i < 4 else None) if w is not None]
+        for i, v in enumerate(path)
+    }
+    rows = [[v, *near[v]] for v in range(5)]
+    offsets = np.cumsum([0, *(len(row) for row in rows)])
+    graph = LocalityGraph(offsets, np.array([w for row in rows for w in row], np.int32), 5)
+    assert has_centres(graph)
+    assert walk(graph).tolist() in (path, path[::-1])
