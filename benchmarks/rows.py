@@ -1,0 +1,51 @@
+"""Rows of a benchmark, and the file that they are written to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tracecut.ir.machine import Machine
+from tracecut.manifest import versions
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured number. `ratio` is value / peer_value: below 1 is better for times and costs."""
+
+    input: str
+    order: str
+    metric: str
+    value: float | None
+    peer: str = ""
+    peer_value: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        if self.value is None or not self.peer_value:
+            return None
+        return self.value / self.peer_value
+
+
+def write_rows(path: Path, name: str, rows: list[Row], **meta: Any) -> None:
+    """Write a results file: what was measured, on what, with which versions."""
+    data = {
+        "benchmark": name,
+        "machine": Machine.detect().summary(),
+        "versions": versions(),
+        **meta,
+        "rows": [{**asdict(row), "ratio": row.ratio} for row in rows],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def print_rows(rows: list[Row]) -> None:
+    """A plain table of the rows."""
+    for row in rows:
+        value = "-" if row.value is None else f"{row.value:.4g}"
+        peer = "" if row.peer_value is None else f"{row.peer} {row.peer_value:.4g}"
+        ratio = "" if row.ratio is None else f"{row.ratio:.3f}"
+        print(f"{row.input:<28} {row.order:<10} {row.metric:<34} {value:>12}  {peer:<28} {ratio:>8}", flush=True)
