@@ -39,9 +39,7 @@ def group_sites(view: FunctionView, nest: Nest, loop: Loop, views: Mapping[str, 
     for site in nest.sites_in(number):
         operand = pointer_operand(view, site)
         root = root_of(view, loop, operand.text) or ""
-        shape = ",".join(
-            sorted({f"{a.kind}:{a.data[0]}" for a in site.address.walk() if a.kind in ("counter", "load")})
-        )
+        shape = _shape(site, number)
         found.setdefault((root, shape, (views or {}).get(site.key, NEW)), []).append(site.key)
     return [Group(place, root, tuple(keys), which) for place, ((root, _, which), keys) in enumerate(found.items())]
 

@@ -26,7 +26,7 @@ TAIL = 2000
 def compile_ptx(text: str, name: str, arch: str, *, libdevice: bool) -> str:
     """PTX text of the kernel `name` of a module; `libdevice` binds the module to NVIDIA's mathematical functions.
 
-    About 0.5 s. Raises UnsupportedError when LLVM can not do it, however it says so.
+    About 0.3 s. Raises UnsupportedError when LLVM can not do it, however it says so.
     """
     library = [find_libdevice()] if libdevice else []
     with private_folder("tracecut-ptx") as folder:

@@ -112,7 +112,7 @@ def _warp_sum(block: Block, cell: Cell, place: int) -> str:
     operator, type = cell.reduction.operator, cell.reduction.type
     value = f"%tc.left{place}"
     if cell.type != type:
-        wider = "zext"
+        wider = "sext" if operator in _SIGNED else "zext"
         block.instructions.append(Instruction(f"%tc.wide{place} = {wider} {type} {value} to {cell.type}"))
         value = f"%tc.wide{place}"
     for step in STEPS:

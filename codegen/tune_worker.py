@@ -21,6 +21,7 @@ from ..tracer.objects import named_numbers
 from ..tracer.program import Analysis
 from .build import views_of
 from .figures import describe_region
+from .gpu_facts import gpu_facts
 from .guards import make_guard
 from .incidence import scope_graph
 from .inspect import Inspection, inspect_scope
@@ -228,6 +229,7 @@ class Worker:
             "views": {str(region): view for region, view in views.items()},
             "regions": regions,
             "comparison": _comparison(best),
+            "gpu": {str(region): gpu_facts(inspection, subject.groups[region], region) for region in regions},
             "verdicts": {
                 str(loop): [verdict.kind, verdict.reason, [_place(place) for place in verdict.places]]
                 for loop, verdict in inspection.verdicts.items()

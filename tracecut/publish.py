@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.grouping import Group
+from tracecut.codegen.ptx import emit_kernel
+from tracecut.codegen.regionset import outline_regions
+from tracecut.ir.errors import UnsupportedError
 from tracecut.ir.files import write_text
 from tracecut.report import RegionFigures, Remark, ReportData, remarks_yaml, render_report
+
+from tracecut.tracer.program import Analysis
 
 from .settings import Settings
 from .tuning import RegionResult
@@ -17,9 +23,66 @@ MAX_SOURCE = 4 << 20
 
 def emit_kernels(
     settings: Settings, text: str, results: Sequence[RegionResult], folder: Path
-) -> dict[int, list[dict[str, str]]]:
-    """Emit the host kernel and the GPU kernels of every region that was optimized."""
-    return {}
+) -> dict[int, list[dict[str, Any]]]:
+    """Write the host kernel and the GPU kernels of every region that was optimized.
+
+    Returns loop id → entries of the manifest; a kernel that was refused has no path, and a note that says why.
+    """
+    found: dict[int, list[dict[str, Any]]] = {}
+    chosen = [result for result in results if result.optimized and result.scope is not None]
+    analysis = Analysis(text) if chosen else None
+    for result in chosen:
+        assert result.scope is not None and analysis is not None
+        _, outlined = outline_regions(analysis, result.scope.nest, result.views)
+        for region, item in outlined.items():
+            entries = found.setdefault(region, [])
+            name = f"loop{region}"
+            variant = str(result.data.get("variant") or item.name) if region == result.loop else item.name
+            write_text(folder / f"{name}.ll", item.text + "\n", sync=False)
+            entries.append({"target": "host", "path": f"kernels/{name}.ll", "variant": variant})
+            facts = result.data.get("gpu", {}).get(str(region), {})
+            for arch in settings.arch:
+                entries.append(_gpu_kernel(analysis, result, region, item.groups, facts, arch, folder))
+    return found
+
+
+def _gpu_kernel(
+    analysis: Analysis,
+    result: RegionResult,
+    region: int,
+    groups: Sequence[Group],
+    facts: Mapping[str, list[int]],
+    arch: str,
+    folder: Path,
+) -> dict[str, Any]:
+    assert result.scope is not None
+    view = analysis.view_of(region)
+    entry: dict[str, Any] = {"target": arch, "path": "", "variant": "reordered"}
+    try:
+        kernel = emit_kernel(
+            view,
+            result.scope.nest,
+            view.loops[region],
+            f"tc_kernel_{region}",
+            list(groups),
+            arch=arch,
+            disjoint=frozenset(facts.get("disjoint", ())),
+            exclusive=frozenset(facts.get("exclusive", ())),
+        )
+    except UnsupportedError as error:
+        return {**entry, "note": error.message}
+    stem = f"loop{region}-{arch}"
+    write_text(folder / f"{stem}.ptx", kernel.ptx, sync=False)
+    write_text(folder / f"{stem}.ll", kernel.llvm, sync=False)
+    parameters = [[item.kind, item.name, item.type, item.group] for item in kernel.parameters]
+    return {
+        **entry,
+        "path": f"kernels/{stem}.ptx",
+        "name": kernel.name,
+        "block_size": kernel.block_size,
+        "parameters": parameters,
+        "remarks": list(kernel.remarks),
+    }
 
 
 def write_report(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from tracecut.ir.machine import Cache, Core, Machine
 from tracecut.tracer.frontend import Flags
 
 
@@ -20,6 +23,7 @@ class Settings:
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
         region: `FILE:LINE` of a loop to optimize instead of the hottest ones.
         arch: GPU architectures to emit kernels for.
+        machine: what to optimize for, None: this machine.
         min_gain: share of the program's time that a region has to save to be changed.
         min_share: share of executed work from which a loop is looked at.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
@@ -39,6 +43,7 @@ class Settings:
     timeout: float | None = None
     region: str | None = None
     arch: tuple[str, ...] = ("sm_90",)
+    machine: Machine | None = None
     min_gain: float = 0.02
     min_share: float = 0.02
     first_entry: int = 2
@@ -46,3 +51,35 @@ class Settings:
     byte_limit: int = 8 << 30
     force: bool = False
     renumber: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the process that does the work."""
+        return {
+            **asdict(self),
+            "output": str(self.output),
+            "stdin": None if self.stdin is None else str(self.stdin),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Settings:
+        """What `to_json` gave."""
+        flags = {name: tuple(v) if isinstance(v, list) else v for name, v in data["flags"].items()}
+        stdin = data["stdin"]
+        return cls(
+            **{
+                **data,
+                "sources": tuple(data["sources"]),
+                "flags": Flags(**flags),
+                "argv": tuple(data["argv"]),
+                "output": Path(data["output"]),
+                "stdin": None if stdin is None else Path(stdin),
+                "arch": tuple(data["arch"]),
+                "machine": None if data["machine"] is None else _machine(data["machine"]),
+            }
+        )
+
+
+def _machine(data: Mapping[str, Any]) -> Machine:
+    cores = tuple(Core(**core) for core in data["cores"])
+    caches = tuple(Cache(**cache) for cache in data["caches"])
+    return Machine(data["name"], cores, caches, data["memory"])

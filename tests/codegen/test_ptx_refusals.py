@@ -140,3 +140,10 @@ def test_a_worker_that_dies_is_a_refusal(monkeypatch: pytest.MonkeyPatch, code: 
     with pytest.raises(UnsupportedError) as caught:
         subject(SOURCE, "fine").emit()
     assert reason in str(caught.value)
+
+
+def test_a_call_that_the_backend_adds_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys; open(sys.argv[2], 'w').write('.extern .func  (.param .b64 r) frob \\n(\\n)\\n;')"
+    monkeypatch.setattr(ptx_backend, "COMMAND", (sys.executable, "-c", code))
+    with pytest.raises(UnsupportedError, match="the kernel kernel calls frob, which the device does not have"):
+        subject(SOURCE, "fine").emit()

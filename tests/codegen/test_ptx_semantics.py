@@ -337,6 +337,6 @@ def test_exclusive_groups_are_added_to_without_atomics() -> None:
 
 def test_private_arrays_become_local_memory_and_need_no_atomics() -> None:
     kernel = subject(SOURCE, "scratch").emit()
-    assert "alloca [8 x double]" in kernel.llvm
-    assert "atom" not in kernel.ptx
+    assert "alloca [8 x double]" in kernel.llvm and ".local" in kernel.ptx
+    assert "atomicrmw" not in kernel.llvm and "atom" not in kernel.ptx
     assert "%i" not in [parameter.name for parameter in kernel.parameters]

@@ -13,7 +13,7 @@ LIMITS = Limits(seconds=20, output_bytes=4 << 20, memory_bytes=1 << 30, processe
 
 
 def compiled(text: str, folder: Path, name: str) -> Path:
-    """The program as an executable in `folder`."""
+    """The program as an executable in `folder`. Not optimised: these programs take longer to compile than to run."""
     source = folder / f"{name}.c"
     source.write_text(text, encoding="ascii")
     ir = to_ir(source, Flags(("-O0",)), folder, canonical=False)

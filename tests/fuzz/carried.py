@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .draft import Draft, real, wraps
+from .draft import Draft
+from .model import real, wraps
 from .updates import threshold
-from .values import held, value
+from .values import held, individual, value
 
 
 def register_sum(d: Draft) -> None:
@@ -51,25 +52,27 @@ def register_damped(d: Draft) -> None:
     d.note("register-damped")
     type = d.number_type()
     s = _register(d, type, "1")
-    d.line(f"{s} = {'0.5 * ' + s if real(type) else s + ' / 2'} + {value(d, type)};")
+    d.line(f"{s} = {'0.5 * ' + s if real(type) else s + ' / 2'} + {individual(d, type)};")
 
 
 def last_value(d: Draft) -> None:
+    """Kept under a condition, or read from what the loop writes: else a compiler takes it out of the loop."""
     d.note("last-value")
     type = d.number_type()
     s = _register(d, type, "0")
-    text = value(d, type)
     if d.chance(0.5):
         d.note("if-data")
+        text = individual(d, type)
         d.line(f"if ({d.own(d.source(type, 'job'))} > {threshold(type)})", f"    {s} = {text};")
     else:
-        d.line(f"{s} = {text};")
+        y = d.target(type, "node")
+        d.line(f"{y.at(d.index())} = {individual(d, type)};", f"{s} = {y.at(d.index())};")
 
 
 def previous_value(d: Draft) -> None:
     d.note("previous-value")
     type = d.number_type()
-    s, v = _register(d, type, "0"), held(d, type)
+    s, v = _register(d, type, "0"), held(d, type, individual(d, type))
     z = d.own(d.target(type, "job"), write=True)
     d.line(f"{z} = {f'0.5 * ({v} - {s})' if real(type) else f'({v} / 2) - ({s} / 2)'};", f"{s} = {v};")
 
@@ -78,7 +81,7 @@ def prefix_sum(d: Draft) -> None:
     d.note("prefix-sum")
     type = d.number_type()
     s = _register(d, type, "0")
-    text = value(d, type)
+    text = individual(d, type)
     z = d.own(d.target(type, "job"), write=True)
     d.line(f"{s} += {text};", f"{z} = {s};")
 
@@ -88,7 +91,7 @@ def compaction(d: Draft) -> None:
     type = d.number_type()
     count = _register(d, "int", "0", resumes=False)
     out = d.new("out", type, d.extent, written=True, locked=True)
-    v = held(d, type)
+    v = held(d, type, individual(d, type))
     d.line(f"if ({v} > {threshold(type)})", f"    {out.at(count + '++')} = {v};")
 
 
@@ -109,7 +112,7 @@ def chase(d: Draft) -> None:
     links = d.new("next", "int", d.nodes, fill=values, space="node")
     at = d.fresh("at")
     d.before.append(f"int {at} = {d.draw.randrange(d.nodes)};")
-    d.line(f"{d.target(type, 'node').at(at)} += {value(d, type)};")
+    d.line(f"{d.target(type, 'node').at(at)} += {individual(d, type)};")
     d.close()
     d.line(f"{at} = {links.at(at)};")
 
@@ -126,7 +129,7 @@ def recurrence(d: Draft) -> None:
     if d.chance(0.4):
         here, there = there, here
     half = f"{d.literal(type, 0.5)} * {there}" if real(type) else f"{there} / 2"
-    d.line(f"{here} = {half} + {value(d, type)};")
+    d.line(f"{here} = {half} + {individual(d, type)};")
 
 
 def running_sum(d: Draft) -> None:
@@ -134,7 +137,7 @@ def running_sum(d: Draft) -> None:
     d.note("prefix-sum", "recurrence")
     type = d.number_type()
     array = d.new("a", type, d.extent + 1, written=True, locked=True, plain=True)
-    d.line(f"{array.at(d.i + ' + 1')} = {array.at(d.i)} + {value(d, type)};")
+    d.line(f"{array.at(d.i + ' + 1')} = {array.at(d.i)} + {individual(d, type)};")
 
 
 def mirror(d: Draft) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .features import FEATURES
-from .model import REAL, WRAPPING, Array, Cursor, Kernel, Loop, Scalar
+from .model import Array, Cursor, Kernel, Loop, Scalar
+from .tables import DISTINCT, INDEX_TYPES, TABLES, table_values
 
 Item = TypeVar("Item")
 
@@ -21,9 +22,6 @@ DEFAULT_FILL = {
     "unsigned": "any",
     "unsigned char": "byte",
 }
-INDEX_TYPES = {"int": 60, "unsigned": 10, "long": 10, "short": 10, "unsigned char": 10}
-TABLES = {"random": 40, "permutation": 25, "injective": 15, "near": 12, "constant": 3, "sorted": 5}
-DISTINCT = ("permutation", "injective")
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,9 @@ class Draft:
         self.body: list[str] = []
         self.after: list[str] = []
         self.helpers: list[str] = []
+        self.ahead: list[str] = []
         self.between: list[str] = []
-        self.sweeps, self.in_loop = 3, True
+        self.sweeps = 1
         self.float_reduction = False
         self._names: dict[str, int] = {}
         self._walkers: dict[tuple[str, bool], str] = {}
@@ -161,8 +160,13 @@ class Draft:
         written: bool = False,
         locked: bool = False,
         plain: bool = False,
+        constant: bool = True,
     ) -> Array:
-        """A new array. `space`: `job`, `node` or nothing: what its elements belong to. `plain`: no record."""
+        """A new array.
+
+        `space`: `job`, `node` or nothing: what its elements belong to. `plain`: no record. `constant`: the compiler
+        may know its contents, when they are given and not written.
+        """
         name = self.fresh(hint)
         contents = tuple(fill) if not isinstance(fill, str) else fill or DEFAULT_FILL[type]
         record = {"job": "edge", "node": "node"}.get(space, "")
@@ -172,8 +176,8 @@ class Draft:
             array = replace(array, record=record)
             self.note("records")
         else:
-            constant = {"const": 10} if isinstance(contents, tuple) and not written else {}
-            storage = self.pick({"heap": 70, "static": 10, "global": 10} | constant)
+            known = {"const": 10} if constant and isinstance(contents, tuple) and not written else {}
+            storage = self.pick({"heap": 70, "static": 10, "global": 10} | known)
             array = replace(array, storage=storage)
             if array.by_name:
                 array = replace(array, name=f"{name}_{self.number}", prefix="")
@@ -260,9 +264,6 @@ class Draft:
 
     # Index tables
 
-    def distinct_table(self) -> bool:
-        return self.nodes >= self.extent
-
     def table(self, kind: str = "", *, sentinel: bool = False) -> Array:
         """A new index table: for each value of the counter a node."""
         kind = kind or self.pick(TABLES)
@@ -277,14 +278,15 @@ class Draft:
             self.tables.append(array.name)
         return array
 
-    def index(self, *, distinct: bool = False, local: bool = False, two_level: bool = True) -> str:
+    def index(self, *, distinct: bool = False, local: bool = False, two_level: bool = True, fresh: bool = False) -> str:
         """A node of the iteration, as an index of arrays over nodes.
 
-        `distinct`: better no two iterations have the same. `local`: it stands in a variable.
+        `distinct`: better no two iterations have the same. `local`: it stands in a variable. `fresh`: from a table of
+        its own.
         """
-        if not distinct and two_level and self.chance(0.08):
+        if not distinct and not fresh and two_level and self.chance(0.08):
             return self._computed_index()
-        if self.tables and not distinct and self.chance(0.4):
+        if self.tables and not distinct and not fresh and self.chance(0.4):
             table = self.arrays[self.draw.choice(self.tables)]
         else:
             kind = self.pick({name: TABLES[name] for name in DISTINCT}) if distinct else ""
@@ -336,9 +338,9 @@ class Draft:
             before=tuple(self.before),
             after=tuple(self.after),
             helpers=tuple(self.helpers),
+            ahead=tuple(self.ahead),
             between=tuple(self.between),
             sweeps=self.sweeps,
-            in_loop=self.in_loop,
             bundle=self.bundle,
         )
 
@@ -359,27 +361,3 @@ class Draft:
         compare = self.pick({"<": 60, "!=": 40})
         head = (f"while ({first.name} {compare} stop) {{",)
         return Loop(head, ("}",), tuple(self._cursors), loop.jobs, (*starts, stop))
-
-
-def table_values(draw: random.Random, kind: str, size: int, nodes: int) -> list[int]:
-    """`size` numbers of nodes. Kinds without duplicates need at least as many nodes, and are random otherwise."""
-    if kind in DISTINCT and nodes < size:
-        kind = "random"
-    if kind == "constant":
-        return [draw.randrange(nodes)] * size
-    if kind == "permutation":
-        return draw.sample(range(size), size)
-    if kind == "injective":
-        return draw.sample(range(nodes), size)
-    if kind == "near":
-        return [min(nodes - 1, max(0, place * nodes // size + draw.randint(-2, 2))) for place in range(size)]
-    found = [draw.randrange(nodes) for _ in range(size)]
-    return sorted(found) if kind == "sorted" else found
-
-
-def real(type: str) -> bool:
-    return type in REAL
-
-
-def wraps(type: str) -> bool:
-    return type in WRAPPING

@@ -58,12 +58,11 @@ def loop_start(kernel: Kernel) -> str:
 def driver(kernel: Kernel) -> list[str]:
     """Prepares the data, calls the kernel, prints what there is afterwards."""
     setup, parts = prepare(kernel)
-    call = [f"{kernel.name}({', '.join(arguments(kernel, later=kernel.in_loop))});", *kernel.between]
-    if kernel.in_loop:
-        calls = [f"for (int sweep = 0; sweep < {kernel.sweeps}; sweep++) {{", *call, "}"]
-    else:
-        calls = call * kernel.sweeps
-    lines = [*setup, *calls, f"show({kernel.number}, parts, {parts});", *release(kernel)]
+    call = f"{kernel.name}({', '.join(arguments(kernel, later=kernel.sweeps > 1))});"
+    around = [*kernel.ahead, call, *kernel.between]
+    if kernel.sweeps > 1:
+        around = [f"for (int sweep = 0; sweep < {kernel.sweeps}; sweep++) {{", *around, "}"]
+    lines = [*setup, *around, f"show({kernel.number}, parts, {parts});", *release(kernel)]
     return [f"void drive_{kernel.number}(void)", *indent(["{", *lines, "}"])]
 
 

@@ -101,7 +101,7 @@ FEATURES = {
     # Around the kernel.
     "called-once": "no loop around it",
     "companion": "another loop over its data between the calls",
-    "memset": "an array is cleared between the calls",
+    "memset": "an array is cleared before each call",
     "memcpy": "an array is copied between the calls",
     "swap-buffers": "two arrays change places between the calls",
     "index-changes": "an index array changes between the calls",

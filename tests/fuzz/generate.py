@@ -78,7 +78,7 @@ def suite_of(kernels: Sequence[Kernel], seed: int = 0) -> Suite:
 def _kernel(seed: int, number: int) -> Kernel:
     d = Draft(seed, number)
     d.shape(d.pick(LOOPS)(d))
-    for _ in range(d.pick({1: 62, 2: 30, 3: 8})):
+    for _ in range(d.pick({1: 57, 2: 33, 3: 10})):
         statement = d.pick(STATEMENTS)
         if d.chance(0.25):
             conditional(d, statement, d.pick(STATEMENTS) if d.chance(0.15) else None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .draft import Draft, real
-from .model import Array
+from .draft import Draft
+from .model import Array, real
 
 
 def csr_gather(d: Draft) -> None:

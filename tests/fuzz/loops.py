@@ -124,7 +124,7 @@ def ended_by_data(d: Draft) -> Shape:
     """A list of nodes with a mark at its end; the loop looks for it."""
     d.note("data-ended")
     values = [d.draw.randrange(max(2, d.jobs // 2)) for _ in range(d.jobs)]
-    stops = d.new("list", "int", d.jobs + 1, fill=[*values, -1], locked=True, plain=True)
+    stops = d.new("list", "int", d.jobs + 1, fill=[*values, -1], locked=True, plain=True, constant=False)
     d.tables.append(stops.name)
     test = f"{stops.at('i')} >= 0"
     if d.chance(0.5):

@@ -112,7 +112,8 @@ class Kernel:
         float_reduction: another order of the iterations may change results by rounding.
         before, body, after: lines of the kernel around and inside of the loop.
         helpers: functions that it calls.
-        between: lines of the driver after each call. sweeps: how often it is called; `in_loop`: by a loop.
+        ahead, between: lines of the driver before and after each call.
+        sweeps: how often a loop of the driver calls it; 1: there is no such loop.
         bundle: the kernel gets its arrays in a structure.
     """
 
@@ -126,9 +127,9 @@ class Kernel:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
+    ahead: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
     sweeps: int = 3
-    in_loop: bool = True
     bundle: bool = False
 
     @property
@@ -168,3 +169,11 @@ def indent(lines: Sequence[str], depth: int = 0) -> list[str]:
         found.append("    " * (depth - closes) + line)
         depth += line.count("{") - line.count("}")
     return found
+
+
+def real(type: str) -> bool:
+    return type in REAL
+
+
+def wraps(type: str) -> bool:
+    return type in WRAPPING

@@ -81,6 +81,7 @@ def _test(kernel: Kernel) -> list[str]:
     given = ", ".join([*arguments(kernel), "s.order", "s.jobs"])
     lines = [
         *setup,
+        *kernel.ahead,
         f"struct search s = begin({kernel.number}, {jobs}, {int(rounding(kernel))}, parts, {parts});",
         f"{kernel.name}({', '.join(arguments(kernel))});",
         "keep(&s);",

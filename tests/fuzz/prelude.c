@@ -98,19 +98,19 @@ APART void set(const struct part *p, const int *values)
         put_whole(p, e, values[e]);
 }
 
-/* One line: for each array of numbers its sum, its sum weighted by place, its greatest absolute value, and three
-   of its elements; then a hash of all integers. */
+/* One line: for each array of real numbers its mean, its mean weighted by place, its greatest absolute value, and
+   three of its elements; then a hash of all integers. */
 void show(int number, const struct part *parts, size_t count)
 {
     unsigned long long hash = 0;
     printf("kernel_%d", number);
     for (const struct part *p = parts; p < parts + count; p++) {
-        double sum = 0, weighted = 0, most = 0;
+        double mean = 0, weighted = 0, most = 0;
         for (int e = 0; e < p->count; e++) {
             if (is_real(p)) {
                 double x = real_of(p, e);
-                sum += x;
-                weighted += x * (1 + 37 * e % 101) / 101;
+                mean += x / p->count;
+                weighted += x / p->count * (1 + 37 * e % 101) / 101;
                 most = fabs(x) > most ? fabs(x) : most;
             } else {
                 unsigned long long bits = 0;
@@ -120,7 +120,7 @@ void show(int number, const struct part *parts, size_t count)
             }
         }
         if (is_real(p))
-            printf(" %c=%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", p->type, sum, weighted, most, real_of(p, 0),
+            printf(" %c=%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", p->type, mean, weighted, most, real_of(p, 0),
                    real_of(p, p->count / 2), real_of(p, p->count - 1));
     }
     printf(" whole=%016llx\n", hash);

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .draft import Draft, real, wraps
-from .model import Array
+from .draft import Draft
+from .model import Array, real, wraps
 
 
 def calls(d: Draft) -> None:
     """Settle the driver's loop. Comes last."""
-    style = d.pick({"loop": 80, "once": 10, "lines": 10})
-    if style != "loop":
+    if d.chance(0.12):
         d.note("called-once")
-        d.sweeps, d.in_loop = (1 if style == "once" else 2), False
+        d.sweeps = 1
         return
+    d.sweeps = d.pick({2: 20, 3: 70, 5: 10})
     changes = {"none": 36, "companion": 24, "clear": 9, "copy": 9, "exchange": 9, "index": 6, "count": 7}
     kind = d.pick(changes)
     if kind == "companion":
@@ -55,7 +55,7 @@ def _clear(d: Draft) -> None:
     if found:
         d.note("memset")
         name, length = (array := d.draw.choice(found)).name, array.length
-        d.between.append(f"memset({name}, 0, {length} * sizeof {array.outside('0')});")
+        d.ahead.append(f"memset({name}, 0, {length} * sizeof {array.outside('0')});")
 
 
 def _two_arrays(d: Draft, kind: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from .draft import Draft, real, wraps
-from .model import Array
+from .draft import Draft
+from .model import Array, real, wraps
 from .updates import threshold
 from .values import value
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .draft import Draft, real, wraps
-from .values import gathered, held, value
+from .draft import Draft
+from .model import CODES, real, wraps
+from .values import gathered, held, individual, value
 
 BITS = {"and": "&=", "or": "|=", "xor": "^="}
 
@@ -77,7 +78,7 @@ def reduce_sum(d: Draft) -> None:
     v = value(d, type)
     style = d.pick({"+=": 40, "-=": 15, "plain": 15, "flipped": 10, "helper": 8, "both": 12})
     if style == "helper":
-        name = d.helper("add", f"static void NAME({type} *to, {type} v) {{ *to += v; }}")
+        name = d.helper(f"add_{CODES[type]}", f"static void NAME({type} *to, {type} v) {{ *to += v; }}")
         d.line(f"{name}(&{y}, {v});")
     elif style == "plain":
         d.line(f"{y} = {y} + {v};")
@@ -146,14 +147,14 @@ def mixed_operators(d: Draft) -> None:
     first, second = y.at(d.index(local=True)), y.at(d.index(local=True))
     style = d.pick({"scale": 30, "set": 25, "bits": 25 * (not real(type)), "range": 20})
     if style == "range":
-        low, high = held(d, type), held(d, type)
+        low, high = held(d, type, individual(d, type)), held(d, type, individual(d, type))
         d.line(f"if ({low} < {first})", f"    {first} = {low};", f"if ({high} > {second})", f"    {second} = {high};")
         return
-    d.line(f"{first} {'^=' if style == 'bits' else '+='} {value(d, type)};")
+    d.line(f"{first} {'^=' if style == 'bits' else '+='} {individual(d, type)};")
     if style == "scale":
         d.line(f"{second} *= {d.literal(type, 0.9) if real(type) else '3'};")
     else:
-        d.line(f"{second} {'+=' if style == 'bits' else '='} {value(d, type)};")
+        d.line(f"{second} {'+=' if style == 'bits' else '='} {individual(d, type)};")
 
 
 def circular_sum(d: Draft) -> None:
@@ -163,7 +164,8 @@ def circular_sum(d: Draft) -> None:
     type = type if real(type) or wraps(type) else "unsigned"
     _sum(d, type)
     y, (first, second) = d.target(type, "node"), pair(d, apart=d.chance(0.3))
-    d.line(f"{y.at(first)} += {d.literal(type, 0.0625) + ' * ' if real(type) else ''}{y.at(second)};")
+    part = f"{d.literal(type, 0.0625)} * {y.at(second)}" if real(type) else y.at(second)
+    d.line(f"{y.at(first)} += {part} + {individual(d, type)};")
 
 
 def first_visit(d: Draft) -> None:
@@ -182,7 +184,7 @@ def one_place(d: Draft) -> None:
     target = d.new("total", type, 1, fill="zero", written=True, locked=True).at("0")
     if kind == "sum":
         _sum(d, type)
-        d.line(f"{target} += {value(d, type)};")
+        d.line(f"{target} += {individual(d, type)};")
     elif kind == "count":
         d.note("histogram")
         d.line(f"{target}{' += 1' if real(type) else '++'};")
@@ -191,8 +193,8 @@ def one_place(d: Draft) -> None:
         v = held(d, type)
         d.line(f"{target} = {v} > {target} ? {v} : {target};")
     else:
-        d.note("last-value")
-        d.line(f"{target} = {value(d, type)};")
+        d.note("last-value", "if-data")
+        d.line(f"if ({d.own(d.source(type, 'job'))} > {threshold(type)})", f"    {target} = {individual(d, type)};")
 
 
 def through_bytes(d: Draft) -> None:
@@ -216,7 +218,7 @@ def observed_sum(d: Draft) -> None:
     _sum(d, type)
     y, z = d.target(type, "node"), d.target(type, "job")
     j = d.index(local=True)
-    d.line(f"{y.at(j)} += {value(d, type)};", f"{d.own(z, write=True)} = {y.at(j)};")
+    d.line(f"{y.at(j)} += {individual(d, type)};", f"{d.own(z, write=True)} = {y.at(j)};")
 
 
 def damped(d: Draft) -> None:
@@ -224,14 +226,14 @@ def damped(d: Draft) -> None:
     type = d.number_type()
     y = d.target(type, "node").at(d.index(distinct=d.chance(0.3)))
     half = f"{d.literal(type, 0.5)} * {y}" if real(type) else f"{y} / 2"
-    d.line(f"{y} = {half} + {value(d, type)};")
+    d.line(f"{y} = {half} + {individual(d, type)};")
 
 
 def reversed_difference(d: Draft) -> None:
     d.note("reversed-difference")
     type = d.number_type()
     y = d.target(type, "node").at(d.index(distinct=d.chance(0.3)))
-    d.line(f"{y} = {value(d, type)} - {y};")
+    d.line(f"{y} = {individual(d, type)} - {y};")
 
 
 def own_test(d: Draft) -> None:
@@ -239,7 +241,7 @@ def own_test(d: Draft) -> None:
     d.note("own-test", "if-data")
     type = d.number_type()
     y = d.target(type, "node").at(d.index(distinct=d.chance(0.3)))
-    d.line(f"if ({y} > {threshold(type)})", f"    {y} -= {value(d, type)};")
+    d.line(f"if ({y} > {threshold(type)})", f"    {y} -= {individual(d, type)};")
 
 
 def relax(d: Draft) -> None:
@@ -294,7 +296,7 @@ def index_rewritten(d: Draft) -> None:
 def pair(d: Draft, *, apart: bool) -> tuple[str, str]:
     """Two nodes of the iteration; `apart`: no other iteration has either, and the two differ."""
     if not apart or d.nodes < 2 * d.extent:
-        return d.index(local=True, two_level=False), d.index(local=True, two_level=False)
+        return d.index(local=True, two_level=False), d.index(local=True, two_level=False, fresh=True)
     nodes = d.draw.sample(range(d.nodes), 2 * d.extent)
     names = []
     for half in (nodes[: d.extent], nodes[d.extent :]):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .draft import Draft, real
-from .model import CODES
+from .draft import Draft
+from .model import CODES, real
 
 LIBRARY = ("sqrt(fabs({}))", "exp(-fabs({}))", "sin({})", "cos({})", "fabs({})", "floor(4 * {})", "tanh({})")
 
@@ -87,9 +87,15 @@ def value(d: Draft, type: str) -> str:
     return f"0.125 * {text}" if d.tangled and real(type) else text
 
 
-def held(d: Draft, type: str) -> str:
+def individual(d: Draft, type: str) -> str:
+    """A value that no two iterations share, so that their order shows."""
+    text = d.pick({stream: 70, scaled: 30})(d, type)
+    return f"0.125 * {text}" if d.tangled and real(type) else text
+
+
+def held(d: Draft, type: str, text: str = "") -> str:
     """A value in a variable of its own."""
-    text = value(d, type)
+    text = text or value(d, type)
     name = d.fresh("v")
     d.line(f"{type} {name} = {text};")
     return name

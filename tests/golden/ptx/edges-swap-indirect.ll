@@ -12,15 +12,15 @@ entry:
   %tc.base1 = addrspacecast ptr addrspace(1) %tc.p3 to ptr
   %tc.base2 = addrspacecast ptr addrspace(1) %tc.p4 to ptr
   %tc.base3 = addrspacecast ptr addrspace(1) %tc.p5 to ptr
-  %tc.base5 = addrspacecast ptr addrspace(1) %tc.p6 to ptr
+  %tc.base4 = addrspacecast ptr addrspace(1) %tc.p6 to ptr
   %tc.ctaid = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %tc.ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %tc.tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %tc.ctaid.w = zext i32 %tc.ctaid to i64
-  %tc.ntid.w = zext i32 %tc.ntid to i64
-  %tc.tid.w = zext i32 %tc.tid to i64
-  %tc.first = mul nuw nsw i64 %tc.ctaid.w, %tc.ntid.w
-  %tc.thread = add nuw nsw i64 %tc.first, %tc.tid.w
+  %tc.ctaid.wide = zext i32 %tc.ctaid to i64
+  %tc.ntid.wide = zext i32 %tc.ntid to i64
+  %tc.tid.wide = zext i32 %tc.tid to i64
+  %tc.first = mul nuw nsw i64 %tc.ctaid.wide, %tc.ntid.wide
+  %tc.thread = add nuw nsw i64 %tc.first, %tc.tid.wide
   %tc.any = icmp ult i64 %tc.thread, %tc.n
   br i1 %tc.any, label %tc.swap, label %tc.exit
 tc.swap:
@@ -44,16 +44,16 @@ tc.job:
   %i14.tc.b3 = getelementptr inbounds double, ptr %tc.base3, i64 %i13
   %i15 = load double, ptr %i14.tc.b3, align 8
   %i16 = sext i32 %i8 to i64
-  %i17.tc.b4 = getelementptr inbounds double, ptr %tc.base3, i64 %i16
-  %i18 = load double, ptr %i17.tc.b4, align 8
+  %i17.tc.b3 = getelementptr inbounds double, ptr %tc.base3, i64 %i16
+  %i18 = load double, ptr %i17.tc.b3, align 8
   %i19 = fsub double %i15, %i18
   %i20 = fmul double %i12, %i19
-  %i21.tc.b5 = getelementptr inbounds double, ptr %tc.base5, i64 %i16
+  %i21.tc.b4 = getelementptr inbounds double, ptr %tc.base4, i64 %i16
   %i23 = fadd double -0.000000e+00, %i20
-  atomicrmw fadd ptr %i21.tc.b5, double %i23 syncscope("device") monotonic, align 8
-  %i24.tc.b6 = getelementptr inbounds double, ptr %tc.base5, i64 %i13
+  atomicrmw fadd ptr %i21.tc.b4, double %i23 syncscope("device") monotonic, align 8
+  %i24.tc.b4 = getelementptr inbounds double, ptr %tc.base4, i64 %i13
   %i26 = fsub double -0.000000e+00, %i20
-  atomicrmw fadd ptr %i24.tc.b6, double %i26 syncscope("device") monotonic, align 8
+  atomicrmw fadd ptr %i24.tc.b4, double %i26 syncscope("device") monotonic, align 8
   br label %tc.done
 tc.done:
   br label %tc.exit

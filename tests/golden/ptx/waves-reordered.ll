@@ -13,11 +13,11 @@ entry:
   %tc.ctaid = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %tc.ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %tc.tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %tc.ctaid.w = zext i32 %tc.ctaid to i64
-  %tc.ntid.w = zext i32 %tc.ntid to i64
-  %tc.tid.w = zext i32 %tc.tid to i64
-  %tc.first = mul nuw nsw i64 %tc.ctaid.w, %tc.ntid.w
-  %tc.k = add nuw nsw i64 %tc.first, %tc.tid.w
+  %tc.ctaid.wide = zext i32 %tc.ctaid to i64
+  %tc.ntid.wide = zext i32 %tc.ntid to i64
+  %tc.tid.wide = zext i32 %tc.tid to i64
+  %tc.first = mul nuw nsw i64 %tc.ctaid.wide, %tc.ntid.wide
+  %tc.k = add nuw nsw i64 %tc.first, %tc.tid.wide
   %tc.any = icmp ult i64 %tc.k, %tc.n
   br i1 %tc.any, label %tc.job, label %tc.exit
 tc.job:

@@ -1,0 +1,286 @@
+"""Running user code for the tests: in forked children, with a time limit, results through a pipe."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tracecut.codegen.executor import Executor, RegionCode
+from tracecut.codegen.live import run_program
+from tracecut.codegen.native import Native
+from tracecut.codegen.outline import Outlined
+from tracecut.codegen.regionset import batch_regions, load_regions
+from tracecut.codegen.schedule import Schedule
+from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.finishing import weave_program
+from tracecut.tracer.capture import Capture
+from tracecut.tracer.frontend import Flags
+
+from .harness import Inspected, Program
+
+SECONDS = 60.0
+
+
+class ChildFailed(AssertionError):
+    """The child raised, crashed or ran too long."""
+
+
+def in_child(work: Callable[[], Any], *, seconds: float = SECONDS) -> Any:
+    """Result of `work()` (plain JSON values) in a forked child. Raises ChildFailed when there is none."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.close(reader)
+            faulthandler.disable()
+            try:
+                answer = {"result": work()}
+            except BaseException:
+                answer = {"error": traceback.format_exc()}
+            with os.fdopen(writer, "w") as file:
+                json.dump(answer, file)
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(writer)
+    try:
+        data = _drain(reader, seconds)
+    except TimeoutError:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise ChildFailed(f"the child ran longer than {seconds:g} s") from None
+    finally:
+        os.close(reader)
+    _, status = os.waitpid(pid, 0)
+    if not data:
+        raise ChildFailed(f"the child ended with {os.waitstatus_to_exitcode(status)} and no answer")
+    answer = json.loads(data)
+    if "error" in answer:
+        raise ChildFailed(answer["error"])
+    return answer["result"]
+
+
+def _drain(reader: int, seconds: float) -> bytes:
+    end = time.monotonic() + seconds
+    parts = []
+    while True:
+        ready, _, _ = select.select([reader], [], [], max(0.0, end - time.monotonic()))
+        if not ready:
+            raise TimeoutError
+        part = os.read(reader, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """Range functions of some inspected regions in one library, which only children load."""
+
+    items: Sequence[Inspected]
+    batches: Mapping[int, Outlined]
+    path: Path
+
+    def native(self) -> Native:
+        import ctypes
+
+        return Native(ctypes.CDLL(str(self.path)))
+
+    def variants(self, item: Inspected) -> list[str]:
+        names = [item.cut_out[1][item.region].name]
+        return names + ([self.batches[item.region].name] if item.region in self.batches else [])
+
+
+def load(items: Sequence[Inspected]) -> Loaded:
+    """Compile the range functions of inspected regions. Their scopes must not share a region."""
+    outlined: dict[int, Outlined] = {}
+    batches: dict[int, Outlined] = {}
+    for item in items:
+        found = item.cut_out[1]
+        assert not outlined.keys() & found.keys(), "two scopes share a region"
+        outlined |= found
+        batches |= batch_regions(found, item.inspection.accesses)
+    program = items[0].program
+    path = program.folder / f"regions-{'-'.join(item.mark for item in items[:3])}-{len(items)}.so"
+    load_regions(program.compiled.analysis, outlined, batches, Flags(), path)
+    return Loaded(items, batches, path)
+
+
+def check_replays(loaded: Loaded, seeds: Sequence[int] = (1, 2), threads: Sequence[int] = (1, 3)) -> dict[str, str]:
+    """Mark → what is wrong, for every region whose replay in some order differs from what the program itself did."""
+    return dict(in_child(lambda: _check_replays(loaded, seeds, threads)))
+
+
+def _check_replays(loaded: Loaded, seeds: Sequence[int], threads: Sequence[int]) -> dict[str, str]:
+    native = loaded.native()
+    native.threads([0, 1, 0, 1, 0, 1, 0, 1])
+    wrong = {}
+    for item in loaded.items:
+        print(f"replaying @{item.mark}", file=sys.stderr, flush=True)
+        try:
+            found = _check_replay(native, loaded, item, seeds, threads)
+        except Exception:
+            found = traceback.format_exc()
+        if found:
+            wrong[item.mark] = found
+    return wrong
+
+
+def _check_replay(
+    native: Native, loaded: Loaded, item: Inspected, seeds: Sequence[int], threads: Sequence[int]
+) -> str:
+    replay = item.replay(native)
+    first = None
+    for variant in loaded.variants(item):
+        executor = Executor(native, replay.identity(), [], {item.region: replay.code(variant)})
+        executor.enter()
+        replay.restore()
+        replay.run(executor)
+        outcome = replay.outcome()
+        if first is None:
+            first = outcome
+            after = item.program.folder / "trace" / f"after-{item.region}.npz"
+            if after.exists():
+                for base, data in Capture.load(after).memory.contents.items():
+                    if base in outcome.objects and not np.array_equal(data, outcome.objects[base]):
+                        return f"{variant}: the identity order does not reproduce the program"
+        elif not replay.compare(first, outcome).bit_equal:
+            return f"{variant}: the identity order differs from the plain one"
+    assert first is not None
+    if not item.inspection.verdicts[item.region].movable:
+        return ""
+    rounding = item.inspection.verdicts[item.region].rounding
+    objects = item.guarded[1]
+    for seed in seeds:
+        ordering = item.random(seed)
+        for count in threads:
+            schedule = item.schedule(ordering, count)
+            mine = next(region for region in schedule.regions if region.region == item.region)
+            alone = replace(schedule, regions=(mine,))
+            outcomes = []
+            for variant in loaded.variants(item):
+                codes: dict[int, RegionCode] = {item.region: replay.code(variant)}
+                executor = Executor(native, alone, replay.bases(objects), codes, threads=count)
+                replay.restore()
+                executor.enter()
+                replay.run(executor)
+                executor.leave()
+                outcomes.append(replay.outcome())
+                found = replay.compare(first, outcomes[-1])
+                if not (found.bit_equal or (rounding and found.max_rel_error < 1e-5)):
+                    return f"{variant}, order {seed} on {mine.threads} threads: error {found.max_rel_error} at {found.worst}"
+            if mine.threads == 1 and any(not replay.compare(outcomes[0], other).bit_equal for other in outcomes[1:]):
+                return f"order {seed}: variants differ"
+    return ""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run of a woven program. `code` as of `Popen.returncode`; `report`: counters of the host."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+    report: dict[str, Any]
+
+    @property
+    def used(self) -> dict[str, int]:
+        return {scope: found["used"] for scope, found in self.report["scopes"].items()}
+
+
+def woven(
+    items: Sequence[Inspected], schedules: Sequence[Schedule], *, batched: bool = False, threads: int = 1, name: str = "woven"
+) -> tuple[Path, list[ScopeFile], list[str]]:
+    """The program with these schedules: its library, its scopes as loaded from files, the names of its globals."""
+    program = items[0].program
+    scopes: list[tuple[ScopeFile, Mapping[int, Mapping[str, str]]]] = []
+    first = 0
+    for number, (item, schedule) in enumerate(zip(items, schedules, strict=True)):
+        variant = ""
+        if batched and item.region in batch_regions(item.cut_out[1], item.inspection.accesses):
+            variant = f"tc.batch.{item.region}"
+        file = item.scope_file(number, first, schedule, threads, variant)
+        first += len(file.numbers)
+        path = file.save(program.folder / f"{name}-{number}.npz")
+        scopes.append((ScopeFile.load(path), item.views))
+    library = program.folder / f"{name}.so"
+    names = weave_program(program.settings, program.compiled.text, scopes, library)
+    return library, [scope for scope, _ in scopes], names
+
+
+def run_woven(
+    program: Program,
+    made: tuple[Path, Sequence[ScopeFile], Sequence[str]],
+    *,
+    argv: Sequence[str] | None = None,
+    stdin: Path | None = None,
+    cpus: Sequence[int] = (0,),
+    seconds: float = SECONDS,
+    inspect: Any = None,
+    enabled: bool = True,
+) -> Ran:
+    """Run a woven program to its end in a child."""
+    library, scopes, names = made
+    folder = program.folder
+    out, err, report = folder / "run.out", folder / "run.err", folder / "run.json"
+    for path in (out, err, report):
+        path.unlink(missing_ok=True)
+    words = [str(program.compiled.native), *(program.settings.argv if argv is None else argv)]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            faulthandler.disable()
+            for number, path, flags in (
+                (0, stdin or Path(os.devnull), os.O_RDONLY),
+                (1, out, os.O_WRONLY | os.O_CREAT),
+                (2, err, os.O_WRONLY | os.O_CREAT),
+            ):
+                os.dup2(os.open(path, flags, 0o600), number)
+            run_program(
+                library,
+                scopes,
+                names,
+                words,
+                cpus=cpus,
+                verbose=True,
+                inspect=inspect,
+                enabled=enabled,
+                report=lambda found: _write(report, found),
+            )
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
+        finally:
+            os._exit(99)
+    end = time.monotonic() + seconds
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise ChildFailed(f"the program ran longer than {seconds:g} s: {err.read_text()[-2000:]}")
+        time.sleep(0.002)
+    code = os.waitstatus_to_exitcode(status)
+    found = json.loads(report.read_text()) if report.exists() else {"regions": {}, "scopes": {}}
+    return Ran(code, out.read_bytes(), err.read_text(errors="replace"), found)
+
+
+def _write(path: Path, found: dict[str, Any]) -> None:
+    path.write_text(json.dumps(found))

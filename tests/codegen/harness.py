@@ -1,0 +1,249 @@
+"""From a small C program to schedules of its loops: the real front end, a real trace, and any order on top.
+
+A loop is named by a comment behind it: `for (…) // @name`. One program may hold many; what costs time (compiling,
+tracing, linking) is then paid once. User code never runs in the process of the tests: `children.py` forks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tracecut.codegen.build import build_schedule, views_of
+from tracecut.codegen.checker import check_schedule
+from tracecut.codegen.grouping import Group
+from tracecut.codegen.guards import make_guard
+from tracecut.codegen.incidence import ScopeGraph, scope_graph
+from tracecut.codegen.inspect import Inspection, inspect_scope
+from tracecut.codegen.native import Native, support
+from tracecut.codegen.outline import Outlined
+from tracecut.codegen.regionset import batch_regions, load_regions, outline_regions
+from tracecut.codegen.replay import Replay, memory_of
+from tracecut.codegen.schedule import Guard, Schedule
+from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.compiling import Compiled, compile_program
+from tracecut.finishing import weave_program
+from tracecut.ir.errors import UnsupportedError
+from tracecut.ir.ordering import Ordering
+from tracecut.settings import Settings
+from tracecut.tracer.capture import Capture
+from tracecut.tracer.frontend import Flags
+from tracecut.tracer.memory import Object
+from tracecut.tracer.nest import Nest
+from tracecut.tracer.nestfile import from_json, to_json
+from tracecut.tracer.objects import named_numbers
+from tracecut.tracer.runner import Finished, Limits, run
+from tracecut.tracing import Traced, trace_program
+
+KEY = 0x5EED
+MARK = re.compile(r"//\s*@(\w+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A compiled and traced program. `lines`: mark → line of the loop behind which it stands."""
+
+    folder: Path
+    settings: Settings
+    compiled: Compiled
+    traced: Traced
+    lines: Mapping[str, int]
+
+    @property
+    def native_output(self) -> bytes:
+        return self.native.stdout.read_bytes()
+
+    @cached_property
+    def native(self) -> Finished:
+        """The program as the user would have built it, run once."""
+        return run([self.compiled.native, *self.settings.argv], folder=self.folder, name="native", limits=Limits(60))
+
+    def loop(self, mark: str) -> int:
+        """Id of the marked loop."""
+        line = self.lines[mark]
+        found = [record.id for record in self.compiled.analysis.records if record.place.line == line]
+        if len(found) != 1:
+            raise AssertionError(f"loops at line {line} (@{mark}): {found}")
+        return found[0]
+
+    def scopes_of(self, loop: int) -> list[int]:
+        """Loops that may be its layout scope, outermost first, itself last."""
+        analysis = self.compiled.analysis
+        found = [loop]
+        above = analysis.parent(loop)
+        while above is not None:
+            if above in self.traced.values:
+                found.append(above)
+            above = analysis.parent(above)
+        return found[::-1]
+
+    def nest(self, scope: int) -> Nest:
+        """The description of a loop, as the host of a running program sees it."""
+        return from_json(to_json(self.compiled.analysis.nest(scope)))
+
+    def capture(self, loop: int) -> Capture:
+        return Capture.load(self.traced.profile.captures[loop])
+
+    def inspect(self, mark: str, scope: str | None = None, *, renumber: bool = True) -> Inspected:
+        """Inspect the marked loop in a marked scope; without one, in the outermost loop that can be understood.
+
+        Raises UnsupportedError when there is none.
+        """
+        loop = self.loop(mark)
+        scopes = self.scopes_of(loop) if scope is None else [self.loop(scope)]
+        why = []
+        for number in scopes:
+            capture = self.capture(loop)
+            nest = self.nest(number)
+            numbers = named_numbers(self.traced.values[number], capture.values[number])
+            memory = memory_of(capture, nest, numbers)
+            try:
+                found = inspect_scope(
+                    nest, memory, numbers, single=number != loop, renumber=renumber, region=loop
+                )
+            except UnsupportedError as error:
+                why.append(error.message)
+                continue
+            if loop in found.verdicts:
+                return Inspected(self, mark, loop, number, capture, found, renumber)
+            why.append("it is part of a larger region")
+        raise UnsupportedError("; ".join(why))
+
+
+def trace(source: str, folder: Path, argv: Sequence[str] = (), **options: Any) -> Program:
+    """Compile and trace a program. `options`: further fields of Settings."""
+    path = folder / "program.c"
+    path.write_text(source)
+    settings = Settings(
+        (str(path),), argv=tuple(argv), output=folder / "out", **{"first_entry": 1, "min_jobs": 1, **options}
+    )
+    compiled = compile_program(settings, folder)
+    place = folder / "trace"
+    place.mkdir()
+    traced = trace_program(settings, compiled.analysis, compiled.native, place)
+    assert not isinstance(traced, str), traced
+    lines = {}
+    for number, line in enumerate(source.splitlines(), 1):
+        for mark in MARK.findall(line):
+            assert mark not in lines, f"the mark @{mark} stands twice"
+            lines[mark] = number
+    return Program(folder, settings, compiled, traced, lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Inspected:
+    """A scope that was inspected for one of its regions."""
+
+    program: Program
+    mark: str
+    region: int
+    scope: int
+    capture: Capture
+    inspection: Inspection
+    renumber: bool
+
+    @property
+    def verdict(self) -> str:
+        return self.inspection.verdicts[self.region].kind
+
+    @cached_property
+    def views(self) -> dict[int, dict[str, str]]:
+        return {region: views_of(self.inspection.plan, region) for region in self.inspection.plan.uses}
+
+    @cached_property
+    def graph(self) -> ScopeGraph:
+        return scope_graph(self.inspection.plan)
+
+    @cached_property
+    def guarded(self) -> tuple[Guard, list[Object]]:
+        return make_guard(self.inspection.accesses, support(), KEY)
+
+    @cached_property
+    def cut_out(self) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
+        """Groups and range function of each region of the scope."""
+        return outline_regions(self.program.compiled.analysis, self.inspection.accesses.nest, self.views)
+
+    @property
+    def modes(self) -> dict[str, str]:
+        """Array (by the name of its object, or its size) → how the region reaches it."""
+        plan = self.inspection.plan
+        return {self._name(use.array): use.mode for use in plan.uses[self.region]}
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """Array → why it stays in place."""
+        return {self._name(place): why for place, why in self.inspection.plan.kept.items()}
+
+    def _name(self, place: int) -> str:
+        array = self.inspection.plan.arrays[place]
+        item = array.object
+        return f"{item.name.removeprefix('@') or item.size}+{array.low}" if array.low else item.name.removeprefix("@") or str(item.size)
+
+    def random(self, seed: int) -> Ordering:
+        """Jobs and data of every space in random order."""
+        draw = np.random.default_rng(seed)
+        graph = self.graph.graph
+        edges = graph.space_offsets
+        data = [low + draw.permutation(high - low) for low, high in zip(edges, edges[1:], strict=False)]
+        return Ordering(
+            draw.permutation(graph.n_jobs).astype(np.int32),
+            np.concatenate([np.zeros(0), *data]).astype(np.int32),
+            f"random-{seed}",
+        )
+
+    def schedule(self, ordering: Ordering, threads: int = 1) -> Schedule:
+        """A checked schedule in this order."""
+        guard, objects = self.guarded
+        made = build_schedule(
+            self.inspection.plan, self.graph, ordering, guard, objects, self.cut_out[0], threads=threads
+        )
+        check_schedule(made, [item.size for item in objects], self.inspection.accesses)
+        return made
+
+    def replay(self, native: Native) -> Replay:
+        """The region on its captured memory. Running it runs user code: only in a child."""
+        from tracecut.codegen.tune_worker import _inits
+
+        return Replay(
+            self.capture,
+            self.inspection.accesses,
+            self.region,
+            self.cut_out[1][self.region],
+            native,
+            self.program.traced.values[self.region],
+            _inits(self.program.compiled.analysis, self.region),
+        )
+
+    def scope_file(
+        self, number: int, first: int, schedule: Schedule, threads: int = 1, variant: str = "", **options: Any
+    ) -> ScopeFile:
+        """What the host of the running program gets. `first`: number of its first region there."""
+        plan = self.inspection.plan
+        regions = list(plan.uses)
+        return ScopeFile(
+            number,
+            {region: first + place for place, region in enumerate(regions)},
+            self.inspection.accesses.nest,
+            self.program.traced.values[self.scope],
+            regions,
+            plan.movable,
+            self.cut_out[1],
+            schedule,
+            KEY,
+            {"original": 2.0, "optimized": 1.0, "inspect": 0.0, "copy": 0.0, "sweeps": 10.0},
+            {
+                "method": "rcm",
+                "threads": threads,
+                "single": self.scope != self.region,
+                "renumber": self.renumber,
+                "region": self.region,
+                "variant": variant,
+                "seed": 0,
+                **options,
+            },
+        )
