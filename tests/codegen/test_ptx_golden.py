@@ -123,7 +123,7 @@ def test_parameters_name_what_to_pass() -> None:
         ("base", "r", "ptr", False),
     ]
     reordered = loop.emit(disjoint=loop.reads())
-    assert [loop.names.get(p.name) for p in reordered.parameters].count("r") == 2  # a base for each index
+    assert [loop.names.get(p.name) for p in reordered.parameters].count("r") == 1  # both indices share it
 
 
 def test_ptxas_refuses_an_unresolved_call() -> None:
