@@ -19,11 +19,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rows import Row, print_rows, write_rows
+from tracecut.tracer.frontend import Flags
+from tracecut.tracer.runner import Limits, run
+
 from tracecut.pipeline import optimize_program
 from tracecut.progress import Progress
 from tracecut.settings import Settings
-from tracecut.tracer.frontend import Flags
-from tracecut.tracer.runner import Limits, run
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.machine import Machine
+
 from tracecut.manifest import versions
 
 

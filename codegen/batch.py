@@ -18,7 +18,7 @@ from dataclasses import replace
 from ..tracer.effects import effect_of
 from ..tracer.reduction import Uses, memory_reduction
 from ..tracer.scalar import FunctionView
-from ..tracer.text import Block, Instruction, TypeTable, parse_module
+from ..tracer.text import Block, Function, Instruction, TypeTable, parse_module
 from ..tracer.text.lexer import LOCAL
 from .outline import Outlined
 
@@ -36,6 +36,7 @@ def batched(outlined: Outlined, name: str) -> Outlined | None:
     if len(function.blocks) != 3:
         return None
     body = function.blocks[1]
+    _drop_dead(function)
     view = FunctionView(function, TypeTable({}))
     uses = Uses(view)
     late = _late(uses, body, {item.phi for item in outlined.reductions})
@@ -50,6 +51,19 @@ def batched(outlined: Outlined, name: str) -> Outlined | None:
     )
 
 
+def _drop_dead(function: Function) -> None:
+    """Take out what nothing uses: the second version of an index that only one side needs."""
+    while True:
+        used = {name for _, instruction in function.instructions() for name in instruction.uses}
+        before = sum(len(block.instructions) for block in function.blocks)
+        for block in function.blocks:
+            block.instructions = [
+                item for item in block.instructions if item.result is None or item.result in used or item.op == "call"
+            ]
+        if sum(len(block.instructions) for block in function.blocks) == before:
+            return
+
+
 def _late(uses: Uses, body: Block, sums: set[str]) -> set[str | int] | None:
     """What has to stay in the order of the jobs: stores, the reductions in front of them, accumulators.
 
@@ -60,6 +74,8 @@ def _late(uses: Uses, body: Block, sums: set[str]) -> set[str | int] | None:
         if instruction.op == "store":
             late.add(id(instruction))
             found = memory_reduction(uses, body, instruction)
+            if found is None and _reads_before(body, instruction):
+                return None
             if found is not None:
                 late |= _between(uses.view, str(found.load.result), instruction.operands[0].text)
         elif instruction.op in FORBIDDEN or (instruction.op == "call" and not effect_of(instruction).movable):
@@ -68,6 +84,12 @@ def _late(uses: Uses, body: Block, sums: set[str]) -> set[str | int] | None:
             latch = next(o for o in instruction.operands if o.text != f"{instruction.result}.tc.start")
             late |= _between(uses.view, str(instruction.result), latch.text)
     return late
+
+
+def _reads_before(body: Block, store: Instruction) -> bool:
+    """Whether the body also loads what a store overwrites: not as a reduction that could be put off as a whole."""
+    pointer = store.operands[-1].text
+    return any(item.op == "load" and item.operands[0].text == pointer for item in body.instructions)
 
 
 def _between(view: FunctionView, first: str, last: str) -> set[str | int]:

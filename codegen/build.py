@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..tracer.memory import Object
 from ..tracer.patterns import Array
 from .grouping import Group
 from .incidence import ScopeGraph
+from .plan import RegionUse, ScopePlan, Segments, Space
 from .schedule import (
     Copy,
     Guard,
@@ -23,7 +25,6 @@ from .schedule import (
     Schedule,
     SpaceOrder,
 )
-from .spaces import RegionUse, ScopePlan, Segments, Space
 from .teams import Share, Span, share_out, whole
 
 VIEWLESS = ("old", "")
@@ -54,6 +55,7 @@ def build_schedule(
     orders: dict[Space, Ints] = {}
     jobs: dict[int, Ints] = {}
     shares: dict[int, Share] = {}
+    slots: dict[int, tuple[Private, ...]] = {}
     for space, start in graph.data_starts.items():
         size = space.high - space.low
         orders[space] = _within_cuts(space, (ordering.data[start : start + size] - start).astype(np.int32))
@@ -64,27 +66,33 @@ def build_schedule(
             continue
         start = graph.job_starts[region]
         proposed = ordering.jobs[(ordering.jobs >= start) & (ordering.jobs < start + size)] - start
-        tied = next((space for space in plan.spaces if region in space.jobs), None)
-        if tied is not None and tied in orders:
-            proposed = _jobs_of_space(tied, orders[tied], region, size)
         jobs[region] = np.ascontiguousarray(proposed, np.int32)
-        share = share_out(plan, region, jobs[region], threads)
-        if share.order is not None:
-            reordered = _try_order(tied, orders, region, share.order, size)
-            if reordered is None:
-                share = whole(size)
-            else:
-                jobs[region] = reordered
-        shares[region] = share
-        if tied is not None and tied not in orders:
-            orders[tied] = _within_cuts(tied, _order_of_jobs(tied, region, jobs[region]))
+        tied = next((space for space in plan.spaces if region in space.jobs), None)
+        if tied is not None:
+            if tied not in orders:
+                orders[tied] = _within_cuts(tied, _order_of_jobs(tied, region, jobs[region]))
             jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
+        share = share_out(plan, region, jobs[region], threads)
+        privates = _privates(plan, region, groups[region], share.spans, places)
+        if privates is None:
+            share = whole(size)
+        elif privates:
+            slots[region] = privates
+        if share.order is not None:
+            if tied is None or _follow(tied, orders, region, share.order):
+                jobs[region] = share.order
+            else:
+                share = whole(size)
+        shares[region] = share
     spaces = list(plan.spaces)
     for space in spaces:
         orders.setdefault(space, np.arange(space.high - space.low, dtype=np.int32))
     regions = tuple(
-        _region(
-            plan, region, jobs[region], spaces, places, groups[region], shares.get(region, whole(jobs[region].size))
+        replace(
+            _region(
+                plan, region, jobs[region], spaces, places, groups[region], shares.get(region, whole(jobs[region].size))
+            ),
+            privates=slots.get(region, ()),
         )
         for region in plan.uses
     )
@@ -136,17 +144,15 @@ def _order_of_jobs(space: Space, region: int, jobs: Ints) -> Ints:
     return order
 
 
-def _try_order(tied: Space | None, orders: dict[Space, Ints], region: int, order: Ints, size: int) -> Ints | None:
-    """Take over the job order that threads want, if the data that are tied to the jobs can follow."""
-    if tied is None or tied not in orders:
-        return order
-    first = -tied.jobs[region] - tied.low
+def _follow(tied: Space, orders: dict[Space, Ints], region: int, jobs: Ints) -> bool:
+    """Take over the job order that threads want for the data that are tied to the jobs, if these can follow."""
     changed = orders[tied].copy()
-    changed[first : first + size] = order + first
-    if not np.array_equal(_within_cuts(tied, changed), changed):
-        return None
+    first = -tied.jobs[region] - tied.low
+    changed[first : first + jobs.size] = jobs + first
+    if len(tied.jobs) > 1 or not np.array_equal(_within_cuts(tied, changed), changed):
+        return False
     orders[tied] = changed
-    return order
+    return True
 
 
 def _move(array: Array, places: Mapping[Object, int], space: int, shift: int) -> Move:
@@ -197,7 +203,6 @@ def _region(
         bases,
         lengths,
         starts,
-        _privates(plan, region, groups, share.spans, places),
     )
 
 
@@ -207,14 +212,17 @@ def _privates(
     groups: list[Group],
     spans: tuple[Span, ...],
     places: Mapping[Object, int],
-) -> tuple[Private, ...]:
+) -> tuple[Private, ...] | None:
+    """Private slots for the groups that reach the spans; None where a base pointer leads to something else too."""
     found = []
     for span in spans:
         for group in groups:
-            if any(_home(plan, region, key) == span.array for key in group.sites):
-                if not group.root:
-                    raise UnsupportedError("a reduced array is reached through a choice of pointers")
-                found.append(Private(group.id, places[plan.arrays[span.array].object], span.type, span.low, span.high))
+            homes = {_home(plan, region, key) for key in group.sites}
+            if span.array not in homes:
+                continue
+            if len(homes) > 1 or not group.root:
+                return None
+            found.append(Private(group.id, places[plan.arrays[span.array].object], span.type, span.low, span.high))
     return tuple(found)
 
 
@@ -238,8 +246,8 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
     elif use.mode == "segment":
         first, last = array.record(pattern), array.record(pattern)
     elif use.mode == "offsets" and use.segments is not None:
-        ends = use.segments.end is not None and use.segments.start.array != use.array
-        both = use.segments.end is None or use.segments.end.array == use.segments.start.array
+        ends = use.segments.start.array != use.array
+        both = use.segments.end.array == use.segments.start.array
         first = use.segments.end_record if ends else use.segments.start_record
         last = first + jobs + (1 if both else 0)
     elif use.mode == "spaced":
@@ -272,20 +280,10 @@ def _lengths(plan: ScopePlan, region: int, segments: Segments) -> Ints:
     Also of those whose inner loop does not run: a comparison of start and end has to come out as before.
     """
     evaluation = plan.accesses.evaluation
-    domain = evaluation.domain(segments.loop)
     size = plan.accesses.size(region) or 0
     trip = plan.accesses.nest.loops[segments.loop].trip
-    if domain is None or domain.parent is None or trip is None:
-        raise UnsupportedError("the pieces of an inner loop are not known")
-    counts = np.bincount(domain.parent, minlength=size)
+    assert trip is not None
     start, _, bound = trip.args
     first, last = (next(node for node in part.walk() if node.kind == "load") for part in (start, bound))
     begins, ends = (np.broadcast_to(evaluation.at(node, region).data, size) for node in (first, last))
-    lengths = np.maximum(ends - begins, 0)
-    idle = (counts == 0) & (lengths > 0)
-    if idle.any():
-        busy = counts > 0
-        low, high = (int(begins[busy].min()), int(ends[busy].max())) if busy.any() else (0, 0)
-        if np.any(idle & ((begins < low) | (ends > high))):
-            raise UnsupportedError("an inner loop that does not run has a piece outside of its array")
-    return lengths.astype(np.int32)
+    return np.ascontiguousarray(ends - begins, np.int32)

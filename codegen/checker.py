@@ -1,48 +1,76 @@
 """The independent checker: every schedule passes it before it may run. (DESIGN §5)
 
 It shares no code with the scheduler and believes nothing: each job once, orders that are permutations and respect
-their cuts, arrays that lie in their objects without overlap, threads that never meet in what they write.
+their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to, threads
+that never meet in what they write (`races.py`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ..ir.errors import ScheduleError
-from ..tracer.access import Accesses
-from .schedule import Copy, RegionSchedule, Schedule
+from ..tracer.access import Access, Accesses
+from ..tracer.expr import Expr
+from ..tracer.memory import Object
+from .grouping import Group
+from .races import check_threads
+from .schedule import Copy, Move, RegionSchedule, Schedule
+
+MODES = ("direct", "offsets", "segment", "spaced", "plain")
 
 
-def check_schedule(schedule: Schedule, sizes: Sequence[int], accesses: Accesses | None = None) -> None:
+def check_schedule(
+    schedule: Schedule,
+    objects: Sequence[Object],
+    accesses: Accesses | None = None,
+    groups: Mapping[int, Sequence[Group]] | None = None,
+    movable: Collection[int] | None = None,
+) -> None:
     """Raise ScheduleError unless the schedule is sound.
 
     Args:
-        schedule: what to check. sizes: bytes of each object of its guard.
-        accesses: of the scope; with them, that no two threads write what the other touches. O(jobs + data + pins).
+        schedule: what to check. objects: of its guard, in the guard's order.
+        accesses: of the scope; with them, that jobs and indices fit the run and threads do not meet.
+        groups: region → groups of its code. movable: regions whose order may change.
+
+    O(jobs + data + pins) time.
     """
     for number, space in enumerate(schedule.spaces):
-        size = space.high - space.low
-        _permutation(f"space {number}", space.order, size)
+        _permutation(f"space {number}", space.order, space.high - space.low)
         cuts = space.cuts
         if not cuts or cuts[0] != space.low or cuts[-1] != space.high or list(cuts) != sorted(set(cuts)):
             raise ScheduleError(f"space {number} has the cuts {cuts}, ascending ones over its range were expected")
-        for low, high in itertools.pairwise(cuts):
+        for low, high in itertools.pairwise(cuts) if len(cuts) > 2 else ():
             piece = space.order[low - space.low : high - space.low]
             if piece.size and (piece.min() < low - space.low or piece.max() >= high - space.low):
                 raise ScheduleError(f"space {number} moves data over the cut at {low} or {high}")
-    _moves(schedule, sizes)
+    for load in schedule.guard.loads:
+        last = load.offset + load.stride * (load.count - 1) + load.width
+        if not 0 <= load.object < len(objects) or load.offset < 0 or last > objects[load.object].size:
+            raise ScheduleError("it guards bytes outside of their object")
+    _moves(schedule, objects)
+    names = [region.region for region in schedule.regions]
+    if len(set(names)) != len(names):
+        raise ScheduleError("a region is scheduled twice")
     for region in schedule.regions:
-        _region(schedule, region, sizes)
-        if accesses is not None and region.threads > 1:
-            _threads(region, accesses)
+        _region(schedule, region, objects)
+        fixed = movable is not None and region.region not in movable
+        if fixed and (region.threads > 1 or np.any(region.jobs != np.arange(region.jobs.size))):
+            raise ScheduleError(f"region {region.region} has to keep its order")
+        if accesses is not None:
+            if accesses.size(region.region) != region.jobs.size:
+                raise ScheduleError(f"region {region.region} runs {region.jobs.size} jobs, it has others")
+            _follows(schedule, region, objects, accesses)
+            check_threads(region, objects, accesses, (groups or {}).get(region.region, ()))
 
 
 def _permutation(name: str, order: npt.NDArray[np.int32], size: int) -> None:
-    if order.size != size:
+    if order.ndim != 1 or order.dtype != np.int32 or order.size != size:
         raise ScheduleError(f"{name} orders {order.size} items, it has {size}")
     if size and (int(order.min()) < 0 or int(order.max()) >= size):
         raise ScheduleError(f"{name} names an item outside of [0, {size})")
@@ -52,17 +80,29 @@ def _permutation(name: str, order: npt.NDArray[np.int32], size: int) -> None:
         raise ScheduleError(f"{name} leaves out item {int(np.flatnonzero(~seen)[0])}")
 
 
-def _moves(schedule: Schedule, sizes: Sequence[int]) -> None:
+def _inside(name: str, objects: Sequence[Object], number: int, low: int, high: int) -> None:
+    if not 0 <= number < len(objects) or low < 0 or high < low or high > objects[number].size:
+        raise ScheduleError(f"{name} bytes [{low}, {high}) of object {number}, which has no such bytes")
+
+
+def _closed(name: str, schedule: Schedule, space: int, first: int, count: int) -> None:
+    """Records [first, first + count) in a space's order are the same records in another order."""
+    if not 0 <= space < len(schedule.spaces):
+        raise ScheduleError(f"{name} in the order of a space that does not exist")
+    cuts = schedule.spaces[space].cuts
+    if count < 0 or first not in cuts or first + count not in cuts:
+        raise ScheduleError(f"{name} over a part of an order that is not closed")
+
+
+def _moves(schedule: Schedule, objects: Sequence[Object]) -> None:
     taken: dict[int, list[tuple[int, int]]] = {}
     for move in schedule.moves:
-        space = schedule.spaces[move.space]
         low = move.origin + move.stride * move.first
         high = low + move.stride * move.count
-        if move.stride < 1 or low < 0 or high > sizes[move.object]:
-            raise ScheduleError(f"object {move.object} is permuted outside of its {sizes[move.object]} bytes")
-        first = move.first - move.shift
-        if first not in space.cuts or first + move.count not in space.cuts:
-            raise ScheduleError(f"object {move.object} is permuted over a part of its order that is not closed")
+        if move.stride < 1:
+            raise ScheduleError(f"object {move.object} is permuted in records of {move.stride} bytes")
+        _inside("it permutes", objects, move.object, low, high)
+        _closed(f"object {move.object} is permuted", schedule, move.space, move.first - move.shift, move.count)
         for other_low, other_high in taken.setdefault(move.object, []):
             if low < other_high and other_low < high:
                 raise ScheduleError(f"object {move.object} is permuted twice")
@@ -75,7 +115,7 @@ def _moves(schedule: Schedule, sizes: Sequence[int]) -> None:
                     raise ScheduleError(f"object {copy.object} is permuted in place and copied")
 
 
-def _region(schedule: Schedule, region: RegionSchedule, sizes: Sequence[int]) -> None:
+def _region(schedule: Schedule, region: RegionSchedule, objects: Sequence[Object]) -> None:
     name = f"region {region.region}"
     _permutation(name, region.jobs, region.jobs.size)
     bounds = region.bounds
@@ -84,18 +124,18 @@ def _region(schedule: Schedule, region: RegionSchedule, sizes: Sequence[int]) ->
     if bounds[0] != 0 or bounds[-1] != region.jobs.size or np.any(np.diff(bounds) < 0):
         raise ScheduleError(f"{name} does not run every job exactly once")
     for copy in region.copies:
-        _copy(name, schedule, region, copy, sizes)
+        _copy(name, schedule, region, copy, objects)
     if any(not 0 <= number < len(region.copies) for number in region.bases.values()):
         raise ScheduleError(f"{name} uses a copy that does not exist")
     for item in region.privates:
         if len(item.low) != region.threads or len(item.high) != region.threads:
             raise ScheduleError(f"{name} has private slots for another number of threads")
-        if any(low < 0 or high > sizes[item.object] for low, high in zip(item.low, item.high, strict=True)):
-            raise ScheduleError(f"{name} has private slots outside of object {item.object}")
+        for low, high in zip(item.low, item.high, strict=True):
+            _inside(f"{name} has private slots for", objects, item.object, low, high)
 
 
-def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, sizes: Sequence[int]) -> None:
-    if copy.mode not in ("direct", "offsets", "segment", "spaced", "plain") or copy.stride < 1:
+def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, objects: Sequence[Object]) -> None:
+    if copy.mode not in MODES or copy.stride < 1:
         raise ScheduleError(f"{name} has a copy of the unknown kind {copy.mode!r}")
     low = copy.origin + copy.stride * copy.first
     if copy.mode in ("segment", "offsets"):
@@ -103,43 +143,81 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, siz
             raise ScheduleError(f"{name} copies pieces of unknown length")
         if region.starts is None:
             raise ScheduleError(f"{name} copies pieces from an unknown place")
-    elif low < 0 or low + copy.stride * copy.count > sizes[copy.object]:
-        raise ScheduleError(f"{name} copies bytes outside of object {copy.object}")
+        number, origin, stride, first, width = region.starts
+        end = origin + stride * (first + region.jobs.size - 1) + width
+        _inside(f"{name} reads starts from", objects, number, origin + stride * first, end)
+        if copy.mode == "offsets" and int(region.lengths.sum(dtype=np.int64)) >= 1 << (8 * copy.stride - 1):
+            raise ScheduleError(f"{name} has pieces whose new starts do not fit {copy.stride} bytes")
+    if copy.mode != "segment":
+        _inside(f"{name} copies", objects, copy.object, low, low + copy.stride * copy.count)
     if copy.mode == "direct" and copy.count != region.jobs.size:
         raise ScheduleError(f"{name} copies {copy.count} records for {region.jobs.size} jobs")
-    if copy.mode == "spaced" and not 0 <= copy.space < len(schedule.spaces):
-        raise ScheduleError(f"{name} copies in the order of a space that does not exist")
+    if copy.mode == "spaced":
+        _closed(f"{name} copies", schedule, copy.space, copy.first - copy.shift, copy.count)
     for item in copy.renumber:
         if not 0 <= item.space < len(schedule.spaces) or item.width not in (1, 2, 4, 8):
             raise ScheduleError(f"{name} renumbers a field in an unknown way")
         if any(offset < 0 or offset + item.width > copy.stride for offset in item.offsets):
             raise ScheduleError(f"{name} renumbers bytes outside of a record")
+        space, limit = schedule.spaces[item.space], 1 << (8 * item.width - 1)
+        if space.low + item.shift < -limit or space.high + item.shift > limit:
+            raise ScheduleError(f"{name} renumbers a field of {item.width} bytes, too narrow for its space")
 
 
-def _threads(region: RegionSchedule, accesses: Accesses) -> None:
-    """No byte that one thread writes is touched by another at the same time, private slots aside."""
-    thread = np.full(region.jobs.size, -1, np.int16)
-    for number in range(region.threads):
-        thread[region.jobs[region.bounds[number] : region.bounds[number + 1]]] = number
-    touched = [access for access in accesses.inside(region.region) if access.runs and access.site.private is None]
-    private = {(item.object, item.type) for item in region.privates}
-    for item in {access.object for access in touched if access.site.writes and access.object is not None}:
-        mine = [access for access in touched if access.object is item]
-        if private and all(access.site.kind == "reduce" for access in mine):
+def _follows(schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses) -> None:
+    """Whatever reaches data that are moved gets numbers of the same order: its index, or its iteration."""
+    done: set[tuple[object, ...]] = set()
+    for access in accesses.inside(region.region):
+        if not access.runs or access.object not in objects or access.form is None:
             continue
-        owner = np.full(item.size, -1, np.int16)
-        for access in mine:
-            found = accesses.addresses(access)
-            if found is None:
-                raise ScheduleError(f"region {region.region} runs on threads, but {access.site.place} is not known")
-            addresses, runs = found
-            jobs = accesses.evaluation.jobs(access.site.loop, region.region)[runs]
-            team = thread[jobs]
-            places = (addresses[runs] - item.base)[team >= 0]
-            team = team[team >= 0]
-            before = owner[places]
-            if np.any((before != -1) & (before != team)):
-                raise ScheduleError(f"two threads of region {region.region} meet at {access.site.place}")
-            owner[places] = team
-            if np.any(owner[places] != team):
-                raise ScheduleError(f"two threads of region {region.region} meet at {access.site.place}")
+        for move in schedule.moves:
+            low = move.origin + move.stride * move.first
+            if objects[move.object] is not access.object or not access.overlaps(low, low + move.stride * move.count):
+                continue
+            for atom, step in access.form.terms.items():
+                start = _first_record(accesses, access, atom, move) - move.shift
+                key = (move.space, atom, start, step)
+                if abs(step) != move.stride or key in done:
+                    continue
+                done.add(key)
+                where = f"region {region.region} at {access.site.place}"
+                own = atom.kind == "counter" and atom.data[0] == region.region
+                if own and not _same_order(schedule, region, move, start, step):
+                    raise ScheduleError(f"the data of {where} are not in the order of its jobs")
+                if atom.kind != "load":
+                    continue
+                index = accesses.by_site[str(atom.data[0])]
+                if len(index) != 1 or not _renumbered(region, objects, move.space, start, index[0]):
+                    raise ScheduleError(f"an index of {where} keeps its old numbers")
+
+
+def _first_record(accesses: Accesses, access: Access, atom: Expr, move: Move) -> int:
+    """The record that is reached when `atom` is 0."""
+    assert access.form is not None and access.object is not None
+    first = access.form.const - access.object.base - move.origin
+    for other, factor in access.form.terms.items():
+        domain = accesses.evaluation.domain(other.data[0]) if other.kind == "counter" and other is not atom else None
+        if domain is not None and domain.size:
+            first += min(factor * int(domain.counter.min()), factor * int(domain.counter.max()))
+    return first // move.stride
+
+
+def _same_order(schedule: Schedule, region: RegionSchedule, move: Move, start: int, step: int) -> bool:
+    space = schedule.spaces[move.space]
+    first = start - space.low
+    piece = space.order[max(first, 0) : first + region.jobs.size]
+    return step > 0 and piece.size == region.jobs.size and bool(np.array_equal(piece - first, region.jobs))
+
+
+def _renumbered(region: RegionSchedule, objects: Sequence[Object], space: int, start: int, index: Access) -> bool:
+    """Whether some copy of the index's array holds numbers of the space. datum = loaded value + start."""
+    for copy in region.copies:
+        low = copy.origin + copy.stride * copy.first
+        if objects[copy.object] is not index.object or index.form is None:
+            continue
+        if copy.mode != "segment" and not index.overlaps(low, low + copy.stride * copy.count):
+            continue
+        place = (index.form.const - index.object.base - copy.origin) % copy.stride
+        if any(item.space == space and item.shift == -start and place in item.offsets for item in copy.renumber):
+            return True
+    return False

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..tracer.access import Accesses
 from ..tracer.patterns import DIRECT, SCALAR, Array, find_arrays, find_pattern
+from .iterations import follows_counter, is_local
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,16 @@ def examine(accesses: Accesses, loop: int) -> Companion:
         return Companion(loop, 0, 0, "leaves a value of its last iteration behind")
     if info.counter_data:
         return Companion(loop, 0, 0, f"uses its counter as data ({info.counter_data[0]})")
+    for number in sorted(nest.inside(loop) - {loop}):
+        if follows_counter(nest, number, loop):
+            return Companion(loop, 0, 0, f"runs an inner loop as far as its counter says ({nest.loops[number].place})")
     size = _entry_size(accesses, loop)
     if size is None:
         return Companion(loop, 0, 0, "does not visit the same numbers each time")
     patterns = [
         find_pattern(accesses, access, ())
         for access in accesses.inside(loop)
-        if access.runs and access.site.private is None
+        if access.runs and not is_local(nest, (), access.site)
     ]
     for array in find_arrays(patterns):
         if array.written and not _any_order(array, loop):

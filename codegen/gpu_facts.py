@@ -10,7 +10,7 @@ from .inspect import Inspection
 
 
 def gpu_facts(inspection: Inspection, groups: Sequence[Group], region: int) -> dict[str, list[int]]:
-    """Groups that nothing in the region writes (`disjoint`), and groups of which every job has its own (`exclusive`)."""
+    """Groups that nothing in the region writes (`disjoint`), and groups where every job has its own (`exclusive`)."""
     accesses = inspection.accesses
     verdict = inspection.verdicts[region]
     touched = [access for access in accesses.inside(region) if access.runs]

@@ -19,7 +19,8 @@ class Group:
 
     Attributes:
         root: that pointer: a local, a global, or the result of a load inside of the loop whose address does not
-            vary; empty when there is no single one (a select between arrays), and the program's own pointers stay.
+            vary; empty when there is no single one (a select between arrays, rows of pointers), and the program's own
+            pointers stay.
         view: NEW or OLD numbers form the address.
     """
 
@@ -36,12 +37,20 @@ def group_sites(view: FunctionView, nest: Nest, loop: Loop, views: Mapping[str, 
     """
     number = view.loop_ids[loop]
     found: dict[tuple[str, str, str], list[str]] = {}
+    varying = {site.key for site in nest.sites_in(number) if _varies(site)}
     for site in nest.sites_in(number):
         operand = pointer_operand(view, site)
         root = root_of(view, loop, operand.text) or ""
+        if root in varying:
+            root = ""
         shape = _shape(site, number)
         found.setdefault((root, shape, (views or {}).get(site.key, NEW)), []).append(site.key)
     return [Group(place, root, tuple(keys), which) for place, ((root, _, which), keys) in enumerate(found.items())]
+
+
+def _varies(site: Site) -> bool:
+    """Whether the address may differ from one iteration to the next."""
+    return any(node.kind in ("counter", "opaque", "any") for node in site.address.walk())
 
 
 def _shape(site: Site, region: int) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..ir.graph import LocalityGraph
 from ..tracer.expr import Expr
 from ..tracer.patterns import INDIRECT, Pattern
-from .spaces import ScopePlan, Space
+from .plan import ScopePlan, Space
 
 Pins = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 

@@ -13,7 +13,8 @@ from ..tracer.access import Accesses
 from ..tracer.legality import Verdict, judge
 from ..tracer.memory import Memory
 from ..tracer.nest import Nest
-from .spaces import ScopePlan, plan_scope
+from .plan import ScopePlan
+from .spaces import plan_scope
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,29 @@ def _can_run(nest: Nest, loop: int) -> bool:
     )
 
 
+def _runs_once(accesses: Accesses, loop: int) -> bool:
+    """Whether a loop runs a known number of iterations, and in one go, in each iteration of the scope."""
+    evaluation = accesses.evaluation
+    parent = accesses.nest.loops[loop].parent
+    if parent is not None:
+        domain = evaluation.domain(parent)
+        if domain is None or domain.size > 1:
+            return False
+    return not accesses.single or evaluation.domain(loop) is not None
+
+
+def check_pointers(accesses: Accesses) -> None:
+    """Refuse rows of pointers: what is known of such an access is known of one object, and there may be many.
+
+    Raises UnsupportedError. Pointers that are loaded from the same place each time (members of a struct) are fine.
+    """
+    for access in accesses.all():
+        for node in access.site.address.walk() if access.runs else ():
+            pointer = node.kind == "load" and node.data[1] == "ptr" and node is not access.site.address
+            if pointer and any(inner.kind in ("counter", "opaque", "any") for inner in node.walk()):
+                raise UnsupportedError(f"rows behind pointers of their own are reached at {access.site.place}")
+
+
 def inspect_scope(
     nest: Nest,
     memory: Memory,
@@ -102,7 +126,8 @@ def inspect_scope(
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
     accesses = Accesses(nest, memory, integers, single=single)
-    regions = candidate_regions(nest, single)
+    check_pointers(accesses)
+    regions = [loop for loop in candidate_regions(nest, single) if _runs_once(accesses, loop)]
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     use_data = False
     if region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":

@@ -27,6 +27,7 @@ from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
 from ..tracer.text.lexer import LOCAL
 from .grouping import OLD, Group, instruction_of
+from .iterations import follows_counter
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,18 @@ class _Outliner:
             found = roles(self.uses, name, self.loop.blocks, pairs)
             self.closure |= found.forming
             self.bounds |= {id(instruction) for instruction in found.bounds}
+        self.bounds -= self._old_bounds()
+
+    def _old_bounds(self) -> set[int]:
+        """Exit tests of inner loops that run as far as the number of the iteration says: the old number."""
+        found = set()
+        for number in self.nest.inside(self.info.id) - {self.info.id}:
+            if follows_counter(self.nest, number, self.info.id):
+                for inside, _ in self.view.loops[number].exits:
+                    test = self.view.flow.blocks[inside].terminator.operands
+                    made = self.view.definitions.get(test[0].text) if test else None
+                    found.add(id(made.instruction) if made is not None else 0)
+        return found
 
     def _old(self, text: str) -> str:
         """The name that carries the old number of a value."""

@@ -133,5 +133,5 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         threads=max(1, host.threads),
         remark="inspected in the running program",
     )
-    check_schedule(schedule, [item.size for item in objects], found.accesses)
+    check_schedule(schedule, objects, found.accesses, groups, found.plan.movable)
     return schedule

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from ..tracer.patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern
 from .native import TYPES
+from .plan import ScopePlan
 from .schedule import Ints
-from .spaces import ScopePlan
 
 MIN_JOBS = 256
 MAX_TAIL = 0.15
@@ -98,6 +98,8 @@ def _with_privates(
     for place in met:
         array = plan.arrays[place]
         mine = next(use for use in plan.uses[region] if use.array == place)
+        if any(_varies(plan, pattern.access.site.key) for pattern in mine.patterns):
+            return whole(order.size)
         operators = {(pattern.access.site.kind, pattern.access.site.operator) for pattern in mine.patterns}
         types = {pattern.access.site.type for pattern in mine.patterns}
         if operators not in ({("reduce", "fadd")}, {("reduce", "add")}) or len(types) != 1 or not types <= TYPES.keys():
@@ -109,11 +111,18 @@ def _with_privates(
     return Share(np.append(offsets, order.size), count, None, tuple(spans))
 
 
+def _varies(plan: ScopePlan, key: str) -> bool:
+    """Whether an instruction may reach several objects: it has one base pointer for all of them."""
+    return len({access.object for access in plan.accesses.by_site[key] if access.runs}) > 1
+
+
 def _meeting_places(
     plan: ScopePlan, region: int
 ) -> dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]] | None:
     """Array → (jobs, records, number of records) of what two jobs may both touch while one writes; None: not known."""
     found = {}
+    if any(access.site.private is not None for access in plan.accesses.inside(region)):
+        return None  # a local array of the body, which would need a copy a thread
     for use in plan.uses[region]:
         array = plan.arrays[use.array]
         if not any(pattern.access.site.writes for pattern in use.patterns):

@@ -147,6 +147,7 @@ class Worker:
             method=str(spec["method"]),
             threads=threads,
             seed=int(spec["seed"]),
+            k=spec["k"],
             budget=float(spec["budget"]),
             sweeps=sweeps,
             say=self._stage,
@@ -269,6 +270,7 @@ def _candidate(item: Candidate) -> dict[str, Any]:
         "copy_ms": item.copy_ms,
         "threads": item.threads,
         "variant": item.variant,
+        "predicted_misses": item.predicted[min(1, len(item.predicted) - 1)] if item.predicted else None,
         "note": item.note,
     }
 

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..ir.errors import BackendError, ScheduleError, TracecutError
+from ..ir.graph import LocalityGraph
 from ..ir.machine import Machine
 from ..ir.ordering import Ordering
+from ..ir.reuse import locality_profile
 from ..partition import order
 from ..tracer.capture import Capture
 from ..tracer.memory import Object
 from .build import build_schedule
 from .checker import check_schedule
 from .executor import Executor, RegionCode
+from .figures import record_bytes
 from .grouping import Group
 from .incidence import ScopeGraph
 from .inspect import Inspection
@@ -33,11 +36,16 @@ CHEAP = ("rcm", "degree-z")
 DEAR = {"metis": 0.9e-6, "spac": 2.2e-6}  # seconds a pin, for the decision whether the budget allows it
 TOLERANCE = {"double": 1e-12, "float": 1e-5}
 MIN_TIME, MAX_RUNS = 0.25, 12
+LINE = 64  # bytes of a cache line
+NEARLY = 1.15  # misses within this factor of the least possible leave nothing to gain
 
 
 @dataclass
 class Candidate:
-    """One order that was considered. Times in milliseconds; None: not measured, `note` says why."""
+    """One order that was considered. Times in milliseconds; None: not measured, `note` says why.
+
+    `predicted`: misses a job beyond each cache level, by reuse distance.
+    """
 
     method: str
     inspect_ms: float | None = None
@@ -47,6 +55,7 @@ class Candidate:
     threads: int = 1
     note: str = ""
     variant: str = ""
+    predicted: list[float] = field(default_factory=list)
     comparison: Comparison | None = None
     ordering: Ordering | None = None
     schedules: dict[int, Schedule] = field(default_factory=dict)
@@ -87,6 +96,7 @@ def tune(
     method: str,
     threads: int,
     seed: int,
+    k: int | None,
     budget: float,
     sweeps: float,
     say: Callable[[str], None],
@@ -94,25 +104,27 @@ def tune(
     """Measure candidate orders; returns all of them and the best, None when the original stays the fastest.
 
     Args:
-        method: `auto`, or the one method to use. threads: how many the result may use. budget: seconds.
+        method: `auto`, or the one method to use. threads: how many the result may use. k: clusters, None: by size.
+        budget: seconds.
         sweeps: invocations of the region for each entry of its scope.
     """
     started = time.perf_counter()
     original = _original(subject)
     reference = original[1]
     candidates = [original[0]]
+    flat = subject.graph.graph
+    candidates[0].predicted = _predict(subject, machine, unchanged(flat))
     for name in CHEAP if method == "auto" else (method,):
         if name != "original":
-            candidates.append(_try(subject, name, reference, threads, seed, None, say))
+            candidates.append(_try(subject, name, reference, threads, seed, k, None, machine, say))
     if method == "auto":
-        pins = subject.graph.graph.n_pins
         for name, rate in DEAR.items():
             left = budget - (time.perf_counter() - started)
-            why = _not_worth(candidates, pins * rate, left, threads)
+            why = _not_worth(subject, candidates, flat.n_pins * rate, left)
             if why:
                 candidates.append(Candidate(name, note=f"not tried: {why}"))
             else:
-                candidates.append(_try(subject, name, reference, threads, seed, left, say))
+                candidates.append(_try(subject, name, reference, threads, seed, k, left, machine, say))
     best = min(candidates, key=lambda item: item.cost(sweeps))
     # Of orders that are as good, the one that is found first.
     close = [item for item in candidates if item.cost(sweeps) <= 1.02 * best.cost(sweeps)]
@@ -137,15 +149,18 @@ def _try(
     reference: Outcome,
     threads: int,
     seed: int,
+    k: int | None,
     limit: float | None,
+    machine: Machine,
     say: Callable[[str], None],
 ) -> Candidate:
     candidate = Candidate(name)
     say(f"trying {name}")
     try:
         start = time.perf_counter()
-        candidate.ordering = order(subject.graph.graph, name, seed=seed, time_limit=limit)
+        candidate.ordering = order(subject.graph.graph, name, k=k, seed=seed, time_limit=limit)
         took = time.perf_counter() - start
+        candidate.predicted = _predict(subject, machine, candidate.ordering)
         for count in dict.fromkeys((1, threads)):
             start = time.perf_counter()
             schedule = build_schedule(
@@ -157,7 +172,8 @@ def _try(
                 subject.groups,
                 threads=count,
             )
-            check_schedule(schedule, [item.size for item in subject.objects], subject.inspection.accesses)
+            inspection = subject.inspection
+            check_schedule(schedule, subject.objects, inspection.accesses, subject.groups, inspection.plan.movable)
             if count == 1:
                 candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
             candidate.schedules[count] = schedule
@@ -228,14 +244,42 @@ def _repeat(replay: Replay, executor: Executor, first: float) -> list[float]:
     return times
 
 
-def _not_worth(candidates: list[Candidate], cost: float, left: float, threads: int) -> str:
+def unchanged(graph: LocalityGraph) -> Ordering:
+    """The program's own order."""
+    return Ordering(np.arange(graph.n_jobs, dtype=np.int32), np.arange(graph.n_data, dtype=np.int32), "original")
+
+
+def _predict(subject: Subject, machine: Machine, ordering: Ordering) -> list[float]:
+    flat = subject.graph.graph
+    if not flat.n_pins:
+        return []
+    sizes = record_bytes(subject.inspection, subject.graph)
+    return [float(value) for value in locality_profile(flat, ordering, sizes, machine.caches).misses_per_job]
+
+
+def _not_worth(subject: Subject, candidates: list[Candidate], cost: float, left: float) -> str:
+    """Why a dear order is not tried: no time for it, or nothing left that it could gain."""
+    measured = [item for item in candidates[1:] if item.region_ms is not None]
+    if candidates[0].region_ms is not None and not measured:
+        return "no cheap order could be applied"
+    least = _least_misses(subject)
+    best = min((item.predicted[1:] for item in measured if len(item.predicted) > 1), default=None)
+    if best and least and all(misses <= NEARLY * least for misses in best):
+        return "a cheap order already fetches each cache line about once"
     if cost > left:
         return f"needs about {cost:.0f} s, {max(left, 0):.0f} s of the budget are left"
-    original = candidates[0].region_ms
-    best = min((item.region_ms for item in candidates[1:] if item.region_ms is not None), default=None)
-    if original is not None and best is None:
-        return "no cheap order could be applied"
     return ""
+
+
+def _least_misses(subject: Subject) -> float:
+    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep."""
+    flat = subject.graph.graph
+    sizes = record_bytes(subject.inspection, subject.graph)
+    used = [
+        np.count_nonzero(np.bincount(flat.data, minlength=flat.n_data)[low:high]) * size
+        for low, high, size in zip(flat.space_offsets[:-1], flat.space_offsets[1:], sizes, strict=True)
+    ]
+    return float(sum(used)) / LINE / max(1, flat.n_jobs)
 
 
 def _float_types(subject: Subject) -> set[str]:

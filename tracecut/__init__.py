@@ -1,3 +1,67 @@
-"""tracecut makes irregular programs fast."""
+"""tracecut makes irregular programs fast: it watches a program run once and regroups its work by the data it touches.
+
+    import tracecut
+
+    result = tracecut.optimize("prog.c", ["--steps", "100"])
+    print(result.improved, result.speedup)
+    print(result.run(["--steps", "1000"]).stdout.decode())
+
+`optimize` is the main job, as on the command line. `partition` and `methods` are the partitioners by themselves. All
+errors are `errors.TracecutError` or its children. Whatever is needed is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tracecut import errors
+    from tracecut.api import optimize
+    from tracecut.ir.errors import TracecutError
+    from tracecut.partition import methods, partition
+    from tracecut.result import Optimized, Outcome
 
 __version__ = "0.1.0"
+__all__ = ["Optimized", "Outcome", "TracecutError", "errors", "methods", "optimize", "partition"]
+
+_HOMES = {
+    "Optimized": "result",
+    "Outcome": "result",
+    "TracecutError": "errors",
+    "methods": "partition",
+    "optimize": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    if name in __all__:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Stage(ModuleType):
+    """A stage that is called by its own name: `tracecut.partition(…)` is `tracecut.partition.partition(…)`."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.partition(*arguments, **options)
+
+
+class _Package(ModuleType):
+    """This package: the import system binds the stages to it as attributes."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "partition" and isinstance(value, ModuleType):
+            value.__class__ = _Stage
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tracecut.ir.errors import TracecutError, UsageError
+from tracecut.ir.errors import UsageError
 
 from . import __version__
 
@@ -25,13 +25,9 @@ RUN_USAGE = "tracecut run OUT [options] [-- program arguments]"
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Entry point; leaves with 0 done, 1 the user's input, 2 usage, 3 nothing improved (on request), 130, 143."""
     words = list(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, _terminated)
     try:
         code = _dispatch(words)
         sys.stdout.flush()
-    except TracecutError as error:
-        _complain(error)
-        code = error.exit_code
     except KeyboardInterrupt:
         print("tracecut: interrupted", file=sys.stderr)
         code = 130
@@ -39,15 +35,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
     except Exception as error:
-        if os.environ.get("TRACECUT_DEBUG"):
-            raise
-        print(
-            f"tracecut: internal error: {type(error).__name__}: {error}\n"
-            "  This is a bug: please report it with the output of TRACECUT_DEBUG=1 and the same command.",
-            file=sys.stderr,
-        )
-        code = 1
-    sys.exit(code)
+        code = _complain(error)
+    try:
+        sys.exit(code)
+    finally:
+        _give_up_stdout()
 
 
 def _dispatch(words: list[str]) -> int:
@@ -69,6 +61,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _optimize(words: list[str]) -> int:
+    _handle_signals()
     ours, program = _split(words)
     parser = _optimize_parser()
     mine, compiler = _sort_words(parser, ours)
@@ -235,13 +228,50 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _complain(error: TracecutError) -> None:
-    print(f"tracecut: {error.message}", file=sys.stderr)
-    for line in (error.detail or "").splitlines():
-        print(f"  {line}", file=sys.stderr)
-    if error.hint:
-        print(f"  {error.hint}", file=sys.stderr)
+def _complain(error: Exception) -> int:
+    """Say what is wrong. Returns the exit status."""
+    from .errors import InternalError, TracecutError
+
+    if isinstance(error, InternalError) or not isinstance(error, TracecutError | OSError | MemoryError):
+        if os.environ.get("TRACECUT_DEBUG"):
+            print(getattr(error, "detail", ""), file=sys.stderr)
+            raise error
+        name = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
+        lines = [f"internal error: {name}{error.args[0] if error.args else ''}"]
+        lines.append("This is a bug: please report it with the output of TRACECUT_DEBUG=1 and the same command.")
+    elif isinstance(error, TracecutError):
+        lines = [error.message, *(error.detail or "").splitlines(), *([error.hint] if error.hint else [])]
+    elif isinstance(error, OSError):
+        name = f"{error.filename}: " if error.filename else ""
+        lines = [f"{name}{error.strerror or error}"]
+    else:
+        lines = ["not enough memory"]
+    print("tracecut: " + "\n  ".join(lines), file=sys.stderr)
+    return getattr(error, "exit_code", 1)
 
 
-def _terminated(number: int, frame: object) -> None:
-    raise SystemExit(128 + number)
+def _handle_signals() -> None:
+    """Turn the signals that ask to stop into exceptions, once: what is cleaned up then is not interrupted again."""
+
+    def stop(number: int, frame: object) -> None:
+        for other in stops:
+            signal.signal(other, signal.SIG_IGN)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
+
+    stops = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or a job in the background
+    ]
+    for number in stops:
+        signal.signal(number, stop)
+
+
+def _give_up_stdout() -> None:
+    """What can not be written at the very end (a full disk) has been reported; the interpreter need not try again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

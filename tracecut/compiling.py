@@ -27,18 +27,14 @@ class Compiled:
 def compile_program(settings: Settings, folder: Path) -> Compiled:
     """Compile the sources twice. Raises SourceError with the compiler's diagnostic."""
     sources = [Path(source) for source in settings.sources]
-    if not sources:
-        raise SourceError("no source file was given", hint="tracecut optimize prog.c -- arguments")
-    for source in sources:
-        if not source.is_file():
-            raise SourceError(f"{source}: {'not a file' if source.exists() else 'no such file'}")
     flags = settings.flags
 
     def build(job: tuple[int, Path, bool]) -> str:
         number, source, for_analysis = job
         own = folder / f"source{number}"
         own.mkdir(exist_ok=True)
-        return to_ir(source, flags, own, canonical=for_analysis)
+        text = to_ir(source, flags, own, canonical=for_analysis)
+        return text.encode(errors="surrogateescape").decode(errors="replace")  # file names in comments may be anything
 
     jobs = [(number, source, kind) for kind in (True, False) for number, source in enumerate(sources)]
     with ThreadPoolExecutor(2) as pool:  # two compilers at a time; LLVM itself is then used from one thread

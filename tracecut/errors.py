@@ -15,10 +15,16 @@ from tracecut.ir.errors import (
     UserError,
 )
 
+
+class InternalError(TracecutError):
+    """A bug of tracecut: the message is that of the unexpected exception, the detail its traceback."""
+
+
 __all__ = [
     "ArgumentError",
     "ArtefactError",
     "BackendError",
+    "InternalError",
     "OutputError",
     "ProgramError",
     "ScheduleError",

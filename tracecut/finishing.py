@@ -14,15 +14,13 @@ from tracecut.codegen.regionset import outline_regions
 from tracecut.codegen.schedulefile import ScopeFile
 from tracecut.codegen.weave import WovenRegion, WovenScope, weave
 from tracecut.ir.errors import TracecutError
-from tracecut.ir.files import write_json
 from tracecut.tracer.instrument import global_objects, with_object_table
 from tracecut.tracer.llvm import emit_object
 from tracecut.tracer.program import Analysis
-from tracecut.tracer.runner import describe
 
 from .outputs import Difference, compare_outputs
 from .settings import Settings
-from .work import run_hosted, tail_of
+from .work import phrase, run_hosted, tail_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +63,6 @@ def weave_program(
     return [name for name, _ in global_objects(analysis)]
 
 
-def write_host_file(folder: Path, names: Sequence[str], scopes: Sequence[str], threads: int, version: str) -> None:
-    """What `tracecut run` reads first."""
-    write_json(
-        folder / "host.json",
-        {"tracecut": version, "globals": list(names), "scopes": list(scopes), "threads": threads},
-    )
-
-
 def run_woven(settings: Settings, folder: Path, work: Path, name: str, *, threads: int, original: bool) -> Run:
     """Run the result as the user will, through `tracecut run`. Raises TracecutError when it fails."""
     report = work / f"{name}.json"
@@ -88,7 +78,7 @@ def run_woven(settings: Settings, folder: Path, work: Path, name: str, *, thread
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
     if not finished.ok or not report.exists():
-        raise TracecutError(f"the rescheduled program {describe(finished)}", detail=tail_of(finished.stderr))
+        raise TracecutError(f"it {phrase(finished)}", detail=tail_of(finished.stderr))
     return Run(finished.seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
 
 

@@ -16,7 +16,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,12 +130,18 @@ def read_listing(folder: Path) -> dict[str, Any]:
             and all(isinstance(name, str) for name in [*listing["globals"], *listing["scopes"]])
             and isinstance(listing["files"], dict)
             and all(_is_inside(name) for name in [*listing["scopes"], *listing["files"]])
+            and listing.pop("check") == fingerprint(listing)
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(f"{path} is damaged: {type(error).__name__}: {error}") from error
     if not whole:
         raise damaged(f"{path} is damaged")
     return dict(listing)
+
+
+def fingerprint(listing: Mapping[str, Any]) -> str:
+    """SHA-256 of the values of a listing."""
+    return hashlib.sha256(json.dumps(listing, sort_keys=True).encode()).hexdigest()
 
 
 def _is_inside(name: object) -> bool:

@@ -12,7 +12,6 @@ from tracecut.codegen.regionset import outline_regions
 from tracecut.ir.errors import UnsupportedError
 from tracecut.ir.files import write_text
 from tracecut.report import RegionFigures, Remark, ReportData, remarks_yaml, render_report
-
 from tracecut.tracer.program import Analysis
 
 from .settings import Settings

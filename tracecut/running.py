@@ -1,17 +1,18 @@
-"""`tracecut run`: the optimized program in the place of the original."""
+"""`tracecut run`: the optimized program in the place of the original.
+
+The user's program is to notice nothing: it has this process's folder, environment, descriptors, limits and signals,
+and ends as it ends. Until it starts, everything that can go wrong is a named error; then it is the program's turn.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tracecut.ir.errors import ArtefactError
-
-from . import __version__
+from .folder import damaged, opened
 
 
 def run_output(
@@ -26,55 +27,95 @@ def run_output(
     """Run what `tracecut optimize` made; ends as the program does.
 
     Where nothing was optimized the native program takes the place of this process. Raises ArtefactError when the
-    folder is not a result, or was made by another version.
+    folder is not a result, is damaged, or was made by another version.
     """
-    program = output / "program"
-    if not program.is_file():
-        raise ArtefactError(f"{output} holds no program", hint="Make it with `tracecut optimize SOURCE -o OUT`.")
-    if not (output / "host.json").is_file():
-        if verbose:
-            os.write(2, b"tracecut: nothing was optimized; the original runs\n")
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
-        os.execv(program, [str(program), *argv])
-    host = _load_host(output)
-    from tracecut.codegen.live import run_program
-    from tracecut.codegen.reinspect import Reinspector
-    from tracecut.codegen.schedulefile import ScopeFile
+    with opened(output) as listing:
+        program = output / "program"
+        if not listing["scopes"]:
+            if verbose:
+                _say("nothing was optimized: the original program runs")
+            _restore()
+            try:
+                os.execv(program, [str(program), *argv])
+            except OSError as error:
+                raise damaged(f"{program} can not be run: {error.strerror}") from error
+        import ctypes
 
-    scopes = [ScopeFile.load(output / str(name)) for name in host["scopes"]]
+        from tracecut.codegen.live import run_program
+        from tracecut.codegen.reinspect import Reinspector
+        from tracecut.codegen.schedulefile import ScopeFile
+
+        scopes = [ScopeFile.load(output / name) for name in listing["scopes"]]
+        library = output / "program.so"
+        try:
+            # Bound under the lock, by the name that it is asked for again: the same file then, whatever happens to it.
+            ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        except OSError as error:
+            raise damaged(f"{library} can not be loaded: {error}") from error
     cpus = sorted(os.sched_getaffinity(0))
     wanted = threads if threads is not None else max(int(scope.options["threads"]) for scope in scopes)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    cpus = cpus[: max(1, wanted)]
+    if verbose:
+        _introduce(scopes, len(cpus), original)
 
     def report(found: dict[str, Any]) -> None:
         if counters is not None:
-            counters.write_text(json.dumps(found))
+            import json
 
+            counters.write_text(json.dumps(found))
+        if verbose:
+            _conclude(found)
+
+    _restore()
     run_program(
-        output / "program.so",
+        library,
         scopes,
-        [str(name) for name in host["globals"]],
+        listing["globals"],
         [str(program), *argv],
-        cpus=cpus[: max(1, wanted)],
+        cpus=cpus,
         verbose=verbose,
         enabled=not original,
         inspect=Reinspector(),
-        report=report if counters is not None else None,
+        report=report if counters is not None or verbose else None,
     )
     raise AssertionError("the program returned")
 
 
-def _load_host(output: Path) -> dict[str, Any]:
-    from tracecut.ir.files import load_json
+def _restore() -> None:
+    """Undo what the interpreter changed for itself: ignored signals, the locale, and its environment variable."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    import _locale
 
-    host = load_json(output / "host.json")
-    if not isinstance(host, dict) or not {"tracecut", "globals", "scopes"} <= host.keys():
-        raise ArtefactError(f"{output / 'host.json'} is damaged", hint="Run tracecut optimize again.")
-    if host["tracecut"] != __version__:
-        raise ArtefactError(
-            f"{output} was made by tracecut {host['tracecut']}, this is {__version__}",
-            hint="Run tracecut optimize again.",
-        )
-    return host
+    _locale.setlocale(_locale.LC_ALL, "C")
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read()
+    except OSError:
+        return
+    if "LC_CTYPE" in os.environ and b"\0LC_CTYPE=" not in b"\0" + given:
+        del os.environ["LC_CTYPE"]  # set by the interpreter in the C locale
+
+
+def _introduce(scopes: Sequence[Any], threads: int, original: bool) -> None:
+    for scope in scopes:
+        places = sorted({str(scope.nest.loops[loop].place) for loop in scope.regions})
+        if original:
+            _say(f"original order: {', '.join(places)}")
+        else:
+            noun = "1 thread" if threads == 1 else f"{threads} threads"
+            _say(f"rescheduled ({scope.options['method']}, {noun}): {', '.join(places)}")
+
+
+def _conclude(found: dict[str, Any]) -> None:
+    for scope in found["scopes"].values():
+        copying = scope["nanoseconds"] / 1e9
+        why = f"; {scope['refused']}" if scope["refused"] else ""
+        _say(f"layout used in {scope['used']} of {scope['entries']} entries, {copying:.3f} s to enter and leave{why}")
+    for loop, region in found["regions"].items():
+        spent = (region["nanoseconds"] + region["original_nanoseconds"]) / 1e9
+        _say(f"loop {loop}: {region['calls']} sweeps in the new order, {region['declined']} as written, {spent:.3f} s")
+
+
+def _say(text: str) -> None:
+    os.write(2, f"tracecut: {text}\n".encode())

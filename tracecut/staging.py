@@ -14,7 +14,7 @@ from typing import Any
 from tracecut.ir.errors import OutputError
 from tracecut.ir.files import write_json
 
-from .folder import LISTING, NEXT, OWN_FILES, OWN_FOLDERS, digest, finish, locked
+from .folder import LISTING, NEXT, OWN_FILES, OWN_FOLDERS, digest, fingerprint, finish, locked
 
 PREFIX = ".tracecut-"
 
@@ -36,7 +36,7 @@ def staging(output: Path) -> Iterator[Path]:
                 _sweep(output)
                 folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=output))
                 stack.callback(shutil.rmtree, folder, ignore_errors=True)
-                stack.enter_context(locked(folder, fcntl.LOCK_EX))  # a staging folder without a lock is a dead one's
+                stack.enter_context(locked(folder, fcntl.LOCK_SH))  # without a lock it would be a dead run's
         except OSError as error:
             raise _unwritable(output, error) from error
         yield folder
@@ -49,17 +49,25 @@ def publish(folder: Path, output: Path, listing: Mapping[str, Any]) -> None:
     old result is then as it was.
     """
     try:
-        names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-        write_json(folder / LISTING, {**listing, "files": {name: digest(folder / name) for name in names}})
+        names = seal(folder, listing)
         with locked(output, fcntl.LOCK_EX):
             _check_foreign(output)
             finish(output)
             for name in {Path(name).parent for name in names}:
                 (output / name).mkdir(exist_ok=True)
-            os.rename(folder, output / NEXT)
+            folder.rename(output / NEXT)
             finish(output)
     except OSError as error:
         raise _unwritable(output, error) from error
+
+
+def seal(folder: Path, listing: Mapping[str, Any]) -> list[str]:
+    """Write the listing of a folder of results. Returns the names of the other files."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / LISTING)
+    names = [str(path.relative_to(folder)) for path in paths]
+    full = {**listing, "files": {name: digest(path) for name, path in zip(names, paths, strict=True)}}
+    write_json(folder / LISTING, {**full, "check": fingerprint(full)})
+    return names
 
 
 def _check_foreign(output: Path) -> None:

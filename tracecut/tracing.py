@@ -14,10 +14,10 @@ from tracecut.tracer.instrument import global_objects, hook_values, traced_modul
 from tracecut.tracer.llvm import emit_object
 from tracecut.tracer.nestfile import to_json
 from tracecut.tracer.program import Analysis
-from tracecut.tracer.runner import Finished, describe
+from tracecut.tracer.runner import Finished
 
 from .settings import Settings
-from .work import run_hosted, tail_of
+from .work import phrase, run_hosted, tail_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def trace_program(settings: Settings, analysis: Analysis, argv0: Path, folder: P
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
     if not finished.ok:
-        return f"the traced program {describe(finished)}: {tail_of(finished.stderr)[-200:]}"
+        return f"the traced program {phrase(finished)}: {tail_of(finished.stderr)[-200:]}"
     try:
         return Traced(Profile.load(folder), hooked, finished)
     except (FileNotFoundError, KeyError) as error:

@@ -123,7 +123,8 @@ def _tune_one(
     try:
         data = run_worker("tracecut.codegen.tune_worker", spec, folder / f"region{loop}", f"region{loop}", tell)
     except TracecutError as error:
-        reason = f"it could not be inspected: {error}"
+        last = (error.detail.splitlines() or [""])[-1].strip()
+        reason = f"it could not be inspected: {error.message}{f' ({last})' if last else ''}"
         return RegionResult(hot, loop, {"class": "rejected", "reason": reason, "places": []}, refused=reason)
     result = RegionResult(hot, loop, data)
     if data.get("failed"):

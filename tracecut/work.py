@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracecut.ir.errors import ProgramError, TracecutError
+from tracecut.ir.errors import OutputError, ProgramError, TracecutError
 from tracecut.tracer.runner import Finished, Limits, describe, run
 
 OUTPUT_LIMIT = 512 << 20
@@ -32,13 +34,25 @@ def run_native(
             hint = "Give it smaller input, or more time with --timeout."
         elif finished.returncode > 0:
             hint = "Arguments of the program go after `--`, its standard input comes from --stdin FILE."
-        raise ProgramError(f"the program {describe(finished)}", detail=tail_of(finished.stderr), hint=hint)
+        raise ProgramError(f"the program {phrase(finished)}", detail=tail_of(finished.stderr), hint=hint)
     if finished.survivors:
+        count = "a process" if finished.survivors == 1 else f"{finished.survivors} processes"
         raise ProgramError(
-            f"the program left {finished.survivors} processes running when it ended",
+            f"the program left {count} running when it ended",
             hint="tracecut can not follow programs that go on in the background.",
         )
+    if finished.stdout.stat().st_size and not os.statvfs(folder).f_bavail:
+        raise OutputError(
+            f"no space left in {folder.parent}: what the program printed may be incomplete",
+            hint="Set TMPDIR to a folder with free space.",
+        )
     return finished
+
+
+def phrase(finished: Finished) -> str:
+    """How a program ended, to stand after "the program"."""
+    text = describe(finished)
+    return f"was {text}" if text.startswith("killed") else text
 
 
 def run_hosted(
@@ -49,14 +63,16 @@ def run_hosted(
     folder: Path,
     name: str,
     timeout: float | None,
+    env: Mapping[str, str] | None = None,
     tick: Callable[[float], None] | None = None,
 ) -> Finished:
-    """Run one of our own modules in a child process."""
+    """Run one of our own modules in a child process. -P: the folder that the user is in is no place for modules."""
     return run(
-        [sys.executable, "-m", module, *arguments],
+        [sys.executable, "-P", "-m", module, *arguments],
         stdin=stdin,
         folder=folder,
         name=name,
+        env=env,
         limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT),
         tick=tick,
     )
@@ -81,7 +97,8 @@ def run_worker(module: str, spec: Mapping[str, Any], folder: Path, name: str, sa
             if text.strip():
                 say(text.strip().splitlines()[-1])
 
-    finished = run_hosted(module, [path], stdin=None, folder=folder, name=name, timeout=None, tick=tick)
+    env = {**os.environ, "TMPDIR": tempfile.gettempdir()}
+    finished = run_hosted(module, [path], stdin=None, folder=folder, name=name, timeout=None, env=env, tick=tick)
     result = folder / "result.json"
     if not finished.ok or not result.exists():
         raise TracecutError(f"the worker {name} {describe(finished)}", detail=tail_of(finished.stderr))

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .evaluate import Bools, Evaluation
-from .expr import Expr
+from .evaluate import Bools, Evaluation, roams
+from .expr import Expr, wrapped
 from .linear import Linear, linear_form
 from .memory import DTYPES, Memory, Object
 from .nest import Nest, Site
@@ -135,7 +135,7 @@ class Accesses:
         if domain is None or access.object is None:
             return None
         found = self.evaluation.at(_substitute(access.site.address, access.chosen, self.nest), access.site.loop)
-        mask = np.broadcast_to(self.mask(access.site), domain.size)
+        mask = np.broadcast_to(self.mask(access.site) & self._picked(access.site, access.chosen), domain.size)
         known = np.broadcast_to(found.known, domain.size)
         data = np.broadcast_to(found.data, domain.size)
         inside = (data >= access.object.base) & (data + access.site.size <= access.object.end)
@@ -196,18 +196,51 @@ class Accesses:
         item = self.memory.find(start)
         if item is None:
             return unknown
-        if not linear or not form.holds(ranges):
+        length = self._length(site)
+        if linear and length is not None and form.holds(ranges):
+            first, last = form.range(ranges)
+            low, high = first - item.base, last - item.base + length
+            exact = low >= 0 and high <= item.size
+            if exact or self._stays(site, chosen, item):
+                return Access(site, item, form, max(0, low), min(item.size, high), exact, chosen)
+        elif self._stays(site, chosen, item):
             return Access(site, item, None, 0, item.size, False, chosen)
-        length = site.size
-        if site.length is not None:
-            bytes_touched = linear_form(site.length, self.lives)
-            if bytes_touched.terms:
-                return Access(site, item, None, 0, item.size, False, chosen)
-            length = bytes_touched.const
-        first, last = form.range(ranges)
-        low, high = first - item.base, last - item.base + length
-        exact = low >= 0 and high <= item.size
-        return Access(site, item, form, max(0, low), min(item.size, high), exact, chosen)
+        return unknown
+
+    def _length(self, site: Site) -> int | None:
+        """Bytes of one access, None when not known or not always the same."""
+        if site.length is None:
+            return site.size
+        found = self.evaluation.at(site.length, site.loop)
+        length = int(found.data) if found.data.ndim == 0 and found.all_known else -1
+        return length if length >= 0 else None
+
+    def _stays(self, site: Site, chosen: Mapping[Expr, Expr], item: Object) -> bool:
+        """Whether no address of a site lies in another object than `item`.
+
+        An address outside of all objects is a number that is reckoned with, but not touched: a branch that is not
+        understood keeps it from being so. Where pointers come from memory there is no such excuse.
+        """
+        address = _substitute(site.address, chosen, self.nest)
+        domain = self.evaluation.domain(site.loop)
+        if domain is None:
+            return not any(node.kind in ("any", "choice") for node in address.walk())
+        found = self.evaluation.at(address, site.loop)
+        runs = np.broadcast_to(self.mask(site) & self._picked(site, chosen), domain.size)
+        data, known = np.broadcast_to(found.data, domain.size), np.broadcast_to(found.known, domain.size)
+        outside = runs & known & ((data < item.base) | (data >= item.end))
+        if roams(address):
+            return bool(np.all(known | ~runs)) and not outside.any()
+        return not self.memory.inside(data[outside]).any()
+
+    def _picked(self, site: Site, chosen: Mapping[Expr, Expr]) -> Bools | np.bool_:
+        """Iterations in which the conditions may choose as `chosen` does."""
+        may: Bools | np.bool_ = np.bool_(True)
+        for node, arm in chosen.items():
+            if node.kind == "choice" and node.args[1] is not node.args[2]:
+                condition = self.evaluation.at(node.args[0], site.loop)
+                may = may & (~condition.known | ((condition.data != 0) == (arm is node.args[1])))
+        return may
 
     def _range(self, atom: Expr, site: Site) -> tuple[int, int] | None:
         """Smallest and largest value of an atom where the site may run; NO_RANGE when it never does."""
@@ -245,8 +278,7 @@ class Accesses:
         """An address that the site may touch."""
         domain = self.evaluation.domain(site.loop)
         if domain is None:
-            # Not known how often: the first iteration stands for all, since an access stays inside its object.
-            return None if any(atom.kind != "counter" for atom in form.terms) else form.const
+            return self._first_sample(site, form)
         mask = np.broadcast_to(self.mask(site), domain.size)
         few = np.arange(0, domain.size, max(1, domain.size // 64))
         found = self._sample_at(site, form, few, mask[few])
@@ -261,10 +293,46 @@ class Accesses:
             found = better if better is not None else found
         return found
 
+    def _first_sample(self, site: Site, form: Linear) -> int | None:
+        """The same where it is not known how often the site runs.
+
+        The first iterations of the inner loops stand for all, since an access stays inside of its object.
+        """
+        loop, conditions = site.loop, [site.reach]
+        while self.evaluation.domain(loop) is None:
+            parent = self.nest.loops[loop].parent
+            if parent is None:
+                return None
+            conditions.append(self.nest.loops[loop].reach)
+            loop = parent
+        domain = self.evaluation.domain(loop)
+        assert domain is not None
+        total = np.full(domain.size, wrapped(form.const), np.int64)
+        usable = np.ones(domain.size, bool)
+        ranges = {}
+        for condition in conditions:
+            usable &= self.evaluation.truth(condition, loop)[0]
+        for atom in form.atoms():
+            found = self.evaluation.at(atom, loop)
+            ranges[atom] = (0, 0)
+            if atom.kind == "counter" and not found.all_known:
+                continue
+            if found.data.dtype.kind not in "iu" or not np.any(found.known):
+                return None
+            usable &= found.known
+            total = total + wrapped(form.terms.get(atom, 0)) * np.asarray(found.data, np.int64)
+            numbers = found.data[found.known] if found.data.ndim else found.data
+            ranges[atom] = (int(numbers.min()), int(numbers.max()))
+        if not form.holds(ranges):
+            return None
+        inside = total[usable & self.memory.inside(total)]
+        items = {self.memory.find(int(address)) for address in (inside.min(), inside.max())} if inside.size else set()
+        return int(inside[0]) if len(items) == 1 else None
+
     def _sample_at(self, site: Site, form: Linear, places: npt.NDArray[np.int64], mask: Bools | np.bool_) -> int | None:
         """The address at one of some iterations, one that lies in an object if there is one."""
         usable = np.broadcast_to(mask, places.size).copy()
-        total = np.full(places.size, form.const, np.int64)
+        total = np.full(places.size, wrapped(form.const), np.int64)
         for atom, factor in form.terms.items():
             found = self.evaluation.pick(atom, site.loop, places)
             if atom.kind == "counter" and not found.all_known:
@@ -272,7 +340,7 @@ class Accesses:
             if found.data.dtype.kind not in "iu":
                 return None
             usable &= np.broadcast_to(found.known, places.size)
-            total = total + factor * np.asarray(found.data, np.int64)
+            total = total + wrapped(factor) * np.asarray(found.data, np.int64)
         addresses = [int(address) for address in total[usable]]
         inside = next((address for address in addresses if self.memory.find(address) is not None), None)
         return inside if inside is not None else (addresses[0] if addresses else None)
@@ -280,15 +348,16 @@ class Accesses:
     def _overwritten(self) -> dict[str, str]:
         """Loads whose memory some site of the nest may write, of those that evaluation made use of."""
         writes = [access for access in self.all() if access.site.writes and access.runs]
-        found = {}
+        found = dict.fromkeys(self.evaluation.hidden, "is loaded from memory that is not known")
         for name, node in self.evaluation.read.items():
             touched = self.touched(node)
+            if touched is None:
+                if np.any(self.evaluation._evaluate(node)[1].known):
+                    found[name] = "is loaded from memory that is not known"
+                continue
             for access in writes:
                 if access.object is None:
                     found[name] = f"may be overwritten at {access.site.place}, whose target is not known"
-                    break
-                if touched is None:
-                    found[name] = "is loaded from memory that is not known"
                     break
                 item, low, high, step, width = touched
                 if access.object is not item or not access.overlaps(low, high):
@@ -319,7 +388,10 @@ class Accesses:
             return None
         first, last = int(data.min()), int(data.max())
         if first < item.base or last + width > item.end:
-            data = data[(data >= item.base) & (data + width <= item.end)]
+            outside = (data < item.base) | (data + width > item.end)
+            if outside.all() or self.memory.inside(data[outside]).any():
+                return None
+            data = data[~outside]
             first, last = int(data.min()), int(data.max())
         low, high = first - item.base, last - item.base + width
         form = linear_form(node.args[0], self.lives)

@@ -78,8 +78,11 @@ class Capture:
             objects.append(Object(base, size, int(arrays["kinds"][place]), str(names[place])))
             if offset != NOT_KEPT:
                 contents[base] = arrays["contents"][offset : offset + size]
-        values = {int(loop): tuple(int(value) for value in found) for loop, found in meta["values"].items()}
-        return cls(int(meta["loop"]), int(meta["entry"]), values, Memory(objects, contents))
+        try:
+            values = {int(loop): tuple(int(value) for value in found) for loop, found in meta["values"].items()}
+            return cls(int(meta["loop"]), int(meta["entry"]), values, Memory(objects, contents))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ArtefactError(f"{path}: its head is damaged ({error})") from error
 
     def __repr__(self) -> str:
         kept = sum(data.size for data in self.memory.contents.values())

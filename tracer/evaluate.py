@@ -68,6 +68,7 @@ class Evaluation:
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
         read: every load that was evaluated, by name.
         relied: expressions whose known values somebody asked for: what a verdict stands on.
+        hidden: loads of which some values lie in memory that can not be read, though the program may read it.
         spans: load → (first address, behind the last, step), for loads that walk through memory.
     """
 
@@ -78,6 +79,7 @@ class Evaluation:
     distrusted: frozenset[str] = frozenset()
     read: dict[str, Expr] = field(default_factory=dict)
     relied: dict[int, Expr] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
     _domains: dict[int, Domain | None] = field(default_factory=dict)
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     _levels: dict[int, int | None] = field(default_factory=dict)
@@ -197,8 +199,8 @@ class Evaluation:
             return None
         may, _ = self.truth(info.reach, info.parent)
         counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
+        _check_size(float(counts.sum(dtype=np.float64)))
         size = int(counts.sum())
-        _check_size(size)
         if outer.size == 1:
             return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64))
         parent = np.repeat(np.arange(outer.size, dtype=np.int64), counts)
@@ -298,7 +300,7 @@ class Evaluation:
         known = parts[0].known if len(parts) == 1 else parts[0].known & parts[1].known
         with np.errstate(all="ignore"):
             if kind == "cast":
-                return Values(_cast(expr.data, parts[0].data), known)
+                return _cast(expr.data, parts[0].data, known)
             if kind == "cmp":
                 return Values(_compare(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data), known)
             return _arithmetic(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data, known)
@@ -329,6 +331,9 @@ class Evaluation:
             values, ok = np.ascontiguousarray(view), np.ones(addresses.shape, bool)
         else:
             values, ok = self.memory.gather(addresses, type)
+            missing = addresses[np.broadcast_to(address.known, addresses.shape) & ~ok]
+            if missing.size and (roams(expr.args[0]) or self.memory.inside(missing).any()):
+                self.hidden.add(name)
         data = _widened(values, type)
         known = ok & address.known
         if address.data.ndim == 0:
@@ -358,7 +363,7 @@ class Evaluation:
                 return None
             ranges[rest[0]] = (int(begins.min()), int(begins.max()))
             start += step * int(begins[0])
-        if not form.holds(ranges):
+        if not form.atoms() <= ranges.keys() or not form.holds(ranges):
             return None
         last = start + step * (domain.size - 1)
         self.spans[name] = (min(start, last), max(start, last) + DTYPES[type].itemsize, abs(step))
@@ -380,13 +385,23 @@ class Evaluation:
         return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
 
 
+def roams(address: Expr) -> bool:
+    """Whether an address may start from different pointers in different iterations."""
+    for node in address.walk():
+        if node.kind in ("any", "choice"):
+            return True
+        if node.kind == "load" and node.data[1] == "ptr" and any(inner.kind == "counter" for inner in node.walk()):
+            return True
+    return False
+
+
 def _at(known: Bools | np.bool_, index: npt.NDArray[np.int64]) -> Bools | np.bool_:
     return known[index] if isinstance(known, np.ndarray) and known.ndim else known
 
 
-def _check_size(size: int) -> None:
+def _check_size(size: float) -> None:
     if size > MAX_ITERATIONS:
-        raise MemoryError(f"a loop with {size} iterations is too long to inspect")
+        raise MemoryError(f"a loop with {size:.0f} iterations is too long to inspect")
 
 
 def _widened(values: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
@@ -415,19 +430,26 @@ def _unsigned(data: npt.NDArray[Any], type: str) -> npt.NDArray[Any]:
     return data & ((1 << bits) - 1)
 
 
-def _cast(data: tuple[Any, ...], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _cast(data: tuple[Any, ...], values: npt.NDArray[Any], known: Any) -> Values:
     opcode, source, target = (str(word) for word in data)
     if opcode == "zext":
-        return np.asarray(_unsigned(values, source), np.int64)
+        return Values(np.asarray(_unsigned(values, source), np.int64), known)
     if opcode == "sext":
-        return values
+        return Values(values, known)
     if opcode == "trunc":
-        return _wrap(values, target)
+        return Values(_wrap(values, target), known)
     if opcode in ("sitofp", "fpext", "fptrunc"):
-        return values.astype(DTYPES[target])
+        return Values(values.astype(DTYPES[target]), known)
     if opcode == "uitofp":
-        return _unsigned(values, source).astype(DTYPES[target])
-    return _wrap(np.trunc(values).astype(np.int64), target)
+        return Values(_unsigned(values, source).astype(DTYPES[target]), known)
+    if opcode not in ("fptosi", "fptoui"):
+        return UNKNOWN
+    whole, bits = np.trunc(values), int_bits(target) or 64
+    low, high = (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1)) if opcode == "fptosi" else (0.0, 2.0**bits)
+    fits = (whole >= low) & (whole < high)
+    whole = np.where(fits, whole, 0.0)
+    upper = np.where(whole >= 2.0**63, whole - 2.0**64, whole)  # of 64 unsigned bits
+    return Values(_wrap(upper.astype(np.int64), target), known & fits)
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -500,6 +522,9 @@ def _arithmetic(opcode: str, type: str, a: Any, b: Any, known: Any) -> Values:
         result = (first // second if opcode == "udiv" else first % second).astype(np.int64)
         return Values(_wrap(result, type), known)
     if opcode in ("sdiv", "srem"):
-        quotient = np.abs(a) // np.abs(safe) * np.sign(a) * np.sign(safe)
+        known = known & ~((a == -(1 << (bits - 1))) & (b == -1))  # the quotient does not fit
+        floor, rest = np.divmod(a, np.where(safe == -1, 1, safe))
+        up = (rest != 0) & ((a < 0) != (safe < 0))
+        quotient = np.where(safe == -1, -a, floor + up)
         return Values(_wrap(quotient if opcode == "sdiv" else a - quotient * safe, type), known)
     return UNKNOWN

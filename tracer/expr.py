@@ -7,6 +7,7 @@ numbers when a run provides them (`evaluate.py`): first for the traced input, la
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +23,30 @@ from ..ir.errors import ArtefactError
 # cast      (opcode, from, to)                value
 # cmp       (predicate, type)                 a, b
 # choice    ()                                condition, value if true, value if false
-# any       ()                                one of several values, unknown which
-# trip      (bits, predicate, continues, tested_after)   first tested value, step, bound
-# opaque    (reason,)                         not understood
-KINDS = ("const", "live", "counter", "load", "op", "cast", "cmp", "choice", "any", "trip", "opaque")
+# any       (serial,)                         one of several values, unknown which
+# trip      (bits, predicate, tested_after, narrow)   first tested value, step, bound
+# opaque    (reason, serial)                  not understood
+#
+# A serial number keeps two values apart of which nothing is known: they are not equal for that. `narrow` is the width
+# that the tested value was extended from: positive by zext, negative by sext, 0 when it was not.
+_WIDTH = r"i[1-9]\d{0,3}"
+_FLOAT = "(float|double)"
+_INTEGER_TEST = "icmp (eq|ne|[su][lg][te])"
+_FLOAT_TEST = "fcmp ([ou](eq|ne|[lg][te])|ord|uno|true|false)"
+# kind → what its data look like (a type, or a pattern of text), and how many arguments it has (None: one or more)
+_SHAPES: dict[str, tuple[tuple[Any, ...], int | None]] = {
+    "const": (((int, float),), 0),
+    "live": ((".+", ".+"), 0),
+    "counter": ((int,), 0),
+    "load": ((".+", ".+"), 1),
+    "op": (("[a-z]+", f"{_WIDTH}|ptr|{_FLOAT}"), 2),
+    "cast": (("[a-z]+", f"{_WIDTH}|{_FLOAT}", f"{_WIDTH}|{_FLOAT}"), 1),
+    "cmp": ((f"{_INTEGER_TEST}|{_FLOAT_TEST}", f"{_WIDTH}|ptr|{_FLOAT}"), 2),
+    "choice": ((), 3),
+    "any": ((int,), None),
+    "trip": ((int, "eq|ne|[su][lg][te]", bool, int), 3),
+    "opaque": ((str, int), 0),
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,14 +92,16 @@ class Pool:
         self._nodes: dict[tuple[Any, ...], Expr] = {}
 
     def make(self, kind: str, data: tuple[Any, ...] = (), args: tuple[Expr, ...] = ()) -> Expr:
-        key = (kind, data, *map(id, args))
+        # 1, 1.0 and True are equal, and so are 0.0 and −0.0: constants go by their text.
+        key = (kind, repr(data) if kind == "const" else data, *map(id, args))
         found = self._nodes.get(key)
         if found is None:
             found = self._nodes[key] = Expr(kind, data, args, len(self._nodes))
         return found
 
     def const(self, value: int) -> Expr:
-        return self.make("const", (int(value),))
+        """An integer; what does not fit 64 bits wraps."""
+        return self.make("const", (wrapped(int(value)),))
 
     def live(self, name: str, type: str) -> Expr:
         return self.make("live", (name, type))
@@ -87,7 +110,8 @@ class Pool:
         return self.make("counter", (loop,))
 
     def opaque(self, reason: str) -> Expr:
-        return self.make("opaque", (reason,))
+        """A value that is not understood; each call makes another one."""
+        return self.make("opaque", (reason, len(self._nodes)))
 
     def op(self, opcode: str, type: str, a: Expr, b: Expr) -> Expr:
         if opcode == "add":
@@ -104,8 +128,14 @@ class Pool:
         return self.make("op", (opcode, type), (a, b))
 
     def any_of(self, options: Iterable[Expr]) -> Expr:
+        """One of several values; each call makes another one, unless there is no choice."""
         unique = tuple(dict.fromkeys(options))
-        return unique[0] if len(unique) == 1 else self.make("any", (), unique)
+        return unique[0] if len(unique) == 1 else self.make("any", (len(self._nodes),), unique)
+
+
+def wrapped(value: int) -> int:
+    """The number that 64 bits hold of it."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def dump(roots: Iterable[Expr | None]) -> tuple[list[list[Any]], list[int | None]]:
@@ -131,12 +161,28 @@ def restore(nodes: list[Any], pool: Pool) -> list[Expr]:
     for place, node in enumerate(nodes):
         try:
             kind, data, arguments = node
-            if kind not in KINDS or any(not 0 <= argument < place for argument in arguments):
+            if any(not 0 <= argument < place for argument in arguments):
                 raise ValueError
+            _check_shape(kind, data, arguments)
             made.append(pool.make(str(kind), tuple(data), tuple(made[argument] for argument in arguments)))
-        except (TypeError, ValueError) as error:
-            raise ArtefactError(f"expression {place} is damaged: {node!r}") from error
+        except (TypeError, ValueError, KeyError) as error:
+            raise ArtefactError(f"expression {place} is damaged: {repr(node)[:200]}") from error
     return made
+
+
+def _check_shape(kind: str, data: list[Any], arguments: list[int]) -> None:
+    """Raise ValueError unless data and arguments are such as the kind has."""
+    expected, count = _SHAPES[kind]
+    if len(data) != len(expected) or not (len(arguments) == count or (count is None and arguments)):
+        raise ValueError
+    for item, shape in zip(data, expected, strict=True):
+        right = re.fullmatch(shape, item) if isinstance(shape, str) else isinstance(item, shape)
+        if not right:
+            raise ValueError
+    if kind == "const" and isinstance(data[0], int) and not -(1 << 63) <= data[0] < 1 << 63:
+        raise ValueError
+    if kind == "trip" and not abs(data[3]) < data[0] <= 64:
+        raise ValueError
 
 
 def _show(node: Expr) -> str:

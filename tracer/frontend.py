@@ -39,6 +39,9 @@ _REFUSED = {
     "-shared": "tracecut needs a program with main",
     "-fopenmp": "OpenMP programs are not read yet",
     "-pg": "profiling builds are not supported",
+    "-m32": "tracecut reads 64-bit programs",
+    "-mx32": "tracecut reads 64-bit programs",
+    "-o": "tracecut chooses the names of what it writes",
 }
 
 

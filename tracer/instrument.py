@@ -72,7 +72,8 @@ def with_object_table(module: Module, analysis: Analysis) -> str:
     module.append(f"@tc_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
     own = {name.removeprefix("@") for name in analysis.own}
     names = "|".join(name for name in ALLOCATORS if name not in own)
-    return re.sub(rf"@({names})(?![-\w.$])", r"@tc_\1", str(module))
+    pattern = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
+    return pattern.sub(lambda found: f"@tc_{found.group(1)}" if found.group(1) else found.group(), str(module))
 
 
 def global_objects(analysis: Analysis) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ guard.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def _own_records(touched: list[Access], region: int) -> bool:
     stride: int | None = None
     lows, highs = [], []
     for access in touched:
-        if access.form is None or access.site.length is not None:
+        if access.form is None or access.site.length is not None or not access.site.size:
             return False
         own = [
             (atom, factor)
@@ -132,7 +132,7 @@ def _own_records(touched: list[Access], region: int) -> bool:
 
 def _aligned(item: Object, touched: list[Access]) -> bool:
     """Whether all accesses lie on one lattice of whole elements, so that they can not overlap in part."""
-    size = touched[0].site.size
+    size = max(1, touched[0].site.size)
     for access in touched:
         if access.form is None:
             return False
@@ -144,16 +144,18 @@ def _aligned(item: Object, touched: list[Access]) -> bool:
 
 def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
     operators = sorted({access.site.operator for access in touched if access.site.kind == "reduce"})
-    if len(operators) > 6:
-        return Verdict("rejected", "one array is reduced by many operators", (touched[0].site.place,))
-    bits = {operator: REDUCE << place for place, operator in enumerate(operators)}
+    updates = sorted({_update(access) for access in touched if access.site.kind == "reduce"})
+    if len(updates) > 6:
+        return Verdict("rejected", "one array is reduced in many ways", (touched[0].site.place,))
+    bits = {update: REDUCE << place for place, update in enumerate(updates)}
+    whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
     events = []
     broken = _broken_reductions(accesses, touched)
     for access in touched:
         site = access.site
-        kinds = [{"read": READ, "write": WRITE}.get(site.kind) or bits[site.operator]]
+        kind = {"read": READ, "write": WRITE}.get(site.kind) or bits[_update(access)]
         if site.key in broken:
-            kinds = [READ | WRITE]
+            kind = READ | WRITE
         found = accesses.addresses(access) if site.length is None and site.size else None
         if found is None:
             return Verdict(
@@ -165,8 +167,12 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         jobs = accesses.evaluation.jobs(site.loop, region)
         if not runs.all():
             addresses, jobs = addresses[runs], jobs[runs]
-        for kind in kinds:
-            events.append(Events(jobs, np.ascontiguousarray(addresses - item.base), site.size, kind))
+        offsets = np.ascontiguousarray(addresses - item.base)
+        if site.kind == "reduce":
+            whole.setdefault(_update(access), set()).update(np.unique(offsets % site.size).tolist())
+        events.append(Events(jobs, offsets, site.size, kind))
+    torn = {bits[update] for update, found in whole.items() if len(found) > 1}
+    events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
     conflict = find_conflict(events, item.size)
     if conflict is not None:
         first, second = (touched[place].site for place in conflict.events)
@@ -175,6 +181,11 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         return Verdict("ordered", f"{what}: {verbs}", (first.place, second.place))
     reducing = set(operators) if any(site.site.kind == "reduce" for site in touched) else set()
     return Verdict("reduction" if reducing else "parallel", "", operators=tuple(sorted(reducing)))
+
+
+def _update(access: Access) -> tuple[str, str]:
+    """What makes updates of one place interchangeable: the same operator on the same type."""
+    return access.site.operator, access.site.type
 
 
 def _broken_reductions(accesses: Accesses, touched: list[Access]) -> set[str]:

@@ -14,6 +14,7 @@ from .expr import Expr
 from .text import int_bits
 
 Range = tuple[int, int]
+Fits = tuple[tuple["Linear", int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Linear:
 
     const: int
     terms: Mapping[Expr, int]
-    fits: tuple[tuple[Linear, int, int], ...] = ()
+    fits: Fits = ()
 
     def range(self, ranges: Mapping[Expr, Range]) -> Range:
         """Smallest and largest value over the box of the atoms' ranges."""
@@ -34,8 +35,11 @@ class Linear:
         return low, high
 
     def holds(self, ranges: Mapping[Expr, Range]) -> bool:
-        """Whether no machine operation in it wraps while the atoms stay in their ranges."""
-        for inner, low, high in self.fits:
+        """Whether it is the machine's value while the atoms stay in their ranges: nothing on the way wraps.
+
+        64-bit operations may, as long as the result comes back into range: it is then the same number.
+        """
+        for inner, low, high in (*self.fits, (self, -(1 << 63), (1 << 63) - 1)):
             first, last = inner.range(ranges)
             if first < low or last > high:
                 return False
@@ -94,12 +98,12 @@ def _combine(node: Expr, a: Linear, b: Linear) -> Linear | None:
         terms = dict(a.terms)
         for atom, factor in b.terms.items():
             terms[atom] = terms.get(atom, 0) + sign * factor
-        total = Linear(a.const + sign * b.const, {k: v for k, v in terms.items() if v}, a.fits + b.fits)
+        total = Linear(a.const + sign * b.const, {k: v for k, v in terms.items() if v}, _union(a.fits, b.fits))
     elif opcode == "mul" and not (a.terms and b.terms):
         one, factor = (a, b.const) if a.terms else (b, a.const)
-        total = _scaled(one, factor, a.fits + b.fits)
+        total = _scaled(one, factor, _union(a.fits, b.fits))
     elif opcode == "shl" and not b.terms and 0 <= b.const < 64:
-        total = _scaled(a, 1 << b.const, a.fits + b.fits)
+        total = _scaled(a, 1 << b.const, _union(a.fits, b.fits))
     else:
         return None
     if int_bits(str(type)) in (None, 64):
@@ -107,7 +111,12 @@ def _combine(node: Expr, a: Linear, b: Linear) -> Linear | None:
     return _requiring(total, total, str(type), signed=True)
 
 
-def _scaled(form: Linear, factor: int, fits: tuple[tuple[Linear, int, int], ...]) -> Linear:
+def _union(first: Fits, second: Fits) -> Fits:
+    """Both, each condition once: shared parts of an expression would double it at every step."""
+    return tuple({id(item): item for item in first + second}.values())
+
+
+def _scaled(form: Linear, factor: int, fits: Fits) -> Linear:
     return Linear(form.const * factor, {atom: f * factor for atom, f in form.terms.items() if f * factor}, fits)
 
 

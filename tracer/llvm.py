@@ -106,21 +106,24 @@ def mark_inline(module: Module) -> Module:
         growing = bool(more)
         wanted |= more
     budget = INLINE_GROWTH
+    groups = module.attribute_groups()
     chosen = set()
     for name in sorted(wanted, key=lambda item: (sizes[item], item)):
         sites = sum(callee == name for found in calls.values() for callee, _ in found)
         if name in recursive or name == "@main" or sizes[name] > INLINE_LIMIT or sizes[name] * sites > budget:
             continue
         header = functions[name].header
-        if "..." in header or "naked" in header or "returns_twice" in header:
+        words = " ".join(groups[group] for group in functions[name].attribute_groups)
+        if "..." in header or re.search(r"\b(naked|returns_twice)\b", words):
             continue
         budget -= sizes[name] * sites
         chosen.add(name)
     for name in chosen:
         function = functions[name]
-        # The attribute list ends where the metadata or the brace begins.
-        function.header = re.sub(r"(\s(?:!dbg !\d+\s*)?)\{$", r" alwaysinline\1{", function.header)
-    groups = module.attribute_groups()
+        end = function.signature_end
+        front = re.match(r"(?:\s*(?:local_)?unnamed_addr)?(?:\s*addrspace\(\d+\))?", function.header[end:])
+        end += front.end() if front else 0
+        function.header = f"{function.header[:end]} alwaysinline{function.header[end:]}"
     clashing = {group for name in chosen for group in functions[name].attribute_groups if "noinline" in groups[group]}
     module.items = [
         item.replace("noinline ", "").replace("optnone ", "")
@@ -178,7 +181,7 @@ def _regroup(text: str, fresh: dict[str, str]) -> str:
 
 
 _WORDS = re.compile(
-    r"\b(?:memory\((?:[^()]|\([^()]*\))*\)|captures\((?:[^()]|\([^()]*\))*\)|readonly|readnone|writeonly|nosync|"
+    r"(?<![%@$.\-\"])\b(?:memory\((?:[^()]|\([^()]*\))*\)|captures\((?:[^()]|\([^()]*\))*\)|readonly|readnone|writeonly|nosync|"
     r"nofree|norecurse|willreturn|mustprogress|speculatable|nocapture|argmemonly|inaccessiblememonly|"
     r"initializes\((?:[^()]|\([^()]*\))*\)|alwaysinline)(?![\w(])\s?"
 )

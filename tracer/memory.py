@@ -56,6 +56,14 @@ class Memory:
             return self.objects[place]
         return None
 
+    def inside(self, addresses: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which addresses lie in any object. O(n log objects)."""
+        if not self.objects:
+            return np.zeros(addresses.shape, bool)
+        places = np.searchsorted(self._bases, addresses, side="right") - 1
+        ends = np.array([item.end for item in self.objects], np.int64)
+        return (places >= 0) & (addresses < ends[places])
+
     def bytes_of(self, item: Object) -> npt.NDArray[np.uint8] | None:
         """All bytes of an object, None when they were not captured."""
         return self.contents.get(item.base)
@@ -100,7 +108,7 @@ class Memory:
             if data is None:
                 continue
             offsets = addresses - item.base
-            mine = (places == place) & (offsets >= 0) & (offsets + dtype.itemsize <= item.size)
+            mine = (places == place) & (offsets >= 0) & (offsets <= item.size - dtype.itemsize)
             chosen = offsets[mine]
             if chosen.size and not (chosen % dtype.itemsize).any():
                 whole = data[: item.size // dtype.itemsize * dtype.itemsize].view(dtype)

@@ -31,7 +31,7 @@ class Site:
     Attributes:
         key: names the instruction: the result of a load, `store:block:n`, `call:block:n:r|w`.
         kind: `read`, `write` or `reduce` (a load-combine-store; the load has no site of its own).
-        operator: of a reduce.
+        operator: of a reduce; `fill` of a call that writes the same byte everywhere.
         type: accessed type; `bytes` for ranges.
         size: bytes of one access; of a range, 1.
         address: first byte. `length`: bytes of a range, None for a plain access.
@@ -228,7 +228,7 @@ class _Builder:
             if loop is not self.root and loop.parent is not None:
                 parent = reaches[self.view.loop_ids[loop.parent]]
                 entered = parent.get(loop.preheader or "", None)
-            obstacles: list[Obstacle] = []
+            obstacles = self._cycles(loop)
             found = self._accesses(loop, number, reaches[number], obstacles)
             sites.extend(found)
             loops[number] = self._loop(loop, number, entered, obstacles)
@@ -248,6 +248,18 @@ class _Builder:
             self.pool,
         )
         return replace(nest, stack=self._stack(nest.lives()))
+
+    def _cycles(self, loop: Loop) -> list[Obstacle]:
+        """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""
+        flow = self.view.flow
+        return [
+            self._obstacle("unknown", "a jump into the middle of a loop", flow.blocks[name].terminator)
+            for name in flow.order
+            if name in loop.blocks
+            for target in flow.successors[name]
+            if target in loop.blocks and flow.rank(target) <= flow.rank(name) and not flow.dominates(target, name)
+            if not any({name, target} <= child.blocks for child in loop.children)
+        ]
 
     def _values(self, loops: Mapping[int, NestLoop]) -> dict[str, Expr]:
         """Values that the countable inner loops use, as far as the root does not hand them in itself."""
@@ -270,8 +282,14 @@ class _Builder:
         for name in lives:
             made = self.view.definitions.get(name)
             if made is not None and made.instruction.op == "alloca" and not made.instruction.operands:
-                found[name] = self._size(made.instruction.word)
+                found[name] = self._allocated(made.instruction.word)
         return found
+
+    def _allocated(self, type: str) -> int:
+        try:
+            return self.view.types.size(type)
+        except ValueError:
+            return 0
 
     def _birthplace(self, address: Expr) -> int | None:
         """The loop in whose body the stack array behind an address is born and dies."""
@@ -284,9 +302,19 @@ class _Builder:
             for block, user in self.uses.of(name):
                 if user.op == "call" and user.word.startswith("@llvm.lifetime.start"):
                     loop = self.view.innermost(block)
-                    if loop is not None and all(where in loop.blocks for where, _ in self.uses.of(name)):
+                    inside = loop is not None and all(where in loop.blocks for where, _ in self.uses.of(name))
+                    if loop is not None and inside and self._comes_first(user, block, name):
                         return self.view.loop_ids[loop]
         return None
+
+    def _comes_first(self, birth: Instruction, block: str, name: str) -> bool:
+        """Whether every use of a stack array follows its birth in the same iteration."""
+        flow = self.view.flow
+        body = flow.blocks[block].instructions
+        return all(
+            user is birth or (body.index(user) > body.index(birth) if where == block else flow.dominates(block, where))
+            for where, user in self.uses.of(name)
+        )
 
     def _loop(self, loop: Loop, number: int, entered: Condition, obstacles: list[Obstacle]) -> NestLoop:
         trip, why = trip_expression(self.scalars, loop)
@@ -432,6 +460,8 @@ class _Builder:
         elif effect.kind in ("allocate", "free"):
             obstacles.append(self._obstacle("memory", f"a call to {name}", call))
             return []
+        if name.startswith("llvm.mem") and call.operands[-1].text == "true":
+            obstacles.append(self._obstacle("memory", "a volatile access", call))
         if effect.movable:
             return []
         length: Expr = self.pool.opaque("length of what a call touches")
@@ -448,8 +478,9 @@ class _Builder:
                 address = self.scalars.operand(operand)
                 place_of = self._place(call) or NOWHERE
                 birth = self._birthplace(address)
+                fill = "fill" if effect.kind == "fill" else ""
                 sites.append(
-                    Site(key, kind, "", "bytes", 1, address, length, number, condition, place_of, private=birth)
+                    Site(key, kind, fill, "bytes", 1, address, length, number, condition, place_of, private=birth)
                 )
         return sites
 
@@ -459,7 +490,7 @@ class _Builder:
 
     def _size(self, type: str) -> int:
         try:
-            return self.view.types.size(type)
+            return self.view.types.stored(type)
         except ValueError:
             return 0
 

@@ -35,18 +35,43 @@ def from_json(data: Mapping[str, Any]) -> Nest:
         pool = Pool()
         nodes = restore(data["nodes"], pool)
         loops = [_loop_in(loop, nodes) for loop in data["loops"]]
-        return Nest(
+        nest = Nest(
             function=str(data["function"]),
             root=int(data["root"]),
             loops={loop.id: loop for loop in loops},
             sites=tuple(_site_in(site, nodes) for site in data["sites"]),
             index_data={str(name): _places_in(found) for name, found in data["index_data"].items()},
             stack={str(name): int(size) for name, size in data["stack"].items()},
-            values={str(name): nodes[int(place)] for name, place in data["values"].items()},
+            values={str(name): _node(nodes, place) for name, place in data["values"].items()},
             pool=pool,
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        _check(nest, nodes)
+        return nest
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ArtefactError(f"the description of a loop is damaged: {error}") from error
+
+
+def _check(nest: Nest, nodes: list[Expr]) -> None:
+    """Raise ValueError unless everything that is named is there, outer loops before inner ones."""
+    seen: set[int] = set()
+    for loop in nest.loops.values():
+        if (loop.parent is None) != (loop.id == nest.root) or not (loop.parent is None or loop.parent in seen):
+            raise ValueError(f"loop {loop.id} has no place in the nest")
+        seen.add(loop.id)
+        if loop.trip is not None and loop.trip.kind != "trip":
+            raise ValueError(f"loop {loop.id} has no trip count")
+    named = [site.loop for site in nest.sites] + [int(node.data[0]) for node in nodes if node.kind == "counter"]
+    if nest.root not in seen or not seen.issuperset(named):
+        raise ValueError("a loop is missing")
+    for site in nest.sites:
+        if site.kind not in ("read", "write", "reduce") or site.size < 0:
+            raise ValueError(f"the access {site.key} is none")
+
+
+def _node(nodes: list[Expr], place: int) -> Expr:
+    if not 0 <= place < len(nodes):
+        raise ValueError(f"there is no expression {place}")
+    return nodes[place]
 
 
 def _place_out(place: Place) -> list[Any]:
@@ -74,7 +99,7 @@ def _reach_out(reach: Condition, known: Mapping[int, int | None]) -> list[list[l
 def _reach_in(data: list[list[list[Any]]] | None, nodes: list[Expr]) -> Condition:
     if data is None:
         return None
-    return frozenset(frozenset((nodes[int(place)], bool(wanted)) for place, wanted in term) for term in data)
+    return frozenset(frozenset((_node(nodes, place), bool(wanted)) for place, wanted in term) for term in data)
 
 
 def _loop_out(loop: NestLoop, known: Mapping[int, int | None]) -> dict[str, Any]:
@@ -102,7 +127,7 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
         header=str(data["header"]),
         depth=int(data["depth"]),
         place=_place_in(data["place"]),
-        trip=None if data["trip"] is None else nodes[int(data["trip"])],
+        trip=None if data["trip"] is None else _node(nodes, data["trip"]),
         why=str(data["why"]),
         reach=_reach_in(data["reach"], nodes),
         obstacles=tuple(Obstacle(kind, reason, _place_in(place)) for kind, reason, place in data["obstacles"]),
@@ -144,8 +169,8 @@ def _site_in(data: list[Any], nodes: list[Expr]) -> Site:
         str(operator),
         str(type),
         int(size),
-        nodes[int(address)],
-        None if length is None else nodes[int(length)],
+        _node(nodes, address),
+        None if length is None else _node(nodes, length),
         int(loop),
         _reach_in(reach, nodes),
         _place_in(place),

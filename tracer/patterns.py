@@ -79,6 +79,14 @@ class Array:
         """Records [low, high) that the touched bytes belong to."""
         return (self.low - self.origin) // self.stride, -((self.origin - self.high) // self.stride)
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """Bytes [low, high) of those records as a whole."""
+        if not self.stride:
+            return self.low, self.high
+        first, last = self.touched
+        return self.origin + self.stride * first, self.origin + self.stride * last
+
 
 def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> Pattern:
     """Pattern of an access; `regions` are the loops that will be rescheduled as a whole."""
@@ -139,15 +147,13 @@ def find_arrays(patterns: Iterable[Pattern]) -> list[Array]:
     arrays = []
     for item, members in by_object.items():
         members.sort(key=lambda pattern: (pattern.access.low, pattern.access.high))
-        group: list[Pattern] = []
-        end = -1
+        found: list[Array] = []
         for pattern in members:
-            if group and pattern.access.low >= end:
-                arrays.append(_array(item, group))
-                group = []
-            group.append(pattern)
-            end = max(end, pattern.access.high) if len(group) > 1 else pattern.access.high
-        arrays.append(_array(item, group))
+            found.append(_array(item, [pattern]))
+            while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
+                last = found.pop()
+                found[-1] = _array(item, [*found[-1].patterns, *last.patterns])
+        arrays.extend(found)
     return arrays
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .scalar import FunctionView
-from .text import Block, Instruction
+from .text import Block, Instruction, int_bits
 from .text.cfg import Loop
 
 _OPERATORS = {
@@ -79,7 +79,7 @@ def memory_reduction(uses: Uses, block: Block, store: Instruction) -> MemoryRedu
         return None
     chain: set[str] = set()
     operator = _descend(uses.view, value.text, str(load.result), None, chain, depth=0)
-    if operator is None or operator == "same":
+    if operator is None or operator == "same" or not _keeps_width(uses.view, chain, value.type, operator):
         return None
     inside = chain | {str(load.result)}
     for name in inside:
@@ -97,7 +97,7 @@ def register_reduction(uses: Uses, phi: Instruction, loop: Loop) -> str | None:
         return None
     chain: set[str] = set()
     operator = _descend(uses.view, latch[0].text, phi.result, loop, chain, depth=0)
-    if operator is None or operator == "same":
+    if operator is None or operator == "same" or not _keeps_width(uses.view, chain, phi.type, operator):
         return None
     for name in chain | {phi.result}:
         for where, user in uses.of(name):
@@ -110,6 +110,25 @@ def feeds_itself(uses: Uses, phi: Instruction, loop: Loop) -> bool:
     """Whether the next value of a header phi is computed from its present one."""
     latch = [operand for operand, label in zip(phi.operands, phi.labels, strict=True) if label in loop.blocks]
     return any(_depends(uses.view, operand.text, str(phi.result), 0) for operand in latch)
+
+
+def _keeps_width(view: FunctionView, chain: set[str], type: str, operator: str) -> bool:
+    """Whether no step of a chain forgets something: that would make it depend on which step comes last.
+
+    Sums and products of integers may be wider on the way, where only low bits count; what is compared may not.
+    """
+    order = ("half", "bfloat", "float", "double")
+    for name in chain:
+        found = view.type_of(name)
+        bits, own = int_bits(found), int_bits(type)
+        if found == type:
+            continue
+        if bits is not None and own is not None:
+            if bits < own or operator in ("smin", "smax", "umin", "umax"):
+                return False
+        elif found not in order or type not in order or order.index(found) < order.index(type):
+            return False
+    return True
 
 
 def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chain: set[str], depth: int) -> str | None:

@@ -21,6 +21,7 @@ from .text.lexer import split_commas, split_type
 MAX_DEPTH = 150
 _MIN_MAX = re.compile(r"@llvm\.(smin|smax|umin|umax|abs)\.i\d+$")
 FLOAT_TYPES = ("double", "float")
+_INEXACT = frozenset({"fast", "reassoc", "contract", "arcp", "afn"})  # the machine may round in another way
 
 
 @dataclass(frozen=True)
@@ -106,37 +107,44 @@ class ScalarView:
                 return True
             if node.kind == "load" and self.view.definitions[node.data[0]].block in loop.blocks:
                 return True
-            if node.kind == "opaque":
+            if node.kind in ("opaque", "any"):
                 return True
         return False
 
     def increment(self, phi: Instruction, loop: Loop) -> Expr | None:
         """The constant step of a header phi of `loop`, None when it has none."""
         assert phi.result is not None
-        return self._chain(self._incoming(phi, loop)[1].text, phi.result, phi.type, loop)
+        incoming = self._incoming(phi, loop)
+        return None if incoming is None else self._chain(incoming[1].text, phi, loop, {})
 
-    def _incoming(self, phi: Instruction, loop: Loop) -> tuple[Operand, Operand]:
-        """(value on entry, value from the latch) of a header phi."""
-        first = later = phi.operands[0]
-        for operand, label in zip(phi.operands, phi.labels, strict=True):
-            if label in loop.blocks:
-                later = operand
-            else:
-                first = operand
-        return first, later
+    def _incoming(self, phi: Instruction, loop: Loop) -> tuple[Operand, Operand] | None:
+        """(value on entry, value from the latch) of a header phi; None when there are several of either."""
+        arms = zip(phi.operands, phi.labels, strict=True)
+        sides: dict[bool, set[Operand]] = {False: set(), True: set()}
+        for operand, label in arms:
+            sides[label in loop.blocks].add(operand)
+        if len(sides[False]) != 1 or len(sides[True]) != 1:
+            return None
+        return sides[False].pop(), sides[True].pop()
 
-    def _chain(self, text: str, phi: str, type: str, loop: Loop) -> Expr | None:
+    def _chain(self, text: str, phi: Instruction, loop: Loop, known: dict[str, Expr | None]) -> Expr | None:
+        """What is added on the way from `phi` to the value `text`, None when something else happens."""
+        if text not in known:
+            known[text] = self._added(text, phi, loop, known)
+        return known[text]
+
+    def _added(self, text: str, phi: Instruction, loop: Loop, known: dict[str, Expr | None]) -> Expr | None:
         pool = self.pool
-        if text == phi:
+        if text == phi.result:
             return pool.const(0)
         found = self.view.definitions.get(text)
         if found is None or found.block not in loop.blocks:
             return None
         made = found.instruction
         if made.op in ("freeze",) or (made.op == "phi" and len(made.operands) == 1):
-            return self._chain(made.operands[0].text, phi, type, loop)
+            return self._chain(made.operands[0].text, phi, loop, known)
         if made.op == "getelementptr":
-            before = self._chain(made.operands[0].text, phi, type, loop)
+            before = self._chain(made.operands[0].text, phi, loop, known)
             offset = self._offset(made)
             if before is None or self.varies_in(offset, loop):
                 return None
@@ -146,13 +154,13 @@ class ScalarView:
             for chain, other, flip in ((a, b, False), (b, a, True)):
                 if made.op == "sub" and flip:
                     continue
-                before = self._chain(chain.text, phi, type, loop)
+                before = self._chain(chain.text, phi, loop, known)
                 if before is None:
                     continue
                 step = self.operand(other)
                 if self.varies_in(step, loop):
                     return None
-                return pool.op(made.op, type, before, step)
+                return pool.op(made.op, phi.type, before, step)
         return None
 
     def _local(self, text: str, type: str) -> Expr:
@@ -167,6 +175,8 @@ class ScalarView:
             if made.type != "ptr":
                 return self.pool.opaque("vector of addresses")
             return self.pool.op("add", "ptr", self.operand(made.operands[0]), self._offset(made))
+        if made.type in FLOAT_TYPES and made.flags & _INEXACT:
+            return self.pool.opaque("fast floating-point arithmetic")
         if op in BINARY and self._is_scalar(made.type):
             opcode = "add" if op == "or" and "disjoint" in made.flags else op
             return self.pool.op(opcode, made.type, self.operand(made.operands[0]), self.operand(made.operands[1]))
@@ -216,7 +226,11 @@ class ScalarView:
             return self.pool.opaque(f"phi of {made.type}")
         if len(made.operands) == 1:
             return self._after_loops(made, block)
-        return self._merge(made, block)
+        self._active.add(made.result)  # only a cycle that is no loop comes back to it
+        try:
+            return self._merge(made, block)
+        finally:
+            self._active.discard(made.result)
 
     def _recurrence(self, made: Instruction, loop: Loop) -> Expr:
         assert made.result is not None
@@ -228,13 +242,16 @@ class ScalarView:
                 return (
                     self.pool.any_of(leaves) if leaves else self.pool.opaque("carried from one iteration to the next")
                 )
-            first, _ = self._incoming(made, loop)
-            init = self.operand(first)
+            incoming = self._incoming(made, loop)
+            assert incoming is not None
+            init = self.operand(incoming[0])
         finally:
             self._active.discard(made.result)
         counter = self.pool.counter(self.view.loop_ids[loop])
         # A step is a constant number of the phi's own width; of a pointer, bytes.
         type = "i64" if made.type == "ptr" else made.type
+        if type != "i64":  # a narrow phi wraps long before the number of the iteration does
+            counter = self.pool.make("cast", ("trunc", "i64", type), (counter,))
         return self.pool.op("add", made.type, init, self.pool.op("mul", type, step, counter))
 
     def _web(self, made: Instruction) -> list[Expr]:
@@ -300,6 +317,12 @@ class ScalarView:
 
     def _offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""
+        try:
+            return self._bytes(made)
+        except ValueError:
+            return self.pool.opaque(f"distance in {made.word}, a type without a fixed size")
+
+    def _bytes(self, made: Instruction) -> Expr:
         pool, types = self.pool, self.view.types
         current = made.word
         total = pool.const(0)
@@ -332,7 +355,7 @@ class ScalarView:
         if text.startswith("@"):
             return pool.live(text, "ptr")
         if text in ("true", "false"):
-            return pool.const(int(text == "true"))
+            return pool.const(-int(text == "true"))  # as every i1: the one bit is the sign
         if text in ("null", "zeroinitializer"):
             return pool.const(0)
         if re.fullmatch(r"-?\d+", text) and int_bits(type):

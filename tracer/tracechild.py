@@ -43,6 +43,7 @@ class Tracer:
         self.captured: dict[int, tuple[int, str]] = {}
         self.notes: list[str] = []
         self.pending: list[Object] = []
+        self.awaited = 0  # the entry that was captured last
         self.started = time.perf_counter()
         slots = max(1, self.n_loops)
         self.next = np.ones(slots, np.int64)
@@ -68,12 +69,12 @@ class Tracer:
 
     def _left(self, loop: int) -> None:
         """Keep what the loop itself made of the captured memory: the reference of the self-test."""
-        names = {site.key: site for site in self.nests[loop].sites if site.writes}
         memory = self.objects.memory()
         bases = {item.base for item in self.pending}
         kept = Memory(memory.objects, {base: data for base, data in memory.contents.items() if base in bases})
-        if names:
-            Capture(loop, int(self.entries[loop]), {}, kept).save(self.folder / f"after-{loop}.npz")
+        # After an exit that was not seen (a longjmp) this is the end of another entry.
+        if int(self.entries[loop]) == self.awaited and any(site.writes for site in self.nests[loop].sites):
+            Capture(loop, self.awaited, {}, kept).save(self.folder / f"after-{loop}.npz")
         self.pending = []
 
     def _on_loop(self, loop: int, pointer: Any) -> None:
@@ -110,6 +111,8 @@ class Tracer:
         kept = keep_only(memory, sorted(wanted, key=lambda item: item.base))
         Capture(loop, entry, {**around, loop: raw}, kept).save(self.folder / name)
         self.captured[loop] = (jobs, name)
+        (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
+        self.awaited = entry
         self.pending = written_objects(nest, memory, numbers)
         ctypes.c_int32.in_dll(self.library, "tc_loop_awaited").value = loop
 

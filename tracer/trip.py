@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .effects import effect_of
 from .expr import Expr, Pool
 from .scalar import ScalarView
-from .text import int_bits
+from .text import Instruction, int_bits
 from .text.cfg import Loop
 
 Vector = npt.NDArray[np.int64]
+MAX_NUMBER = 1 << 61
 _SWAPPED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle", "ult": "ugt", "ugt": "ult"}
 _SWAPPED |= {"ule": "uge", "uge": "ule"}
 _NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult"}
@@ -29,6 +31,8 @@ def trip_expression(scalars: ScalarView, loop: Loop) -> tuple[Expr | None, str]:
     inside, _ = loop.exits[0]
     if inside not in (loop.header, loop.latches[0]):
         return None, "is left from the middle of its body"
+    if inside != loop.latches[0] and any(_acts(instruction) for instruction in view.flow.blocks[inside].instructions):
+        return None, "does some of its work once more before it ends"
     end = view.flow.blocks[inside].terminator
     if end.op != "br" or not end.operands:
         return None, "is left by something that is not a plain branch"
@@ -41,99 +45,130 @@ def trip_expression(scalars: ScalarView, loop: Loop) -> tuple[Expr | None, str]:
     for (tested, bound), word in ((test.args, predicate), (test.args[::-1], _SWAPPED[predicate])):
         if scalars.varies_in(bound, loop):
             continue
-        found = affine(pool, tested, counter)
+        found = extended(pool, tested, counter)
         if found is None or (found[1].kind == "const" and found[1].data[0] == 0):
             continue
-        start, step, width = found
+        start, step, narrow = found
         if scalars.varies_in(start, loop) or scalars.varies_in(step, loop):
             continue
-        bits = min(width, int_bits(type) or 64)
         after = inside == loop.latches[0]
         word = word if continues else _NEGATED[word]
-        return pool.make("trip", (bits, word, after), (start, step, bound)), ""
+        return pool.make("trip", (int_bits(type) or 64, word, after, narrow), (start, step, bound)), ""
     return None, "ends on a condition that depends on what it computes"
 
 
-def affine(pool: Pool, expr: Expr, counter: Expr) -> tuple[Expr, Expr, int] | None:
-    """(value at counter 0, step, narrowest width on the way) of an expression that is linear in `counter`."""
-    if expr is counter:
-        return pool.const(0), pool.const(1), 64
-    if not any(node is counter for node in expr.walk()):
-        return expr, pool.const(0), 64
+def _acts(instruction: Instruction) -> bool:
+    """Whether an instruction does more than compute a value."""
+    if instruction.op == "call":
+        return not effect_of(instruction).movable
+    return instruction.op in ("store", "atomicrmw", "cmpxchg", "fence", "invoke", "callbr")
+
+
+def extended(pool: Pool, expr: Expr, counter: Expr) -> tuple[Expr, Expr, int] | None:
+    """(value at counter 0, step, narrow) of an expression that is linear in `counter` until it wraps.
+
+    `narrow` as in a trip node: the expression may be the sign or zero extension of a linear one.
+    """
     if expr.kind == "cast" and expr.data[0] in ("sext", "zext"):
         found = affine(pool, expr.args[0], counter)
         if found is None:
             return None
-        start, step, width = found
         opcode, source, target = expr.data
-        return (
-            _cast(pool, opcode, source, target, start),
-            _cast(pool, "sext", source, target, step),
-            min(width, int_bits(source) or 64),
-        )
-    if expr.kind != "op":
+        bits = int_bits(source) or 64
+        start, step = _cast(pool, opcode, source, target, found[0]), _cast(pool, "sext", source, target, found[1])
+        return start, step, bits if opcode == "zext" else -bits
+    linear = affine(pool, expr, counter)
+    return None if linear is None else (*linear, 0)
+
+
+def affine(pool: Pool, expr: Expr, counter: Expr) -> tuple[Expr, Expr] | None:
+    """(value at counter 0, step) of an expression that is linear in `counter`, modulo 2 to the width of its type.
+
+    O(nodes).
+    """
+    known: dict[int, tuple[Expr, Expr] | None] = {}
+    still = pool.const(0)
+    for node in expr.walk():
+        parts = [known[id(arg)] for arg in node.args]
+        if node is counter:
+            known[id(node)] = still, pool.const(1)
+        elif all(part is not None and part[1] is still for part in parts):
+            known[id(node)] = node, still
+        else:
+            known[id(node)] = _combined(pool, node, parts)
+    return known[id(expr)]
+
+
+def _combined(pool: Pool, node: Expr, parts: list[tuple[Expr, Expr] | None]) -> tuple[Expr, Expr] | None:
+    if node.kind == "cast" and node.data[0] == "trunc" and parts[0] is not None:
+        opcode, source, target = node.data
+        return _cast(pool, opcode, source, target, parts[0][0]), _cast(pool, opcode, source, target, parts[0][1])
+    if node.kind != "op" or None in parts:
         return None
-    opcode, type = expr.data
-    a, b = (affine(pool, arg, counter) for arg in expr.args)
-    if a is None or b is None:
-        return None
-    width = min(a[2], b[2], int_bits(type) or 64)
+    opcode, type = node.data
+    a, b = (part for part in parts if part is not None)
+    still = pool.const(0)
     step_type = "i64" if type == "ptr" else type
     if opcode in ("add", "sub"):
-        return pool.op(opcode, type, a[0], b[0]), pool.op(opcode, step_type, a[1], b[1]), width
-    if opcode == "mul":
-        for one, other in ((a, b), (b, a)):
-            if other[1].kind == "const" and other[1].data[0] == 0:
-                return pool.op("mul", type, one[0], other[0]), pool.op("mul", type, one[1], other[0]), width
-    if opcode == "shl" and b[1].kind == "const" and b[1].data[0] == 0:
-        return pool.op("shl", type, a[0], b[0]), pool.op("shl", type, a[1], b[0]), width
+        return pool.op(opcode, type, a[0], b[0]), pool.op(opcode, step_type, a[1], b[1])
+    if opcode == "mul" and a[1] is still:
+        a, b = b, a
+    if opcode in ("mul", "shl") and b[1] is still:
+        return pool.op(opcode, type, a[0], b[0]), pool.op(opcode, type, a[1], b[0])
     return None
 
 
 def count(data: tuple[Any, ...], start: Vector, step: Vector, bound: Vector) -> tuple[Vector, npt.NDArray[np.bool_]]:
     """Closed form of a trip count on vectors: (iterations, known).
 
-    `known` is False where the counter would wrap, or would never meet its bound. A loop that is tested after its
-    body runs at least once. O(n).
+    `known` is False where the tested value would wrap before it meets its bound, where it never would, and for
+    numbers beyond 2**62. A loop that is tested after its body runs at least once. O(n).
     """
-    bits, predicate, after = int(data[0]), str(data[1]), bool(data[2])
+    bits, predicate, after, narrow = int(data[0]), str(data[1]), bool(data[2]), int(data[3])
     start, step, bound = np.broadcast_arrays(np.asarray(start), np.asarray(step), np.asarray(bound))
-    signed = predicate[0] == "s" or predicate in ("eq", "ne")
+    equality = predicate in ("eq", "ne")
+    signed = equality or predicate[0] == "s"
     first, limit = _read(start, bits, signed), _read(bound, bits, signed)
+    stride = _read(step, bits, signed=True)
     known = np.ones(first.shape, bool)
-    stride = step.astype(np.int64)
-    with np.errstate(all="ignore"):
-        if predicate in ("slt", "ult", "sle", "ule"):
-            gap = limit - first + (1 if predicate[1:] == "le" else 0)
-            passes = np.where(gap > 0, -(-gap // np.maximum(stride, 1)), 0)
-            known &= (gap <= 0) | (stride > 0)
-        elif predicate in ("sgt", "ugt", "sge", "uge"):
-            gap = first - limit + (1 if predicate[1:] == "ge" else 0)
-            passes = np.where(gap > 0, -(-gap // np.maximum(-stride, 1)), 0)
-            known &= (gap <= 0) | (stride < 0)
-        elif predicate == "ne":
-            gap = limit - first
-            safe = np.where(stride == 0, 1, stride)
-            passes = np.where(gap == 0, 0, gap // safe)
-            known &= (gap == 0) | ((stride != 0) & (gap % safe == 0) & (passes > 0))
-        else:
-            passes = np.where(first == limit, 1, 0)
-            known &= (first != limit) | (stride != 0)
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-        reach = float(np.abs(first).max(initial=0)) + float(np.abs(stride).max(initial=0)) * float(
-            passes.max(initial=0)
-        )
-        if reach < 2.0**62:
-            last = first + stride * passes
-        else:
-            last = first.astype(object) + stride.astype(object) * passes
-        known &= np.asarray((last >= low) & (last <= high), bool)
-    passes = np.where(known, passes, 0).astype(np.int64)
-    return passes + (1 if after else 0), known
+    if bits > 62:  # 64 bits: stay where nothing below can overflow
+        for part in (first, limit, stride):
+            known &= (part > -MAX_NUMBER) & (part < MAX_NUMBER)
+            known &= signed | (part >= 0) | (part is stride)
+        first, limit, stride = (np.where(known, part, 0) for part in (first, limit, stride))
+    pace = np.maximum(np.abs(stride), 1)
+    if predicate == "eq":
+        passes = np.where(first == limit, 1, 0)
+        known &= (first != limit) | (stride != 0)
+    elif predicate == "ne":
+        gap = np.where(stride < 0, first - limit, limit - first)
+        if bits <= 62:
+            gap &= (1 << bits) - 1  # the tested value may pass the end of its range on the way
+        passes = np.where(gap > 0, gap // pace, 0)
+        known &= (gap == 0) | ((stride != 0) & (gap > 0) & (gap % pace == 0))
+    else:
+        gap = limit - first if predicate[1] == "l" else first - limit
+        gap += 1 if predicate[2] == "e" else 0
+        passes = np.where(gap > 0, -(-gap // pace), 0)
+        known &= (gap <= 0) | (stride > 0 if predicate[1] == "l" else stride < 0)
+    # Where the first value that ends the loop lies: it has to be a value of the type, and of what it is extended from.
+    last = first + stride * passes
+    if not equality:
+        known &= _fits(last, bits, signed)
+    if narrow:
+        known &= _fits(last, abs(narrow), narrow < 0)
+    return np.where(known, passes, 0) + (1 if after else 0), known
+
+
+def _fits(values: Vector, bits: int, signed: bool) -> npt.NDArray[np.bool_]:
+    if bits > 62:
+        return np.asarray(signed | (values >= 0), np.bool_)
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    return (values >= low) & (values <= high)
 
 
 def _read(values: Vector, bits: int, signed: bool) -> Vector:
-    """Values of a `bits` wide integer as signed or unsigned numbers (64-bit unsigned stays as int64 below 2**63)."""
+    """Values of a `bits` wide integer as signed or unsigned numbers (64-bit ones stay as they are)."""
     values = values.astype(np.int64)
     if bits >= 64:
         return values
@@ -147,5 +182,7 @@ def _read(values: Vector, bits: int, signed: bool) -> Vector:
 
 def _cast(pool: Pool, opcode: str, source: str, target: str, value: Expr) -> Expr:
     if value.kind == "const":
-        return value
+        bits = int_bits(target if opcode == "trunc" else source) or 64
+        low, sign = value.data[0] & ((1 << bits) - 1), 1 << (bits - 1)
+        return pool.const(low if opcode == "zext" else (low ^ sign) - sign)
     return pool.make("cast", (opcode, source, target), (value,))

@@ -36,6 +36,8 @@ def main() -> None:
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
     import llvmlite.binding as binding
 
+    binding.initialize_native_target()
+    layout = str(binding.Target.from_default_triple().create_target_machine().target_data)
     data = source.read_bytes()
     try:
         if source.suffix == ".bc":
@@ -43,10 +45,14 @@ def main() -> None:
         else:
             module = binding.parse_assembly(data.decode(errors="surrogateescape"))
         module.verify()
+        if module.data_layout not in ("", layout):  # sizes and offsets would be others
+            raise RuntimeError(f"it is made for another machine ({module.triple or module.data_layout})")
+        module.data_layout = layout
+        text = str(module)
     except (RuntimeError, UnicodeError) as error:
         print(str(error).strip().splitlines()[-1] if str(error).strip() else "not LLVM IR", file=sys.stderr)
         sys.exit(1)
-    target.write_text(str(module), errors="surrogateescape")
+    target.write_text(text, errors="surrogateescape")
 
 
 if __name__ == "__main__":

@@ -23,9 +23,10 @@ from tracecut.codegen.outline import Outlined
 from tracecut.codegen.regionset import batch_regions, load_regions
 from tracecut.codegen.schedule import Schedule
 from tracecut.codegen.schedulefile import ScopeFile
-from tracecut.finishing import weave_program
 from tracecut.tracer.capture import Capture
 from tracecut.tracer.frontend import Flags
+
+from tracecut.finishing import weave_program
 
 from .harness import Inspected, Program
 
@@ -140,9 +141,7 @@ def _check_replays(loaded: Loaded, seeds: Sequence[int], threads: Sequence[int])
     return wrong
 
 
-def _check_replay(
-    native: Native, loaded: Loaded, item: Inspected, seeds: Sequence[int], threads: Sequence[int]
-) -> str:
+def _check_replay(native: Native, loaded: Loaded, item: Inspected, seeds: Sequence[int], threads: Sequence[int]) -> str:
     replay = item.replay(native)
     first = None
     for variant in loaded.variants(item):
@@ -182,7 +181,8 @@ def _check_replay(
                 outcomes.append(replay.outcome())
                 found = replay.compare(first, outcomes[-1])
                 if not (found.bit_equal or (rounding and found.max_rel_error < 1e-5)):
-                    return f"{variant}, order {seed} on {mine.threads} threads: error {found.max_rel_error} at {found.worst}"
+                    at = f"error {found.max_rel_error} at {found.worst}"
+                    return f"{variant}, order {seed} on {mine.threads} threads: {at}"
             if mine.threads == 1 and any(not replay.compare(outcomes[0], other).bit_equal for other in outcomes[1:]):
                 return f"order {seed}: variants differ"
     return ""
@@ -203,7 +203,12 @@ class Ran:
 
 
 def woven(
-    items: Sequence[Inspected], schedules: Sequence[Schedule], *, batched: bool = False, threads: int = 1, name: str = "woven"
+    items: Sequence[Inspected],
+    schedules: Sequence[Schedule],
+    *,
+    batched: bool = False,
+    threads: int = 1,
+    name: str = "woven",
 ) -> tuple[Path, list[ScopeFile], list[str]]:
     """The program with these schedules: its library, its scopes as loaded from files, the names of its globals."""
     program = items[0].program

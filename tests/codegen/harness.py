@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +23,21 @@ from tracecut.codegen.incidence import ScopeGraph, scope_graph
 from tracecut.codegen.inspect import Inspection, inspect_scope
 from tracecut.codegen.native import Native, support
 from tracecut.codegen.outline import Outlined
-from tracecut.codegen.regionset import batch_regions, load_regions, outline_regions
+from tracecut.codegen.regionset import outline_regions
 from tracecut.codegen.replay import Replay, memory_of
 from tracecut.codegen.schedule import Guard, Schedule
 from tracecut.codegen.schedulefile import ScopeFile
-from tracecut.compiling import Compiled, compile_program
-from tracecut.finishing import weave_program
 from tracecut.ir.errors import UnsupportedError
 from tracecut.ir.ordering import Ordering
-from tracecut.settings import Settings
 from tracecut.tracer.capture import Capture
-from tracecut.tracer.frontend import Flags
 from tracecut.tracer.memory import Object
 from tracecut.tracer.nest import Nest
 from tracecut.tracer.nestfile import from_json, to_json
 from tracecut.tracer.objects import named_numbers
 from tracecut.tracer.runner import Finished, Limits, run
+
+from tracecut.compiling import Compiled, compile_program
+from tracecut.settings import Settings
 from tracecut.tracing import Traced, trace_program
 
 KEY = 0x5EED
@@ -90,29 +90,33 @@ class Program:
         return Capture.load(self.traced.profile.captures[loop])
 
     def inspect(self, mark: str, scope: str | None = None, *, renumber: bool = True) -> Inspected:
-        """Inspect the marked loop in a marked scope; without one, in the outermost loop that can be understood.
+        """Inspect the marked loop in a marked scope; without one, in the outermost in which it may be reordered.
 
-        Raises UnsupportedError when there is none.
+        Raises UnsupportedError when no scope can be understood.
         """
         loop = self.loop(mark)
         scopes = self.scopes_of(loop) if scope is None else [self.loop(scope)]
         why = []
+        best: Inspected | None = None
         for number in scopes:
             capture = self.capture(loop)
             nest = self.nest(number)
             numbers = named_numbers(self.traced.values[number], capture.values[number])
             memory = memory_of(capture, nest, numbers)
             try:
-                found = inspect_scope(
-                    nest, memory, numbers, single=number != loop, renumber=renumber, region=loop
-                )
+                found = inspect_scope(nest, memory, numbers, single=number != loop, renumber=renumber, region=loop)
             except UnsupportedError as error:
                 why.append(error.message)
                 continue
-            if loop in found.verdicts:
-                return Inspected(self, mark, loop, number, capture, found, renumber)
-            why.append("it is part of a larger region")
-        raise UnsupportedError("; ".join(why))
+            if loop not in found.verdicts:
+                why.append("it is part of a larger region")
+            elif best is None or found.verdicts[loop].movable:
+                best = Inspected(self, mark, loop, number, capture, found, renumber)
+                if found.verdicts[loop].movable:
+                    break
+        if best is None:
+            raise UnsupportedError("; ".join(why))
+        return best
 
 
 def trace(source: str, folder: Path, argv: Sequence[str] = (), **options: Any) -> Program:
@@ -182,14 +186,18 @@ class Inspected:
     def _name(self, place: int) -> str:
         array = self.inspection.plan.arrays[place]
         item = array.object
-        return f"{item.name.removeprefix('@') or item.size}+{array.low}" if array.low else item.name.removeprefix("@") or str(item.size)
+        return (
+            f"{item.name.removeprefix('@') or item.size}+{array.low}"
+            if array.low
+            else item.name.removeprefix("@") or str(item.size)
+        )
 
     def random(self, seed: int) -> Ordering:
         """Jobs and data of every space in random order."""
         draw = np.random.default_rng(seed)
         graph = self.graph.graph
         edges = graph.space_offsets
-        data = [low + draw.permutation(high - low) for low, high in zip(edges, edges[1:], strict=False)]
+        data = [low + draw.permutation(high - low) for low, high in pairwise(edges)]
         return Ordering(
             draw.permutation(graph.n_jobs).astype(np.int32),
             np.concatenate([np.zeros(0), *data]).astype(np.int32),
@@ -202,7 +210,7 @@ class Inspected:
         made = build_schedule(
             self.inspection.plan, self.graph, ordering, guard, objects, self.cut_out[0], threads=threads
         )
-        check_schedule(made, [item.size for item in objects], self.inspection.accesses)
+        check_schedule(made, objects, self.inspection.accesses, self.cut_out[0], self.inspection.plan.movable)
         return made
 
     def replay(self, native: Native) -> Replay:

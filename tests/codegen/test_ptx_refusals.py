@@ -44,7 +44,7 @@ REASONS = {
     "search": "runs is not known before|left in several places",
     "allocates": "a call to malloc",
     "chases": "stored in memory, and device addresses are others|is another one in every iteration",
-    "jagged": "is another one in every iteration",
+    "jagged": "stored in memory, and device addresses are others|is another one in every iteration",
     "links": "it stores a pointer",
     "numbers": "turns pointers into numbers",
     "precise": "long double",

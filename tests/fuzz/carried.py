@@ -56,7 +56,7 @@ def register_damped(d: Draft) -> None:
 
 
 def last_value(d: Draft) -> None:
-    """Kept under a condition, or read from what the loop writes: else a compiler takes it out of the loop."""
+    """Kept under a condition, or read from what is written afterwards: else a compiler takes it out of the loop."""
     d.note("last-value")
     type = d.number_type()
     s = _register(d, type, "0")
@@ -66,7 +66,7 @@ def last_value(d: Draft) -> None:
         d.line(f"if ({d.own(d.source(type, 'job'))} > {threshold(type)})", f"    {s} = {text};")
     else:
         y = d.target(type, "node")
-        d.line(f"{y.at(d.index())} = {individual(d, type)};", f"{s} = {y.at(d.index())};")
+        d.line(f"{s} = {y.at(d.index())};", f"{y.at(d.index())} = {individual(d, type)};")
 
 
 def previous_value(d: Draft) -> None:
@@ -99,7 +99,7 @@ def argmin(d: Draft) -> None:
     d.note("argmin", "counter-data")
     type = d.number_type()
     least, where, v = _register(d, type, _greatest(type)), _register(d, "int", "-1"), held(d, type)
-    d.line(f"if ({v} < {least}) {{", f"{least} = {v};", f"{where} = (int){d.i};", "}")
+    d.line(f"if ({v} < {least}) {{", f"{least} = {v};", f"{where} = {d.int_i};", "}")
 
 
 def chase(d: Draft) -> None:

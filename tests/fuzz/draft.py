@@ -238,6 +238,12 @@ class Draft:
         self._counted = True
         return self.counting.counter
 
+    @property
+    def int_i(self) -> str:
+        """The counter as an int."""
+        cursors = self.counting.loop.cursors
+        return self.i if not cursors or cursors[0].type == "int" else f"(int){self.i}"
+
     def own(self, array: Array, *, write: bool = False) -> str:
         """The element of the iteration: z[i], or what a walking pointer points to."""
         if self.counting.pointers_only or (self.counting.walks and self.chance(0.7)):

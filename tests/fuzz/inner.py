@@ -81,7 +81,7 @@ def triangle(d: Draft) -> None:
     type = _type(d)
     k, s, x = d.fresh("k"), d.fresh("s"), d.source(type, "job")
     z = d.own(d.target(type, "job"), write=True)
-    d.line(f"{type} {s} = 0;", f"for (int {k} = 0; {k} <= (int){d.i}; {k}++)", f"    {s} += {x.at(k)};")
+    d.line(f"{type} {s} = 0;", f"for (int {k} = 0; {k} <= {d.int_i}; {k}++)", f"    {s} += {x.at(k)};")
     d.line(f"{z} = 0.01 * {s};")
 
 

@@ -86,7 +86,7 @@ APART void fill(const struct part *p, unsigned long long state, double least, do
     for (int e = 0; e < p->count; e++) {
         double u = (double)(next_random(&state) >> 11) * 0x1p-53;
         if (is_real(p))
-            put_real(p, e, least + (greatest - least) * u);
+            put_real(p, e, 0.999 * (least + (greatest - least) * u)); /* not on a grid: sums are rounded */
         else
             put_whole(p, e, (long)floor(least + (greatest - least + 1) * u));
     }

@@ -26,8 +26,8 @@ def conditional(d: Draft, first: Statement, second: Statement | None) -> None:
         j = d.index(local=True, two_level=False)
         condition = d.draw.choice([f"{j} % 3 != 0", f"{j} < {d.nodes // 2}", f"{j} & 1"])
     else:
-        cut = d.draw.randint(0, d.extent)
-        condition = d.draw.choice([f"{d.i} % 2 == 0", f"{d.i} % 3 != 1", f"(int){d.i} < {cut}", f"(int){d.i} > {cut}"])
+        cut = d.draw.randint(1, d.extent)
+        condition = d.draw.choice([f"{d.i} % 2 == 0", f"{d.i} % 3 != 1", f"{d.int_i} < {cut}", f"{d.int_i} > {cut}"])
     around = d.enclose()
     before = len(d.body)
     d.line(f"if ({condition}) {{")
@@ -53,7 +53,7 @@ def early_exit(d: Draft) -> None:
     condition = f"{d.own(d.source(type, 'job'))} > {d.draw.choice(limit)}"
     lines = [f"if ({condition})", "    break;"]
     if d.chance(0.3):
-        lines = [f"if ({condition}) {{", f"{d.kept('int')} = (int){d.i};", "break;", "}"]
+        lines = [f"if ({condition}) {{", f"{d.kept('int')} = {d.int_i};", "break;", "}"]
     at_start = d.chance(0.6)
     d.body = [*lines, *d.body] if at_start else [*d.body, *lines]
 

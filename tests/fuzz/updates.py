@@ -143,6 +143,7 @@ def mixed_operators(d: Draft) -> None:
     d.note("mixed-operators")
     type = d.number_type()
     type = type if real(type) or wraps(type) else "unsigned"
+    d.float_reduction |= real(type)  # where they do not meet, each is a reduction
     y = d.target(type, "node")
     first, second = y.at(d.index(local=True)), y.at(d.index(local=True))
     style = d.pick({"scale": 30, "set": 25, "bits": 25 * (not real(type)), "range": 20})
@@ -174,7 +175,7 @@ def first_visit(d: Draft) -> None:
     owner = d.new("owner", "int", d.nodes, fill="zero", written=True, locked=True, space="node")
     z = d.own(d.target("int" if not d.tangled else "unsigned", "job"), write=True)
     j = d.index(distinct=d.chance(0.2), local=True)
-    d.line(f"if ({owner.at(j)} == 0) {{", f"{owner.at(j)} = (int){d.i} + 1;", f"{z} = {j};", "}")
+    d.line(f"if ({owner.at(j)} == 0) {{", f"{owner.at(j)} = {d.int_i} + 1;", f"{z} = {j};", "}")
 
 
 def one_place(d: Draft) -> None:

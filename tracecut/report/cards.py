@@ -151,7 +151,7 @@ def candidates(region: RegionReport) -> Html:
         columns.append((f"{many}, ms", units.column([row.region_all_ms for row in rows])))
         columns.append(("of original", [_part(row.region_all_ms, first) for row in rows]))
     if any(row.predicted_misses is not None for row in rows):
-        columns.append(("predicted misses a job", units.column([row.predicted_misses for row in rows])))
+        columns.append(("predicted L2 misses a job", units.column([row.predicted_misses for row in rows])))
     body = []
     for place, row in enumerate(rows):
         chosen = bool(region.method) and row.method == region.method

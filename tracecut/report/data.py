@@ -162,7 +162,7 @@ class ReportData:
         Keys that need not be there: `command` (all words of the command line; else it is put together from the sources,
         flags and arguments), `input_hash`; in the program `reason` (why no loop was looked at); in a region `places`
         (the lines behind its verdict), `kept`, `tolerance`; in a candidate `region_all_ms`, `threads`,
-        `predicted_misses` (per job); in a kernel `registers`, and `note` where there is no path.
+        `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` where there is no path.
 
         Args:
             manifest: what `tracecut optimize` wrote.

@@ -31,7 +31,7 @@ def before_end(block: Block, lines: Sequence[Instruction]) -> None:
 
 
 def at_start(block: Block, lines: Sequence[Instruction]) -> None:
-    """Insert behind the phis."""
+    """Insert behind the phis, and behind a landing pad, which has to come first."""
     place = _after_phis(block)
     block.instructions[place:place] = lines
 
@@ -48,4 +48,4 @@ def fits_slots(values: Sequence[tuple[str, str]], types: TypeTable) -> str | Non
 
 
 def _after_phis(block: Block) -> int:
-    return sum(1 for instruction in block.instructions if instruction.op == "phi")
+    return sum(1 for instruction in block.instructions if instruction.op in ("phi", "landingpad"))

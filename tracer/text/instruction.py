@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .lexer import GLOBAL, LOCAL, NAME, matching, split_commas, split_type
+from .lexer import GLOBAL, LOCAL, NAME, matching, outside_strings, split_commas, split_type
 
 BINARY = frozenset("add sub mul sdiv udiv srem urem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
 CASTS = frozenset(
@@ -22,7 +22,8 @@ _FLAG = re.compile(
     r"atomic|inrange\([^)]*\)|inalloca|swifterror|weak)\b\s*"
 )
 _META = re.compile(r",\s*!([a-zA-Z_.0-9]+)\s+(![0-9]+|!\{[^}]*\}|!DIExpression\([^)]*\))")
-_ORDERING = re.compile(r"\b(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)\b")
+# Behind the operands of an atomic access.
+_ORDERING = re.compile(r'(?:\s+syncscope\("[^"]*"\))?\s+(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)$')
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Instruction:
         """Parse a printed line; attachments such as `!dbg !7` go to `meta`."""
         meta = {}
         text = line.strip()
-        first = text.find(", !")
+        first = _attachments(text) if ", !" in text else -1
         if first >= 0:
             tail = text[first:]
             for found in _META.finditer(tail):
@@ -122,9 +123,7 @@ class Instruction:
     @cached_property
     def uses(self) -> tuple[str, ...]:
         """Every local name that the text mentions apart from its result: values, and labels or types too."""
-        start = 0
-        if self.result is not None:
-            start = self.text.index("=") + 1
+        start = 0 if self.result is None else self.text.index(self.result) + len(self.result)
         return tuple(LOCAL.findall(self.text, start))
 
     @cached_property
@@ -164,6 +163,17 @@ def _parse(instruction: Instruction) -> _Parsed:
     return _Parsed(type="?", operands=tuple(Operand("?", name) for name in instruction.uses))
 
 
+def _attachments(text: str) -> int:
+    """Where the metadata attachments of a line begin, −1 when it has none."""
+    comma = -1
+    for place, char in outside_strings(text):
+        if char == "!" and comma >= 0 and not text[comma + 1 : place].strip():
+            return comma
+        if not char.isspace():
+            comma = place if char == "," else -1
+    return -1
+
+
 def _operand(text: str) -> Operand:
     kind, value = split_type(text)
     return Operand(kind, _without_attributes(value))
@@ -191,19 +201,21 @@ def _compare(instruction: Instruction, body: str) -> _Parsed:
 
 
 def _load(instruction: Instruction, body: str) -> _Parsed:
-    kind, pointer = split_commas(_ORDERING.sub("", body))[:2]
-    return _Parsed(kind, (_operand(pointer),))
+    kind, pointer = split_commas(body)[:2]
+    return _Parsed(kind, (_operand(_ORDERING.sub("", pointer)),))
 
 
 def _store(instruction: Instruction, body: str) -> _Parsed:
-    value, pointer = split_commas(_ORDERING.sub("", body))[:2]
-    return _Parsed("void", (_operand(value), _operand(pointer)))
+    value, pointer = split_commas(body)[:2]
+    return _Parsed("void", (_operand(value), _operand(_ORDERING.sub("", pointer))))
 
 
 def _gep(instruction: Instruction, body: str) -> _Parsed:
     parts = split_commas(body)
     operands = tuple(_operand(part) for part in parts[1:])
-    return _Parsed(operands[0].type if operands else "ptr", operands, word=parts[0])
+    vector = next((operand.type for operand in operands if operand.type.startswith("<")), None)
+    kind = "ptr" if vector is None else f"{vector[: vector.index(' x ')]} x ptr>"
+    return _Parsed(kind, operands, word=parts[0])
 
 
 def _phi(instruction: Instruction, body: str) -> _Parsed:
@@ -231,8 +243,12 @@ def _br(instruction: Instruction, body: str) -> _Parsed:
 def _switch(instruction: Instruction, body: str) -> _Parsed:
     start = body.index("[", body.index("label"))
     value, default = split_commas(body[:start])
-    cases = re.findall(rf"label (%{NAME})", body[start:])
-    return _Parsed(operands=(_operand(value),), labels=(_label(default), *(case[1:] for case in cases)))
+    return _Parsed(operands=(_operand(value),), labels=(_label(default), *_labels(body[start:])))
+
+
+def _jump(instruction: Instruction, body: str) -> _Parsed:
+    """A terminator of which only the targets matter: indirectbr, catchswitch, cleanupret, catchret."""
+    return _Parsed(operands=tuple(Operand("?", name) for name in instruction.uses), labels=_labels(body))
 
 
 def _ret(instruction: Instruction, body: str) -> _Parsed:
@@ -246,7 +262,7 @@ def _alloca(instruction: Instruction, body: str) -> _Parsed:
 
 
 def _call(instruction: Instruction, body: str) -> _Parsed:
-    labels = tuple(_label(found) for found in re.findall(rf"label %{NAME}", body)) if instruction.op == "invoke" else ()
+    labels = _labels(body) if instruction.op != "call" else ()
     start = _callee_start(body)
     if start is None:
         return _Parsed("?", tuple(Operand("?", name) for name in instruction.uses), labels, word="asm")
@@ -304,9 +320,9 @@ def _return_type(prefix: str) -> str:
 
 
 def _atomicrmw(instruction: Instruction, body: str) -> _Parsed:
-    parts = split_commas(_ORDERING.sub("", body))
+    parts = split_commas(body)
     word, pointer = parts[0].split(None, 1)
-    value = _operand(parts[1])
+    value = _operand(_ORDERING.sub("", parts[1]))
     return _Parsed(value.type, (_operand(pointer), value), word=word)
 
 
@@ -324,6 +340,11 @@ def _label(text: str) -> str:
     return text.split("%", 1)[1].strip()
 
 
+def _labels(body: str) -> tuple[str, ...]:
+    """Every `label %name` in a terminator."""
+    return tuple(found[1:] for found in re.findall(rf"\blabel (%{NAME})", body))
+
+
 _PARSERS = {
     "icmp": _compare,
     "fcmp": _compare,
@@ -338,6 +359,11 @@ _PARSERS = {
     "alloca": _alloca,
     "call": _call,
     "invoke": _call,
+    "callbr": _call,
+    "indirectbr": _jump,
+    "catchswitch": _jump,
+    "cleanupret": _jump,
+    "catchret": _jump,
     "atomicrmw": _atomicrmw,
     "freeze": _freeze,
     "fneg": _fneg,

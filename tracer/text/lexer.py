@@ -1,4 +1,4 @@
-"""Tokens of LLVM's textual IR, and the splitting of a line into balanced parts."""
+"""Names in LLVM's textual IR, and the splitting of a line into balanced parts."""
 
 from __future__ import annotations
 
@@ -8,31 +8,14 @@ from collections.abc import Iterator
 NAME = r'(?:[-a-zA-Z$._0-9]+|"(?:[^"\\]|\\.)*")'
 LOCAL = re.compile(rf"%{NAME}")
 GLOBAL = re.compile(rf"@{NAME}")
-_TOKEN = re.compile(
-    rf"""
-    [%@]{NAME}              # values, types, globals
-  | !{NAME}?                # metadata
-  | \#{NAME}                # attribute groups
-  | c?"(?:[^"\\]|\\.)*"     # strings
-  | \.\.\.
-  | [-a-zA-Z$._0-9+]+       # words and numbers
-  | [()\[\]{{}}<>,=*:|]     # punctuation
-    """,
-    re.VERBOSE,
-)
 _OPEN, _CLOSE = "([{<", ")]}>"
-
-
-def tokens(text: str) -> list[str]:
-    """All tokens of one instruction."""
-    return _TOKEN.findall(text)
 
 
 def split_commas(text: str) -> list[str]:
     """Split at the commas that stand outside of brackets and strings."""
     parts: list[str] = []
     depth = start = 0
-    for place, char in _outside_strings(text):
+    for place, char in outside_strings(text):
         if char in _OPEN:
             depth += 1
         elif char in _CLOSE:
@@ -49,7 +32,7 @@ def split_commas(text: str) -> list[str]:
 def matching(text: str, start: int) -> int:
     """Index of the bracket that closes the one at `start`."""
     depth = 0
-    for place, char in _outside_strings(text, start):
+    for place, char in outside_strings(text, start):
         if char in _OPEN:
             depth += 1
         elif char in _CLOSE:
@@ -89,7 +72,8 @@ def split_type(text: str) -> tuple[str, str]:
     return text[:end].strip(), text[end:].strip()
 
 
-def _outside_strings(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+def outside_strings(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """(place, character) of everything that stands outside of strings and quoted names."""
     inside = False
     place = start
     while place < len(text):

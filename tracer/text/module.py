@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .instruction import Instruction
-from .lexer import GLOBAL, LOCAL, NAME, matching, split_commas, split_type
+from .lexer import GLOBAL, LOCAL, NAME, matching, outside_strings, split_commas, split_type
 from .types import TypeTable
 
 _DEFINE = re.compile(rf"define\b.*?(@{NAME})\(", re.DOTALL)
 _LABEL = re.compile(rf"({NAME}):(?:\s*;.*)?$")
 _GLOBAL_LINE = re.compile(rf"(@{NAME})\s*=\s*(.*)$")
+_CONTINUED = " " * 10  # how LLVM indents the further lines of invoke, callbr and landingpad
 _TYPE_LINE = re.compile(rf"(%{NAME})\s*=\s*type\s+(.*)$")
 
 
@@ -57,9 +58,17 @@ class Function:
         return self.blocks[0]
 
     @property
+    def signature_end(self) -> int:
+        """Where the parameter list of the header ends, its bracket included."""
+        return matching(self.header, self._signature) + 1
+
+    @property
+    def _signature(self) -> int:
+        return self.header.index(self.name + "(") + len(self.name)
+
+    @property
     def parameters(self) -> list[Parameter]:
-        start = self.header.index("(", self.header.index(self.name + "(") + len(self.name) - 1)
-        inside = self.header[start + 1 : matching(self.header, start)]
+        inside = self.header[self._signature + 1 : self.signature_end - 1]
         result = []
         for place, part in enumerate(split_commas(inside) if inside.strip() else []):
             if part == "...":
@@ -180,7 +189,7 @@ def parse_module(text: str) -> Module:
     Raises ValueError on text that does not look so; run it through LLVM's own parser first. O(length).
     """
     items: list[str | Function] = []
-    lines = iter(text.splitlines())
+    lines = iter(text.split("\n"))
     for line in lines:
         if line.startswith("define"):
             items.append(_parse_function(line, lines))
@@ -210,16 +219,17 @@ def _parse_function(header: str, lines: Iterator[str]) -> Function:
             unnamed = sum(parameter.name[1:].isdigit() for parameter in function.parameters)
             block = Block(str(unnamed))
             function.blocks.append(block)
-        block.instructions.append(Instruction.from_line(_joined(stripped, lines)))
+        if line.startswith(_CONTINUED) and block.instructions:
+            block.instructions[-1] = Instruction.from_line(f"{block.instructions[-1]} {stripped}")
+        else:
+            block.instructions.append(Instruction.from_line(_joined(stripped, lines)))
     raise ValueError(f"function {function.name} has no end")
 
 
 def _joined(line: str, lines: Iterator[str]) -> str:
-    """Join the lines of an instruction that LLVM prints over several: switch, invoke, landingpad, callbr."""
-    if re.match(rf"(%{NAME} = )?(invoke|callbr) ", line):
-        return line + " " + next(lines).strip()
+    """Join the lines of a switch, which LLVM prints one case a line."""
     if line.startswith("switch "):
-        while not re.search(r"\](,|$)", line):
+        while sum({"[": 1, "]": -1}.get(char, 0) for _, char in outside_strings(line)):
             line += " " + next(lines).strip()
     return line
 

@@ -18,6 +18,9 @@ _FLOATS = {
 }
 
 
+_SHORT_POINTERS = ("ptr addrspace(270)", "ptr addrspace(271)")  # x86: __ptr32, signed and unsigned
+
+
 class TypeTable:
     """Named struct types of one module: resolves a type's text to its size in bytes and its alignment."""
 
@@ -28,6 +31,11 @@ class TypeTable:
     def size(self, text: str) -> int:
         """Allocation size in bytes (padding up to the alignment included)."""
         return self._layout(text)[0]
+
+    def stored(self, text: str) -> int:
+        """Bytes that a load or store of the type touches (padding not included)."""
+        bits = self._bits(text)
+        return self.size(text) if bits is None else (bits + 7) // 8
 
     def align(self, text: str) -> int:
         return self._layout(text)[1]
@@ -80,7 +88,7 @@ class TypeTable:
         if kind in _FLOATS:
             return _FLOATS[kind]
         if kind == "ptr" or kind.startswith("ptr "):
-            return 8, 8
+            return (4, 4) if kind in _SHORT_POINTERS else (8, 8)
         integer = re.match(r"i(\d+)$", kind)
         if integer:
             nbytes = (int(integer.group(1)) + 7) // 8
@@ -95,11 +103,24 @@ class TypeTable:
         if found is None:
             raise ValueError(f"type {text!r} has no fixed size")
         size, align = self._layout(found.group(3))
-        total = int(found.group(2)) * size
-        if found.group(1) == "<":
-            align = max(1, 1 << max(0, total - 1).bit_length())
-            total = _round_up(total, align)
-        return total, align
+        if found.group(1) == "[":
+            return int(found.group(2)) * size, align
+        align = 1 << (self.stored(body) - 1).bit_length()
+        return _round_up(self.stored(body), align), align
+
+    def _bits(self, text: str) -> int | None:
+        """Bits of a scalar or of a vector, whose elements lie without padding; None for an aggregate."""
+        body = self._resolve(text)
+        if body in _FLOATS:
+            return 80 if body == "x86_fp80" else 8 * _FLOATS[body][0]
+        integer = re.match(r"i(\d+)$", body)
+        if integer:
+            return int(integer.group(1))
+        if body.startswith("ptr"):
+            return 8 * self.size(body)
+        vector = re.match(r"<(\d+) x (.*)>$", body, re.DOTALL)
+        element = self._bits(vector.group(2)) if vector else None
+        return int(vector.group(1)) * element if vector and element is not None else None
 
     def _struct(self, body: str) -> tuple[int, int]:
         packed = body.startswith("<{")

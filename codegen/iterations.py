@@ -1,0 +1,62 @@
+"""What the iterations of a loop have for themselves: local arrays, and inner loops that run as their counter says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..tracer.expr import Expr, Pool
+from ..tracer.nest import Nest, Site
+
+
+def is_local(nest: Nest, regions: Sequence[int], site: Site) -> bool:
+    """Whether a site touches a local array that is born and dies in an iteration, which no two jobs share."""
+    birth = site.private
+    return birth is not None and not any(region != birth and region in nest.inside(birth) for region in regions)
+
+
+def follows_counter(nest: Nest, inner: int, outer: int) -> bool:
+    """Whether the trip count of loop `inner` may depend on the counter of loop `outer`, loaded values aside.
+
+    `for (j = 4 * i; j < 4 * i + 4; j++)` runs four times for every i; `for (j = 0; j < i; j++)` does not.
+    """
+    trip = nest.loops[inner].trip
+    if trip is None:
+        return True
+    start, step, bound = trip.args
+    if _slope(nest.pool, step, outer) is not nest.pool.const(0):
+        return True
+    first, last = (_slope(nest.pool, part, outer) for part in (start, bound))
+    return first is None or first is not last
+
+
+def _slope(pool: Pool, expr: Expr, loop: int) -> Expr | None:
+    """What an expression grows by from one iteration of a loop to the next, None when that is not constant."""
+    zero = pool.const(0)
+    if expr.kind == "counter":
+        return pool.const(1) if expr.data[0] == loop else zero
+    if expr.kind == "load" or not expr.args:
+        return zero
+    parts = [_slope(pool, part, loop) for part in expr.args]
+    if all(part is zero for part in parts):
+        return zero
+    if expr.kind == "cast" and expr.data[0] in ("sext", "zext"):
+        return parts[0] if parts[0] is not None and parts[0].kind == "const" else None
+    if expr.kind != "op" or None in parts:
+        return None
+    opcode, type = str(expr.data[0]), str(expr.data[1])
+    a, b = parts
+    assert a is not None and b is not None
+    if opcode in ("add", "sub"):
+        return _fold(pool, opcode, type, a, b)
+    if opcode == "mul" and zero in (a, b):
+        return _fold(pool, "mul", type, a, expr.args[1]) if b is zero else _fold(pool, "mul", type, expr.args[0], b)
+    if opcode == "shl" and b is zero:
+        return _fold(pool, "shl", type, a, expr.args[1])
+    return None
+
+
+def _fold(pool: Pool, opcode: str, type: str, a: Expr, b: Expr) -> Expr:
+    if a.kind == b.kind == "const":
+        x, y = int(a.data[0]), int(b.data[0])
+        return pool.const({"add": x + y, "sub": x - y, "mul": x * y, "shl": x << min(max(y, 0), 64)}[opcode])
+    return pool.op(opcode, type, a, b)

@@ -1,0 +1,175 @@
+"""The command line as a user starts it, results to run, and the proof that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tracecut.pipeline import optimize_program
+from tracecut.progress import Progress
+from tracecut.settings import Settings
+
+COMMAND = (sys.executable, "-P", "-m", "tracecut")
+
+# A loop that can be rescheduled, and after it whatever the first argument asks for.
+PROBE = r"""
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+extern char **environ;
+static int source[20000];
+static double from[20000], to[20000];
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "", *word = argc > 2 ? argv[2] : "";
+    unsigned state = 1;
+    for (int i = 0; i < 20000; i++) {
+        state = state * 1664525u + 1013904223u;
+        source[i] = (int)((state >> 8) % 20000u);
+        from[i] = i;
+    }
+    for (int step = 0; step < 8; step++)
+        for (int i = 0; i < 20000; i++) to[i] += from[source[i]];
+    double sum = 0;
+    for (int i = 0; i < 20000; i++) sum += to[i];
+    printf("sum %.9e\n", sum);
+    if (!strcmp(mode, "exit")) return atoi(word);
+    if (!strcmp(mode, "raise")) { fflush(stdout); raise(atoi(word)); }
+    if (!strcmp(mode, "crash")) { fflush(stdout); *(volatile int *)8 = 1; }
+    if (!strcmp(mode, "cat")) for (int c; (c = getchar()) != EOF;) putchar(c);
+    if (!strcmp(mode, "complain")) fprintf(stderr, "complaint about %s\n", word);
+    if (!strcmp(mode, "write")) { FILE *file = fopen(word, "w"); fputs("written\n", file); fclose(file); }
+    if (!strcmp(mode, "words")) for (int i = 0; i < argc; i++) printf("%d %s\n", i, i ? argv[i] : "");
+    if (!strcmp(mode, "wait")) { puts("ready"); fflush(stdout); for (;;) pause(); }
+    if (!strcmp(mode, "surroundings")) {
+        char folder[4096];
+        printf("folder %s locale %s\n", getcwd(folder, sizeof folder), setlocale(LC_ALL, NULL));
+        printf("descriptor %d\n", open("/dev/null", O_RDONLY));
+        for (int i = 1; i < 65; i++) {
+            struct sigaction action;
+            if (sigaction(i, NULL, &action) == 0 && action.sa_handler != SIG_DFL) printf("signal %d\n", i);
+        }
+        for (char **entry = environ; *entry; entry++) puts(*entry);
+    }
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Shell:
+    """Starts commands in a folder of their own, with a temporary folder and a mark of their own."""
+
+    folder: Path
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def __post_init__(self) -> None:
+        self.temporary.mkdir(exist_ok=True)
+
+    @property
+    def temporary(self) -> Path:
+        return self.folder / "tmp"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "TMPDIR": str(self.temporary), "TRACECUT_TEST_MARK": self.mark}
+
+    def start(self, *words: str | Path, **options: object) -> subprocess.Popen[bytes]:
+        """Start tracecut."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen([*COMMAND, *words], cwd=self.folder, env=self.environment, **{**pipes, **options})  # type: ignore[call-overload]
+
+    def __call__(self, *words: str | Path, timeout: float = 120) -> Done:
+        """Run tracecut to its end."""
+        process = self.start(*words)
+        out, err = process.communicate(timeout=timeout)
+        return Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+    def source(self, text: str, name: str = "program.c") -> Path:
+        """Write a program."""
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def processes(self) -> list[str]:
+        """Command lines of the processes that carry the mark."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if self.mark.encode() in (entry / "environ").read_bytes():
+                        found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                except OSError:
+                    continue
+        return [line for line in found if line]  # a zombie has none
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    """A shell; when the test is over, nothing that it started may be left, no process and no temporary folder."""
+    shell = Shell(tmp_path)
+    yield shell
+    assert shell.processes() == []
+    assert list(shell.temporary.iterdir()) == []
+
+
+def contents(folder: Path) -> Mapping[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(name="contents")
+def contents_fixture() -> Callable[[Path], Mapping[str, bytes]]:
+    return contents
+
+
+def build(folder: Path, *, force: bool, argv: Sequence[str] = ()) -> Path:
+    """The result of optimizing PROBE; `force` reschedules its loop although that gains nothing at this size."""
+    source = folder / "probe.c"
+    source.write_text(PROBE, encoding="utf-8")
+    settings = Settings((str(source),), argv=tuple(argv), output=folder / "out", force=force, budget=1.0, method="rcm")
+    result = optimize_program(settings, Progress(quiet=True))
+    assert result.improved is force, [region["reason"] for region in result.regions]
+    return folder / "out"
+
+
+@pytest.fixture(scope="session")
+def optimized_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("optimized"), force=True)
+
+
+@pytest.fixture(scope="session")
+def refused_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("refused"), force=False)
+
+
+@pytest.fixture
+def optimized(optimized_once: Path, tmp_path: Path) -> Path:
+    """A result with a rescheduled loop, to be spoilt."""
+    return Path(shutil.copytree(optimized_once, tmp_path / "optimized"))
+
+
+@pytest.fixture
+def refused(refused_once: Path, tmp_path: Path) -> Path:
+    """A result in which nothing was changed, to be spoilt."""
+    return Path(shutil.copytree(refused_once, tmp_path / "refused"))

@@ -1,0 +1,248 @@
+"""The work of the main job, stage by stage, in a process of its own.
+
+LLVM ends the process that it runs in when it meets what it was not made for; that must not be the user's.
+`python -m tracecut.job SPEC` reads settings and folders from a JSON file, writes the result or the error to another,
+and says on standard output what it is doing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+from tracecut.ir.errors import OutputError, TracecutError
+from tracecut.ir.files import load_json, write_json, write_text
+from tracecut.ir.machine import Machine
+from tracecut.tracer.runner import Finished
+
+from . import __version__
+from .choosing import choose_loops
+from .compiling import Compiled, compile_program
+from .finishing import Run, check_output, run_woven, weave_program
+from .manifest import build_manifest, region_entry
+from .outputs import unstable_tokens
+from .progress import Stages
+from .settings import Settings
+from .staging import seal
+from .tracing import Traced, trace_program
+from .tuning import RegionResult, tune_regions
+from .work import run_native
+
+TOLERANCE = 1e-7
+
+
+class Job:
+    """One run of the main job. `work` is for what is needed on the way, `staging` for what is kept."""
+
+    def __init__(self, settings: Settings, progress: Stages, work: Path, staging: Path) -> None:
+        self.settings = settings
+        self.progress = progress
+        self.work = work
+        self.staging = staging
+        self.machine = settings.machine or Machine.detect()
+        self.listing: dict[str, Any] = {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1}
+        cpus = [core.cpu for core in self.machine.cores]
+        self.cpus = cpus[: settings.threads] if settings.threads else cpus
+
+    def run(self) -> dict[str, Any]:
+        """Do it. Returns the manifest."""
+        settings, stage = self.settings, self.progress.stage
+        with stage("frontend", "compiling"):
+            compiled = compile_program(settings, self.work)
+            program = self.staging / "program"
+            shutil.copy2(compiled.native, program)
+            write_text(self.staging / "canonical.ll", compiled.text, sync=False)
+        with stage("native", "running the original"):
+            native = run_native(
+                program, settings.argv, stdin=settings.stdin, folder=self.work, timeout=settings.timeout
+            )
+        with stage("trace", "running the traced program"):
+            traced = trace_program(settings, compiled.analysis, program, self._folder("trace"))
+        results, why = self._regions(compiled, traced)
+        runs = self._finish(compiled, native, traced, results)
+        with stage("report", "writing the results"):
+            return self._report(compiled, native, traced, results, runs, why)
+
+    def _folder(self, name: str) -> Path:
+        folder = self.work / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _regions(self, compiled: Compiled, traced: Traced | str) -> tuple[list[RegionResult], str]:
+        if isinstance(traced, str):
+            return [], traced
+        with self.progress.stage("inspect", "inspecting the hot loops"):
+            hots = choose_loops(self.settings, compiled.analysis, traced.profile)
+            results = tune_regions(
+                self.settings,
+                compiled.analysis,
+                traced,
+                hots,
+                self.staging / "canonical.ll",
+                self.work,
+                self.cpus,
+                self.progress.detail,
+            )
+        return results, "" if hots else "no loop runs a noticeable share of the program's work"
+
+    def _finish(
+        self, compiled: Compiled, native: Finished, traced: Traced | str, results: list[RegionResult]
+    ) -> dict[str, Run]:
+        """Weave, run, compare. A schedule that changes the output is dropped with all others."""
+        chosen = [result for result in results if result.optimized]
+        if not chosen or isinstance(traced, str):
+            return {}
+        scopes = [(result.scope, result.views) for result in chosen if result.scope is not None]
+        try:
+            with self.progress.stage("weave", "building the rescheduled program"):
+                names = weave_program(self.settings, compiled.text, scopes, self.staging / "program.so")
+                (self.staging / "scopes").mkdir(exist_ok=True)
+                files = []
+                for scope, _ in scopes:
+                    files.append(f"scopes/scope{scope.number}.npz")
+                    scope.save(self.staging / files[-1])
+                self.listing |= {"globals": names, "scopes": files, "threads": len(self.cpus)}
+                seal(self.staging, self.listing)
+            runs = self._runs()
+        except TracecutError as error:
+            return self._drop(chosen, f"the rescheduled program failed: {error}")
+        expected = native.stdout.read_bytes()
+        unstable = unstable_tokens(expected, traced.finished.stdout.read_bytes())
+        rounding = any(result.data["class"] == "reduction" or result.scope for result in chosen)
+        for name, run in runs.items():
+            found = check_output(expected, run.stdout, rounding=rounding, tolerance=TOLERANCE, unstable=unstable)
+            if not found.equal:
+                why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({name})"
+                return self._drop(chosen, why)
+        best = min(run.seconds for name, run in runs.items() if name != "original")
+        if best >= native.seconds and not self.settings.force:
+            why = f"the whole program would take {best:.2f} s instead of {native.seconds:.2f} s"
+            return self._drop(chosen, f"{why}: starting the rescheduled program costs more than it saves here")
+        return runs
+
+    def _drop(self, chosen: list[RegionResult], why: str) -> dict[str, Run]:
+        for result in chosen:
+            result.refused = why
+        self.listing |= {"globals": [], "scopes": []}
+        (self.staging / "program.so").unlink(missing_ok=True)
+        shutil.rmtree(self.staging / "scopes", ignore_errors=True)
+        return {}
+
+    def _runs(self) -> dict[str, Run]:
+        runs = {}
+        counts = sorted({1, len(self.cpus)})
+        with self.progress.stage("verify", "running and comparing the result"):
+            runs["original"] = run_woven(self.settings, self.staging, self.work, "original", threads=1, original=True)
+            for count in counts:
+                runs[f"{count} threads"] = run_woven(
+                    self.settings, self.staging, self.work, f"threads{count}", threads=count, original=False
+                )
+        return runs
+
+    def _report(
+        self,
+        compiled: Compiled,
+        native: Finished,
+        traced: Traced | str,
+        results: list[RegionResult],
+        runs: dict[str, Run],
+        why: str,
+    ) -> dict[str, Any]:
+        from .publish import emit_kernels, write_report
+
+        kernels = emit_kernels(self.settings, compiled.text, results, self.staging / "kernels")
+        regions = [region_entry(compiled.analysis, result, kernels.get(result.loop, [])) for result in results]
+        for region, result in zip(regions, results, strict=True):
+            region["measured"] = _measured(result, runs)
+        manifest = build_manifest(
+            __version__,
+            self.settings,
+            self.machine,
+            self.progress.timings,
+            native.seconds,
+            None if isinstance(traced, str) else traced.profile.seconds,
+            _program_entry(native, runs, results, why),
+            regions,
+        )
+        write_report(self.staging, self.settings.output, manifest, results)
+        write_json(self.staging / "manifest.json", manifest)
+        return manifest
+
+
+def _program_entry(native: Finished, runs: dict[str, Run], results: list[RegionResult], why: str) -> dict[str, Any]:
+    optimized = [run.seconds for name, run in runs.items() if name != "original"]
+    best = min(optimized, default=native.seconds)
+    done = any(result.optimized for result in results)
+    return {
+        "original_seconds": native.seconds,
+        "optimized_seconds": best,
+        "speedup": native.seconds / best if best else None,
+        "output_equal": True,
+        "reason": "" if done else (why or "no hot loop could be made faster"),
+        "runs": {name: run.seconds for name, run in runs.items()},
+    }
+
+
+def _measured(result: RegionResult, runs: dict[str, Run]) -> dict[str, Any] | None:
+    """Times of a region in the whole runs, all copies charged."""
+    if result.scope is None or not runs:
+        return None
+    found: dict[str, Any] = {}
+    for name, run in runs.items():
+        region = run.counters["regions"].get(str(result.loop), {})
+        scope = run.counters["scopes"].get(str(result.scope.nest.root), {})
+        copies = 0 if name == "original" else scope.get("nanoseconds", 0)
+        spent = region.get("nanoseconds", 0) + region.get("original_nanoseconds", 0)
+        found[name] = {
+            "calls": region.get("calls", 0),
+            "declined": region.get("declined", 0),
+            "region_seconds": spent / 1e9,
+            "copy_seconds": copies / 1e9,
+            "scope_entries": scope.get("entries", 0),
+            "scope_used": scope.get("used", 0),
+        }
+    return found
+
+
+def main() -> None:
+    """Entry point of the process."""
+    spec = load_json(Path(sys.argv[1]))
+    work, staging = Path(spec["work"]), Path(spec["staging"])
+    tempfile.tempdir = spec["temporary"]  # so that nothing is left behind when this process is killed
+    job = Job(Settings.from_json(spec["settings"]), Stages(), work, staging)
+    result: dict[str, Any]
+    try:
+        result = {"manifest": job.run(), "listing": job.listing}
+    except TracecutError as error:
+        result = _plain(error)
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        result = _plain(
+            OutputError(f"{name}{error.strerror or error}", hint="A file could not be written, or read again.")
+        )
+        result["traceback"] = traceback.format_exc()
+    except MemoryError:
+        result = _plain(TracecutError("not enough memory", hint="Give the program smaller input."))
+    except Exception as error:
+        result = {"internal": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+    write_json(Path(spec["result"]), result)
+    sys.stdout.flush()
+    os._exit(0)  # nothing here needs tearing down
+
+
+def _plain(error: TracecutError) -> dict[str, Any]:
+    return {
+        "error": type(error).__name__,
+        "message": error.message,
+        "hint": error.hint,
+        "detail": error.detail,
+    }
+
+
+if __name__ == "__main__":
+    main()
