@@ -1,25 +1,28 @@
 """The independent checker: every schedule passes it before it may run. (DESIGN §5)
 
 It shares no code with the scheduler and believes nothing: each job once, orders that are permutations and respect
-their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to, threads
-that never meet in what they write (`races.py`).
+their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
+(`numbering.py`), threads that never meet in what they write (`races.py`).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
 from ..ir.errors import ScheduleError
-from ..tracer.access import Access, Accesses
-from ..tracer.expr import Expr
+from ..tracer.access import Accesses
 from ..tracer.memory import Object
 from .grouping import Group
+from .native import MAX_THREADS
+from .numbering import check_numbers
 from .races import check_threads
-from .schedule import Copy, Move, RegionSchedule, Schedule
+from .schedule import Copy, RegionSchedule, Schedule
 
 MODES = ("direct", "offsets", "segment", "spaced", "plain")
 
@@ -65,19 +68,33 @@ def check_schedule(
         if accesses is not None:
             if accesses.size(region.region) != region.jobs.size:
                 raise ScheduleError(f"region {region.region} runs {region.jobs.size} jobs, it has others")
-            _follows(schedule, region, objects, accesses)
-            check_threads(region, objects, accesses, (groups or {}).get(region.region, ()))
+            code = (groups or {}).get(region.region, ())
+            check_numbers(schedule, region, objects, accesses, code)
+            check_threads(region, objects, accesses, code)
 
 
 def _permutation(name: str, order: npt.NDArray[np.int32], size: int) -> None:
-    if order.ndim != 1 or order.dtype != np.int32 or order.size != size:
+    if order.ndim != 1 or order.dtype != np.int32 or not order.flags.c_contiguous or order.size != size:
         raise ScheduleError(f"{name} orders {order.size} items, it has {size}")
-    if size and (int(order.min()) < 0 or int(order.max()) >= size):
+    missing = int(_missing(order))
+    if missing == -2:
         raise ScheduleError(f"{name} names an item outside of [0, {size})")
-    seen = np.zeros(size, np.bool_)
-    seen[order] = True
-    if not seen.all():
-        raise ScheduleError(f"{name} leaves out item {int(np.flatnonzero(~seen)[0])}")
+    if missing >= 0:
+        raise ScheduleError(f"{name} leaves out item {missing}")
+
+
+@numba.njit("int64(int32[::1])", cache=True)
+def _missing(order: Any) -> int:
+    """An item that an order leaves out: −1 when there is none, −2 when it names something else."""
+    seen = np.zeros(order.size, np.uint8)
+    for item in order:
+        if item < 0 or item >= order.size:
+            return -2
+        seen[item] = 1
+    for item in range(order.size):
+        if seen[item] == 0:
+            return item
+    return -1
 
 
 def _inside(name: str, objects: Sequence[Object], number: int, low: int, high: int) -> None:
@@ -119,7 +136,7 @@ def _region(schedule: Schedule, region: RegionSchedule, objects: Sequence[Object
     name = f"region {region.region}"
     _permutation(name, region.jobs, region.jobs.size)
     bounds = region.bounds
-    if region.threads < 1 or bounds.size != region.threads + 2:
+    if not 1 <= region.threads <= MAX_THREADS or bounds.size != region.threads + 2:
         raise ScheduleError(f"{name} has {bounds.size} bounds for {region.threads} threads")
     if bounds[0] != 0 or bounds[-1] != region.jobs.size or np.any(np.diff(bounds) < 0):
         raise ScheduleError(f"{name} does not run every job exactly once")
@@ -162,62 +179,3 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
         space, limit = schedule.spaces[item.space], 1 << (8 * item.width - 1)
         if space.low + item.shift < -limit or space.high + item.shift > limit:
             raise ScheduleError(f"{name} renumbers a field of {item.width} bytes, too narrow for its space")
-
-
-def _follows(schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses) -> None:
-    """Whatever reaches data that are moved gets numbers of the same order: its index, or its iteration."""
-    done: set[tuple[object, ...]] = set()
-    for access in accesses.inside(region.region):
-        if not access.runs or access.object not in objects or access.form is None:
-            continue
-        for move in schedule.moves:
-            low = move.origin + move.stride * move.first
-            if objects[move.object] is not access.object or not access.overlaps(low, low + move.stride * move.count):
-                continue
-            for atom, step in access.form.terms.items():
-                start = _first_record(accesses, access, atom, move) - move.shift
-                key = (move.space, atom, start, step)
-                if abs(step) != move.stride or key in done:
-                    continue
-                done.add(key)
-                where = f"region {region.region} at {access.site.place}"
-                own = atom.kind == "counter" and atom.data[0] == region.region
-                if own and not _same_order(schedule, region, move, start, step):
-                    raise ScheduleError(f"the data of {where} are not in the order of its jobs")
-                if atom.kind != "load":
-                    continue
-                index = accesses.by_site[str(atom.data[0])]
-                if len(index) != 1 or not _renumbered(region, objects, move.space, start, index[0]):
-                    raise ScheduleError(f"an index of {where} keeps its old numbers")
-
-
-def _first_record(accesses: Accesses, access: Access, atom: Expr, move: Move) -> int:
-    """The record that is reached when `atom` is 0."""
-    assert access.form is not None and access.object is not None
-    first = access.form.const - access.object.base - move.origin
-    for other, factor in access.form.terms.items():
-        domain = accesses.evaluation.domain(other.data[0]) if other.kind == "counter" and other is not atom else None
-        if domain is not None and domain.size:
-            first += min(factor * int(domain.counter.min()), factor * int(domain.counter.max()))
-    return first // move.stride
-
-
-def _same_order(schedule: Schedule, region: RegionSchedule, move: Move, start: int, step: int) -> bool:
-    space = schedule.spaces[move.space]
-    first = start - space.low
-    piece = space.order[max(first, 0) : first + region.jobs.size]
-    return step > 0 and piece.size == region.jobs.size and bool(np.array_equal(piece - first, region.jobs))
-
-
-def _renumbered(region: RegionSchedule, objects: Sequence[Object], space: int, start: int, index: Access) -> bool:
-    """Whether some copy of the index's array holds numbers of the space. datum = loaded value + start."""
-    for copy in region.copies:
-        low = copy.origin + copy.stride * copy.first
-        if objects[copy.object] is not index.object or index.form is None:
-            continue
-        if copy.mode != "segment" and not index.overlaps(low, low + copy.stride * copy.count):
-            continue
-        place = (index.form.const - index.object.base - copy.origin) % copy.stride
-        if any(item.space == space and item.shift == -start and place in item.offsets for item in copy.renumber):
-            return True
-    return False

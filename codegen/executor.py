@@ -76,6 +76,7 @@ class Executor:
         self._buffers: dict[tuple[int, int], _Buffer] = {}
         self._ranks = [space.ranks for space in schedule.spaces]
         self._kept: list[Any] = []
+        self._room = np.empty(0, np.uint8)
         self.plans: dict[int, Plan] = {}
 
     def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode]) -> None:
@@ -89,22 +90,23 @@ class Executor:
         """Permute what is permuted in place, make or refresh the copies, and prepare the plans."""
         self._kept = []
         self.plans = {region.region: self._prepare(region) for region in self.schedule.regions}
-        rooms = [np.empty(move.count * move.stride, np.uint8) for move in self.schedule.moves]
-        for move, room in zip(self.schedule.moves, rooms, strict=True):  # nothing can fail from here on
-            self._permute(move, room, back=False)
+        size = max((move.count * move.stride for move in self.schedule.moves), default=0)
+        self._room = np.empty(size, np.uint8)  # kept until leaving, which must not fail
+        for move in self.schedule.moves:  # nothing can fail from here on
+            self._permute(move, back=False)
         self.active = True
 
     def leave(self) -> None:
         """Put every array back into the order of the program."""
         for move in self.schedule.moves:
-            self._permute(move, np.empty(move.count * move.stride, np.uint8), back=True)
+            self._permute(move, back=True)
+        self._room = np.empty(0, np.uint8)
         self.active = False
 
-    def _permute(self, move: Move, room: npt.NDArray[np.uint8], *, back: bool) -> None:
+    def _permute(self, move: Move, *, back: bool) -> None:
         order = self._local_order(move.space, move.first, move.count, move.shift)
         address = self.bases[move.object] + move.origin + move.stride * move.first
-        self.native.move(pointer_to(room), address, order, move.stride, threads=self.threads, scatter=back)
-        ctypes.memmove(address, pointer_to(room), room.size)
+        self.native.permute(address, pointer_to(self._room), order, move.stride, threads=self.threads, scatter=back)
 
     def _local_order(self, space: int, first: int, count: int, shift: int) -> Ints:
         """Order of the records [first, first + count), counted from `first`."""
@@ -146,6 +148,7 @@ class Executor:
                         self._ranks[item.space],
                         low,
                         low + space.order.size,
+                        threads=self.threads,
                     )
         elif copy.mode == "offsets" and self._needs_old(region, number):
             old = self._old_offsets(region, copy)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from ..ir.errors import UnsupportedError
 from ..tracer.access import Access, Accesses
 from ..tracer.expr import Expr
+from ..tracer.memory import Object
 from ..tracer.nest import Nest
 from ..tracer.patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern, find_arrays, find_pattern
 from .iterations import is_local
@@ -23,6 +24,7 @@ class Facts:
         inside: loop → the region that it belongs to.
         home: pattern → its array. by_site: site → its patterns: one, or several where the pointer varies.
         fields: index load → its field.
+        own: local arrays that are born and die in an iteration, whatever else reaches them.
         frozen: fields that can not be renumbered. Grows while the plan is made.
     """
 
@@ -34,6 +36,7 @@ class Facts:
     home: Mapping[Pattern, int]
     by_site: Mapping[str, list[Pattern]]
     fields: Mapping[str, Field]
+    own: frozenset[Object]
     frozen: set[Field] = field(default_factory=set)
 
     @property
@@ -65,7 +68,9 @@ class Facts:
 def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[int]) -> Facts:
     """Collect the facts of a scope. Raises UnsupportedError when it holds something that could reach any memory."""
     nest = accesses.nest
-    shared = [access for access in accesses.all() if access.runs and not is_local(nest, regions, access.site)]
+    running = [access for access in accesses.all() if access.runs]
+    shared = [access for access in running if not is_local(nest, regions, access.site)]
+    own = {access.object for access in running if access.object is not None and is_local(nest, regions, access.site)}
     _check_scope(nest, shared)
     patterns = [find_pattern(accesses, access, regions) for access in shared]
     for pattern in patterns:
@@ -78,7 +83,7 @@ def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[in
         by_site.setdefault(pattern.access.site.key, []).append(pattern)
     inside = {loop: region for region in regions for loop in nest.inside(region)}
     fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
-    return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozen)
+    return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), frozen)
 
 
 def inner_trip_loads(nest: Nest, region: int) -> list[Expr]:
@@ -133,9 +138,27 @@ def _find_fields(
             made = Field(place, tuple(sorted(offsets)), max(widths))
             if len(widths) > 1 or any(b - a < made.width for a, b in pairwise(made.offsets)):
                 frozen.add(made)
+            if any(_reads_in_part(made, arrays[place], pattern, names) for pattern in arrays[place].patterns):
+                frozen.add(made)
             for name in names:
                 fields[name] = made
     return fields, frozen
+
+
+def _reads_in_part(found: Field, array: Array, pattern: Pattern, names: list[str]) -> bool:
+    """Whether an access that is none of the field's index loads reads its bytes, and not as whole numbers.
+
+    Loads of whole numbers get the old ones from the range function (`outline.py`); nothing else does.
+    """
+    site = pattern.access.site
+    if site.key in names:
+        return False
+    first = (pattern.first - array.origin) % array.stride
+    offsets = {first + offset for offset in pattern.offsets}
+    whole = site.type == f"i{8 * found.width}" and offsets <= set(found.offsets)
+    if pattern.kind not in (DIRECT, INDIRECT, SEGMENT) or not offsets:
+        return True
+    return not whole and _overlap(offsets, pattern.access.width, set(found.offsets), found.width)
 
 
 def _joined(found: list[tuple[set[int], int, str]]) -> list[tuple[set[int], set[int], list[str]]]:

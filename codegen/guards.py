@@ -28,7 +28,7 @@ def pointers_of(nest: Nest) -> list[Expr]:
             if (node.kind == "live" and node.data[1] == "ptr") or (
                 node.kind == "load"
                 and node.data[1] == "ptr"
-                and not any(inner.kind in ("counter", "opaque", "any") for inner in node.walk())
+                and not any(inner.kind in ("counter", "opaque", "any", "state") for inner in node.walk())
             ):
                 found[node] = None
     return list(found)

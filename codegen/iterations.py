@@ -4,14 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..tracer.expr import Expr, Pool
+from ..ir.errors import UnsupportedError
+from ..tracer.expr import Expr, Pool, pointer_roots
 from ..tracer.nest import Nest, Site
+from ..tracer.scalar import FunctionView
 
 
 def is_local(nest: Nest, regions: Sequence[int], site: Site) -> bool:
     """Whether a site touches a local array that is born and dies in an iteration, which no two jobs share."""
     birth = site.private
     return birth is not None and not any(region != birth and region in nest.inside(birth) for region in regions)
+
+
+def private_arrays(view: FunctionView, nest: Nest, region: int) -> dict[str, str]:
+    """Stack arrays that every iteration of a region has for itself: name → the `alloca` that makes one.
+
+    They are born in the body, in front of everything that touches them, so nothing lives on from one iteration to
+    the next. Raises UnsupportedError for one whose size is not fixed.
+    """
+    inside = nest.inside(region)
+    found: dict[str, str] = {}
+    for site in nest.sites_in(region):
+        if site.private not in inside:
+            continue
+        (root,) = pointer_roots(site.address)
+        name = str(root.data[0])
+        made = view.definitions[name].instruction
+        if made.operands:
+            raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
+        found[name] = made.text.split("=", 1)[1].strip()
+    return dict(sorted(found.items()))
 
 
 def follows_counter(nest: Nest, inner: int, outer: int) -> bool:

@@ -28,6 +28,8 @@ OPERATORS = {
     "minimumnum": 11,
     "maxnum": 12,
     "maximumnum": 12,
+    "fmin": 13,
+    "fmax": 14,
 }
 TYPES = {"i8": 0, "i16": 1, "i32": 2, "i64": 3, "float": 4, "double": 5}
 MAX_SLOTS, MAX_REDUCTIONS, MAX_THREADS = 256, 32, 64
@@ -80,12 +82,13 @@ class Native:
         pointer, integer, long = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
         library.tc_move.argtypes = [pointer, pointer, pointer, long, long, integer, integer]
         library.tc_move_pieces.argtypes = [pointer, pointer, pointer, pointer, pointer, long, long]
-        library.tc_renumber.argtypes = [pointer, long, long, integer, pointer, long, long]
+        library.tc_permute.argtypes = [pointer, pointer, pointer, long, long, integer, integer]
+        library.tc_renumber.argtypes = [pointer, long, long, integer, pointer, long, long, integer]
         library.tc_fingerprint.argtypes = [pointer, long, long, integer, ctypes.c_uint64, pointer]
         library.tc_execute.argtypes = [pointer, pointer, pointer]
         library.tc_execute.restype = long
         library.tc_threads.argtypes = [integer, pointer]
-        for name in ("tc_move", "tc_move_pieces", "tc_renumber", "tc_fingerprint"):
+        for name in ("tc_move", "tc_permute", "tc_move_pieces", "tc_renumber", "tc_fingerprint"):
             getattr(library, name).restype = None
 
     def threads(self, cpus: Sequence[int]) -> int:
@@ -99,6 +102,16 @@ class Native:
         """target[i] = source[index[i]] for records of `size` bytes; with `scatter`, target[index[i]] = source[i]."""
         index = np.ascontiguousarray(index)
         self.library.tc_move(target, source, index.ctypes.data, index.size, size, threads, int(scatter))
+
+    def permute(
+        self, array: int, room: int, index: npt.NDArray[np.int32], size: int, *, threads: int, scatter: bool = False
+    ) -> None:
+        """Permute records of `size` bytes in place: array[i] becomes array[index[i]], with `scatter` the inverse.
+
+        `room` is the address of as many bytes for use on the way.
+        """
+        index = np.ascontiguousarray(index)
+        self.library.tc_permute(array, room, index.ctypes.data, index.size, size, threads, int(scatter))
 
     def move_pieces(
         self,
@@ -116,11 +129,20 @@ class Native:
         )
 
     def renumber(
-        self, field: int, count: int, stride: int, width: int, ranks: npt.NDArray[np.int32], low: int, high: int
+        self,
+        field: int,
+        count: int,
+        stride: int,
+        width: int,
+        ranks: npt.NDArray[np.int32],
+        low: int,
+        high: int,
+        *,
+        threads: int = 1,
     ) -> None:
         """Replace values v in [low, high) of a field by ranks[v − low] + low."""
         ranks = np.ascontiguousarray(ranks)
-        self.library.tc_renumber(field, count, stride, width, ranks.ctypes.data, low, high)
+        self.library.tc_renumber(field, count, stride, width, ranks.ctypes.data, low, high, threads)
 
     def fingerprint(self, address: int, count: int, stride: int, width: int, key: int) -> tuple[int, int]:
         """128-bit keyed fingerprint of a strided field."""

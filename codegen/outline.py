@@ -5,6 +5,7 @@ the same code runs on permuted job arrays and renumbered data:
 
 - every group of accesses has a base pointer of its own, handed in by the executor (the original array, or a copy
   in the new layout);
+- a local array of the body is made in the function, so that every thread has its own;
 - an index exists twice where it is also data: the *new* number forms addresses, the *old* one is what the program
   computes with. `order[k]` gives the old number of iteration k; unremapped copies give the old loaded values.
 
@@ -18,16 +19,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..ir.errors import UnsupportedError
-from ..tracer.expr import Expr, Pool
 from ..tracer.nest import Nest, live_ins
 from ..tracer.reduction import Uses
-from ..tracer.roles import FORMING, piece_pairs, roles
-from ..tracer.scalar import FunctionView, ScalarView
+from ..tracer.roles import forms, piece_pairs, roles
+from ..tracer.scalar import FunctionView
 from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
-from ..tracer.text.lexer import LOCAL
+from .counters import Counters, Walker
 from .grouping import OLD, Group, instruction_of
-from .iterations import follows_counter
+from .iterations import follows_counter, private_arrays
+from .renaming import alignment, is_literal, kept, replaced
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,21 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Outlined:
-    """The emitted function and how to call it."""
+    """The emitted function and how to call it.
+
+    Attributes:
+        slots: of `in`. groups: of its accesses. reductions: its accumulators.
+        index_bases: index load → group of its access.
+        locals: stack arrays of the iterations that the function makes for itself: name → its `alloca`.
+    """
 
     name: str
     text: str
     slots: tuple[Slot, ...]
     groups: tuple[Group, ...]
     reductions: tuple[Reduction, ...]
-    index_bases: Mapping[str, int] = field(default_factory=dict)  # index load → group of its access
+    index_bases: Mapping[str, int] = field(default_factory=dict)
+    locals: Mapping[str, str] = field(default_factory=dict)
 
 
 def outline(view: FunctionView, nest: Nest, loop: Loop, name: str, groups: list[Group]) -> Outlined:
@@ -97,8 +105,10 @@ class _Outliner:
         self.bases: dict[tuple[int, str], str] = {}
         self.clones: dict[str, list[Instruction]] = {}  # clones to emit after the definition of a name
         self.made: set[str] = set()
-        self.walkers: list[tuple[Instruction, str, str, str]] = []
+        self.steps = Counters(view, loop)
+        self.walkers: list[Walker] = []
         self.index_bases: dict[str, int] = {}
+        self.locals = private_arrays(view, nest, view.loop_ids[loop])
         self.keys: dict[int, str] = {}
         for site in nest.sites_in(self.info.id):
             self.keys[id(instruction_of(view, site.key))] = site.key
@@ -108,15 +118,16 @@ class _Outliner:
 
     def run(self) -> Outlined:
         for value, type in live_ins(self.view, self.loop):
-            self.slots.append(Slot("live", value, type))
+            if value not in self.locals:
+                self.slots.append(Slot("live", value, type))
         self.slots.append(Slot("order", "%tc.order", "ptr"))
         body = self._body()  # asks for bases on the way
         reductions = self._reductions()
-        entry = ["entry:"]
+        entry = ["entry:", *(f"  {name} = {made}" for name, made in self.locals.items())]
         for place, slot in enumerate(self.slots):
             entry.append(f"  %tc.slot{place} = getelementptr i8, ptr %tc.in, i64 {8 * place}")
             entry.append(f"  {slot.value} = load {slot.type}, ptr %tc.slot{place}, align 8")
-        entry.extend(self._starts())
+        entry.extend(self.steps.starts(self.counters))
         entry.append("  %tc.any = icmp slt i64 %tc.k0, %tc.k1")
         entry.append(f"  br i1 %tc.any, label %{self.loop.header}, label %tc.exit")
         groups = " ".join(dict.fromkeys(re.findall(r"#\d+", self.view.function.header)))
@@ -125,7 +136,13 @@ class _Outliner:
         ]
         text += entry + body + self._exit(reductions) + ["}"]
         return Outlined(
-            self.name, "\n".join(text), tuple(self.slots), tuple(self.groups), tuple(reductions), dict(self.index_bases)
+            self.name,
+            "\n".join(text),
+            tuple(self.slots),
+            tuple(self.groups),
+            tuple(reductions),
+            dict(self.index_bases),
+            self.locals,
         )
 
     def _closure(self) -> None:
@@ -150,7 +167,17 @@ class _Outliner:
             found = roles(self.uses, name, self.loop.blocks, pairs)
             self.closure |= found.forming
             self.bounds |= {id(instruction) for instruction in found.bounds}
+        for name in self._plain_loads() - self.index_loads:
+            self.closure |= roles(self.uses, name, self.loop.blocks, pairs).forming
         self.bounds -= self._old_bounds()
+
+    def _plain_loads(self) -> set[str]:
+        """Loads of whole numbers that form no address. What they read may be an index that another load uses as one:
+
+        a copy with new numbers in it is then read here too, and the program has to compute with the old ones.
+        """
+        sites = (site for site in self.nest.sites_in(self.info.id) if site.kind == "read" and site.length is None)
+        return {site.key for site in sites if site.type in ("i8", "i16", "i32", "i64") and site.private is None}
 
     def _old_bounds(self) -> set[int]:
         """Exit tests of inner loops that run as far as the number of the iteration says: the old number."""
@@ -178,7 +205,7 @@ class _Outliner:
         if made.op == "load":
             group = self._group_of_load(text)
             pointer = self._pointer(made.operands[0].text, group, group.view, "data-base")
-            clone = Instruction(f"{name} = load {made.type}, ptr {pointer}{_alignment(made)}", _kept(made.meta))
+            clone = Instruction(f"{name} = load {made.type}, ptr {pointer}{alignment(made)}", kept(made.meta))
         else:
             clone = self._copy(made, name, self._old)
         self.clones.setdefault(text, []).append(clone)
@@ -194,7 +221,7 @@ class _Outliner:
     def _pointer(self, text: str, group: Group, view: str, kind: str = "base") -> str:
         """The address `text` computed from the base of `group`, with NEW or OLD numbers."""
         if text == group.root:
-            return self._base(group, kind)
+            return text if text in self.locals else self._base(group, kind)
         if not group.root:
             return self._old(text) if view == OLD else text
         if not text.startswith("%"):
@@ -215,9 +242,8 @@ class _Outliner:
         made = definition.instruction
         if made.op == "phi" and definition.block == self.loop.header:
             # A pointer that walks: base + step · number, computed afresh in each iteration.
-            init = next(o for o, label in zip(made.operands, made.labels, strict=True) if label != self.latch)
-            start = self._pointer(init.text, group, view, kind)
-            self.walkers.append((made, name, start, view))
+            start = self._pointer(self.steps.initial(made), group, view, kind)
+            self.walkers.append(Walker(made, name, start, view == OLD))
         else:
             self.clones.setdefault(text, []).append(self._copy(made, name, rename))
         return name
@@ -239,12 +265,12 @@ class _Outliner:
         mapping = {}
         operands = made.operands[1:] if made.op == "select" else made.operands
         for operand in operands:
-            if not _is_literal(operand.text):
+            if not is_literal(operand.text):
                 mapping[operand.text] = rename(operand.text)
         if made.op == "select" and made.operands[0].text in self.closure:
             mapping.setdefault(made.operands[0].text, self._old(made.operands[0].text))
-        text = _replace(made, mapping)
-        return Instruction(f"{name} = {text.split('=', 1)[1].strip()}", _kept(made.meta))
+        text = replaced(made, mapping)
+        return Instruction(f"{name} = {text.split('=', 1)[1].strip()}", kept(made.meta))
 
     def _body(self) -> list[str]:
         pieces: dict[str, list[str]] = {}
@@ -253,7 +279,8 @@ class _Outliner:
         for name in self.view.flow.order:
             if name in self.loop.blocks:
                 for instruction in self.view.flow.blocks[name].instructions:
-                    rewritten[id(instruction)] = self._rewrite(instruction, name)
+                    if not self._is_marker_of_slot(instruction):
+                        rewritten[id(instruction)] = self._rewrite(instruction, name)
         order_needed = [phi for phi in sorted(self.counters) if f"{phi}.tc.old" in self.made]
         for name in self.view.flow.order:
             if name not in self.loop.blocks:
@@ -263,17 +290,22 @@ class _Outliner:
             rest: list[str] = []
             if name == self.loop.header:
                 phis.append(f"  %tc.k = phi i64 [ %tc.k0, %entry ], [ %tc.next, %{self.latch} ]")
-                rest.extend(self._old_counters(order_needed))
+                rest.extend(self.steps.old_numbers(order_needed, self.walkers))
             for instruction in block.instructions:
                 if instruction.is_terminator:
                     rest.extend(self._end(name, rewritten[id(instruction)]))
                     continue
-                lines = [rewritten[id(instruction)]]
+                lines = [rewritten[id(instruction)]] if id(instruction) in rewritten else []
                 lines += [f"  {clone}" for clone in self.clones.get(instruction.result or "", [])]
                 for line in lines:
                     (phis if " = phi " in line else rest).append(line)
             pieces[name] = [f"{name}:", *phis, *rest]
         return [line for name in self.view.flow.order if name in pieces for line in pieces[name]]
+
+    def _is_marker_of_slot(self, instruction: Instruction) -> bool:
+        """Whether it says when a stack array lives that is handed in: LLVM wants the `alloca` itself there."""
+        marker = instruction.op == "call" and instruction.word.startswith("@llvm.lifetime.")
+        return marker and instruction.operands[-1].text not in self.locals
 
     def _rewrite(self, instruction: Instruction, block: str) -> str:
         mapping: dict[str, str] = {}
@@ -283,19 +315,19 @@ class _Outliner:
                 return "  " + str(Instruction(self._header_phi(instruction), {}))
             if instruction.result not in self.closure:
                 mapping = {o.text: self._old(o.text) for o in instruction.operands if o.text in self.closure}
-            text = _replace(instruction, mapping)
+            text = replaced(instruction, mapping)
         elif instruction.op in ("load", "store"):
             text = self._rewrite_access(instruction)
-        elif instruction.op in FORMING and instruction.result in self.closure:
+        elif forms(instruction) and instruction.result in self.closure:
             if instruction.op == "select" and instruction.operands[0].text in self.closure:
-                text = _replace(instruction, {instruction.operands[0].text: self._old(instruction.operands[0].text)})
+                text = replaced(instruction, {instruction.operands[0].text: self._old(instruction.operands[0].text)})
         elif id(instruction) in self.bounds:
             text = instruction.text
         else:
             mapping = {used: self._old(used) for used in instruction.uses if used in self.closure}
             mapping |= self._call_pointers(instruction)
-            text = _replace(instruction, mapping)
-        return "  " + str(Instruction(text, _kept(instruction.meta)))
+            text = replaced(instruction, mapping)
+        return "  " + str(Instruction(text, kept(instruction.meta)))
 
     def _rewrite_access(self, instruction: Instruction) -> str:
         key = self._key(instruction)
@@ -328,69 +360,6 @@ class _Outliner:
         latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
         start = f"{phi.result}.tc.start"
         return f"{phi.result} = phi {phi.type} [ {start}, %entry ], [ {latch.text}, %{self.latch} ]"
-
-    def _starts(self) -> list[str]:
-        """Start values of the counters for k0, and the steps that are not plain values."""
-        lines: list[str] = []
-        for phi in self.view.flow.blocks[self.loop.header].phis:
-            if phi.result in self.counters:
-                step = self._emit(self._step(phi), lines)
-                type = "i64" if phi.type == "ptr" else phi.type
-                lines.append(f"  {phi.result}.tc.step = add {type} {step}, 0")
-        for phi in self.view.flow.blocks[self.loop.header].phis:
-            if phi.result in self.counters:
-                lines += self._affine(phi, f"{phi.result}.tc.start", self._init(phi), "%tc.k0")
-        return lines
-
-    def _affine(self, phi: Instruction, name: str, init: str, number: str) -> list[str]:
-        """name = init + step · number, where `number` is an i64."""
-        type = "i64" if phi.type == "ptr" else phi.type
-        lines = []
-        if type != "i64":
-            lines.append(f"  {name}.n = trunc i64 {number} to {type}")
-            number = f"{name}.n"
-        lines.append(f"  {name}.o = mul {type} {number}, {phi.result}.tc.step")
-        if phi.type == "ptr":
-            return [*lines, f"  {name} = getelementptr i8, ptr {init}, i64 {name}.o"]
-        return [*lines, f"  {name} = add {type} {init}, {name}.o"]
-
-    def _init(self, phi: Instruction) -> str:
-        return next(o.text for o, label in zip(phi.operands, phi.labels, strict=True) if label != self.latch)
-
-    def _step(self, phi: Instruction) -> Expr:
-        step = ScalarView(self.view, self.loop, Pool()).increment(phi, self.loop)
-        assert step is not None
-        return step
-
-    def _emit(self, expr: Expr, lines: list[str]) -> str:
-        """Instructions that compute an expression over live-in values."""
-        if expr.kind in ("const", "live"):
-            return str(expr.data[0])
-        parts = [self._emit(argument, lines) for argument in expr.args]
-        name = f"%tc.e{len(lines)}"
-        if expr.kind == "op" and expr.data[0] in ("add", "sub", "mul", "shl"):
-            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]}, {parts[1]}")
-        elif expr.kind == "cast" and expr.data[0] in ("sext", "zext", "trunc"):
-            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]} to {expr.data[2]}")
-        else:
-            raise UnsupportedError(f"a counter advances by {expr}")
-        return name
-
-    def _old_counters(self, phis: list[str]) -> list[str]:
-        """Old numbers of the iteration, where something asks for them, and the pointers that walk with it."""
-        lines: list[str] = []
-        if phis or any(view == OLD for _, _, _, view in self.walkers):
-            lines += [
-                "  %tc.order.at = getelementptr i32, ptr %tc.order, i64 %tc.k",
-                "  %tc.order.k = load i32, ptr %tc.order.at, align 4",
-                "  %tc.old = zext i32 %tc.order.k to i64",
-            ]
-        for name in phis:
-            phi = self.view.definitions[name].instruction
-            lines += self._affine(phi, f"{name}.tc.old", self._init(phi), "%tc.old")
-        for phi, name, start, view in self.walkers:
-            lines += self._affine(phi, name, start, "%tc.old" if view == OLD else "%tc.k")
-        return lines
 
     def _end(self, name: str, line: str) -> list[str]:
         """The terminator of a block: the loop's own test gives way to the range's."""
@@ -427,30 +396,3 @@ class _Outliner:
             lines.append(f"  %tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")
             lines.append(f"  store {item.type} {item.phi}.tc.end, ptr %tc.out{item.out}, align 8")
         return [*lines, "  ret void"]
-
-
-def _replace(instruction: Instruction, mapping: Mapping[str, str]) -> str:
-    """The text of an instruction with local names of its right-hand side replaced."""
-    if not mapping:
-        return instruction.text
-    start = instruction.text.index("=") + 1 if instruction.result is not None else 0
-    plain = {old: new for old, new in mapping.items() if old.startswith("%")}
-    other = {old: new for old, new in mapping.items() if not old.startswith("%")}
-    rest = LOCAL.sub(lambda found: plain.get(found.group(), found.group()), instruction.text[start:])
-    for old, new in other.items():
-        rest = rest.replace(f"ptr {old}", f"ptr {new}")
-    return instruction.text[:start] + rest
-
-
-def _alignment(instruction: Instruction) -> str:
-    found = re.search(r", align \d+", instruction.text)
-    return found.group() if found else ""
-
-
-def _kept(meta: Mapping[str, str]) -> dict[str, str]:
-    """Metadata that stays true in the range function: no source positions, no facts about the original loop."""
-    return {kind: node for kind, node in meta.items() if kind in ("tbaa", "tbaa.struct", "range", "nonnull", "fpmath")}
-
-
-def _is_literal(text: str) -> bool:
-    return not text.startswith(("%", "@", "getelementptr"))

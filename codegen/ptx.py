@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.errors import ArgumentError
@@ -25,10 +25,11 @@ from ..tracer.nest import Nest, Site
 from ..tracer.scalar import FunctionView
 from ..tracer.text.cfg import Loop
 from .grouping import NEW, Group
+from .iterations import private_arrays
 from .outline import Outlined, outline
 from .ptx_assemble import check_architecture
 from .ptx_backend import compile_ptx
-from .ptx_check import check_body, check_loop, private_arrays
+from .ptx_check import check_body, check_loop
 from .ptx_job import job_of
 from .ptx_math import drop_markers, lower_calls
 from .ptx_module import KernelModule, Parameter
@@ -97,10 +98,11 @@ def emit_kernel(
     swap = variant == "swap-indirect"
     used = [replace(group, view=NEW) for group in groups] if swap else list(groups)
     check_loop(view, nest, loop, used)
-    private = private_arrays(view, nest, loop)
+    private = private_arrays(view, nest, view.loop_ids[loop])
     outlined = outline(view, nest, loop, name, used)
     job = job_of(outlined, number_is_old=swap)
-    job.substitute(_shared_bases(outlined, private, swap))
+    if swap:
+        job.substitute(_shared_bases(outlined))
     drop_markers(job.blocks)
     job.sweep()
     check_body(job)
@@ -117,16 +119,11 @@ def emit_kernel(
     return PtxKernel(name, arch, variant, text, ptx, tuple(module.parameters), BLOCK_SIZE, remarks)
 
 
-def _shared_bases(outlined: Outlined, private: Mapping[str, str], swap: bool) -> dict[str, str]:
-    """Bases that are one and the same: private arrays, and everything with one root where nothing is copied."""
-    found: dict[str, str] = {}
+def _shared_bases(outlined: Outlined) -> dict[str, str]:
+    """Bases that are one and the same, because nothing is copied: everything with one root."""
     first: dict[str, str] = {}
-    for slot in outlined.slots:
-        if slot.kind in ("base", "data-base"):
-            if slot.name in private:
-                found[slot.value] = slot.name
-            elif swap:
-                found[slot.value] = first.setdefault(slot.name, slot.value)
+    bases = [slot for slot in outlined.slots if slot.kind in ("base", "data-base")]
+    found = {slot.value: first.setdefault(slot.name, slot.value) for slot in bases}
     return {name: other for name, other in found.items() if name != other}
 
 

@@ -14,7 +14,7 @@ from .ptx_job import Job
 
 _FOREIGN_TYPES = frozenset({"x86_fp80", "fp128", "ppc_fp128"})
 _CONVERSIONS = frozenset({"sitofp", "uitofp", "fptosi", "fptoui"})
-_MOVING = frozenset({"counter", "opaque", "any"})
+_MOVING = frozenset({"counter", "opaque", "any", "state"})
 
 
 def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Group]) -> None:
@@ -50,25 +50,6 @@ def _check_roots(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Gr
         )
         if moves:
             raise UnsupportedError(f"the pointer {group.root} is another one in every iteration")
-
-
-def private_arrays(view: FunctionView, nest: Nest, loop: Loop) -> dict[str, str]:
-    """Stack arrays that every iteration has for itself: name → the `alloca` that makes one."""
-    inside = nest.inside(view.loop_ids[loop])
-    owners: dict[str, set[int | None]] = {}
-    for site in nest.sites_in(view.loop_ids[loop]):
-        for node in site.address.walk():
-            if node.kind == "live" and node.data[1] == "ptr":
-                owners.setdefault(str(node.data[0]), set()).add(site.private)
-    found = {}
-    for name, loops in sorted(owners.items()):
-        definition = view.definitions.get(name)
-        if definition is None or definition.instruction.op != "alloca" or not loops <= inside:
-            continue
-        if definition.instruction.operands:
-            raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
-        found[name] = definition.instruction.text.split("=", 1)[1].strip()
-    return found
 
 
 def check_body(job: Job) -> None:

@@ -106,6 +106,7 @@ def job_of(outlined: Outlined, *, number_is_old: bool) -> Job:
     function = parse_module(outlined.text).functions[f"@{outlined.name}"]
     entry, *body, last = function.blocks
     slots = {f"%tc.slot{place}" for place in range(len(outlined.slots))} | {slot.value for slot in outlined.slots}
+    slots |= outlined.locals.keys()  # the kernel makes its own
     starts = [made for made in entry.instructions[:-1] if made.result not in slots | _LOOP_ONLY]
     mapping = {"%tc.k0": JOB}
     header = body[0].name

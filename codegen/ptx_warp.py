@@ -96,6 +96,10 @@ def _check(job: Job, reduction: Reduction, chain: set[str]) -> None:
         raise UnsupportedError(
             f"the reduction in {reduction.phi} is on {reduction.type}, which has no atomic operation"
         )
+    if reduction.operator in ("fmin", "fmax"):
+        raise UnsupportedError(
+            f"the value kept in {reduction.phi} is chosen by a comparison, which no shuffle can make"
+        )
     extended = any(made.result in chain and made.op in EXTENSIONS for _, made in job.instructions())
     if extended and reduction.operator in _BY_SIZE:
         raise UnsupportedError(

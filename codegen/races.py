@@ -11,11 +11,12 @@ import numpy as np
 from ..ir.errors import ScheduleError
 from ..tracer.access import Access, Accesses
 from ..tracer.memory import Object
+from ..tracer.states import split
 from .grouping import Group
 from .schedule import Private, RegionSchedule
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
-WRITTEN, SHARED = 1, 2
+OWNER, WRITTEN, SHARED = 0xFF, 0x100, 0x200  # what is known of a grain; its owner is a thread's number + 1
 
 
 def check_threads(
@@ -25,9 +26,8 @@ def check_threads(
     if region.threads == 1:
         return
     name = f"region {region.region}"
-    touched = [access for access in accesses.inside(region.region) if access.runs]
-    if any(access.site.private is not None for access in touched):
-        raise ScheduleError(f"{name} runs on threads, but has a local array")
+    inside = accesses.nest.inside(region.region)  # every run of the code makes its iterations' local arrays anew
+    touched = [access for access in accesses.inside(region.region) if access.runs and access.site.private not in inside]
     home = {key: group.id for group in groups for key in group.sites}
     if len({item.group for item in region.privates}) != len(region.privates):
         raise ScheduleError(f"{name} has two private slots for one pointer")
@@ -35,50 +35,47 @@ def check_threads(
         for access in touched:
             if home.get(access.site.key) == item.group and not _within(item, objects, access):
                 raise ScheduleError(f"{name} leaves its private slots at {access.site.place}")
-    common = [access for access in touched if not _private(region, objects, touched, home, access)]
-    thread = np.full(region.jobs.size, -1, np.int8)
+    common = [access for access in touched if not _private(region, objects, home, access)]
+    thread = np.zeros(region.jobs.size, np.uint8)
     for number in range(region.threads):
-        thread[region.jobs[region.bounds[number] : region.bounds[number + 1]]] = number
+        thread[region.jobs[region.bounds[number] : region.bounds[number + 1]]] = number + 1
     done: set[frozenset[object]] = set()
-    for target in dict.fromkeys(access.object for access in common if access.site.writes):
-        if target is None:
-            raise ScheduleError(f"{name} runs on threads, but it is not known what it writes")
-        mine = [access for access in common if access.object is target]
-        shape = frozenset(_shape(access, target) for access in mine)
-        if shape not in done:
-            done.add(shape)
-            _check_object(name, region.region, target, mine, thread, accesses)
+    for together in split(common):
+        for target in dict.fromkeys(access.object for access in together if access.site.writes):
+            if target is None:
+                raise ScheduleError(f"{name} runs on threads, but it is not known what it writes")
+            mine = [access for access in together if access.object is target]
+            shape = frozenset(_shape(access, target) for access in mine)
+            if shape not in done:
+                done.add(shape)
+                _check_object(name, region.region, target, mine, thread, accesses)
 
 
 def _private(
     region: RegionSchedule,
     objects: Sequence[Object],
-    touched: list[Access],
     home: dict[str, int],
     access: Access,
 ) -> bool:
     """Whether each thread makes an access in memory of its own. Nothing else may reach that part of the object."""
-    for item in region.privates:
-        if objects[item.object] is not access.object or not access.overlaps(min(item.low), max(item.high)):
-            continue
-        if not _within(item, objects, access) or not _accumulates(item, access, home):
-            raise ScheduleError(f"{access.site.place} reaches what region {region.region} has private slots for")
-        return True
-    return False
+    found = [
+        item
+        for item in region.privates
+        if objects[item.object] is access.object and access.overlaps(min(item.low), max(item.high))
+    ]
+    mine = [item for item in found if home.get(access.site.key, item.group) == item.group]
+    if found and not (mine and all(_within(item, objects, access) and _accumulates(item, access) for item in mine)):
+        raise ScheduleError(f"{access.site.place} reaches what region {region.region} has private slots for")
+    return bool(found)
 
 
 def _within(item: Private, objects: Sequence[Object], access: Access) -> bool:
     return access.object is objects[item.object] and max(item.low) <= access.low and access.high <= min(item.high)
 
 
-def _accumulates(item: Private, access: Access, home: dict[str, int]) -> bool:
+def _accumulates(item: Private, access: Access) -> bool:
     site = access.site
-    return (
-        site.kind == "reduce"
-        and (site.operator, site.type) in SUMS
-        and site.type == item.type
-        and home.get(site.key, item.group) == item.group
-    )
+    return site.kind == "reduce" and (site.operator, site.type) in SUMS and site.type == item.type
 
 
 def _shape(access: Access, target: Object) -> object:
@@ -88,45 +85,54 @@ def _shape(access: Access, target: Object) -> object:
         return access
     terms = frozenset((id(atom), factor) for atom, factor in access.form.terms.items())
     start = access.form.const - target.base
-    return terms, start, site.size, site.loop, site.reach, site.writes, target.size, bool(access.chosen) and id(access)
+    return (
+        terms,
+        start,
+        access.width,
+        site.loop,
+        site.reach,
+        site.writes,
+        target.size,
+        bool(access.chosen) and id(access),
+    )
 
 
 def _check_object(name: str, region: int, target: Object, mine: list[Access], thread: Any, accesses: Accesses) -> None:
     grain = 0
     events = []
     for access in mine:
-        found = accesses.addresses(access) if access.site.length is None else None
+        found = accesses.addresses(access)
         if found is None:
             raise ScheduleError(f"{name} runs on threads, but {access.site.place} is not known")
         offsets, runs = found[0] - target.base, found[1]
-        grain |= int(np.bitwise_or.reduce(offsets, where=runs, initial=0)) | access.site.size
+        grain |= int(np.bitwise_or.reduce(offsets, where=runs, initial=0)) | access.width
         events.append((access, offsets, runs))
-    grain = grain & -grain
-    owner = np.full(target.size // grain + 1, -1, np.int8)
-    state = np.zeros(owner.size, np.uint8)
+    shift = (grain & -grain).bit_length() - 1
+    state = np.zeros((target.size >> shift) + 1, np.uint16)
     for access, offsets, runs in events:
         jobs = accesses.evaluation.jobs(access.site.loop, region)
         mark = WRITTEN if access.site.writes else 0
-        if _meet(thread, jobs, offsets, runs, grain, access.site.size // grain, mark, owner, state):
+        if _meet(thread, jobs, offsets, runs, shift, access.width >> shift, mark, state):
             raise ScheduleError(f"two threads of {name} meet at {access.site.place}")
 
 
-@numba.njit("boolean(int8[:], int64[:], int64[:], boolean[:], int64, int64, int64, int8[:], uint8[:])", cache=True)
-def _meet(
-    thread: Any, jobs: Any, offsets: Any, runs: Any, grain: int, grains: int, mark: int, owner: Any, state: Any
-) -> bool:
-    """Mark what each thread touches; whether some byte that is written has two owners now."""
+@numba.njit("boolean(uint8[:], int64[:], int64[:], boolean[:], int64, int64, uint16, uint16[:])", cache=True)
+def _meet(thread: Any, jobs: Any, offsets: Any, runs: Any, shift: int, grains: int, mark: int, state: Any) -> bool:
+    """Mark what each thread touches; whether something that is written has two owners now.
+
+    `thread`: owner of each job, 0 for those that run behind all threads. `state`: bits of each grain.
+    """
     for item in range(offsets.size):
         mine = thread[jobs[item]]
-        if mine < 0 or not runs[item]:
+        if mine == 0 or not runs[item]:
             continue
-        first = offsets[item] // grain
+        first = offsets[item] >> shift
         for place in range(first, first + grains):
-            if owner[place] < 0:
-                owner[place] = mine
-            elif owner[place] != mine:
-                state[place] |= SHARED
-            state[place] |= mark
-            if state[place] == WRITTEN | SHARED:
+            found = state[place]
+            owner = found & OWNER
+            if owner != 0 and owner != mine:
+                found |= SHARED
+            state[place] = found | mine | mark if owner == 0 else found | mark
+            if state[place] & WRITTEN and state[place] & SHARED:
                 return True
     return False

@@ -12,6 +12,7 @@ from ..tracer.instrument import with_object_table
 from ..tracer.llvm import emit_object
 from ..tracer.nest import Nest
 from ..tracer.program import Analysis
+from ..tracer.states import split
 from ..tracer.text import parse_module
 from .batch import batched
 from .grouping import Group, group_sites
@@ -50,10 +51,14 @@ def batch_regions(outlined: Mapping[int, Outlined], accesses: Accesses) -> dict[
 def reads_stay(accesses: Accesses, region: int) -> bool:
     """Whether everything that a region only reads lies in other objects than what it writes."""
     touched = [access for access in accesses.inside(region) if access.runs and access.site.private is None]
-    written = {access.object for access in touched if access.site.writes}
-    read = {access.object for access in touched if access.site.kind == "read"}
-    private = any(access.site.private is not None for access in accesses.inside(region))
-    return not written & read and None not in written | read and not private
+    if any(access.site.private is not None for access in accesses.inside(region)):
+        return False
+    for together in split(touched):
+        written = {access.object for access in together if access.site.writes}
+        read = {access.object for access in together if access.site.kind == "read"}
+        if written & read or None in written | read:
+            return False
+    return True
 
 
 def load_regions(

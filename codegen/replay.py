@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..tracer.access import Accesses
+from ..tracer.access import Access, Accesses
 from ..tracer.capture import Capture
 from ..tracer.memory import DTYPES, Memory, Object
 from ..tracer.nest import Nest
@@ -76,7 +76,7 @@ class Replay:
             dict.fromkeys(
                 access.object
                 for access in accesses.inside(region)
-                if access.runs and access.site.writes and access.object is not None
+                if access.runs and access.site.writes and access.object is not None and self._is_shared(access)
             )
         )
         self.given = self._slots()
@@ -96,7 +96,7 @@ class Replay:
         for group in self.outlined.groups:
             if group.root in names:
                 roots[group.id] = int(self.given[names[group.root]])
-            elif group.root.startswith("%"):
+            elif group.root.startswith("%") and group.root not in self.outlined.locals:
                 found = self.translate(loaded_root(self.accesses.evaluation, group.root))
                 fixed[group.id] = roots[group.id] = found
         for place, slot in enumerate(self.outlined.slots):
@@ -148,11 +148,18 @@ class Replay:
         )
         if equal:
             return Comparison(True, 0.0)
-        for access in self.accesses.inside(self.region):
-            if not access.site.writes or access.object is None or access.site.type not in DTYPES:
-                continue
+        written = [
+            access
+            for access in self.accesses.inside(self.region)
+            if access.site.writes and access.object is not None and self._is_shared(access)
+        ]
+        for access in written:
+            assert access.object is not None
             base = access.object.base
-            error = _error(reference.objects[base], found.objects[base], access)
+            if access.site.type in DTYPES:
+                error = _error(reference.objects[base], found.objects[base], access)
+            else:
+                error = _block_error(reference.objects[base], found.objects[base], access, written)
             if error > worst:
                 worst, place = error, str(access.site.place)
         for a, b, type in zip(reference.results, found.results, reference.types, strict=True):
@@ -169,6 +176,10 @@ class Replay:
         if item is None or item.base not in self.buffers:
             return address
         return int(self.buffers[item.base].ctypes.data) + address - item.base
+
+    def _is_shared(self, access: Access) -> bool:
+        """Whether an access is to something that outlives an iteration."""
+        return access.site.private not in self.accesses.nest.inside(self.region)
 
     def _slots(self) -> npt.NDArray[np.uint64]:
         given = np.zeros(len(self.outlined.slots), np.uint64)
@@ -216,6 +227,17 @@ def _error(reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], acces
         return float("inf")
     scale = float(np.abs(a[finite]).max(initial=0.0))
     return float(np.abs(a[finite].astype(np.float64) - b[finite]).max(initial=0.0)) / max(scale, 1e-300)
+
+
+def _block_error(
+    reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], access: Access, written: Sequence[Access]
+) -> float:
+    """Infinite when bytes differ that are only written in blocks; numbers among them are compared as such."""
+    differ = np.flatnonzero(reference[access.low : access.high] != found[access.low : access.high]) + access.low
+    for other in written:
+        if other.object is access.object and other.site.type in DTYPES:
+            differ = differ[(differ < other.low) | (differ >= other.high)]
+    return float("inf") if differ.size else 0.0
 
 
 def _low(value: int, type: str) -> int:

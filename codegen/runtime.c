@@ -156,11 +156,11 @@ typedef void (*LoopCall)(int32_t, const uint64_t *);
 LoopCall tc_on_loop;
 int64_t *tc_loop_next;  /* entry count at which the host wants to hear of a loop again */
 int64_t *tc_loop_entries;
-int32_t tc_loop_awaited = -1; /* the host wants to hear when this loop is left */
+uint8_t *tc_loop_awaited; /* by loop: whether the host wants to hear when it is left */
 
 void tc_loop_done(int32_t loop) {
-    if (loop == tc_loop_awaited && tc_on_loop) {
-        tc_loop_awaited = -1;
+    if (tc_loop_awaited && tc_loop_awaited[loop] && tc_on_loop) {
+        tc_loop_awaited[loop] = 0;
         tc_on_loop(~loop, NULL);
     }
 }
@@ -285,7 +285,8 @@ typedef struct {
     void **private_memory;
 } Plan;
 
-enum { OP_ADD, OP_FADD, OP_MUL, OP_FMUL, OP_AND, OP_OR, OP_XOR, OP_SMIN, OP_SMAX, OP_UMIN, OP_UMAX, OP_FMIN, OP_FMAX };
+enum { OP_ADD, OP_FADD, OP_MUL, OP_FMUL, OP_AND, OP_OR, OP_XOR, OP_SMIN, OP_SMAX, OP_UMIN, OP_UMAX, OP_FMIN, OP_FMAX,
+       OP_LESS, OP_MORE }; /* the last two choose by a comparison, which is false for NaN */
 enum { TYPE_I8, TYPE_I16, TYPE_I32, TYPE_I64, TYPE_F32, TYPE_F64 };
 
 typedef struct { int64_t calls, declined, nanoseconds, original_nanoseconds, started; } RegionState;
@@ -335,6 +336,8 @@ typedef struct {
     case OP_FMUL: COMBINE(R, x *= y)                                                                              \
     case OP_FMIN: COMBINE(R, x = MIN(x, y))                                                                       \
     case OP_FMAX: COMBINE(R, x = MAX(x, y))                                                                       \
+    case OP_LESS: COMBINE(R, x = y < x ? y : x)                                                                   \
+    case OP_MORE: COMBINE(R, x = y > x ? y : x)                                                                   \
     }                                                                                                             \
     return;
 
@@ -370,6 +373,8 @@ static uint64_t identity(int32_t op, int32_t type) {
     case OP_FMUL: return type == TYPE_F32 ? bits_f32(1.0f) : bits_f64(1.0);
     case OP_FMIN: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
     case OP_FMAX: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
+    case OP_LESS: return type == TYPE_F32 ? bits_f32(__builtin_inff()) : bits_f64(__builtin_inf());
+    case OP_MORE: return type == TYPE_F32 ? bits_f32(-__builtin_inff()) : bits_f64(-__builtin_inf());
     case OP_MUL: return 1;
     case OP_AND: case OP_UMIN: return ones;
     case OP_SMIN: return top - 1;
@@ -493,6 +498,10 @@ void tc_scope_leave(int32_t scope) {
 
 typedef struct { char *target; const char *source; const int32_t *index; int64_t count, size; int32_t threads, scatter; } Move;
 
+typedef struct { char bytes[16]; } Bytes16;
+typedef struct { char bytes[24]; } Bytes24;
+typedef struct { char bytes[32]; } Bytes32;
+
 static void move_part(int32_t thread, void *data) {
     const Move *move = data;
     int64_t first = move->count * thread / move->threads, last = move->count * (thread + 1) / move->threads;
@@ -507,6 +516,9 @@ static void move_part(int32_t thread, void *data) {
     case 2: MOVE(uint16_t) return;
     case 4: MOVE(uint32_t) return;
     case 8: MOVE(uint64_t) return;
+    case 16: MOVE(Bytes16) return;
+    case 24: MOVE(Bytes24) return;
+    case 32: MOVE(Bytes32) return;
     }
     size_t size = (size_t)move->size;
     for (int64_t i = first; i < last; i++) {
@@ -520,6 +532,22 @@ void tc_move(void *target, const void *source, const int32_t *index, int64_t cou
              int32_t scatter) {
     Move move = {target, source, index, count, size, threads < 1 ? 1 : threads, scatter};
     run_on(move.threads, move_part, &move);
+}
+
+static void back_part(int32_t thread, void *data) {
+    const Move *move = data;
+    int64_t bytes = move->count * move->size;
+    int64_t first = bytes / move->threads * thread;
+    int64_t last = thread + 1 == move->threads ? bytes : bytes / move->threads * (thread + 1);
+    memcpy((char *)move->source + first, move->target + first, (size_t)(last - first));
+}
+
+/* Permute an array in place by way of a room of the same size. */
+void tc_permute(void *array, void *room, const int32_t *index, int64_t count, int64_t size, int32_t threads,
+                int32_t scatter) {
+    Move move = {room, array, index, count, size, threads < 1 ? 1 : threads, scatter};
+    run_on(move.threads, move_part, &move);
+    run_on(move.threads, back_part, &move);
 }
 
 /* Copy pieces: piece i of the target is piece order[i] of the source, at first[order[i]], length[order[i]] records. */
@@ -540,26 +568,35 @@ void tc_move_pieces(void *target, const void *source, const int32_t *order, cons
     }
 }
 
-/* Renumber an index field in place: values v in [low, high) become map[v − low] + low. */
-void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, const int32_t *map, int64_t low,
-                 int64_t high) {
-    char *at = field;
+typedef struct { char *field; int64_t count, stride; int32_t width, threads; const int32_t *map; int64_t low, high; } Renumber;
+
+static void renumber_part(int32_t thread, void *data) {
+    const Renumber *job = data;
+    int64_t first = job->count * thread / job->threads, last = job->count * (thread + 1) / job->threads;
+    char *at = job->field + first * job->stride;
 #define RENUMBER(TYPE)                                                                                            \
-    for (int64_t i = 0; i < count; i++, at += stride) {                                                           \
+    for (int64_t i = first; i < last; i++, at += job->stride) {                                                   \
         TYPE v;                                                                                                   \
         memcpy(&v, at, sizeof v);                                                                                 \
         int64_t value = (int64_t)v;                                                                               \
-        if (value >= low && value < high) {                                                                       \
-            v = (TYPE)(map[value - low] + low);                                                                   \
+        if (value >= job->low && value < job->high) {                                                             \
+            v = (TYPE)(job->map[value - job->low] + job->low);                                                    \
             memcpy(at, &v, sizeof v);                                                                             \
         }                                                                                                         \
     }
-    switch (width) {
+    switch (job->width) {
     case 1: RENUMBER(int8_t) return;
     case 2: RENUMBER(int16_t) return;
     case 4: RENUMBER(int32_t) return;
     case 8: RENUMBER(int64_t) return;
     }
+}
+
+/* Renumber an index field in place: values v in [low, high) become map[v − low] + low. */
+void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, const int32_t *map, int64_t low,
+                 int64_t high, int32_t threads) {
+    Renumber job = {field, count, stride, width, threads < 1 ? 1 : threads, map, low, high};
+    run_on(job.threads, renumber_part, &job);
 }
 
 /* 128-bit keyed fingerprint of a strided field (stride == width: plain bytes): two multiply-mix lanes. */

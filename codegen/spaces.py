@@ -38,7 +38,11 @@ class _Planner:
         self.arrays = facts.arrays
         self.home = facts.home
         self.renumber = renumber
-        self.kept: dict[int, str] = {}
+        self.kept: dict[int, str] = {
+            place: "every iteration has it for itself"
+            for place, array in enumerate(self.arrays)
+            if array.object in facts.own
+        }
 
     def plan(self) -> ScopePlan:
         while True:

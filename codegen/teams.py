@@ -8,6 +8,7 @@ own, which is added afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..tracer.patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern
+from ..tracer.states import split
 from .native import TYPES
 from .plan import ScopePlan
 from .schedule import Ints
@@ -51,6 +53,16 @@ class Share:
     spans: tuple[Span, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """(jobs[i], records[i]): who touches which of the `size` records of an array that is written."""
+
+    array: int
+    jobs: npt.NDArray[np.int64]
+    records: npt.NDArray[np.int64]
+    size: int
+
+
 def whole(jobs: int) -> Share:
     """Everything on one thread."""
     return Share(np.array([0, jobs, jobs], np.int64), 1)
@@ -71,8 +83,8 @@ def share_out(plan: ScopePlan, region: int, order: Ints, threads: int) -> Share:
     for thread in range(count):
         team[order[offsets[thread] : offsets[thread + 1]]] = thread
     tail = np.zeros(order.size, bool)
-    for jobs, records, size in met.values():
-        tail |= _sharing(team, jobs, records, size)
+    for item in met:
+        tail |= _sharing(team, item.jobs, item.records, item.size)
     if tail.mean() <= MAX_TAIL:
         return _with_tail(order, offsets, tail, count)
     return _with_privates(plan, region, order, offsets, team, met, count)
@@ -91,11 +103,11 @@ def _with_privates(
     order: Ints,
     offsets: npt.NDArray[np.int64],
     team: Ints,
-    met: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]],
+    met: Sequence[Meeting],
     count: int,
 ) -> Share:
     spans = []
-    for place in met:
+    for place in dict.fromkeys(item.array for item in met):
         array = plan.arrays[place]
         mine = next(use for use in plan.uses[region] if use.array == place)
         if any(_varies(plan, pattern.access.site.key) for pattern in mine.patterns):
@@ -116,32 +128,25 @@ def _varies(plan: ScopePlan, key: str) -> bool:
     return len({access.object for access in plan.accesses.by_site[key] if access.runs}) > 1
 
 
-def _meeting_places(
-    plan: ScopePlan, region: int
-) -> dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]] | None:
-    """Array → (jobs, records, number of records) of what two jobs may both touch while one writes; None: not known."""
-    found = {}
-    if any(access.site.private is not None for access in plan.accesses.inside(region)):
-        return None  # a local array of the body, which would need a copy a thread
+def _meeting_places(plan: ScopePlan, region: int) -> list[Meeting] | None:
+    """What two jobs may both touch while one writes; None: not known."""
+    found = []
     for use in plan.uses[region]:
         array = plan.arrays[use.array]
-        if not any(pattern.access.site.writes for pattern in use.patterns):
-            continue
-        if _own_records(array, use.patterns, region):
-            continue
-        jobs, records = [], []
-        for pattern in use.patterns:
-            pair = _touched_records(plan, region, array, pattern)
-            if pair is None:
+        for patterns in split(use.patterns):
+            if not any(pattern.access.site.writes for pattern in patterns) or _own_records(array, patterns, region):
+                continue
+            pairs = [_touched_records(plan, region, array, pattern) for pattern in patterns]
+            known = [pair for pair in pairs if pair is not None]
+            if len(known) < len(pairs):
                 return None
-            jobs.append(pair[0])
-            records.append(pair[1])
-        low, high = array.touched
-        found[use.array] = (np.concatenate(jobs), np.concatenate(records) - low, high - low)
+            low, high = array.touched
+            jobs, records = (np.concatenate(column) for column in zip(*known, strict=True))
+            found.append(Meeting(use.array, jobs, records - low, high - low))
     return found
 
 
-def _own_records(array: Array, patterns: tuple[Pattern, ...], region: int) -> bool:
+def _own_records(array: Array, patterns: Sequence[Pattern], region: int) -> bool:
     return (
         array.stride > 0
         and all(

@@ -41,6 +41,7 @@ class Worker:
         self.spec = spec
         self.folder = Path(spec["folder"])
         self.region = int(spec["region"])
+        self.machine = Machine.detect() if spec["machine"] is None else Machine.from_json(spec["machine"])
         self.timings: dict[str, float] = {}
         self.result: dict[str, Any] = {"region": self.region, "timings": self.timings, "scopes_refused": {}}
         self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
@@ -143,7 +144,7 @@ class Worker:
         sweeps = max(1.0, self.entries.get(self.region, 1) / max(1, self.entries.get(scope, 1)))
         candidates, best = tune(
             subject,
-            Machine.detect(),
+            self.machine,
             method=str(spec["method"]),
             threads=threads,
             seed=int(spec["seed"]),
@@ -237,7 +238,7 @@ class Worker:
             },
         }
         assert best.ordering is not None
-        self.result |= describe_region(inspection, subject.graph, best.ordering, self.region, Machine.detect(), threads)
+        self.result |= describe_region(inspection, subject.graph, best.ordering, self.region, self.machine, threads)
         self._done("report")
 
     def _stage(self, text: str) -> None:

@@ -158,7 +158,8 @@ def _try(
     say(f"trying {name}")
     try:
         start = time.perf_counter()
-        candidate.ordering = order(subject.graph.graph, name, k=k, seed=seed, time_limit=limit)
+        parts = None if k is None else min(k, max(1, subject.graph.graph.n_jobs))  # more would all be empty
+        candidate.ordering = order(subject.graph.graph, name, k=parts, seed=seed, time_limit=limit)
         took = time.perf_counter() - start
         candidate.predicted = _predict(subject, machine, candidate.ordering)
         for count in dict.fromkeys((1, threads)):

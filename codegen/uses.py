@@ -38,7 +38,12 @@ def find_uses(facts: Facts, region: int) -> list[RegionUse]:
 
 
 def _mode(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> tuple[str, Segments | None]:
-    if not array.stride or array.written or any(len(facts.homes(p.access.site.key)) > 1 for p in patterns):
+    if (
+        not array.stride
+        or array.written
+        or array.object in facts.own
+        or any(len(facts.homes(p.access.site.key)) > 1 for p in patterns)
+    ):
         return "old", None
     kinds = {pattern.kind for pattern in patterns}
     if kinds == {DIRECT} and all(facts.is_own(pattern, region) for pattern in patterns):
@@ -123,10 +128,12 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
                 if start is not None:
                     cut.setdefault(start, []).append(use)
     result = {use.array: use for use in found}
-    for members in cut.values():
+    chosen = False  # a schedule holds the pieces of one inner loop: whose starts cut the most arrays
+    for members in sorted(cut.values(), key=len, reverse=True):
         segments = [use.segments for use in members if use.segments is not None]
-        good = len(segments) == len(members) and len({item.loop for item in segments}) == 1
+        good = not chosen and len(segments) == len(members) and len({item.loop for item in segments}) == 1
         if good and _offsets_fit(facts, region, segments[0], result):
+            chosen = True
             for place in {segments[0].start.array, segments[0].end.array}:
                 result[place] = RegionUse(place, "offsets", result[place].patterns, segments[0])
         else:
@@ -146,7 +153,7 @@ def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[in
             records = {segments.start_record, segments.end_record}
             if segments.end_record != segments.start_record + 1:
                 return False
-            if any(facts.nest.index_data.get(p.access.site.key) for p in uses[place].patterns):
+            if any(facts.nest.index_data.get(p.access.site.key, True) for p in uses[place].patterns):
                 return False  # starts and ends share an array: the old values of both do not fit into one copy
         if array.written or place not in uses or array.stride != segments.start.width:
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,13 @@ class Machine:
         caches = _caches_of(allowed[0]) or (Cache(1, 32 << 10, ways=8), Cache(2, 1 << 20, ways=16))
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return cls(_processor_name(), cores, caches, memory)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Machine:
+        """What `dataclasses.asdict` gave, after a way through JSON."""
+        cores = tuple(Core(**core) for core in data["cores"])
+        caches = tuple(Cache(**cache) for cache in data["caches"])
+        return cls(data["name"], cores, caches, data["memory"])
 
     def summary(self) -> dict[str, Any]:
         """Plain values for a manifest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import shutil
 import tempfile
@@ -53,37 +54,42 @@ def optimize(
 
     Returns an `Optimized`, also when every loop was refused: the reasons are in its `regions`.
 
-    Raises ArgumentError, SourceError (missing file, does not compile), ProgramError (the program fails), OutputError
-    (the results can not be written) and ToolchainError; the output folder is then as it was.
+    Raises ArgumentError, UsageError (options for the compiler, `region`), SourceError (missing file, does not compile),
+    ProgramError (the program fails), OutputError (the results can not be written) and ToolchainError; the output
+    folder is then as it was.
     """
     from tracecut.partition import METHODS
+    from tracecut.partition.arguments import MAX_SEED
     from tracecut.tracer.frontend import parse_flags
 
     from .pipeline import optimize_program
     from .progress import Progress
     from .settings import Settings
 
-    words = [source] if isinstance(source, str | os.PathLike) else list(source)
-    sources, flags = parse_flags([os.fspath(word) for word in words])
+    words = [source] if isinstance(source, str | bytes | os.PathLike) else list(source)
+    sources, flags = parse_flags([_word("source", word) for word in words])
     if not sources:
         raise SourceError("no source file was given", hint="For example tracecut.optimize('prog.c', ['--steps', '9']).")
-    if isinstance(argv, str):
+    if isinstance(argv, str | bytes):
         raise ArgumentError(f"argv is the string {argv!r}, a list of arguments was expected")
+    if machine is not None and not isinstance(machine, Machine):
+        raise ArgumentError(f"machine is {machine!r}, a Machine or None was expected")
     if method not in METHODS and method not in ("auto", "original"):
         raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
-    for name, value in {"k": k, "threads": threads}.items():
-        if value is not None and value < 1:
-            raise ArgumentError(f"{name} is {value}, at least 1 was expected")
-    for name, seconds in {"budget": budget, "timeout": timeout}.items():
-        if seconds is not None and not 0 < seconds < float("inf"):
-            raise ArgumentError(f"{name} is {seconds}, a positive number of seconds was expected")
+    k = None if k is None else _whole("k", k, 1)
+    threads = None if threads is None else _whole("threads", threads, 1)
+    seed = _whole("seed", seed, 0, MAX_SEED)
+    budget = _seconds("budget", budget)
+    timeout = None if timeout is None else _seconds("timeout", timeout)
+    if output is not None and not os.fspath(output):
+        raise ArgumentError("output is empty, the name of a folder was expected")
     if stdin is not None and not Path(stdin).is_file():
         raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: no such file")
     folder = Path(tempfile.mkdtemp(prefix="tracecut-result-")) if output is None else Path(output)
     settings = Settings(
         sources=tuple(sources),
         flags=flags,
-        argv=tuple(map(str, argv)),
+        argv=tuple(_word("argv", word) for word in argv),
         output=folder,
         stdin=None if stdin is None else Path(stdin),
         method=method,
@@ -92,7 +98,7 @@ def optimize(
         seed=seed,
         budget=budget,
         timeout=timeout,
-        region=region,
+        region=None if region is None else _word("region", region),
         machine=machine,
     )
     try:
@@ -104,3 +110,34 @@ def optimize(
     if output is None:
         weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
     return result
+
+
+def _word(name: str, value: object) -> str:
+    """A word of a command line. Numbers are written out: `argv=["--steps", 9]`."""
+    text = os.fsdecode(value) if isinstance(value, str | bytes | os.PathLike) else str(value)
+    try:
+        if b"\0" not in os.fsencode(text):
+            return text
+    except UnicodeEncodeError:
+        pass
+    raise ArgumentError(f"{name} holds {text!r}, which can not be part of a command line")
+
+
+def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
+    expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} is {value!r}, {expected} was expected") from None
+    if number < low or (high is not None and number > high):
+        raise ArgumentError(f"{name} is {value!r}, {expected} was expected")
+    return number
+
+
+def _seconds(name: str, value: float) -> float:
+    try:
+        if 0 < value < float("inf"):
+            return float(value)
+    except TypeError:
+        pass
+    raise ArgumentError(f"{name} is {value!r}, a positive number of seconds was expected")

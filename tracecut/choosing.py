@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from tracecut.ir.errors import UsageError
 from tracecut.tracer.capture import Profile
 from tracecut.tracer.program import Analysis
 from tracecut.tracer.text.lines import Place
 
-from .settings import Settings
+from .settings import Settings, parse_place
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,13 @@ def _without_capture(
     return "rejected", "it ran too seldom, or over too few iterations, for a new order to pay", (info.place,)
 
 
+def _same_file(known: str, wanted: str) -> bool:
+    """Whether two names mean the same source file, as far as both of them say: `mesh.c` is `/home/me/mesh.c`."""
+    first, second = Path(os.path.normpath(known)).parts, Path(os.path.normpath(wanted)).parts
+    count = min(len(first), len(second))
+    return first[-count:] == second[-count:]
+
+
 def _asked_for(
     wanted: str,
     analysis: Analysis,
@@ -108,11 +117,10 @@ def _asked_for(
     shares: Mapping[int, float],
     children: Mapping[int | None, list[int]],
 ) -> list[Hot]:
-    file, _, line = wanted.rpartition(":")
-    if not file or not line.isdigit():
-        raise UsageError(f"--region {wanted}: FILE:LINE expected", hint="For example --region mesh.c:120.")
-    places = [record for record in analysis.records if record.place.line == int(line)]
-    matching = [record for record in places if record.place.file.endswith(file) and profile.iterations[record.id]]
+    file, line = parse_place(wanted)
+    places = [record for record in analysis.records if record.place.line == line]
+    matching = [record for record in places if _same_file(record.place.file, file) and profile.iterations[record.id]]
+    matching.sort(key=lambda record: -shares[record.id])  # of a loop that was inlined several times the hottest copy
     if not matching:
         hot = sorted(analysis.records, key=lambda record: -shares[record.id])[:8]
         raise UsageError(

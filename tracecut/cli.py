@@ -6,7 +6,9 @@ Nothing heavy is imported before it is needed: `--help` and `run` have to start 
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -25,6 +27,7 @@ RUN_USAGE = "tracecut run OUT [options] [-- program arguments]"
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Entry point; leaves with 0 done, 1 the user's input, 2 usage, 3 nothing improved (on request), 130, 143."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _replace_closed_streams()
     try:
         code = _dispatch(words)
         sys.stdout.flush()
@@ -77,16 +80,16 @@ def _optimize(words: list[str]) -> int:
         sources=tuple(sources),
         flags=flags,
         argv=tuple(program),
-        output=Path(options.output),
+        output=Path(_named(options.output)),
         stdin=None if options.stdin is None else _readable(options.stdin),
         method=_known_method(options.method),
         k=options.k,
         threads=options.threads,
-        seed=options.seed,
+        seed=_known_seed(options.seed),
         budget=options.budget,
         timeout=options.timeout,
         region=options.region,
-        arch=tuple(options.arch) if options.arch else ("sm_90",),
+        arch=tuple(map(_known_arch, options.arch or ["sm_90"])),
     )
     from .pipeline import optimize_program
     from .progress import Progress
@@ -98,13 +101,15 @@ def _optimize(words: list[str]) -> int:
 
         print(json.dumps(result.manifest, indent=1))
     else:
-        print_summary(result)
+        print_summary(result, settings.output)
     return 3 if options.fail_if_no_gain and not result.improved else 0
 
 
 def _run(words: list[str]) -> int:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # as the program would end, also before it has started
     ours, program = _split(words)
-    parser = argparse.ArgumentParser(prog="tracecut run", usage=RUN_USAGE)
+    parser = argparse.ArgumentParser(prog="tracecut run", usage=RUN_USAGE, allow_abbrev=False)
     parser.add_argument("output", help="folder that `tracecut optimize` wrote")
     parser.add_argument("-v", "--verbose", action="store_true", help="say on stderr which schedules are used")
     parser.add_argument("--threads", type=_positive, help="threads (default: as measured to be best)")
@@ -207,6 +212,26 @@ def _known_method(name: str) -> str:
     return name
 
 
+def _known_seed(seed: int) -> int:
+    from tracecut.partition.arguments import MAX_SEED
+
+    if not 0 <= seed <= MAX_SEED:
+        raise UsageError(f"--seed {seed}: a whole number from 0 to {MAX_SEED} expected")
+    return seed
+
+
+def _known_arch(name: str) -> str:
+    if not re.fullmatch("sm_[0-9]{2,3}[a-z]?", name):
+        raise UsageError(f"--arch {name}: a GPU architecture expected", hint="For example --arch sm_90.")
+    return name
+
+
+def _named(output: str) -> str:
+    if not output:
+        raise UsageError("-o: the name of a folder expected", hint=OPTIMIZE_USAGE)
+    return output
+
+
 def _readable(name: str) -> Path:
     path = Path(name)
     if not path.is_file():
@@ -215,14 +240,20 @@ def _readable(name: str) -> Path:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1 expected")
+        raise argparse.ArgumentTypeError(f"{text}: a whole number of at least 1 expected")
     return value
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text}: a positive number of seconds expected")
     return value
@@ -267,6 +298,13 @@ def _handle_signals() -> None:
     ]
     for number in stops:
         signal.signal(number, stop)
+
+
+def _replace_closed_streams() -> None:
+    """Give Python something to write to where the user closed a stream, without opening a descriptor for it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())
 
 
 def _give_up_stdout() -> None:

@@ -98,7 +98,7 @@ def _remove_stale(output: Path, keep: set[str]) -> None:
 
 def _checked(output: Path) -> dict[str, Any]:
     """The listing, when all files that a run needs are what it says."""
-    if not (output / LISTING).exists():
+    if not (output / LISTING).is_file():
         found = "is incomplete" if (output / "program").exists() else "holds no result of tracecut"
         raise damaged(f"{output} {found}", MAKE_IT)
     listing = read_listing(output)

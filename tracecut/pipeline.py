@@ -17,7 +17,7 @@ from tracecut.tracer.scratch import private_folder
 
 from .progress import Progress
 from .result import Optimized
-from .settings import Settings
+from .settings import Settings, parse_place
 from .staging import publish, staging
 from .work import run_hosted, tail_of
 
@@ -30,11 +30,13 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
     for source in map(Path, settings.sources):
         if not source.is_file():
             raise SourceError(f"{source}: {'not a file' if source.exists() else 'no such file'}")
+    if settings.region is not None:
+        parse_place(settings.region)
     output = Path.cwd() / settings.output
     with staging(output) as folder, private_folder("tracecut-work-") as work:
         result = _run_job(settings, progress, work, folder)
         publish(folder, output, result["listing"])
-    return Optimized(settings.output, result["manifest"])
+    return Optimized(output, result["manifest"])
 
 
 def _run_job(settings: Settings, progress: Progress, work: Path, folder: Path) -> dict[str, Any]:

@@ -6,6 +6,8 @@ and ends as it ends. Until it starts, everything that can go wrong is a named er
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import os
 import signal
 from collections.abc import Sequence
@@ -46,7 +48,7 @@ def run_output(
         from tracecut.codegen.schedulefile import ScopeFile
 
         scopes = [ScopeFile.load(output / name) for name in listing["scopes"]]
-        library = output / "program.so"
+        library = Path.cwd() / output / "program.so"  # a name without a slash is looked for elsewhere
         try:
             # Bound under the lock, by the name that it is asked for again: the same file then, whatever happens to it.
             ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
@@ -82,7 +84,8 @@ def run_output(
 
 
 def _restore() -> None:
-    """Undo what the interpreter changed for itself: ignored signals, the locale, and its environment variable."""
+    """Undo what the interpreter changed for itself: signals, the locale, and its environment variable."""
+    faulthandler.disable()  # on with PYTHONFAULTHANDLER
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     import _locale
@@ -118,4 +121,5 @@ def _conclude(found: dict[str, Any]) -> None:
 
 
 def _say(text: str) -> None:
-    os.write(2, f"tracecut: {text}\n".encode())
+    with contextlib.suppress(OSError):  # standard error may be closed, or full
+        os.write(2, f"tracecut: {text}\n".encode())

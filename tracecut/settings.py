@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tracecut.ir.machine import Cache, Core, Machine
+from tracecut.ir.errors import UsageError
+from tracecut.ir.machine import Machine
 from tracecut.tracer.frontend import Flags
 
 
@@ -74,12 +76,14 @@ class Settings:
                 "output": Path(data["output"]),
                 "stdin": None if stdin is None else Path(stdin),
                 "arch": tuple(data["arch"]),
-                "machine": None if data["machine"] is None else _machine(data["machine"]),
+                "machine": None if data["machine"] is None else Machine.from_json(data["machine"]),
             }
         )
 
 
-def _machine(data: Mapping[str, Any]) -> Machine:
-    cores = tuple(Core(**core) for core in data["cores"])
-    caches = tuple(Cache(**cache) for cache in data["caches"])
-    return Machine(data["name"], cores, caches, data["memory"])
+def parse_place(region: str) -> tuple[str, int]:
+    """File and line of a `FILE:LINE`. Raises UsageError."""
+    file, _, line = region.rpartition(":")
+    if not file or not re.fullmatch("[0-9]{1,9}", line):
+        raise UsageError(f"--region {region}: FILE:LINE expected", hint="For example --region mesh.c:120.")
+    return file, int(line)

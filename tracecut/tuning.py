@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,7 @@ def _tune_one(
         "seed": settings.seed,
         "budget": settings.budget,
         "cpus": list(cpus),
+        "machine": None if settings.machine is None else asdict(settings.machine),
         "number": number,
         "first_region": first_region,
         "renumber": settings.renumber,

@@ -7,10 +7,8 @@ finds out which loaded values may be trusted: those that nothing in the nest ove
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,8 @@ from .expr import Expr, wrapped
 from .linear import Linear, linear_form
 from .memory import DTYPES, Memory, Object
 from .nest import Nest, Site
+from .states import State, choices
 
-MAX_VARIANTS = 16
 NO_RANGE = (0, -1)
 
 
@@ -36,8 +34,9 @@ class Access:
         form: linear form of the address (absolute), None when it is not linear.
         low, high: bytes [low, high) of the object that it can touch; the whole object when not known better.
         exact: whether [low, high) is what it really covers at the ends (not just a bound).
-        chosen: the choice of selects that makes this variant.
+        chosen: the choice of selects that makes this variant. state: the state of pointers that change places.
         runs: whether it can run at all.
+        width: bytes that it touches each time, the same everywhere; 0 when that is not known.
     """
 
     site: Site
@@ -48,6 +47,8 @@ class Access:
     exact: bool
     chosen: Mapping[Expr, Expr]
     runs: bool = True
+    width: int = 0
+    state: State = field(default_factory=dict)
 
     @property
     def atoms(self) -> dict[Expr, int]:
@@ -132,13 +133,13 @@ class Accesses:
         An address outside of the object is left out: reaching it would be undefined behaviour.
         """
         domain = self.evaluation.domain(access.site.loop)
-        if domain is None or access.object is None:
+        if domain is None or access.object is None or not access.width:
             return None
         found = self.evaluation.at(_substitute(access.site.address, access.chosen, self.nest), access.site.loop)
         mask = np.broadcast_to(self.mask(access.site) & self._picked(access.site, access.chosen), domain.size)
         known = np.broadcast_to(found.known, domain.size)
         data = np.broadcast_to(found.data, domain.size)
-        inside = (data >= access.object.base) & (data + access.site.size <= access.object.end)
+        inside = (data >= access.object.base) & (data + access.width <= access.object.end)
         if not np.all(known | ~mask | self._unreadable(access)):
             return None
         return data, mask & known & inside
@@ -161,23 +162,11 @@ class Accesses:
         if domain is not None and (domain.size == 0 or not np.any(self.mask(site))):
             yield Access(site, None, None, 0, 0, False, {}, runs=False)
             return
-        for chosen in self._variants(site.address):
-            yield self._one(site, chosen)
-
-    def _variants(self, address: Expr) -> list[dict[Expr, Expr]]:
-        """Every way to resolve the selects and merges whose condition is not known."""
-        open_nodes = [node for node in address.walk() if node.kind in ("choice", "any")]
-        options = []
-        for node in open_nodes:
-            arms = node.args[1:] if node.kind == "choice" else node.args
-            options.append([(node, arm) for arm in arms])
-        total = math.prod(len(pairs) for pairs in options)
-        if total > MAX_VARIANTS:
-            return [{}]
-        return [dict(combination) for combination in itertools.product(*options)]
+        for chosen, state in choices(site.address):
+            yield replace(self._one(site, chosen), width=self._length(site) or 0, state=state)
 
     def _one(self, site: Site, chosen: dict[Expr, Expr]) -> Access:
-        form = linear_form(site.address, self.lives, chosen)
+        form = self._with_bases(linear_form(site.address, self.lives, chosen))
         self.evaluation.rely_on(site.address)
         unknown = Access(site, None, None, 0, 0, False, chosen)
         ranges = {}
@@ -207,6 +196,17 @@ class Accesses:
             return Access(site, item, None, 0, item.size, False, chosen)
         return unknown
 
+    def _with_bases(self, form: Linear) -> Linear:
+        """The form with pointers that are loaded from one place (members of a structure) as the numbers they are."""
+        const, terms = form.const, dict(form.terms)
+        for atom, factor in form.terms.items():
+            if atom.kind == "load" and atom.data[1] == "ptr":
+                found = self.evaluation.alone(atom)
+                if found is not None:
+                    const += factor * found
+                    del terms[atom]
+        return replace(form, const=const, terms=terms)
+
     def _length(self, site: Site) -> int | None:
         """Bytes of one access, None when not known or not always the same."""
         if site.length is None:
@@ -224,7 +224,7 @@ class Accesses:
         address = _substitute(site.address, chosen, self.nest)
         domain = self.evaluation.domain(site.loop)
         if domain is None:
-            return not any(node.kind in ("any", "choice") for node in address.walk())
+            return not any(node.kind in ("any", "state", "choice") for node in address.walk())
         found = self.evaluation.at(address, site.loop)
         runs = np.broadcast_to(self.mask(site) & self._picked(site, chosen), domain.size)
         data, known = np.broadcast_to(found.data, domain.size), np.broadcast_to(found.known, domain.size)
@@ -307,6 +307,8 @@ class Accesses:
             loop = parent
         domain = self.evaluation.domain(loop)
         assert domain is not None
+        unknown = {number for number in self.nest.loops if self.evaluation.domain(number) is None}
+        form = _renamed(form, {atom: _at_start(atom, unknown, self.nest) for atom in form.atoms()})
         total = np.full(domain.size, wrapped(form.const), np.int64)
         usable = np.ones(domain.size, bool)
         ranges = {}
@@ -362,11 +364,27 @@ class Accesses:
                 item, low, high, step, width = touched
                 if access.object is not item or not access.overlaps(low, high):
                     continue
-                if self._disjoint_fields(access, low, step, width):
+                if self._disjoint_fields(access, low, step, width) or self._own_later(name, access):
                     continue
                 found[name] = f"is overwritten at {access.site.place}"
                 break
         return found
+
+    def _own_later(self, name: str, write: Access) -> bool:
+        """Whether a load is over when a write gets to what it reads: each iteration writes its own element alone.
+
+        Sites of one loop stand in an order in which an iteration can not go back: what comes first runs first.
+        """
+        site, loads = write.site, [access for access in self.by_site.get(name, ()) if access.runs]
+        if self.single or len(loads) != 1 or loads[0].site.loop != self.nest.root or site.loop != self.nest.root:
+            return False
+        read, form = loads[0], write.form
+        if form is None or read.form is None or site.length is not None or site.size != read.site.size:
+            return False
+        own = self.nest.pool.counter(self.nest.root)
+        if (form.const, form.terms) != (read.form.const, read.form.terms) or form.terms.keys() != {own}:
+            return False
+        return abs(form.terms[own]) >= site.size and self.nest.sites.index(read.site) < self.nest.sites.index(site)
 
     def touched(self, node: Expr) -> tuple[Object, int, int, int, int] | None:
         """(object, low, high, step, width) of the bytes that a load reads over the whole nest."""
@@ -401,7 +419,7 @@ class Accesses:
 
     def _disjoint_fields(self, access: Access, low: int, step: int, width: int) -> bool:
         """Whether an access stays in other fields of the records than a load `step` bytes apart."""
-        if access.form is None or access.object is None or step == 0 or access.site.length is not None:
+        if access.form is None or access.object is None or step == 0 or not access.width:
             return False
         shared = step
         for factor in access.form.terms.values():
@@ -409,7 +427,7 @@ class Accesses:
         if shared == 0:
             return False
         gap = (access.form.const - access.object.base - low) % shared
-        return gap >= width and gap + access.site.size <= shared
+        return gap >= width and gap + access.width <= shared
 
 
 def _condition_loads(nest: Nest) -> frozenset[str]:
@@ -420,6 +438,27 @@ def _condition_loads(nest: Nest) -> frozenset[str]:
             if node.kind == "load" and node.data[1] in ("double", "float"):
                 found.add(str(node.data[0]))
     return frozenset(found)
+
+
+def _at_start(expr: Expr, loops: set[int], nest: Nest) -> Expr:
+    """What a value is in the first iteration of some loops. Their counters themselves stay."""
+    made: dict[int, Expr] = {}
+    for node in expr.walk():
+        if node.kind == "counter" and node.data[0] in loops and node is not expr:
+            made[id(node)] = nest.pool.const(0)
+        elif node.args and any(made[id(arg)] is not arg for arg in node.args):
+            made[id(node)] = nest.pool.make(node.kind, node.data, tuple(made[id(arg)] for arg in node.args))
+        else:
+            made[id(node)] = node
+    return made[id(expr)]
+
+
+def _renamed(form: Linear, names: Mapping[Expr, Expr]) -> Linear:
+    """The form with other atoms in the places of its own."""
+    terms: dict[Expr, int] = {}
+    for atom, factor in form.terms.items():
+        terms[names[atom]] = terms.get(names[atom], 0) + factor
+    return Linear(form.const, terms, tuple((_renamed(inner, names), low, high) for inner, low, high in form.fits))
 
 
 def _substitute(expr: Expr, chosen: Mapping[Expr, Expr], nest: Nest) -> Expr:

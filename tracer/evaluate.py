@@ -141,6 +141,13 @@ class Evaluation:
                 return None
         return int(data.min()), int(data.max())
 
+    def alone(self, expr: Expr) -> int | None:
+        """The one integer that an expression is in all iterations of all loops, None when it is not known."""
+        level, values = self._evaluate(expr)
+        if level is not None or not values.all_known or values.data.ndim or values.data.dtype.kind not in "iu":
+            return None
+        return int(values.data)
+
     def _entered(self, loop: int, level: int) -> Bools:
         """Iterations of an outer loop in which an inner one runs at all."""
         key = (loop, level)
@@ -272,7 +279,10 @@ class Evaluation:
         found = self._values.get(id(expr))
         if found is None:
             level = self._level(expr)
-            found = self._values[id(expr)] = (level, self._compute(expr, level))
+            values = self._compute(expr, level)
+            if values.data.ndim < np.ndim(values.known):  # one number, known in some iterations alone
+                values = Values(np.broadcast_to(values.data, np.shape(values.known)), values.known)
+            found = self._values[id(expr)] = (level, values)
         return found
 
     def _compute(self, expr: Expr, level: int | None) -> Values:
@@ -286,7 +296,7 @@ class Evaluation:
             return self._counter(expr.data[0])
         if kind == "load":
             return self._load(expr, level)
-        if kind in ("opaque", "any", "trip"):
+        if kind in ("opaque", "any", "state", "trip"):
             return UNKNOWN
         parts = []
         for argument in expr.args:
@@ -323,7 +333,7 @@ class Evaluation:
         if not np.any(address.known):
             return UNKNOWN
         addresses = np.atleast_1d(address.data)
-        step = int(addresses[1] - addresses[0]) if addresses.size > 1 else 0
+        step = int(addresses[1]) - int(addresses[0]) if addresses.size > 1 else 0
         view = None
         if address.all_known and addresses.size and bool(np.all(np.diff(addresses) == step)):
             view = self.memory.strided(int(addresses[0]), step, addresses.size, type)
@@ -388,7 +398,7 @@ class Evaluation:
 def roams(address: Expr) -> bool:
     """Whether an address may start from different pointers in different iterations."""
     for node in address.walk():
-        if node.kind in ("any", "choice"):
+        if node.kind in ("any", "state", "choice"):
             return True
         if node.kind == "load" and node.data[1] == "ptr" and any(inner.kind == "counter" for inner in node.walk()):
             return True
@@ -521,10 +531,10 @@ def _arithmetic(opcode: str, type: str, a: Any, b: Any, known: Any) -> Values:
         first, second = (np.asarray(_unsigned(part, type)).astype(np.uint64) for part in (a, safe))
         result = (first // second if opcode == "udiv" else first % second).astype(np.int64)
         return Values(_wrap(result, type), known)
-    if opcode in ("sdiv", "srem"):
+    if opcode in ("sdiv", "srem", "exact"):
         known = known & ~((a == -(1 << (bits - 1))) & (b == -1))  # the quotient does not fit
         floor, rest = np.divmod(a, np.where(safe == -1, 1, safe))
         up = (rest != 0) & ((a < 0) != (safe < 0))
         quotient = np.where(safe == -1, -a, floor + up)
-        return Values(_wrap(quotient if opcode == "sdiv" else a - quotient * safe, type), known)
+        return Values(_wrap(a - quotient * safe if opcode == "srem" else quotient, type), known)
     return UNKNOWN

@@ -7,6 +7,7 @@ numbers when a run provides them (`evaluate.py`): first for the traced input, la
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,31 +20,39 @@ from ..ir.errors import ArtefactError
 # live      (name, type)                      a value from outside of the analysed loop; a global's address
 # counter   (loop,)                           iteration number of a loop, from 0
 # load      (site, type)                      address
-# op        (opcode, type)                    operands; wraps at the type's width
+# op        (opcode, type)                    operands; wraps at the type's width; `exact`: a quotient without remainder
 # cast      (opcode, from, to)                value
 # cmp       (predicate, type)                 a, b
 # choice    ()                                condition, value if true, value if false
 # any       (serial,)                         one of several values, unknown which
+# state     (web,)                            its value in each state of a web of pointers (`states.py`)
 # trip      (bits, predicate, tested_after, narrow)   first tested value, step, bound
 # opaque    (reason, serial)                  not understood
 #
 # A serial number keeps two values apart of which nothing is known: they are not equal for that. `narrow` is the width
 # that the tested value was extended from: positive by zext, negative by sext, 0 when it was not.
-_WIDTH = r"i[1-9]\d{0,3}"
+_WIDTH = r"i([1-9]|[1-5]\d|6[0-4])"  # wider integers are never made: nothing here holds them
 _FLOAT = "(float|double)"
 _INTEGER_TEST = "icmp (eq|ne|[su][lg][te])"
 _FLOAT_TEST = "fcmp ([ou](eq|ne|[lg][te])|ord|uno|true|false)"
+_CASTS = rf"[sz]ext {_WIDTH} {_WIDTH}|trunc {_WIDTH} {_WIDTH}|[su]itofp {_WIDTH} {_FLOAT}|fpto[su]i {_FLOAT} {_WIDTH}"
+_CASTS += rf"|fp(ext|trunc) {_FLOAT} {_FLOAT}"
+_OPERATIONS = rf"(add|sub|mul|[su]div|[su]rem|shl|[al]shr|and|or|xor|[su](min|max)|abs|exact) ({_WIDTH}|ptr)"
+_OPERATIONS += rf"|(fadd|fsub|fmul|fdiv|frem|fabs) {_FLOAT}"
+_COMPARISONS = rf"{_INTEGER_TEST} ({_WIDTH}|ptr)|{_FLOAT_TEST} {_FLOAT}"
+# kind → what its words look like together
+_WORDS = {"op": _OPERATIONS, "cast": _CASTS, "cmp": _COMPARISONS}
 # kind → what its data look like (a type, or a pattern of text), and how many arguments it has (None: one or more)
 _SHAPES: dict[str, tuple[tuple[Any, ...], int | None]] = {
-    "const": (((int, float),), 0),
     "live": ((".+", ".+"), 0),
     "counter": ((int,), 0),
     "load": ((".+", ".+"), 1),
-    "op": (("[a-z]+", f"{_WIDTH}|ptr|{_FLOAT}"), 2),
-    "cast": (("[a-z]+", f"{_WIDTH}|{_FLOAT}", f"{_WIDTH}|{_FLOAT}"), 1),
-    "cmp": ((f"{_INTEGER_TEST}|{_FLOAT_TEST}", f"{_WIDTH}|ptr|{_FLOAT}"), 2),
+    "op": ((".+", ".+"), 2),
+    "cast": ((".+", ".+", ".+"), 1),
+    "cmp": ((".+", ".+"), 2),
     "choice": ((), 3),
     "any": ((int,), None),
+    "state": ((".+",), None),
     "trip": ((int, "eq|ne|[su][lg][te]", bool, int), 3),
     "opaque": ((str, int), 0),
 }
@@ -90,6 +99,7 @@ class Pool:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[Any, ...], Expr] = {}
+        self._serials = 0  # the largest in use
 
     def make(self, kind: str, data: tuple[Any, ...] = (), args: tuple[Expr, ...] = ()) -> Expr:
         # 1, 1.0 and True are equal, and so are 0.0 and −0.0: constants go by their text.
@@ -97,6 +107,8 @@ class Pool:
         found = self._nodes.get(key)
         if found is None:
             found = self._nodes[key] = Expr(kind, data, args, len(self._nodes))
+            if kind in ("any", "opaque"):
+                self._serials = max(self._serials, data[-1])
         return found
 
     def const(self, value: int) -> Expr:
@@ -111,7 +123,7 @@ class Pool:
 
     def opaque(self, reason: str) -> Expr:
         """A value that is not understood; each call makes another one."""
-        return self.make("opaque", (reason, len(self._nodes)))
+        return self.make("opaque", (reason, self._fresh()))
 
     def op(self, opcode: str, type: str, a: Expr, b: Expr) -> Expr:
         if opcode == "add":
@@ -130,7 +142,31 @@ class Pool:
     def any_of(self, options: Iterable[Expr]) -> Expr:
         """One of several values; each call makes another one, unless there is no choice."""
         unique = tuple(dict.fromkeys(options))
-        return unique[0] if len(unique) == 1 else self.make("any", (len(self._nodes),), unique)
+        return unique[0] if len(unique) == 1 else self.make("any", (self._fresh(),), unique)
+
+    def _fresh(self) -> int:
+        """A serial number that no node has: neither of those made here nor of those that came from a file."""
+        self._serials += 1
+        return self._serials
+
+
+def pointer_roots(address: Expr) -> list[Expr]:
+    """What an address may be an offset from: every pointer that its sums, choices and merges lead to."""
+    found: dict[Expr, None] = {}
+    seen: set[Expr] = set()
+    stack = [address]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.kind == "op" and node.data == ("add", "ptr"):
+            stack.append(node.args[0])
+        elif node.kind in ("choice", "any", "state"):
+            stack.extend(node.args[1 if node.kind == "choice" else 0 :])
+        else:
+            found[node] = None
+    return list(found)
 
 
 def wrapped(value: int) -> int:
@@ -157,10 +193,16 @@ def dump(roots: Iterable[Expr | None]) -> tuple[list[list[Any]], list[int | None
 
 def restore(nodes: list[Any], pool: Pool) -> list[Expr]:
     """The inverse of `dump`: every node, by place. Raises ArtefactError on anything that `dump` would not write."""
+    if not isinstance(nodes, list):
+        raise ArtefactError(f"the table of expressions is damaged: {repr(nodes)[:200]}")
     made: list[Expr] = []
     for place, node in enumerate(nodes):
         try:
             kind, data, arguments = node
+            if not isinstance(data, list) or not isinstance(arguments, list):
+                raise TypeError
+            if any(type(argument) is not int for argument in arguments):
+                raise TypeError
             if any(not 0 <= argument < place for argument in arguments):
                 raise ValueError
             _check_shape(kind, data, arguments)
@@ -171,15 +213,22 @@ def restore(nodes: list[Any], pool: Pool) -> list[Expr]:
 
 
 def _check_shape(kind: str, data: list[Any], arguments: list[int]) -> None:
-    """Raise ValueError unless data and arguments are such as the kind has."""
+    """Raise ValueError or TypeError unless data and arguments are such as the kind has."""
+    if kind == "const":
+        (value,) = data
+        finite = math.isfinite(value) if type(value) is float else wrapped(value) == value
+        if type(value) not in (int, float) or not finite or arguments:
+            raise ValueError
+        return
     expected, count = _SHAPES[kind]
     if len(data) != len(expected) or not (len(arguments) == count or (count is None and arguments)):
         raise ValueError
     for item, shape in zip(data, expected, strict=True):
-        right = re.fullmatch(shape, item) if isinstance(shape, str) else isinstance(item, shape)
+        # The very types: True is no number here.
+        right = re.fullmatch(shape, item) if isinstance(shape, str) else type(item) is shape
         if not right:
             raise ValueError
-    if kind == "const" and isinstance(data[0], int) and not -(1 << 63) <= data[0] < 1 << 63:
+    if kind in _WORDS and not re.fullmatch(_WORDS[kind], " ".join(data)):
         raise ValueError
     if kind == "trip" and not abs(data[3]) < data[0] <= 64:
         raise ValueError

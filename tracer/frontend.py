@@ -13,6 +13,8 @@ from .toolchain import compiler, environment
 
 # The canonical form that regions are read from: optimised, scalar, loops whole.
 #   load-pre off: else `rp[i + 1]` of a CSR row becomes a loop-carried phi and no job can be cut out.
+#   licm-promotion off: else a sum in memory under a condition is kept in a register and stored all the same, which no
+#     other order may do. The emitted code is optimised again, with it.
 #   mcpu=baseline: zig would target this very machine, and the IR would differ from one to the next.
 CANONICAL = (
     "-O1",
@@ -25,6 +27,8 @@ CANONICAL = (
     "-fno-stack-protector",
     "-mllvm",
     "-enable-load-pre=false",
+    "-mllvm",
+    "-disable-licm-promotion",
 )
 # What the user would get by hand. zig adds its own sanitizer to unoptimised builds; a plain compiler does not.
 NATIVE = ("-fno-sanitize=undefined", "-fno-stack-protector", "-gline-tables-only")

@@ -37,8 +37,10 @@ def at_exit(call: Callable[[], None]) -> None:
 
 def run_main(library: ctypes.CDLL, argv: Sequence[str | bytes]) -> NoReturn:
     """Call `main` with these arguments and exit with what it returns."""
-    for number in (signal.SIGINT, signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)):
+    for number in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)):
         signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # in the background of a script it stays ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     words = [word if isinstance(word, bytes) else os.fsencode(word) for word in argv]
     array = (ctypes.c_char_p * (len(words) + 1))(*words, None)
     libc = ctypes.CDLL(None)

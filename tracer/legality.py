@@ -15,6 +15,7 @@ from .conflicts import READ, REDUCE, WRITE, Events, find_conflict
 from .memory import Object
 from .nest import NestLoop
 from .reduction import FLOAT_OPERATORS
+from .states import agree, split
 from .text.lines import Place
 
 
@@ -52,7 +53,8 @@ def judge(accesses: Accesses, region: int) -> Verdict:
     if accesses.evaluation.domain(region) is None:
         return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", (info.place,))
     operators = {carried.operator for carried in info.carried if carried.kind == "reduction"}
-    touched = [access for access in accesses.inside(region) if access.runs]
+    inside = nest.inside(region)  # what an iteration has for itself, no other iteration touches
+    touched = [access for access in accesses.inside(region) if access.runs and access.site.private not in inside]
     written = [access for access in touched if access.site.writes]
     for access in written:
         if access.object is None:
@@ -65,11 +67,15 @@ def judge(accesses: Accesses, region: int) -> Verdict:
                 "memory is read that is not known, and it may be what another iteration writes",
                 (access.site.place, written[0].site.place),
             )
-    for item in objects:
-        verdict = _judge_object(accesses, region, item, [access for access in touched if access.object is item])
-        if not verdict.movable:
-            return verdict
-        operators |= set(verdict.operators)
+    for together in split(touched):
+        for item in objects:
+            mine = [access for access in together if access.object is item]
+            if not any(access.site.writes for access in mine):
+                continue
+            verdict = _judge_object(accesses, region, item, mine)
+            if not verdict.movable:
+                return verdict
+            operators |= set(verdict.operators)
     rounding = bool(operators & FLOAT_OPERATORS)
     if operators:
         return Verdict("reduction", _describe(operators), (info.place,), rounding, tuple(sorted(operators)))
@@ -94,14 +100,14 @@ def _obstacle(info: NestLoop, region: int) -> Verdict | None:
 
 
 def _judge_object(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
+    if _own_records(touched, region):
+        return Verdict("parallel", "")
     sites = {access.site.key: access.site for access in touched}.values()
     operators = {site.operator for site in sites if site.kind == "reduce"}
     if len(operators) == 1 and all(site.kind == "reduce" for site in sites):
         same = len({(site.type, site.size) for site in sites}) == 1
         if same and _aligned(item, touched) and not any(site.between for site in sites):
             return Verdict("reduction", "", operators=tuple(operators))
-    if _own_records(touched, region):
-        return Verdict("parallel", "")
     return _count_conflicts(accesses, region, item, touched)
 
 
@@ -110,7 +116,7 @@ def _own_records(touched: list[Access], region: int) -> bool:
     stride: int | None = None
     lows, highs = [], []
     for access in touched:
-        if access.form is None or access.site.length is not None or not access.site.size:
+        if access.form is None or not access.width:
             return False
         own = [
             (atom, factor)
@@ -126,7 +132,7 @@ def _own_records(touched: list[Access], region: int) -> bool:
             return False
         stride = own[0][1]
         lows.append(access.form.const)
-        highs.append(access.form.const + access.site.size)
+        highs.append(access.form.const + access.width)
     return stride is not None and max(highs) - min(lows) <= abs(stride)
 
 
@@ -156,7 +162,7 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         kind = {"read": READ, "write": WRITE}.get(site.kind) or bits[_update(access)]
         if site.key in broken:
             kind = READ | WRITE
-        found = accesses.addresses(access) if site.length is None and site.size else None
+        found = accesses.addresses(access)
         if found is None:
             return Verdict(
                 "rejected",
@@ -169,8 +175,8 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
             addresses, jobs = addresses[runs], jobs[runs]
         offsets = np.ascontiguousarray(addresses - item.base)
         if site.kind == "reduce":
-            whole.setdefault(_update(access), set()).update(np.unique(offsets % site.size).tolist())
-        events.append(Events(jobs, offsets, site.size, kind))
+            whole.setdefault(_update(access), set()).update(np.unique(offsets % access.width).tolist())
+        events.append(Events(jobs, offsets, access.width, kind))
     torn = {bits[update] for update, found in whole.items() if len(found) > 1}
     events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
     conflict = find_conflict(events, item.size)
@@ -194,7 +200,9 @@ def _broken_reductions(accesses: Accesses, touched: list[Access]) -> set[str]:
     for access in touched:
         for key in access.site.between:
             for other in accesses.by_site.get(key, []):
-                if not other.runs or (other.object is not None and other.object is not access.object):
+                if not other.runs or not agree(other.state, access.state):
+                    continue
+                if other.object is not None and other.object is not access.object:
                     continue
                 mine, theirs = accesses.addresses(access), accesses.addresses(other)
                 if mine is None or theirs is None or other.site.loop != access.site.loop:
@@ -202,7 +210,7 @@ def _broken_reductions(accesses: Accesses, touched: list[Access]) -> set[str]:
                     continue
                 gap = theirs[0] - mine[0]
                 both = mine[1] & theirs[1]
-                if np.any(both & (gap < access.site.size) & (gap > -other.site.size)):
+                if np.any(both & (gap < access.width) & (gap > -other.width)):
                     broken.add(access.site.key)
     return broken
 

@@ -104,11 +104,23 @@ def _combine(node: Expr, a: Linear, b: Linear) -> Linear | None:
         total = _scaled(one, factor, _union(a.fits, b.fits))
     elif opcode == "shl" and not b.terms and 0 <= b.const < 64:
         total = _scaled(a, 1 << b.const, _union(a.fits, b.fits))
+    elif opcode == "exact" and not b.terms:
+        return _divided(a, b.const, str(type))
     else:
         return None
     if int_bits(str(type)) in (None, 64):
         return total
     return _requiring(total, total, str(type), signed=True)
+
+
+def _divided(a: Linear, divisor: int, type: str) -> Linear | None:
+    """A quotient without a remainder, such as the distance between two pointers in elements."""
+    if divisor < 1 or a.const % divisor or any(factor % divisor for factor in a.terms.values()):
+        return None
+    bits = int_bits(type) or 64
+    whole = (Linear(a.const, a.terms), -(1 << (bits - 1)), (1 << (bits - 1)) - 1)  # what is divided must not wrap
+    terms = {atom: factor // divisor for atom, factor in a.terms.items()}
+    return Linear(a.const // divisor, terms, (*a.fits, whole))
 
 
 def _union(first: Fits, second: Fits) -> Fits:

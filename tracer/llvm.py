@@ -56,8 +56,9 @@ def canonical(sources: Iterable[str]) -> Module:
     value gets a name.
     """
     binding = _binding()
-    # A global switch of LLVM: load-PRE would tie neighbouring iterations together (see frontend.CANONICAL).
+    # Global switches of LLVM: see frontend.CANONICAL.
     binding.set_option("tracecut", "-enable-load-pre=false")
+    binding.set_option("tracecut", "-disable-licm-promotion=true")
     modules = [parse(_host_text(text)) for text in sources]
     for other in modules[1:]:
         modules[0].link_in(other)
@@ -85,6 +86,7 @@ def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
     module = parse(_host_text(text) if optimise else text)
     machine = target_machine(level=level)
     if optimise:
+        _binding().set_option("tracecut", "-disable-licm-promotion=false")
         builder = binding.create_pass_builder(machine, _tuning(binding, level, vectorize=True))
         builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))

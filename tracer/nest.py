@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .effects import effect_of
-from .expr import Expr, Pool
+from .expr import Expr, Pool, pointer_roots
 from .reach import ALWAYS, Condition, literals, reach_conditions
-from .reduction import MemoryReduction, Uses, feeds_itself, memory_reduction, register_reduction
+from .reduction import MemoryReduction, Uses, feeds_itself, guarded_reduction, memory_reduction, register_reduction
 from .roles import Pairs, piece_pairs, roles
 from .scalar import FunctionView, ScalarView
 from .text import Instruction, Operand
@@ -292,28 +292,41 @@ class _Builder:
             return 0
 
     def _birthplace(self, address: Expr) -> int | None:
-        """The loop in whose body the stack array behind an address is born and dies."""
-        for node in address.walk():
-            if node.kind != "live" or node.data[1] != "ptr" or node.data[0] not in self.view.definitions:
-                continue
-            name = str(node.data[0])
-            if self.view.definitions[name].instruction.op != "alloca":
-                continue
-            for block, user in self.uses.of(name):
-                if user.op == "call" and user.word.startswith("@llvm.lifetime.start"):
-                    loop = self.view.innermost(block)
-                    inside = loop is not None and all(where in loop.blocks for where, _ in self.uses.of(name))
-                    if loop is not None and inside and self._comes_first(user, block, name):
-                        return self.view.loop_ids[loop]
+        """The loop in whose body the stack array that an address lies in, whatever else decides, is born and dies."""
+        roots = pointer_roots(address)
+        name = str(roots[0].data[0]) if len(roots) == 1 and roots[0].kind == "live" else ""
+        if name not in self.view.definitions or self.view.definitions[name].instruction.op != "alloca":
+            return None
+        touching = self._touching(name)
+        for block, user in self.uses.of(name):
+            if user.op == "call" and user.word.startswith("@llvm.lifetime.start"):
+                loop = self.view.innermost(block)
+                inside = loop is not None and all(where in loop.blocks for where, _ in touching)
+                if loop is not None and inside and self._comes_first(user, block, touching):
+                    return self.view.loop_ids[loop]
         return None
 
-    def _comes_first(self, birth: Instruction, block: str, name: str) -> bool:
-        """Whether every use of a stack array follows its birth in the same iteration."""
+    def _touching(self, name: str) -> list[tuple[str, Instruction]]:
+        """What may touch a stack array, or let its address out. Addresses may be reckoned anywhere."""
+        found: list[tuple[str, Instruction]] = []
+        seen = {name}
+        stack = [name]
+        while stack:
+            for block, user in self.uses.of(stack.pop()):
+                if user.op not in ("getelementptr", "phi", "select"):
+                    found.append((block, user))
+                elif user.result is not None and user.result not in seen:
+                    seen.add(user.result)
+                    stack.append(user.result)
+        return found
+
+    def _comes_first(self, birth: Instruction, block: str, touching: list[tuple[str, Instruction]]) -> bool:
+        """Whether everything that touches a stack array follows its birth in the same iteration."""
         flow = self.view.flow
         body = flow.blocks[block].instructions
         return all(
             user is birth or (body.index(user) > body.index(birth) if where == block else flow.dominates(block, where))
-            for where, user in self.uses.of(name)
+            for where, user in touching
         )
 
     def _loop(self, loop: Loop, number: int, entered: Condition, obstacles: list[Obstacle]) -> NestLoop:
@@ -341,8 +354,10 @@ class _Builder:
 
     def _carried(self, phi: Instruction, loop: Loop) -> Carried:
         kind, operator = "other", ""
-        if self.scalars.value(str(phi.result), phi.type).kind not in ("any", "opaque"):
-            kind = "counter"
+        value = self.scalars.value(str(phi.result), phi.type)
+        if value.kind not in ("any", "state", "opaque"):
+            # One of two constants in turn, say, is known, but no range function could start in the middle.
+            kind = "counter" if self.scalars.increment(phi, loop) is not None else "other"
         else:
             found = register_reduction(self.uses, phi, loop)
             if found is not None:
@@ -381,27 +396,26 @@ class _Builder:
 
     def _accesses(self, loop: Loop, number: int, reach: dict[str, Condition], obstacles: list[Obstacle]) -> list[Site]:
         sites: list[Site] = []
+        reductions = self._reductions(loop)
+        folded = {id(found.load) for _, found in reductions.values()}
+        keys = {
+            id(item): f"store:{name}:{place}"
+            for name in loop.blocks
+            for place, item in enumerate(self.view.flow.blocks[name].instructions)
+        }
         for name in self.view.flow.order:
             if self.view.innermost(name) is not loop:
                 continue
             block = self.view.flow.blocks[name]
             condition = reach.get(name)
-            reductions: dict[int, MemoryReduction] = {}
-            for instruction in block.instructions:
-                if instruction.op == "store" and instruction.is_simple_access:
-                    found = memory_reduction(self.uses, block, instruction)
-                    if found is not None:
-                        reductions[id(instruction)] = found
-            folded = {id(found.load) for found in reductions.values()}
-            keys = {id(item): f"store:{name}:{place}" for place, item in enumerate(block.instructions)}
             for instruction in block.instructions:
                 if instruction.op in ("load", "store"):
                     if not instruction.is_simple_access:
                         obstacles.append(self._obstacle("memory", "a volatile or atomic access", instruction))
                     elif id(instruction) not in folded:
-                        sites.append(
-                            self._access(instruction, number, condition, keys, reductions.get(id(instruction)))
-                        )
+                        # A reduction happens where its load does, which may be in front of a test.
+                        head, reduction = reductions.get(id(instruction), (name, None))
+                        sites.append(self._access(instruction, number, reach.get(head), keys, reduction))
                 elif instruction.op in ("call", "invoke"):
                     sites.extend(self._call(instruction, number, condition, keys, obstacles))
                 elif instruction.op in ("atomicrmw", "cmpxchg", "fence"):
@@ -409,6 +423,20 @@ class _Builder:
                 elif instruction.op in ("indirectbr", "callbr", "resume", "landingpad", "va_arg"):
                     obstacles.append(self._obstacle("unknown", f"a {instruction.op}", instruction))
         return sites
+
+    def _reductions(self, loop: Loop) -> dict[int, tuple[str, MemoryReduction]]:
+        """Store → (block of the load, the reduction that the store closes)."""
+        found: dict[int, tuple[str, MemoryReduction]] = {}
+        for name in self.view.flow.order:
+            block = self.view.flow.blocks[name]
+            for instruction in block.instructions if self.view.innermost(name) is loop else ():
+                if instruction.op != "store" or not instruction.is_simple_access:
+                    continue
+                plain = memory_reduction(self.uses, block, instruction)
+                made = (name, plain) if plain is not None else guarded_reduction(self.uses, block, instruction)
+                if made is not None and self.view.innermost(made[0]) is loop:
+                    found[id(instruction)] = made
+        return found
 
     def _access(
         self,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from .access import Access, Accesses
 from .expr import Expr
 from .memory import Object
+from .states import State
 
 MAX_OFFSETS = 64
 INDIRECT, DIRECT, SEGMENT, SCALAR, RANGE, OTHER = "indirect", "direct", "segment", "scalar", "range", "other"
@@ -39,6 +40,10 @@ class Pattern:
     first: int = 0
     extent: int = 0
     offsets: tuple[int, ...] = ()
+
+    @property
+    def state(self) -> State:
+        return self.access.state
 
 
 @dataclass(eq=False)
@@ -93,9 +98,10 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> 
     form, item, site = access.form, access.object, access.site
     if item is None or form is None:
         return Pattern(access, OTHER)
-    if site.length is not None:
-        kind = RANGE if not form.terms else OTHER
-        return Pattern(access, kind, first=form.const - item.base, extent=access.high - access.low)
+    if site.length is not None and not form.terms:
+        return Pattern(access, RANGE, first=form.const - item.base, extent=access.high - access.low)
+    if not access.width:
+        return Pattern(access, OTHER)
     nest = accesses.nest
     loads = [atom for atom in form.terms if atom.kind == "load"]
     counters = [atom for atom in form.terms if atom.kind == "counter"]
@@ -104,7 +110,7 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> 
     if any(accesses.single and atom.data[0] == nest.root for atom in counters):
         return Pattern(access, OTHER)  # the place changes from one iteration of the scope to the next
     if not form.terms:
-        return Pattern(access, SCALAR, first=form.const - item.base, extent=site.size)
+        return Pattern(access, SCALAR, first=form.const - item.base, extent=access.width)
     region = next((loop for loop in regions if site.loop in nest.inside(loop)), None)
     inner: Expr | None = None
     if loads:
@@ -135,7 +141,7 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> 
             offsets = set()
     first = form.const - item.base + low
     inside = tuple(sorted(offset - low for offset in offsets))
-    return Pattern(access, kind, major, inner, form.terms[major], first, high - low + site.size, inside)
+    return Pattern(access, kind, major, inner, form.terms[major], first, high - low + access.width, inside)
 
 
 def find_arrays(patterns: Iterable[Pattern]) -> list[Array]:
@@ -171,16 +177,18 @@ def _array(item: Object, patterns: list[Pattern]) -> Array:
         array.why = "it is walked in steps of different sizes" if strides else "it is not walked"
         return array
     stride = strides.pop()
-    residues = [pattern.first % stride for pattern in stepping]
-    for origin in sorted(set(residues)):
-        fields = [(pattern.first - origin) % stride + pattern.extent for pattern in stepping]
-        if max(fields) <= stride:
-            array.origin, array.stride = origin, stride
-            array.numbers = {pattern: (pattern.first - origin) // stride for pattern in stepping}
-            if array.touched[1] > array.capacity[1] or array.touched[0] < array.capacity[0]:
-                array.stride, array.why = 0, "a record of it is cut off by the end of its object"
-            return array
+    residues = {pattern.first % stride for pattern in stepping}
     array.why = "its accesses do not stay inside of one record"
+    for origin in sorted({0, *residues}):  # records may begin with fields that nothing touches
+        fields = [(pattern.first - origin) % stride + pattern.extent for pattern in stepping]
+        if max(fields) > stride:
+            continue
+        array.origin, array.stride = origin, stride
+        array.numbers = {pattern: (pattern.first - origin) // stride for pattern in stepping}
+        if array.capacity[0] <= array.touched[0] and array.touched[1] <= array.capacity[1]:
+            array.why = ""
+            return array
+        array.stride, array.why = 0, "a record of it is cut off by the end of its object"
     return array
 
 

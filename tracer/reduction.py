@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .extremes import chosen_extreme, extreme
 from .scalar import FunctionView
 from .text import Block, Instruction, int_bits
 from .text.cfg import Loop
@@ -27,7 +28,8 @@ _OPERATORS = {
 _INTRINSICS = re.compile(r"@llvm\.(smin|smax|umin|umax|minnum|maxnum|minimumnum|maximumnum)\.")
 _FUSED = re.compile(r"@llvm\.fm(?:a|uladd)\.")
 _EXTENSIONS = ("sext", "zext", "trunc", "fpext", "fptrunc", "freeze")
-FLOAT_OPERATORS = frozenset({"fadd", "fmul"})
+FLOAT_OPERATORS = frozenset({"fadd", "fmul", "fmin", "fmax"})  # of the last two, the sign of zero
+_COMPARED = frozenset({"smin", "smax", "umin", "umax", "fmin", "fmax"})
 
 
 class Uses:
@@ -89,6 +91,36 @@ def memory_reduction(uses: Uses, block: Block, store: Instruction) -> MemoryRedu
     return MemoryReduction(load, operator, tuple(other for other in between if other.op == "store"))
 
 
+def guarded_reduction(uses: Uses, block: Block, store: Instruction) -> tuple[str, MemoryReduction] | None:
+    """(block of the test, reduction) of `if (v < *p) *p = v`, which `store` in `block` closes."""
+    value, pointer = store.operands
+    flow = uses.view.flow
+    above = flow.predecessors[block.name]
+    if len(above) != 1:
+        return None
+    head = flow.blocks[above[0]]
+    end = head.terminator
+    found = uses.view.definitions.get(end.operands[0].text) if end.op == "br" and len(end.operands) == 1 else None
+    if found is None or len(set(end.labels)) != 2 or len(uses.of(end.operands[0].text)) != 1:
+        return None
+    for operand in found.instruction.operands:
+        made = uses.view.definitions.get(operand.text)
+        if made is None or made.block != head.name or made.instruction.op != "load" or operand.text == value.text:
+            continue
+        load = made.instruction
+        if not load.is_simple_access or load.operands[0].text != pointer.text or load.type != value.type:
+            continue
+        operator = extreme(found.instruction, value.text, operand.text, taken=end.labels[0] == block.name)
+        between = [
+            *head.instructions[head.instructions.index(load) + 1 :],
+            *block.instructions[: block.instructions.index(store)],
+        ]
+        if operator is None or len(uses.of(load.result)) != 1 or any(_may_write(other) for other in between):
+            return None
+        return head.name, MemoryReduction(load, operator, tuple(other for other in between if other.op == "store"))
+    return None
+
+
 def register_reduction(uses: Uses, phi: Instruction, loop: Loop) -> str | None:
     """Operator of a header phi of `loop` that is a reduction, else None."""
     assert phi.result is not None
@@ -121,12 +153,14 @@ def _keeps_width(view: FunctionView, chain: set[str], type: str, operator: str) 
     for name in chain:
         found = view.type_of(name)
         bits, own = int_bits(found), int_bits(type)
-        if found == type:
-            continue
+        if found == type or view.definitions[name].instruction.op in ("icmp", "fcmp"):
+            continue  # a comparison decides what is kept, and is not kept itself
         if bits is not None and own is not None:
-            if bits < own or operator in ("smin", "smax", "umin", "umax"):
+            if bits < own or operator in _COMPARED:
                 return False
         elif found not in order or type not in order or order.index(found) < order.index(type):
+            return False
+        elif operator in _COMPARED:
             return False
     return True
 
@@ -147,7 +181,7 @@ def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chai
         return _descend(view, made.operands[0].text, target, loop, chain, deeper)
     if made.op == "select":
         if _depends(view, made.operands[0].text, target, 0):
-            return None
+            return _compared(view, made, target, loop, chain, deeper)
         return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands[1:]])
     if made.op == "phi" and loop is not None and found.block in loop.blocks:
         return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands])
@@ -164,6 +198,20 @@ def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chai
                 return None
             below = _descend(view, name, target, loop, chain, deeper)
             return operator if below in ("same", operator) else None
+    return None
+
+
+def _compared(
+    view: FunctionView, made: Instruction, target: str, loop: Loop | None, chain: set[str], depth: int
+) -> str | None:
+    """Operator of a select that keeps the least or greatest value, by comparing the chain with something new."""
+    for kept, new in ((made.operands[1].text, made.operands[2].text), (made.operands[2].text, made.operands[1].text)):
+        if _depends(view, new, target, 0):
+            continue
+        operator = chosen_extreme(view, made, kept)
+        below = _descend(view, kept, target, loop, chain, depth)
+        chain.add(made.operands[0].text)
+        return operator if operator is not None and below in ("same", operator) else None
     return None
 
 

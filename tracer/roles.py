@@ -19,6 +19,16 @@ FORMING = frozenset(
 )
 
 
+def forms(instruction: Instruction) -> bool:
+    """Whether an address may be formed with what an instruction computes, and still be linear in its operands.
+
+    Of divisions, those without a remainder: how far apart two pointers are.
+    """
+    if instruction.op in ("sdiv", "ashr"):
+        return "exact" in instruction.flags
+    return instruction.op in FORMING or instruction.op == "ptrtoint"
+
+
 @dataclass(frozen=True)
 class Roles:
     """How a value is used.
@@ -77,7 +87,7 @@ def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozense
             if user.op in ("load", "store") and user.operands[-1].text == current:
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
-            elif user.op in FORMING and not (user.op == "select" and user.operands[0].text == current):
+            elif forms(user) and not (user.op == "select" and user.operands[0].text == current):
                 stack.append(str(user.result))
             elif user.result in exits or _asks_if_empty(uses, user, pairs):
                 bounds[id(user)] = user

@@ -13,6 +13,7 @@ import struct
 from dataclasses import dataclass
 
 from .expr import Expr, Pool
+from .states import rotation
 from .text import Function, Instruction, Operand, TypeTable, int_bits
 from .text.cfg import ControlFlow, Loop
 from .text.instruction import BINARY
@@ -107,7 +108,7 @@ class ScalarView:
                 return True
             if node.kind == "load" and self.view.definitions[node.data[0]].block in loop.blocks:
                 return True
-            if node.kind in ("opaque", "any"):
+            if node.kind in ("opaque", "any", "state"):
                 return True
         return False
 
@@ -177,6 +178,11 @@ class ScalarView:
             return self.pool.op("add", "ptr", self.operand(made.operands[0]), self._offset(made))
         if made.type in FLOAT_TYPES and made.flags & _INEXACT:
             return self.pool.opaque("fast floating-point arithmetic")
+        if op in ("sdiv", "ashr") and "exact" in made.flags and self._is_scalar(made.type):
+            divisor = self.operand(made.operands[1])
+            if divisor.kind == "const" and (op == "sdiv" or 0 <= divisor.data[0] < 63):
+                divisor = divisor if op == "sdiv" else self.pool.const(1 << divisor.data[0])
+                return self.pool.op("exact", made.type, self.operand(made.operands[0]), divisor)
         if op in BINARY and self._is_scalar(made.type):
             opcode = "add" if op == "or" and "disjoint" in made.flags else op
             return self.pool.op(opcode, made.type, self.operand(made.operands[0]), self.operand(made.operands[1]))
@@ -184,6 +190,8 @@ class ScalarView:
             source = made.operands[0]
             if self._is_scalar(source.type) and self._is_scalar(made.type):
                 return self.pool.make("cast", (op, source.type, made.type), (self.operand(source),))
+        if op == "ptrtoint" and made.type == "i64":
+            return self.operand(made.operands[0])
         if op in ("icmp", "fcmp") and (self._is_scalar(made.operands[0].type) or made.operands[0].type == "ptr"):
             a, b = (self.operand(operand) for operand in made.operands)
             return self.pool.make("cmp", (f"{op} {made.word}", made.operands[0].type), (a, b))
@@ -238,6 +246,12 @@ class ScalarView:
         try:
             step = self.increment(made, loop) if made.type == "ptr" or int_bits(made.type) else None
             if step is None:
+                twice = self._of_two(made, loop)
+                if twice is not None:
+                    return twice
+                turns = self._turns(made, loop)
+                if turns:
+                    return self.pool.make("state", (f"{loop.header}:{len(turns)}",), tuple(turns))
                 leaves = self._web(made)
                 return (
                     self.pool.any_of(leaves) if leaves else self.pool.opaque("carried from one iteration to the next")
@@ -253,6 +267,55 @@ class ScalarView:
         if type != "i64":  # a narrow phi wraps long before the number of the iteration does
             counter = self.pool.make("cast", ("trunc", "i64", type), (counter,))
         return self.pool.op("add", made.type, init, self.pool.op("mul", type, step, counter))
+
+    def _of_two(self, made: Instruction, loop: Loop) -> Expr | None:
+        """Value of a phi of constants in a loop that runs twice.
+
+        Two iterations are not counted: a phi of i1 says "go on" the first time and "end" the second, and the counter
+        is a phi of its two values.
+        """
+        incoming = self._incoming(made, loop)
+        if incoming is None or not self._runs_twice(loop):
+            return None
+        first, second = (self._constant(operand.text, made.type) for operand in incoming)
+        counter = self.pool.counter(self.view.loop_ids[loop])
+        if first.kind != "const" or second.kind != "const":
+            return None
+        if made.type == "i1":
+            if first is second:
+                return first
+            word = "eq" if first.data[0] else "ne"
+            return self.pool.make("cmp", (f"icmp {word}", "i64"), (counter, self.pool.const(0)))
+        if int_bits(made.type) is None:
+            return None
+        if made.type != "i64":
+            counter = self.pool.make("cast", ("trunc", "i64", made.type), (counter,))
+        step = self.pool.const(second.data[0] - first.data[0])
+        return self.pool.op("add", made.type, first, self.pool.op("mul", made.type, step, counter))
+
+    def _runs_twice(self, loop: Loop) -> bool:
+        if len(loop.exits) != 1 or len(loop.latches) != 1 or loop.exits[0][0] != loop.latches[0]:
+            return False
+        end = self.view.flow.blocks[loop.latches[0]].terminator
+        found = self.view.definitions.get(end.operands[0].text) if end.op == "br" and end.operands else None
+        if found is None or found.instruction.op != "phi" or found.block != loop.header:
+            return False
+        incoming = self._incoming(found.instruction, loop)
+        words = ("true", "false") if end.labels[0] in loop.blocks else ("false", "true")
+        return incoming is not None and (incoming[0].text, incoming[1].text) == words
+
+    def _turns(self, made: Instruction, loop: Loop) -> list[Expr]:
+        """Values of a header phi of the root in turn, when phis only hand round values from outside of the loop."""
+        if loop is not self.root or made.type != "ptr":
+            return []
+        first: dict[str, Operand] = {}
+        after: dict[str, str] = {}
+        for phi in self.view.flow.blocks[loop.header].phis:
+            incoming = self._incoming(phi, loop)
+            if incoming is not None and phi.type == "ptr" and self.is_invariant(incoming[0].text):
+                first[str(phi.result)], after[str(phi.result)] = incoming[0], incoming[1].text
+        turns = rotation(list(first), after, str(made.result))
+        return [self.operand(first[name]) for name in turns] if len(turns) > 1 and set(turns) <= set(first) else []
 
     def _web(self, made: Instruction) -> list[Expr]:
         """Values that a web of phis and selects hands around (two buffers that swap), all from outside of the loop."""
@@ -310,10 +373,15 @@ class ScalarView:
         return self.pool.any_of(values)
 
     def _comes_through(self, above: str, target: str, label: str, block: str) -> bool:
-        """Whether the edge above → target leads to `block` through its predecessor `label`."""
+        """Whether `block` is entered through its predecessor `label` exactly after the edge above → target.
+
+        Not so where another way leads into the target: of `if (a || b)` the second test does.
+        """
         if target == block:
             return label == above
-        return self.view.flow.dominates(target, label)
+        flow = self.view.flow
+        others = (pred for pred in flow.predecessors[target] if pred != above)
+        return flow.dominates(target, label) and all(flow.dominates(target, other) for other in others)
 
     def _offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""

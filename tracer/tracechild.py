@@ -42,8 +42,7 @@ class Tracer:
         self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.captured: dict[int, tuple[int, str]] = {}
         self.notes: list[str] = []
-        self.pending: list[Object] = []
-        self.awaited = 0  # the entry that was captured last
+        self.pending: dict[int, tuple[int, list[Object]]] = {}  # loop → (entry that was captured, what it writes)
         self.started = time.perf_counter()
         slots = max(1, self.n_loops)
         self.next = np.ones(slots, np.int64)
@@ -51,13 +50,15 @@ class Tracer:
         for loop in self.nests:
             self.next[loop] = 1
         self.entries = np.zeros(slots, np.int64)
+        self.awaited = np.zeros(slots, np.uint8)
+        ctypes.c_void_p.in_dll(self.library, "tc_loop_awaited").value = self.awaited.ctypes.data
         ctypes.c_void_p.in_dll(self.library, "tc_loop_next").value = self.next.ctypes.data
         ctypes.c_void_p.in_dll(self.library, "tc_loop_entries").value = self.entries.ctypes.data
         self._callback = LoopCall(self.on_loop)
         ctypes.c_void_p.in_dll(self.library, "tc_on_loop").value = ctypes.cast(self._callback, ctypes.c_void_p).value
 
     def on_loop(self, loop: int, pointer: Any) -> None:
-        """A hooked loop is entered, or (as ~loop) the one that was captured last is left."""
+        """A hooked loop is entered, or (as ~loop) one that was captured is left."""
         try:
             if loop < 0:
                 self._left(~loop)
@@ -69,13 +70,13 @@ class Tracer:
 
     def _left(self, loop: int) -> None:
         """Keep what the loop itself made of the captured memory: the reference of the self-test."""
+        entry, written = self.pending.pop(loop)
         memory = self.objects.memory()
-        bases = {item.base for item in self.pending}
+        bases = {item.base for item in written}
         kept = Memory(memory.objects, {base: data for base, data in memory.contents.items() if base in bases})
         # After an exit that was not seen (a longjmp) this is the end of another entry.
-        if int(self.entries[loop]) == self.awaited and any(site.writes for site in self.nests[loop].sites):
-            Capture(loop, self.awaited, {}, kept).save(self.folder / f"after-{loop}.npz")
-        self.pending = []
+        if int(self.entries[loop]) == entry and any(site.writes for site in self.nests[loop].sites):
+            Capture(loop, entry, {}, kept).save(self.folder / f"after-{loop}.npz")
 
     def _on_loop(self, loop: int, pointer: Any) -> None:
         entry = int(self.entries[loop])
@@ -112,9 +113,8 @@ class Tracer:
         Capture(loop, entry, {**around, loop: raw}, kept).save(self.folder / name)
         self.captured[loop] = (jobs, name)
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
-        self.awaited = entry
-        self.pending = written_objects(nest, memory, numbers)
-        ctypes.c_int32.in_dll(self.library, "tc_loop_awaited").value = loop
+        self.pending[loop] = entry, written_objects(nest, memory, numbers)
+        self.awaited[loop] = 1
 
     def numbers(self, loop: int, raw: tuple[int, ...]) -> dict[str, int | float]:
         """Live values of a hooked loop by name."""

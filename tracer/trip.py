@@ -151,12 +151,13 @@ def count(data: tuple[Any, ...], start: Vector, step: Vector, bound: Vector) -> 
         gap += 1 if predicate[2] == "e" else 0
         passes = np.where(gap > 0, -(-gap // pace), 0)
         known &= (gap <= 0) | (stride > 0 if predicate[1] == "l" else stride < 0)
-    # Where the first value that ends the loop lies: it has to be a value of the type, and of what it is extended from.
+    # Where the first value that ends the loop lies: it has to be a value of the type, and of what it is extended from
+    # (as the first one: read as unsigned, the extension of a negative number is none).
     last = first + stride * passes
     if not equality:
         known &= _fits(last, bits, signed)
     if narrow:
-        known &= _fits(last, abs(narrow), narrow < 0)
+        known &= _fits(first, abs(narrow), narrow < 0) & _fits(last, abs(narrow), narrow < 0)
     return np.where(known, passes, 0) + (1 if after else 0), known
 
 

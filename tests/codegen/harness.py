@@ -192,6 +192,11 @@ class Inspected:
             else item.name.removeprefix("@") or str(item.size)
         )
 
+    def unchanged(self) -> Ordering:
+        """Jobs and data as they are."""
+        graph = self.graph.graph
+        return Ordering(np.arange(graph.n_jobs, dtype=np.int32), np.arange(graph.n_data, dtype=np.int32), "unchanged")
+
     def random(self, seed: int) -> Ordering:
         """Jobs and data of every space in random order."""
         draw = np.random.default_rng(seed)

@@ -21,14 +21,20 @@ COMMAND = (sys.executable, "-P", "-m", "tracecut")
 
 # A loop that can be rescheduled, and after it whatever the first argument asks for.
 PROBE = r"""
+#define _GNU_SOURCE
 #include <fcntl.h>
+#include <fenv.h>
 #include <locale.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
-extern char **environ;
+#include <xmmintrin.h>
 static int source[20000];
 static double from[20000], to[20000];
 int main(int argc, char **argv) {
@@ -52,6 +58,8 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "write")) { FILE *file = fopen(word, "w"); fputs("written\n", file); fclose(file); }
     if (!strcmp(mode, "words")) for (int i = 0; i < argc; i++) printf("%d %s\n", i, i ? argv[i] : "");
     if (!strcmp(mode, "wait")) { puts("ready"); fflush(stdout); for (;;) pause(); }
+    if (!strcmp(mode, "pipe")) { for (int i = 0; i < 100000; i++) if (puts("a line") < 0 || fflush(stdout)) return 5; }
+    if (!strcmp(mode, "child")) { int end = 0; fflush(stdout); if (!fork()) _exit(9); wait(&end); return WEXITSTATUS(end); }
     if (!strcmp(mode, "surroundings")) {
         char folder[4096];
         printf("folder %s locale %s\n", getcwd(folder, sizeof folder), setlocale(LC_ALL, NULL));
@@ -60,6 +68,19 @@ int main(int argc, char **argv) {
             struct sigaction action;
             if (sigaction(i, NULL, &action) == 0 && action.sa_handler != SIG_DFL) printf("signal %d\n", i);
         }
+        cpu_set_t cpus;
+        stack_t stack;
+        sigset_t blocked;
+        struct rlimit limit;
+        sched_getaffinity(0, sizeof cpus, &cpus);
+        sigaltstack(NULL, &stack);
+        sigprocmask(SIG_SETMASK, NULL, &blocked);
+        printf("cpus %d alternative stack %d umask %o\n", CPU_COUNT(&cpus), stack.ss_flags, umask(0));
+        printf("rounding %d sse %x nice %d\n", fegetround(), _mm_getcsr() & 0xffc0, getpriority(PRIO_PROCESS, 0));
+        printf("session %d group %d parent %d\n", getsid(0), getpgrp(), getppid());
+        for (int i = 1; i < 65; i++) if (sigismember(&blocked, i)) printf("blocked %d\n", i);
+        for (int i = 0; i < RLIMIT_NLIMITS; i++)
+            if (!getrlimit(i, &limit)) printf("limit %d %lx %lx\n", i, limit.rlim_cur, limit.rlim_max);
         for (char **entry = environ; *entry; entry++) puts(*entry);
     }
     return 0;

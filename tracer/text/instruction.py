@@ -337,7 +337,10 @@ def _fneg(instruction: Instruction, body: str) -> _Parsed:
 
 
 def _label(text: str) -> str:
-    return text.split("%", 1)[1].strip()
+    _, found, name = text.partition("%")
+    if not found:
+        raise ValueError(f"not a label: {text!r}")
+    return name.strip()
 
 
 def _labels(body: str) -> tuple[str, ...]:

@@ -230,7 +230,10 @@ def _joined(line: str, lines: Iterator[str]) -> str:
     """Join the lines of a switch, which LLVM prints one case a line."""
     if line.startswith("switch "):
         while sum({"[": 1, "]": -1}.get(char, 0) for _, char in outside_strings(line)):
-            line += " " + next(lines).strip()
+            following = next(lines, None)
+            if following is None:
+                raise ValueError(f"a switch has no end: {line!r}")
+            line += " " + following.strip()
     return line
 
 

@@ -1,0 +1,47 @@
+"""One instruction with other operands: textual edits that leave everything else of it as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ..tracer.text import Instruction
+from ..tracer.text.lexer import GLOBAL, LOCAL, matching
+
+# Where a constant expression begins; it is one operand, and what stands in it is none.
+_EXPRESSION = re.compile(r"\b(?:getelementptr|ptrtoint|ptrtoaddr|inttoptr|addrspacecast|trunc|add|sub|xor)\b[^(\[,]*\(")
+_OPERAND = re.compile(rf"{LOCAL.pattern}|{GLOBAL.pattern}|{_EXPRESSION.pattern}")
+
+
+def replaced(instruction: Instruction, mapping: Mapping[str, str]) -> str:
+    """The text of an instruction with operands of its right-hand side replaced: locals, globals, constants.
+
+    `mapping` has operand texts as `Instruction.operands` gives them. O(text).
+    """
+    if not mapping:
+        return instruction.text
+    text = instruction.text
+    place = text.index("=") + 1 if instruction.result is not None else 0
+    parts = [text[:place]]
+    while found := _OPERAND.search(text, place):
+        end = found.end() if found.group()[0] in "%@" else matching(text, found.end() - 1) + 1
+        operand = text[found.start() : end]
+        parts += [text[place : found.start()], mapping.get(operand, operand)]
+        place = end
+    return "".join([*parts, text[place:]])
+
+
+def alignment(instruction: Instruction) -> str:
+    """The alignment of a load or store as it stands behind its operands, or nothing."""
+    found = re.search(r", align \d+", instruction.text)
+    return found.group() if found else ""
+
+
+def kept(meta: Mapping[str, str]) -> dict[str, str]:
+    """Metadata that stays true in the range function: no source positions, no facts about the original loop."""
+    return {kind: node for kind, node in meta.items() if kind in ("tbaa", "tbaa.struct", "range", "nonnull", "fpmath")}
+
+
+def is_literal(text: str) -> bool:
+    """Whether an operand is no name and no constant expression on addresses."""
+    return not text.startswith(("%", "@", "getelementptr"))

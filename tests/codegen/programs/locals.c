@@ -1,0 +1,184 @@
+/* Local arrays of the body, whole ones and records, and pointers that choose between them and the program's data. */
+SHAPE local_array(void)
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) { // @local_array
+            long part[8];
+            for (int c = 0; c < 8; c++)
+                part[c] = x[a[e]] * c + e;
+            part[k[e]] ^= 5;
+            y[a[e]] += part[(k[e] + 3) & 7] + part[k[e]];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("local_array", y, DATA);
+}
+
+SHAPE own_rows(void) /* a local array, and a record of its own for each job: threads need no slots */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 4);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) { // @own_rows
+            long part[4] = {1, 2, 3, 4};
+            for (int c = 0; c < 4; c++)
+                part[(c * k[e]) & 3] += x[a[e]] + c;
+            y[e] += part[k[e]] * e;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v]++;
+    }
+    show("own_rows", y, JOBS);
+}
+
+SHAPE local_in_rows(void) /* born in the inner loop, and a second one around it */
+{
+    int *rp = offsets(JOBS, 6), *col = ints(rp[JOBS], DATA), *k = ints(JOBS, 4);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @local_in_rows
+            long outer[4] = {0};
+            for (int j = rp[i]; j < rp[i + 1]; j++) {
+                long inner[4];
+                for (int c = 0; c < 4; c++)
+                    inner[c ^ (k[i] & 1)] = x[col[j]] + c;
+                outer[k[i]] += inner[k[i]];
+            }
+            y[i] += outer[k[i]] + 2 * outer[k[i] ^ 1];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v % JOBS] & 1;
+    }
+    show("local_in_rows", y, JOBS);
+}
+
+SHAPE outliving_array(void) /* declared outside: what one iteration leaves behind, the next one sees */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[8] = {0};
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) { // @outliving_array
+            part[k[e]] += x[a[e]];
+            y[a[e]] += part[(k[e] + 1) & 7];
+        }
+    show("outliving_array", y, DATA);
+}
+
+SHAPE local_or_shared(void) /* one instruction reaches a local array or the program's */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) { // @local_or_shared
+            long part[8];
+            for (int c = 0; c < 8; c++)
+                part[c] = c;
+            long *where = k[e] & 1 ? &part[k[e]] : &y[a[e]];
+            *where = *where * 3 + x[a[e]];
+            y[a[e] ^ 1] ^= part[(k[e] + 2) & 7];
+        }
+    show("local_or_shared", y, DATA);
+}
+
+SHAPE hidden_in_choice(void) /* the data of a region, in another loop, behind a pointer that may be local */
+{
+    int *a = ints(JOBS, DATA), *b = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) // @hidden_in_choice
+            y[a[e]] += x[b[e]];
+        for (int e = 0; e < JOBS; e++) {
+            long part[8];
+            for (int c = 0; c < 8; c++)
+                part[c] = c;
+            long *where = k[e] & 1 ? &part[k[e]] : &y[b[e]];
+            *where = *where * 3 + e;
+            x[b[e]] ^= part[(k[e] + 2) & 7];
+        }
+    }
+    show("hidden_in_choice", y, DATA);
+}
+
+static const long table_[8] = {3, 1, 4, 1, 5, 9, 2, 6};
+static long walked_[4 * JOBS], start_[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+static int picked_[JOBS], columns_[4 * JOBS];
+
+SHAPE walked_globals(void) /* pointers that walk through globals: their phis start at the name itself */
+{
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int j = 0; j < 4 * JOBS; j++)
+        walked_[j] = draw() % 9, columns_[j] = (int)(draw() % DATA);
+    for (int t = 0; t < SWEEPS; t++) {
+        const long *w = walked_;
+        const int *c = columns_;
+        for (int i = 0; i < JOBS; i++) { // @walked_globals
+            for (int j = 0; j < 4; j++)
+                y[i] += *w++ * x[*c++];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v % JOBS] & 1;
+    }
+    show("walked_globals", y, JOBS);
+}
+
+SHAPE walked_from_start(void) /* each job walks through the same global from its start */
+{
+    int *a = ints(JOBS, DATA), *n = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < JOBS; i++) { // @walked_from_start
+            const long *p = start_;
+            long s = 0;
+            for (int j = 0; j < n[i]; j++)
+                s = s * 3 + *p++;
+            y[i] += s + x[a[i]];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v % JOBS] & 1;
+        start_[t & 7]++;
+    }
+    show("walked_from_start", y, JOBS);
+}
+
+static int first_[DATA + 1], next_[6 * DATA];
+
+SHAPE global_rows(void) /* rows in globals: their offsets and columns are copied, phis and all */
+{
+    long *x = longs(DATA, 100), *y = longs(DATA, 9);
+    for (int i = 0; i < DATA; i++)
+        first_[i + 1] = first_[i] + (int)(draw() % 6);
+    for (int j = 0; j < first_[DATA]; j++)
+        next_[j] = (int)(draw() % DATA);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < DATA; i++) { // @global_rows
+            const int *p = next_ + first_[i], *end = next_ + first_[i + 1];
+            for (; p != end; p++)
+                y[i] += x[*p];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("global_rows", y, DATA);
+}
+
+SHAPE named_alike(void) /* names that begin alike, in one instruction */
+{
+    static int cell[JOBS], cells[JOBS];
+    static long cell_data[DATA], cell_[DATA];
+    for (int e = 0; e < JOBS; e++)
+        cell[e] = (int)(draw() % DATA), cells[e] = (int)(draw() % DATA);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) // @named_alike
+            cell_data[cell[e]] += (long)cells[e] * (cell_[cells[e]] + table_[e & 7]);
+    show("named_alike", cell_data, DATA);
+}
+
+int main(void)
+{
+    local_array(), own_rows(), local_in_rows(), outliving_array(), local_or_shared(), hidden_in_choice();
+    walked_globals(), walked_from_start(), global_rows(), named_alike();
+    return picked_[0];
+}

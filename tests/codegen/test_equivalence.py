@@ -1,0 +1,62 @@
+"""Any order of the jobs, any layout, any number of threads: every loop of the catalogue does what it did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from .children import check_replays, load, run_woven, woven
+from .conftest import apart
+from .harness import Inspected, Program
+
+PROGRAMS = ["pairs", "rows", "indirect", "locals", "edges", "states"]
+REFUSED = re.compile(
+    r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|the value \S+ is \d+, it was \d+); "
+    r"the original order runs"
+)
+Catalogue = Callable[[str], dict[str, Inspected | str]]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_replays_agree_with_the_program(inspected: Catalogue, name: str, few_jobs_a_thread: None) -> None:
+    items = apart(inspected(name))
+    seen = check_replays(load(items))
+    assert {mark: found["wrong"] for mark, found in seen.items() if found["wrong"]} == {}
+    assert seen.keys() == {item.mark for item in items}
+    movable = [item for item in items if item.inspection.verdicts[item.region].movable]
+    for item in movable:
+        assert seen[item.mark]["threads"][0] == 1
+    assert any(7 in seen[item.mark]["threads"] for item in movable)
+
+
+def test_replays_see_every_way_of_sharing_jobs_out(inspected: Catalogue, few_jobs_a_thread: None) -> None:
+    """Private slots, a tail behind the threads, threads that share nothing, and more threads than jobs."""
+    chosen = {mark: item for mark, item in inspected("edges").items() if not isinstance(item, str)}
+    seen = check_replays(load(apart(chosen)), seeds=(3,), threads=(1, 2, 3, 8))
+    assert {mark: found["wrong"] for mark, found in seen.items() if found["wrong"]} == {}
+    assert seen["own_record"]["threads"] == [1, 2, 3, 8] and not seen["own_record"]["privates"]
+    assert not seen["own_record"]["tail"]
+    assert seen["empty_updates"]["privates"] and seen["empty_updates"]["threads"] == [1, 2, 3, 8]
+    assert seen["three_jobs"]["threads"] == [1, 2, 3]  # never more than there are jobs
+    assert seen["one_job"]["threads"] == [1]
+    assert seen["products"]["threads"] == [1]  # products have no private slots
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_woven_programs_print_what_they_printed(
+    program: Callable[[str], Program], inspected: Catalogue, name: str, threads: int, few_jobs_a_thread: None
+) -> None:
+    items = [item for item in apart(inspected(name)) if item.inspection.verdicts[item.region].movable]
+    schedules = [item.schedule(item.random(place + 7 * threads), threads) for place, item in enumerate(items)]
+    made = woven(items, schedules, batched=threads > 1, threads=threads, name=f"woven-{threads}")
+    ran = run_woven(program(name), made, cpus=[0, 1, 0][:threads])
+    changing = {place for place, item in enumerate(items) if item.scope == item.region}  # other indices in each entry
+    said = {int(REFUSED.fullmatch(line)[1]) if REFUSED.fullmatch(line) else line for line in ran.stderr.splitlines()}
+    assert ran.code == 0 and said <= changing
+    assert ran.stdout == program(name).native_output
+    assert {item.mark for item in items if not ran.used[str(item.scope)]} == set()
+    calls = {item.mark: ran.report["regions"][str(item.region)]["calls"] for item in items}
+    assert min(calls.values()) > 0, calls

@@ -1,0 +1,164 @@
+"""The whole way of a suite: compile, trace, judge every kernel, and run all that may be reordered in adverse orders.
+
+One program holds all kernels, and all of their schedules are woven into it at once. Orders of jobs and of data are
+random; the seed of the suite decides on threads, on batches, and on whether new input is inspected anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen import teams
+from tracecut.codegen.build import views_of
+from tracecut.codegen.reinspect import inspect_again
+from tracecut.codegen.schedule import Schedule
+from tracecut.ir.errors import UnsupportedError
+from tracecut.tracer.frontend import Flags
+
+from tracecut.compiling import compile_program
+from tracecut.settings import Settings
+from tracecut.tracing import trace_program
+
+from ..codegen.children import Ran, run_woven, woven
+from ..codegen.harness import Inspected, Program
+from .compare import differences
+from .model import Kernel, Suite
+
+# No fused operations: what is not a sum has to come out to the last bit. No optimisation of the reference, for speed.
+FLAGS = Flags(("-ffp-contract=off", "-O1"))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one kernel.
+
+    Attributes:
+        kind: `parallel`, `reduction`, `ordered`, `rejected`; `gone` when the compiler left no loop.
+        reason: why it is not movable, or why it was not scheduled.
+        rounding: whether its results may change by rounding.
+        scheduled: whether a schedule of it ran. used: in how many entries of its scope.
+    """
+
+    kind: str
+    reason: str = ""
+    rounding: bool = False
+    scheduled: bool = False
+    used: int = 0
+
+    @property
+    def accepted(self) -> bool:
+        return self.kind in ("parallel", "reduction")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a suite: verdicts and wrong results by kernel, and how the rescheduled program ended."""
+
+    suite: Suite
+    verdicts: dict[str, Verdict]
+    wrong: dict[str, str]
+    ran: Ran | None
+
+
+def check(suite: Suite, folder: Path) -> Report:
+    """Judge, schedule and run a suite. Nothing that its program does can reach this process."""
+    program = traced(suite, folder)
+    threads, batched = 1 + suite.seed % 2, suite.seed // 2 % 2 == 1
+    verdicts: dict[str, Verdict] = {}
+    items: list[Inspected] = []
+    schedules: list[Schedule] = []
+    with few_jobs():
+        for kernel in suite.kernels:
+            verdicts[kernel.name], item = judge(program, kernel)
+            if item is None:
+                continue
+            try:
+                schedules.append(item.schedule(item.random(suite.seed * 1000 + kernel.number), threads))
+                items.append(item)
+            except UnsupportedError as error:
+                verdicts[kernel.name] = replace(verdicts[kernel.name], reason=error.message)
+        if not items:
+            return Report(suite, verdicts, {}, None)
+        made = woven(items, schedules, batched=batched, threads=threads)
+        again = inspect_any if suite.seed % 3 else None
+        ran = run_woven(program, made, cpus=tuple(range(threads)), inspect=again)
+    used = {int(scope): count for scope, count in ran.used.items()}
+    for item in items:
+        verdicts[item.mark] = replace(verdicts[item.mark], scheduled=True, used=used.get(item.scope, 0))
+    return Report(suite, verdicts, _wrong(suite, program, verdicts, ran), ran)
+
+
+def traced(suite: Suite, folder: Path) -> Program:
+    """The suite's program, compiled and traced once. All loops are watched, also those that need no index."""
+    path = folder / "program.c"
+    path.write_text(suite.source, encoding="ascii")
+    settings = Settings((str(path),), FLAGS, output=folder / "out", first_entry=1, min_jobs=1)
+    compiled = compile_program(settings, folder)
+    analysis = compiled.analysis
+    analysis.__dict__["records"] = [replace(record, indirect=True) for record in analysis.records]
+    place = folder / "trace"
+    place.mkdir()
+    found = trace_program(settings, analysis, compiled.native, place)
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    lines = {kernel.name: line for kernel, line in zip(suite.kernels, suite.lines, strict=True)}
+    return Program(folder, settings, compiled, found, lines)
+
+
+def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
+    """Verdict of a kernel's loop, and its inspection when it may be reordered."""
+    line = program.lines[kernel.name]
+    found = [record.id for record in program.compiled.analysis.records if record.place.line == line]
+    if not found:
+        return Verdict("gone"), None
+    if len(found) > 1:
+        return Verdict("rejected", "the compiler made several loops of it"), None
+    loop = found[0]
+    if loop not in program.traced.profile.captures:
+        info = program.compiled.analysis.nest(loop).loops[loop]
+        return Verdict("rejected", f"not captured: {info.why or 'its trip count is not known'}"), None
+    try:
+        item = program.inspect(kernel.name)
+    except UnsupportedError as error:
+        return Verdict("rejected", error.message), None
+    verdict = item.inspection.verdicts[item.region]
+    made = Verdict(verdict.kind, "" if verdict.movable else verdict.reason, verdict.rounding)
+    return made, item if verdict.movable else None
+
+
+@contextmanager
+def few_jobs() -> Iterator[None]:
+    """Loops of a few iterations are shared out to threads too."""
+    before = teams.MIN_JOBS
+    teams.MIN_JOBS = 2
+    try:
+        yield
+    finally:
+        teams.MIN_JOBS = before
+
+
+def inspect_any(host: Any, state: Any, numbers: Any, memory: Any, why: str, per_call: float) -> Schedule | None:
+    """Inspects new input, whether that pays or not."""
+    try:
+        return inspect_again(host, state.file, numbers, memory)
+    except UnsupportedError as error:
+        host.say(f"scope {state.file.number}: {why}; it can not be inspected anew: {error.message}")
+        return None
+
+
+def _wrong(suite: Suite, program: Program, verdicts: dict[str, Verdict], ran: Ran) -> dict[str, str]:
+    """Kernel → what is wrong with its results. Where nothing may be rounded, all bits have to be the same."""
+    expected, found = program.native_output.decode("ascii"), ran.stdout.decode("ascii", "replace")
+    wrong = differences(suite, expected, found)
+    theirs, ours = ({line.split()[0]: line for line in text.splitlines() if line} for text in (expected, found))
+    for name, verdict in verdicts.items():
+        if name not in wrong and not verdict.rounding and ours[name] != theirs[name]:
+            wrong[name] = f"other bits: {theirs[name]} became {ours[name]}"
+    return wrong
+
+
+__all__ = ["Report", "Sequence", "Verdict", "check", "judge", "traced", "views_of"]

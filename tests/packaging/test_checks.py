@@ -1,0 +1,46 @@
+"""Lint, format and types of the tree; and that the type checker really looks at every file."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("tracecut", "ir", "tracer", "partition", "mapping", "codegen")
+
+
+def tool(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", [("check",), ("format", "--check")])
+def test_ruff(words: tuple[str, ...]) -> None:
+    done = tool("ruff", *words, "--no-cache", *FOLDERS, "tests", "benchmarks", "docs")
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_types(tmp_path: Path) -> None:
+    done = tool("mypy", f"--cache-dir={tmp_path}")
+    assert done.returncode == 0, done.stdout[-3000:]
+    checked = re.search(r"in (\d+) source files", done.stdout)
+    assert checked and int(checked[1]) == sum(len(list((ROOT / folder).rglob("*.py"))) for folder in FOLDERS)
+
+
+def test_a_type_error_deep_inside_is_found(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in (*FOLDERS, ".links", "pyproject.toml"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, tree / name)
+    with (tree / "tracer" / "text" / "cfg.py").open("a") as file:
+        file.write("\nCANARY: int = 'not a number'\n")
+    done = tool("mypy", f"--cache-dir={tmp_path / 'cache'}", folder=tree)
+    assert done.returncode == 1 and "cfg.py" in done.stdout, done.stdout[-3000:]

@@ -1,0 +1,58 @@
+"""The README tells the truth about commands, files and options."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import tracecut
+from tracecut.cli import _optimize_parser, _sort_words, _split
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```\n(.*?)^```", README, re.M | re.S)
+
+
+def test_ci_runs_the_readme_command() -> None:
+    command = (ROOT / ".ci" / "run").read_text().splitlines()[-1]
+    assert command.endswith("pytest -n auto")
+    assert f"\n{command}\n" in README
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w./-]+/[\w./-]*)`|\]\(([^)#:]+)\)", README))))
+def test_named_files_exist(path: tuple[str, str]) -> None:
+    name = (path[0] or path[1]).removesuffix("/")
+    made = ("tracecut-out", "kernels")  # in a folder of results
+    assert name.split("/")[0] in made or (ROOT / name).exists()
+
+
+def test_the_commands_are_understood() -> None:
+    lines = [line.split("#")[0].split(">")[0].strip() for block in BLOCKS for line in block.splitlines()]
+    commands = [shlex.split(line)[2:] for line in lines if line.startswith("tracecut optimize ")]
+    assert commands
+    for words in commands:
+        ours, _ = _split(words)
+        parser = _optimize_parser()
+        mine, _ = _sort_words(parser, ours)
+        parser.parse_args(mine)
+
+
+def test_the_table_is_that_of_the_committed_rows() -> None:
+    """Each ratio in the README's table stands in the results file, to the digits that are shown."""
+    rows = json.loads((ROOT / "benchmarks" / "results" / "main_job.json").read_text())["rows"]
+    table = [line for line in README.splitlines() if line.startswith("| ") and "×" in line]
+    assert table
+    ratios = [1 / row["ratio"] for row in rows if row["ratio"]]
+    for line in table:
+        for shown in re.findall(r"([\d.]+)×", line):
+            digits = len(shown.partition(".")[2])
+            assert any(f"{ratio:.{digits}f}" == shown for ratio in ratios), line
+
+
+def test_the_changelog_knows_the_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert "## Unreleased" in text or f"## {tracecut.__version__}" in text
