@@ -8,6 +8,7 @@ of their wall times are compared.
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import tempfile
@@ -118,55 +119,77 @@ def _region(case: Case, region: dict[str, Any]) -> list[Row]:
             )
         if item["inspect_ms"]:
             rows.append(row(f"order_{item['method']}_inspect_ms", item["inspect_ms"]))
+            rows.append(row(f"order_{item['method']}_check_ms", item["check_ms"], "inspection", item["inspect_ms"]))
     if region["decision"] != "optimized":
         return rows
+    guarded = (region["measured"] or {}).get("1 threads", {})
+    rows.append(row("guard_ms", 1e3 * guarded.get("guard_seconds", 0.0), "inspection", region["inspect_ms"]))
     rows.append(row("copy_ms", region["copy_ms"]))
     rows.append(row("break_even_sweeps", region["break_even_sweeps"]))
     rows.append(row("max_rel_error", region["max_rel_error"]))
     rows.append(row("replication_factor", region["replication_after"], "original order", region["replication_before"]))
-    measured = region["measured"] or {}
-    original = measured.get("original", {}).get("region_seconds")
-    for run_name, found in measured.items():
-        if run_name != "original":
-            charged = found["region_seconds"] + found["copy_seconds"]
-            rows.append(row(f"charged_seconds_{run_name.split()[0]}t", charged, "original", original))
     return rows
 
 
 def _programs(case: Case, folder: Path, argv: Sequence[str], manifest: dict[str, Any]) -> list[Row]:
-    """Whole programs, interleaved: native, then the result on each number of threads."""
+    """Whole programs, interleaved: native, the original loops under the host, and the result on 1 and all threads."""
     out = folder / "out"
-    optimized = any(region["decision"] == "optimized" for region in manifest["regions"])
+    changed = [region for region in manifest["regions"] if region["decision"] == "optimized"]
+    own: list[str | Path] = [sys.executable, "-m", "tracecut", "run", out]
     commands: dict[str, list[str | Path]] = {"native": [out / "program", *argv]}
-    threads = sorted({1, manifest["machine"]["cores"]}) if optimized else [1]
-    for count in threads:
-        own = [sys.executable, "-m", "tracecut", "run", out, "--threads", str(count), "--", *argv]
-        commands[f"run_{count}t"] = own
+    if changed:
+        commands["original"] = [*own, "--original", "--counters", folder / "original.json", "--", *argv]
+    for count in sorted({1, manifest["machine"]["cores"]}) if changed else [1]:
+        name = f"run_{count}t"
+        counters: list[str | Path] = ["--counters", folder / f"{name}.json"] if changed else []
+        commands[name] = [*own, "--threads", str(count), *counters, "--", *argv]
     wall: dict[str, list[float]] = {name: [] for name in commands}
     cpu: dict[str, list[float]] = {name: [] for name in commands}
+    charged: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for _ in range(case.repeat):
         for name, command in commands.items():
             finished = run(command, folder=folder, name=name, limits=Limits(output_bytes=1 << 28))
             assert finished.ok, finished
             wall[name].append(finished.seconds)
             cpu[name].append(finished.cpu_seconds)
-    native = statistics.median(wall["native"])
+            for region in changed if name != "native" else ():
+                found = json.loads((folder / f"{name}.json").read_text())
+                charged.setdefault((name, region["loop"]), []).append(_charged(found, region["loop"]))
     rows = []
     for name in commands:
-        if name != "native":
-            value = statistics.median(wall[name])
-            rows.append(Row(case.name, case.order, f"program_{name}_seconds", value, "native", native))
-            spent = statistics.median(cpu[name])
-            rows.append(
-                Row(
-                    case.name,
-                    case.order,
-                    f"program_{name}_cpu_seconds",
-                    spent,
-                    "native",
-                    statistics.median(cpu["native"]),
-                )
-            )
+        for metric, found in (("seconds", wall), ("cpu_seconds", cpu)):
+            if name != "native":
+                value, native = statistics.median(found[name]), statistics.median(found["native"])
+                rows.append(Row(case.name, case.order, f"program_{name}_{metric}", value, "native", native))
+    for region in changed:
+        rows += _charged_rows(f"{case.name}:{region['line']}", case.order, region["loop"], charged)
+    return rows
+
+
+def _charged(found: dict[str, Any], loop: int) -> tuple[float, float]:
+    """(seconds in the region, seconds to enter and leave its layout) of a run."""
+    region = found["regions"][str(loop)]
+    copies = sum(scope["nanoseconds"] for scope in found["scopes"].values())
+    return (region["nanoseconds"] + region["original_nanoseconds"]) / 1e9, copies / 1e9
+
+
+def _charged_rows(
+    name: str, order: str, loop: int, charged: dict[tuple[str, int], list[tuple[float, float]]]
+) -> list[Row]:
+    """The region over a whole run, all copies charged, against the original loop."""
+    original = statistics.median(spent for spent, _ in charged["original", loop])
+    rows, one = [], None
+    for (run_name, number), found in charged.items():
+        if number != loop or run_name == "original":
+            continue
+        threads = run_name.removeprefix("run_")
+        spent = statistics.median(region for region, _ in found)
+        total = statistics.median(region + copies for region, copies in found)
+        rows.append(Row(name, order, f"charged_seconds_{threads}", total, "original", original))
+        rows.append(Row(name, order, f"region_seconds_{threads}", spent, "original", original))
+        one = spent if one is None else one
+        if threads != "1t":
+            rows.append(Row(name, order, f"region_seconds_{threads}", spent, "1 thread", one))
     return rows
 
 

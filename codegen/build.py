@@ -11,7 +11,7 @@ from ..ir.errors import UnsupportedError
 from ..ir.ordering import Ordering
 from ..tracer.memory import Object
 from ..tracer.patterns import Array
-from .grouping import Group
+from .grouping import NEW, OLD, Group
 from .incidence import ScopeGraph
 from .plan import RegionUse, ScopePlan, Segments, Space
 from .schedule import (
@@ -27,7 +27,7 @@ from .schedule import (
 )
 from .teams import Share, Span, share_out, whole
 
-VIEWLESS = ("old", "")
+VIEWLESS = (OLD, "")
 
 
 def build_schedule(
@@ -112,13 +112,20 @@ def build_schedule(
 
 
 def views_of(plan: ScopePlan, region: int) -> dict[str, str]:
-    """Site key → view (new or old numbers) of every access of a region."""
+    """Site key → view (new or old numbers) of every access of a region.
+
+    Arrays in one object have views of their own, so that a pointer that leads to several can have several copies.
+    """
     found = {}
+    seen: dict[Object, int] = {}
     for use in plan.uses[region]:
+        item = plan.arrays[use.array].object
+        number = seen[item] = seen.get(item, -1) + 1
+        new = f"{NEW} {number}" if number else NEW
         for pattern in use.patterns:
-            found[pattern.access.site.key] = "old" if use.mode in VIEWLESS else "new"
+            found[pattern.access.site.key] = OLD if use.mode in VIEWLESS else new
     for site in plan.accesses.nest.sites_in(region):
-        found.setdefault(site.key, "old")
+        found.setdefault(site.key, OLD)
     return found
 
 

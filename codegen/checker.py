@@ -2,7 +2,8 @@
 
 It shares no code with the scheduler and believes nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
-(`numbering.py`), threads that never meet in what they write (`races.py`).
+(`numbering.py`), copies that hold what is read from them (`copies.py`), threads that never meet in what they write
+(`races.py`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import numpy.typing as npt
 from ..ir.errors import ScheduleError
 from ..tracer.access import Accesses
 from ..tracer.memory import Object
+from .copies import check_copies
 from .grouping import Group
 from .native import MAX_THREADS
 from .numbering import check_numbers
 from .races import check_threads
 from .schedule import Copy, RegionSchedule, Schedule
 
+WIDTHS = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 MODES = ("direct", "offsets", "segment", "spaced", "plain")
 
 
@@ -34,7 +37,7 @@ def check_schedule(
     groups: Mapping[int, Sequence[Group]] | None = None,
     movable: Collection[int] | None = None,
 ) -> None:
-    """Raise ScheduleError unless the schedule is sound.
+    """Raise ScheduleError unless the schedule is sound. Without `accesses`: as far as one can tell without the run.
 
     Args:
         schedule: what to check. objects: of its guard, in the guard's order.
@@ -54,6 +57,8 @@ def check_schedule(
                 raise ScheduleError(f"space {number} moves data over the cut at {low} or {high}")
     for load in schedule.guard.loads:
         last = load.offset + load.stride * (load.count - 1) + load.width
+        if min(load.stride, load.width, load.count) < 1:
+            raise ScheduleError(f"it guards {load.count} fields of {load.width} bytes, {load.stride} apart")
         if not 0 <= load.object < len(objects) or load.offset < 0 or last > objects[load.object].size:
             raise ScheduleError("it guards bytes outside of their object")
     _moves(schedule, objects)
@@ -70,6 +75,7 @@ def check_schedule(
                 raise ScheduleError(f"region {region.region} runs {region.jobs.size} jobs, it has others")
             code = (groups or {}).get(region.region, ())
             check_numbers(schedule, region, objects, accesses, code)
+            check_copies(schedule, region, objects, accesses, code)
             check_threads(region, objects, accesses, code)
 
 
@@ -147,7 +153,11 @@ def _region(schedule: Schedule, region: RegionSchedule, objects: Sequence[Object
     for item in region.privates:
         if len(item.low) != region.threads or len(item.high) != region.threads:
             raise ScheduleError(f"{name} has private slots for another number of threads")
+        if item.type not in WIDTHS:
+            raise ScheduleError(f"{name} has private slots of type {item.type}")
         for low, high in zip(item.low, item.high, strict=True):
+            if (high - low) % WIDTHS[item.type]:
+                raise ScheduleError(f"{name} has private slots for a part of a number")
             _inside(f"{name} has private slots for", objects, item.object, low, high)
 
 
@@ -163,6 +173,8 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
         number, origin, stride, first, width = region.starts
         end = origin + stride * (first + region.jobs.size - 1) + width
         _inside(f"{name} reads starts from", objects, number, origin + stride * first, end)
+        if copy.mode == "offsets" and (copy.count - region.jobs.size not in (0, 1) or copy.stride not in (1, 2, 4, 8)):
+            raise ScheduleError(f"{name} copies {copy.count} starts of {copy.stride} bytes for its pieces")
         if copy.mode == "offsets" and int(region.lengths.sum(dtype=np.int64)) >= 1 << (8 * copy.stride - 1):
             raise ScheduleError(f"{name} has pieces whose new starts do not fit {copy.stride} bytes")
     if copy.mode != "segment":
@@ -171,6 +183,11 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
         raise ScheduleError(f"{name} copies {copy.count} records for {region.jobs.size} jobs")
     if copy.mode == "spaced":
         _closed(f"{name} copies", schedule, copy.space, copy.first - copy.shift, copy.count)
+    fields = sorted((offset, offset + item.width) for item in copy.renumber for offset in item.offsets)
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(fields)):
+        raise ScheduleError(f"{name} renumbers a field twice")
+    if copy.renumber and copy.mode == "offsets":
+        raise ScheduleError(f"{name} renumbers starts of pieces")
     for item in copy.renumber:
         if not 0 <= item.space < len(schedule.spaces) or item.width not in (1, 2, 4, 8):
             raise ScheduleError(f"{name} renumbers a field in an unknown way")

@@ -21,7 +21,7 @@ class Group:
         root: that pointer: a local, a global, or the result of a load inside of the loop whose address does not
             vary; empty when there is no single one (a select between arrays, rows of pointers), and the program's own
             pointers stay.
-        view: NEW or OLD numbers form the address.
+        view: NEW or OLD numbers form the address; NEW with a number for further arrays in one object.
     """
 
     id: int

@@ -81,6 +81,22 @@ def _can_run(nest: Nest, loop: int) -> bool:
     )
 
 
+def _why_none(nest: Nest) -> str:
+    """Why no loop of a scope could run as a region."""
+    for number, info in nest.loops.items():
+        if not is_indirect(nest, number) or _can_run(nest, number):
+            continue
+        for inner in sorted(nest.inside(number)):
+            for obstacle in nest.loops[inner].obstacles:
+                return f"it holds {obstacle.reason} ({obstacle.place})"
+        for carried in info.carried:
+            if carried.kind in ("other", "delayed"):
+                return f"a value is carried from each iteration of the loop at {info.place} to the next"
+        if info.trip is None and info.parent is not None:
+            return f"the loop at {info.place} {info.why}"
+    return "no loop in it is indexed by what it loads, and runs once in each iteration"
+
+
 def _runs_once(accesses: Accesses, loop: int) -> bool:
     """Whether a loop runs a known number of iterations, and in one go, in each iteration of the scope."""
     evaluation = accesses.evaluation
@@ -136,7 +152,7 @@ def inspect_scope(
         if found[region].movable:
             accesses, verdicts, use_data = closer, found, True
     if not regions:
-        raise UnsupportedError("no loop in it is indexed by what it loads")
+        raise UnsupportedError(_why_none(nest))
     movable = frozenset(loop for loop, verdict in verdicts.items() if verdict.movable)
     plan = plan_scope(accesses, regions, movable, renumber=renumber)
     return Inspection(accesses, verdicts, plan, use_data)

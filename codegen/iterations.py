@@ -17,7 +17,7 @@ def is_local(nest: Nest, regions: Sequence[int], site: Site) -> bool:
 
 
 def private_arrays(view: FunctionView, nest: Nest, region: int) -> dict[str, str]:
-    """Stack arrays that every iteration of a region has for itself: name → the `alloca` that makes one.
+    """Stack arrays that every iteration of a region has for itself: name → what makes it, an `alloca` or a part of one.
 
     They are born in the body, in front of everything that touches them, so nothing lives on from one iteration to
     the next. Raises UnsupportedError for one whose size is not fixed.
@@ -28,12 +28,17 @@ def private_arrays(view: FunctionView, nest: Nest, region: int) -> dict[str, str
         if site.private not in inside:
             continue
         (root,) = pointer_roots(site.address)
-        name = str(root.data[0])
-        made = view.definitions[name].instruction
-        if made.operands:
-            raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
-        found[name] = made.text.split("=", 1)[1].strip()
-    return dict(sorted(found.items()))
+        parts = [str(root.data[0])]  # parts of the array that the program points to from outside of the loop
+        while (made := view.definitions[parts[-1]].instruction).op == "getelementptr":
+            parts.append(made.operands[0].text)
+        for name in reversed(parts):
+            made = view.definitions[name].instruction
+            if any(operand.text.startswith("%") and operand.text not in parts for operand in made.operands):
+                raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
+            if made.op == "alloca" and made.operands:
+                raise UnsupportedError(f"the stack array {name} of every iteration has no fixed size")
+            found[name] = made.text.split("=", 1)[1].strip()
+    return found
 
 
 def follows_counter(nest: Nest, inner: int, outer: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +45,7 @@ class ScopeState:
     entries: int = 0
     used: int = 0
     nanoseconds: int = 0
+    guard_nanoseconds: int = 0
     refused: str = ""
     waiting: tuple[dict[str, int | float], str, int, int] | None = None
 
@@ -77,6 +79,7 @@ class Host:
         self.say = say
         self.inspect = inspect
         self.cpus = list(cpus)
+        self.allowed = os.sched_getaffinity(0)
         count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
         self.states = (RegionState * max(1, count))()
         self.plans = (ctypes.c_void_p * max(1, count))()
@@ -94,6 +97,7 @@ class Host:
             self._set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
         self.threads = self.native.threads(self.cpus) if len(self.cpus) > 1 else 1
         self.own_threads = _thread_count()
+        self.own_signals = _handled_signals() & ~(1 << (signal.SIGINT - 1))  # which the program gets as it expects it
         if len(self.cpus) <= 1:
             self.native.threads(self.cpus or [0])
         ctypes.c_int32.in_dll(library, "tc_enabled").value = int(enabled)
@@ -117,10 +121,14 @@ class Host:
         file = state.file
         if _thread_count() != self.own_threads:
             raise RuntimeError("the program runs threads of its own")
+        if _handled_signals() & ~self.own_signals:
+            raise RuntimeError("the program handles signals, and a handler could see the data in another order")
         raw = [int(pointer[place]) for place in range(len(file.values))]
         numbers = named_numbers(file.values, raw)
         memory = self.objects.memory(file.nest, numbers)
+        start = time.perf_counter_ns()
         found, why = check_guard(state.schedule.guard, file.nest, memory, numbers, self.native, file.key)
+        state.guard_nanoseconds += time.perf_counter_ns() - start
         if found is not None:
             self._activate(state, found, memory, numbers)
             return
@@ -180,6 +188,7 @@ class Host:
         else:
             state.executor.rebind(bases, codes)
         state.executor.enter()
+        self._pin(True)
         for region, plan in state.executor.plans.items():
             self.plans[state.file.numbers[region]] = ctypes.addressof(plan)
         state.used += 1
@@ -197,6 +206,12 @@ class Host:
             self.probes[region] = 0
         if state.executor is not None and state.executor.active:
             state.executor.leave()
+            self._pin(False)
+
+    def _pin(self, pinned: bool) -> None:
+        """Keep the program's own thread off the CPUs of the others while a layout is in force."""
+        if self.threads > 1:
+            os.sched_setaffinity(0, {self.cpus[0]} if pinned else self.allowed)
 
     def _mismatch(self, region: int, slot: int) -> None:
         file = self.owner[region]
@@ -220,6 +235,7 @@ class Host:
                 "entries": state.entries,
                 "used": state.used,
                 "nanoseconds": state.nanoseconds,
+                "guard_nanoseconds": state.guard_nanoseconds,
                 "refused": state.refused,
             }
             for state in self.scopes.values()
@@ -276,6 +292,14 @@ def _expected(evaluation: Evaluation, file: ScopeFile, numbers: Mapping[str, int
         return None
     number = numbers.get(name)
     return number if isinstance(number, int) else None
+
+
+def _handled_signals() -> int:
+    """Bit n − 1 for each signal n that has a handler; those that the C library uses for threads left out."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("SigCgt:"):
+            return int(line.split()[1], 16) & ~(3 << 31)
+    return 0
 
 
 def _thread_count() -> int:

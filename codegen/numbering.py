@@ -10,8 +10,8 @@ from ..ir.errors import ScheduleError
 from ..tracer.access import Access, Accesses
 from ..tracer.expr import Expr
 from ..tracer.memory import Object
-from .grouping import NEW, Group
-from .schedule import Move, RegionSchedule, Schedule
+from .grouping import OLD, Group
+from .schedule import Copy, Move, RegionSchedule, Schedule
 
 
 def check_numbers(
@@ -32,7 +32,7 @@ def check_numbers(
             if objects[move.object] is not access.object or not access.overlaps(low, low + move.stride * move.count):
                 continue
             for atom, step in access.form.terms.items():
-                start = _first_record(accesses, access, atom, move) - move.shift
+                start = first_record(accesses, access, atom, move) - move.shift
                 key = (move.space, atom, start, step)
                 if abs(step) != move.stride or key in done:
                     continue
@@ -44,11 +44,11 @@ def check_numbers(
                 if atom.kind != "load":
                     continue
                 index = accesses.by_site[str(atom.data[0])]
-                if len(index) != 1 or not _renumbered(region, objects, move.space, start, index[0]):
+                if len(index) != 1 or not renumbered(region, objects, move.space, start, index[0]):
                     raise ScheduleError(f"an index of {where} keeps its old numbers")
 
 
-def _first_record(accesses: Accesses, access: Access, atom: Expr, move: Move) -> int:
+def first_record(accesses: Accesses, access: Access, atom: Expr, move: Move | Copy) -> int:
     """The record that is reached when `atom` is 0."""
     assert access.form is not None and access.object is not None
     first = access.form.const - access.object.base - move.origin
@@ -66,7 +66,7 @@ def _same_order(schedule: Schedule, region: RegionSchedule, move: Move, start: i
     return step > 0 and piece.size == region.jobs.size and bool(np.array_equal(piece - first, region.jobs))
 
 
-def _renumbered(region: RegionSchedule, objects: Sequence[Object], space: int, start: int, index: Access) -> bool:
+def renumbered(region: RegionSchedule, objects: Sequence[Object], space: int, start: int, index: Access) -> bool:
     """Whether some copy of the index's array holds numbers of the space. datum = loaded value + start."""
     for copy in region.copies:
         low = copy.origin + copy.stride * copy.first
@@ -96,6 +96,6 @@ def _check_views(
             )
             for move in schedule.moves
         )
-        if (group.view == NEW) != (moved or group.id in region.bases):
-            how = "the new" if group.view == NEW else "the old"
+        if (group.view != OLD) != (moved or group.id in region.bases):
+            how = "the new" if group.view != OLD else "the old"
             raise ScheduleError(f"{access.site.place} is reached by {how} numbers of region {region.region}")

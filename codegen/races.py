@@ -16,7 +16,8 @@ from .grouping import Group
 from .schedule import Private, RegionSchedule
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
-OWNER, WRITTEN, SHARED = 0xFF, 0x100, 0x200  # what is known of a grain; its owner is a thread's number + 1
+READONLY = numba.types.Array(numba.int64, 1, "A", readonly=True)
+WRITTEN, SHARED = 128, 127  # what is known of a grain of memory, beside its one owner: the number of a thread + 1
 
 
 def check_threads(
@@ -98,41 +99,67 @@ def _shape(access: Access, target: Object) -> object:
 
 
 def _check_object(name: str, region: int, target: Object, mine: list[Access], thread: Any, accesses: Accesses) -> None:
-    grain = 0
+    grain = target.base
     events = []
     for access in mine:
         found = accesses.addresses(access)
         if found is None:
             raise ScheduleError(f"{name} runs on threads, but {access.site.place} is not known")
-        offsets, runs = found[0] - target.base, found[1]
-        grain |= int(np.bitwise_or.reduce(offsets, where=runs, initial=0)) | access.width
-        events.append((access, offsets, runs))
+        addresses, runs = (np.require(part, requirements="W") for part in found)
+        grain |= int(_union(addresses, runs)) | access.width
+        events.append((access, addresses, runs))
     shift = (grain & -grain).bit_length() - 1
-    state = np.zeros((target.size >> shift) + 1, np.uint16)
-    for access, offsets, runs in events:
+    state = np.zeros((target.size >> shift) + 1, np.uint8)
+    for access, addresses, runs in events:
         jobs = accesses.evaluation.jobs(access.site.loop, region)
         mark = WRITTEN if access.site.writes else 0
-        if _meet(thread, jobs, offsets, runs, shift, access.width >> shift, mark, state):
+        if _meet(thread, jobs, addresses, runs, target.base, shift, access.width >> shift, mark, state):
             raise ScheduleError(f"two threads of {name} meet at {access.site.place}")
 
 
-@numba.njit("boolean(uint8[:], int64[:], int64[:], boolean[:], int64, int64, uint16, uint16[:])", cache=True)
-def _meet(thread: Any, jobs: Any, offsets: Any, runs: Any, shift: int, grains: int, mark: int, state: Any) -> bool:
+@numba.njit(numba.int64(READONLY, numba.boolean[:]), cache=True)
+def _union(addresses: Any, runs: Any) -> int:
+    """Every bit that is set in some address."""
+    found = 0
+    for item in range(addresses.size):
+        if runs[item]:
+            found |= addresses[item]
+    return found
+
+
+@numba.njit(
+    numba.boolean(
+        numba.uint8[:],
+        READONLY,
+        READONLY,
+        numba.boolean[:],
+        numba.int64,
+        numba.int64,
+        numba.int64,
+        numba.uint8,
+        numba.uint8[:],
+    ),
+    cache=True,
+)
+def _meet(
+    thread: Any, jobs: Any, addresses: Any, runs: Any, base: int, shift: int, grains: int, mark: int, state: Any
+) -> bool:
     """Mark what each thread touches; whether something that is written has two owners now.
 
-    `thread`: owner of each job, 0 for those that run behind all threads. `state`: bits of each grain.
+    `thread`: owner of each job, 0 for those that run behind all threads. `state` of each grain: 0, its one owner
+    (with WRITTEN, if it is), or SHARED.
     """
-    for item in range(offsets.size):
+    for item in range(addresses.size):
         mine = thread[jobs[item]]
         if mine == 0 or not runs[item]:
             continue
-        first = offsets[item] >> shift
+        first = (addresses[item] - base) >> shift
         for place in range(first, first + grains):
             found = state[place]
-            owner = found & OWNER
-            if owner != 0 and owner != mine:
-                found |= SHARED
-            state[place] = found | mine | mark if owner == 0 else found | mark
-            if state[place] & WRITTEN and state[place] & SHARED:
+            if found == 0 or (found | WRITTEN) == (mine | WRITTEN):
+                state[place] = found | mine | mark
+            elif mark != 0 or found & WRITTEN != 0:
                 return True
+            else:
+                state[place] = SHARED
     return False

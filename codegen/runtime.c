@@ -62,10 +62,25 @@ static int grow(void) {
     return 1;
 }
 
-/* An allocation that can not be remembered is only one that will be refused later: never an error. */
+static void drop(uintptr_t base) {
+    if (!capacity) return;
+    size_t slot = slot_of(base);
+    while (table[slot].base) {
+        if (table[slot].base == base) {
+            table[slot].base = GONE;
+            live--;
+            break;
+        }
+        slot = (slot + 1) & (capacity - 1);
+    }
+}
+
+/* An allocation that can not be remembered is only one that will be refused later: never an error.
+   What was at this address is gone, though its end was not seen: getline frees the buffer that it is given. */
 static void remember(void *pointer, size_t size) {
     if (!pointer) return;
     lock_table();
+    drop((uintptr_t)pointer);
     if (used * 2 < capacity || grow()) put((uintptr_t)pointer, size);
     unlock_table();
 }
@@ -73,17 +88,7 @@ static void remember(void *pointer, size_t size) {
 static void forget(void *pointer) {
     if (!pointer) return;
     lock_table();
-    if (capacity) {
-        size_t slot = slot_of((uintptr_t)pointer);
-        while (table[slot].base) {
-            if (table[slot].base == (uintptr_t)pointer) {
-                table[slot].base = GONE;
-                live--;
-                break;
-            }
-            slot = (slot + 1) & (capacity - 1);
-        }
-    }
+    drop((uintptr_t)pointer);
     unlock_table();
 }
 

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.errors import ArtefactError
+from ..ir.errors import ArtefactError, ScheduleError
 from ..ir.files import read_arrays, write_arrays
+from ..tracer.memory import HEAP, Object
 from ..tracer.nest import Nest
 from ..tracer.nestfile import from_json, to_json
+from .checker import check_schedule
 from .grouping import Group
+from .native import TYPES
 from .outline import Outlined, Reduction, Slot
 from .schedule import (
     Copy,
@@ -31,6 +34,10 @@ from .schedule import (
     Schedule,
     SpaceOrder,
 )
+
+MAX_NUMBER = 4096  # scopes and regions of one program, as in runtime.c
+OPTIONS = {"method", "threads", "single", "renumber", "region", "seed"}
+COSTS = {"original", "optimized", "inspect", "copy", "sweeps"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,25 +100,43 @@ class ScopeFile:
         }
         arrays, meta = read_arrays(path, "ScopeFile", {f"{name}?": dtype for name, dtype in members.items()})
         try:
-            return cls(
-                number=int(meta["number"]),
-                numbers={int(loop): int(number) for loop, number in meta["numbers"].items()},
+            found = cls(
+                number=_whole(meta["number"]),
+                numbers={int(loop): _whole(number) for loop, number in meta["numbers"].items()},
                 nest=from_json(meta["nest"]),
                 values=[(str(name), str(type)) for name, type in meta["values"]],
-                regions=[int(loop) for loop in meta["regions"]],
-                movable=frozenset(int(loop) for loop in meta["movable"]),
+                regions=[_whole(loop) for loop in meta["regions"]],
+                movable=frozenset(_whole(loop) for loop in meta["movable"]),
                 outlined={int(loop): _outlined_in(found) for loop, found in meta["outlined"].items()},
                 schedule=_schedule_in(meta["schedule"], arrays),
                 key=int(meta["key"]),
                 costs={str(name): float(cost) for name, cost in meta["costs"].items()},
                 options=dict(meta["options"]),
             )
+            found.verify()
+            return found
         except ArtefactError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, ScheduleError) as error:
             raise ArtefactError(
                 f"{path} is not a valid schedule: {error}", hint="Run tracecut optimize again."
             ) from error
+
+    def verify(self) -> None:
+        """Raise ScheduleError or ValueError unless the parts fit each other, and the schedule the objects it names.
+
+        The host hands all of it to machine code that checks nothing. O(jobs + data).
+        """
+        regions = {region.region for region in self.schedule.regions}
+        if not regions <= self.numbers.keys() or not regions <= self.outlined.keys():
+            raise ValueError("a region has no code")
+        if not all(0 <= number < MAX_NUMBER for number in (self.number, *self.numbers.values())):
+            raise ValueError("a number of a scope or region is out of range")
+        if len(set(self.numbers.values())) < len(self.numbers) or self.options.get("region") not in self.numbers:
+            raise ValueError("regions and their numbers do not fit")
+        if not self.options.keys() >= OPTIONS or not self.costs.keys() >= COSTS:
+            raise ValueError("it does not say how it was made")
+        check_schedule(self.schedule, [Object(0, ref.size, HEAP) for ref in self.schedule.guard.objects])
 
 
 def _outlined_out(found: Outlined) -> dict[str, Any]:
@@ -125,14 +150,21 @@ def _outlined_out(found: Outlined) -> dict[str, Any]:
 
 
 def _outlined_in(data: Mapping[str, Any]) -> Outlined:
-    return Outlined(
+    found = Outlined(
         str(data["name"]),
         "",
-        tuple(Slot(str(kind), str(name), str(type), int(group)) for kind, name, type, group in data["slots"]),
-        tuple(Group(int(n), str(root), tuple(map(str, sites)), str(view)) for n, root, sites, view in data["groups"]),
-        tuple(Reduction(str(p), str(t), str(o), int(slot), int(out)) for p, t, o, slot, out in data["reductions"]),
-        {str(name): int(group) for name, group in data["index_bases"].items()},
+        tuple(Slot(str(kind), str(name), str(type), _whole(group)) for kind, name, type, group in data["slots"]),
+        tuple(
+            Group(_whole(n), str(root), tuple(map(str, sites)), str(view)) for n, root, sites, view in data["groups"]
+        ),
+        tuple(
+            Reduction(str(p), str(t), str(o), _whole(slot), _whole(out)) for p, t, o, slot, out in data["reductions"]
+        ),
+        {str(name): _whole(group) for name, group in data["index_bases"].items()},
     )
+    if any(not 0 <= item.slot < len(found.slots) for item in found.reductions):
+        raise ValueError("a reduction starts in a slot that does not exist")
+    return found
 
 
 def _schedule_out(schedule: Schedule) -> dict[str, Any]:
@@ -170,60 +202,82 @@ def _schedule_out(schedule: Schedule) -> dict[str, Any]:
 
 
 def _schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Schedule:
-    guard = data["guard"]
     spaces = tuple(
-        SpaceOrder(int(low), int(high), tuple(map(int, cuts)), arrays[f"space{number}_order"])
+        SpaceOrder(_whole(low), _whole(high), tuple(map(_whole, cuts)), arrays[f"space{number}_order"])
         for number, (low, high, cuts) in enumerate(data["spaces"])
     )
-    regions = []
-    for item in data["regions"]:
-        name = f"region{int(item['region'])}"
-        copies = tuple(
-            Copy(**{**copy, "renumber": tuple(_renumbering_in(found) for found in copy["renumber"])})
-            for copy in item["copies"]
-        )
-        regions.append(
-            RegionSchedule(
-                int(item["region"]),
-                arrays[f"{name}_jobs"],
-                arrays[f"{name}_bounds"],
-                int(item["threads"]),
-                copies,
-                {int(group): int(copy) for group, copy in item["bases"].items()},
-                arrays.get(f"{name}_lengths", np.zeros(0, np.int32)),
-                None if item["starts"] is None else tuple(map(int, item["starts"])),  # type: ignore[arg-type]
-                tuple(
-                    Private(int(p["group"]), int(p["object"]), str(p["type"]), tuple(p["low"]), tuple(p["high"]))
-                    for p in item["privates"]
-                ),
-            )
-        )
     return Schedule(
-        int(data["scope"]),
+        _whole(data["scope"]),
         spaces,
-        tuple(Move(**move) for move in data["moves"]),
-        tuple(regions),
-        Guard(
-            {str(name): number for name, number in guard["numbers"].items()},
-            tuple(
-                ObjectRef(int(size), tuple((int(a), int(b)) for a, b in pointers))
-                for size, pointers in guard["objects"]
-            ),
-            tuple(map(int, guard["strangers"])),
-            tuple(_load_in(load) for load in guard["loads"]),
-        ),
+        tuple(Move(**{name: _whole(value) for name, value in move.items()}) for move in data["moves"]),
+        tuple(_region_in(item, arrays) for item in data["regions"]),
+        _guard_in(data["guard"]),
         str(data["method"]),
         str(data["remark"]),
     )
 
 
+def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> RegionSchedule:
+    name = f"region{_whole(data['region'])}"
+    starts = None if data["starts"] is None else tuple(map(_whole, data["starts"]))
+    if starts is not None and (len(starts) != 5 or starts[4] not in (1, 2, 4, 8)):
+        raise ValueError(f"the pieces of {name} start at {starts}")
+    return RegionSchedule(
+        _whole(data["region"]),
+        arrays[f"{name}_jobs"],
+        arrays[f"{name}_bounds"],
+        _whole(data["threads"]),
+        tuple(_copy_in(copy) for copy in data["copies"]),
+        {int(group): _whole(copy) for group, copy in data["bases"].items()},
+        arrays.get(f"{name}_lengths", np.zeros(0, np.int32)),
+        starts,
+        tuple(_private_in(item) for item in data["privates"]),
+    )
+
+
+def _copy_in(data: Mapping[str, Any]) -> Copy:
+    renumber = tuple(
+        Renumbering(tuple(map(_whole, item["offsets"])), *(_whole(item[name]) for name in ("width", "space", "shift")))
+        for item in data["renumber"]
+    )
+    whole = {name: _whole(data[name]) for name in ("object", "origin", "stride", "first", "count", "space", "shift")}
+    mode, reverse, ends = str(data["mode"]), bool(data["reverse"]), bool(data["ends"])
+    return Copy(mode=mode, reverse=reverse, ends=ends, renumber=renumber, **whole)
+
+
+def _private_in(data: Mapping[str, Any]) -> Private:
+    if data["type"] not in TYPES:
+        raise ValueError(f"private slots of type {data['type']}")
+    low, high = (tuple(map(_whole, data[name])) for name in ("low", "high"))
+    return Private(_whole(data["group"]), _whole(data["object"]), data["type"], low, high)
+
+
+def _guard_in(data: Mapping[str, Any]) -> Guard:
+    for name, number in data["numbers"].items():
+        if not isinstance(number, int | float):
+            raise TypeError(f"the value {name} is {number!r}, a number was expected")
+    return Guard(
+        dict(data["numbers"]),
+        tuple(
+            ObjectRef(_whole(size), tuple((_whole(pointer), _whole(offset)) for pointer, offset in pointers))
+            for size, pointers in data["objects"]
+        ),
+        tuple(map(_whole, data["strangers"])),
+        tuple(_load_in(load) for load in data["loads"]),
+    )
+
+
 def _load_in(data: list[Any]) -> LoadGuard:
-    number, offset, stride, width, count, first, second = (int(value) for value in data)
+    number, offset, stride, width, count = map(_whole, data[:5])
+    first, second = map(int, data[5:])
     return LoadGuard(number, offset, stride, width, count, (first, second))
 
 
-def _renumbering_in(data: Mapping[str, Any]) -> Renumbering:
-    return Renumbering(tuple(map(int, data["offsets"])), int(data["width"]), int(data["space"]), int(data["shift"]))
+def _whole(value: Any) -> int:
+    """A whole number as it is: no text, no fraction, and nothing that arithmetic on addresses would overflow with."""
+    if type(value) is not int or not -(1 << 48) < value < 1 << 48:
+        raise ValueError(f"{value!r} is no whole number of a sensible size")
+    return value
 
 
 def _fields_out(item: Any) -> dict[str, Any]:

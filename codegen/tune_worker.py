@@ -269,6 +269,7 @@ def _candidate(item: Candidate) -> dict[str, Any]:
         "region_ms": item.region_ms,
         "region_all_ms": item.region_all_ms,
         "copy_ms": item.copy_ms,
+        "check_ms": item.check_ms,
         "threads": item.threads,
         "variant": item.variant,
         "predicted_misses": item.predicted[min(1, len(item.predicted) - 1)] if item.predicted else None,

@@ -44,7 +44,8 @@ NEARLY = 1.15  # misses within this factor of the least possible leave nothing t
 class Candidate:
     """One order that was considered. Times in milliseconds; None: not measured, `note` says why.
 
-    `predicted`: misses a job beyond each cache level, by reuse distance.
+    `predicted`: misses a job beyond each cache level, by reuse distance. `check_ms`: of the independent check of the
+    last schedule that was made; a part of `inspect_ms`.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Candidate:
     region_ms: float | None = None
     region_all_ms: float | None = None
     copy_ms: float | None = None
+    check_ms: float | None = None
     threads: int = 1
     note: str = ""
     variant: str = ""
@@ -174,7 +176,9 @@ def _try(
                 threads=count,
             )
             inspection = subject.inspection
+            checking = time.perf_counter()
             check_schedule(schedule, subject.objects, inspection.accesses, subject.groups, inspection.plan.movable)
+            candidate.check_ms = 1e3 * (time.perf_counter() - checking)
             if count == 1:
                 candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
             candidate.schedules[count] = schedule

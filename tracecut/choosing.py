@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tracecut.ir.errors import UsageError
 from tracecut.tracer.capture import Profile
+from tracecut.tracer.nest import Nest
 from tracecut.tracer.program import Analysis
 from tracecut.tracer.text.lines import Place
 
@@ -61,9 +62,12 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         if shares[loop] < settings.min_share:
             continue
         below = [child for child in children.get(loop, []) if shares[child] >= settings.min_share]
+        inside = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
         if loop in profile.captures:
-            inside = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
             found.append(Hot(loop, shares[loop], True, inside=inside))
+        elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
+            reason = "it follows pointers that are stored in memory; only numbers in index arrays can be replaced"
+            found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
         else:
@@ -137,3 +141,14 @@ def _asked_for(
         )
         for record in matching[:1]
     ]
+
+
+def _follows_pointers(nest: Nest) -> Place | None:
+    """Where the loop itself, in each iteration, reaches memory through another pointer that it loads."""
+    for site in nest.sites:
+        for node in site.address.walk():
+            if node.kind == "load" and node.data[1] == "ptr":
+                counters = [inner.data[0] for inner in node.walk() if inner.kind == "counter"]
+                if nest.root in counters:
+                    return site.place
+    return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -32,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         code = _dispatch(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
+        if words[:1] == ["run"]:  # the program has not started, but it is what was interrupted
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGINT)
         print("tracecut: interrupted", file=sys.stderr)
         code = 130
     except BrokenPipeError:
@@ -221,8 +223,10 @@ def _known_seed(seed: int) -> int:
 
 
 def _known_arch(name: str) -> str:
-    if not re.fullmatch("sm_[0-9]{2,3}[a-z]?", name):
-        raise UsageError(f"--arch {name}: a GPU architecture expected", hint="For example --arch sm_90.")
+    from tracecut.codegen.ptx_backend import ARCHITECTURES
+
+    if name not in ARCHITECTURES:
+        raise UsageError(f"--arch {name}: one of {', '.join(ARCHITECTURES)} expected")
     return name
 
 

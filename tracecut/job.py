@@ -203,6 +203,7 @@ def _measured(result: RegionResult, runs: dict[str, Run]) -> dict[str, Any] | No
             "declined": region.get("declined", 0),
             "region_seconds": spent / 1e9,
             "copy_seconds": copies / 1e9,
+            "guard_seconds": scope.get("guard_nanoseconds", 0) / 1e9,
             "scope_entries": scope.get("entries", 0),
             "scope_used": scope.get("used", 0),
         }

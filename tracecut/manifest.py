@@ -41,7 +41,7 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "class": data["class"],
         "decision": "optimized" if result.optimized else "refused",
         "reason": result.refused or data["reason"],
-        "places": data.get("places", []),
+        "places": _places(data.get("places", [])),
         "scope": scope,
         "method": data.get("method"),
         "candidates": candidates,
@@ -90,10 +90,30 @@ def build_manifest(
         "native_seconds": native_seconds,
         "traced_seconds": traced_seconds,
         "program": dict(program),
-        "regions": [dict(region) for region in regions],
+        "regions": [{**region, "id": name} for region, name in zip(regions, unique_ids(regions), strict=True)],
         "remarks": "remarks.yaml",
         "report": "report.html",
     }
+
+
+def unique_ids(regions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The ids of regions, numbered where a loop was inlined in several places: `cg-418`, `cg-418-2`."""
+    counts: dict[str, int] = {}
+    found = []
+    for region in regions:
+        name = str(region["id"])
+        counts[name] = counts.get(name, 0) + 1
+        found.append(name if counts[name] == 1 else f"{name}-{counts[name]}")
+    return found
+
+
+def _places(places: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Each source line once, without the places that have none (values that only the compiler knows)."""
+    lines: dict[tuple[str, int], list[Any]] = {}
+    for place in places:
+        if place[1]:
+            lines.setdefault((place[0], place[1]), list(place))
+    return list(lines.values())
 
 
 def input_hash(settings: Settings) -> str:

@@ -85,7 +85,8 @@ def run_output(
 
 def _restore() -> None:
     """Undo what the interpreter changed for itself: signals, the locale, and its environment variable."""
-    faulthandler.disable()  # on with PYTHONFAULTHANDLER
+    if faulthandler.is_enabled():  # PYTHONFAULTHANDLER
+        _disable_faulthandler()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     import _locale
@@ -98,6 +99,17 @@ def _restore() -> None:
         return
     if "LC_CTYPE" in os.environ and b"\0LC_CTYPE=" not in b"\0" + given:
         del os.environ["LC_CTYPE"]  # set by the interpreter in the C locale
+
+
+def _disable_faulthandler() -> None:
+    """Give back the signals of crashes, and the stack that their handlers run on."""
+    import ctypes
+
+    class Stack(ctypes.Structure):
+        _fields_ = [("address", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+
+    faulthandler.disable()
+    ctypes.CDLL(None).sigaltstack(ctypes.byref(Stack(None, 2, 0)), None)  # 2: SS_DISABLE
 
 
 def _introduce(scopes: Sequence[Any], threads: int, original: bool) -> None:

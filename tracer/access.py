@@ -163,6 +163,7 @@ class Accesses:
             yield Access(site, None, None, 0, 0, False, {}, runs=False)
             return
         for chosen, state in choices(site.address):
+            self._picked(site, chosen)  # reads what decides, so that `_overwritten` sees it
             yield replace(self._one(site, chosen), width=self._length(site) or 0, state=state)
 
     def _one(self, site: Site, chosen: dict[Expr, Expr]) -> Access:
@@ -311,20 +312,27 @@ class Accesses:
         form = _renamed(form, {atom: _at_start(atom, unknown, self.nest) for atom in form.atoms()})
         total = np.full(domain.size, wrapped(form.const), np.int64)
         usable = np.ones(domain.size, bool)
-        ranges = {}
         for condition in conditions:
-            usable &= self.evaluation.truth(condition, loop)[0]
+            terms = (
+                None
+                if condition is None
+                else [[(_at_start(e, unknown, self.nest), w) for e, w in t] for t in condition]
+            )
+            usable &= self.evaluation.truth(None if terms is None else frozenset(map(frozenset, terms)), loop)[0]
+        numbers = {}
         for atom in form.atoms():
             found = self.evaluation.at(atom, loop)
-            ranges[atom] = (0, 0)
             if atom.kind == "counter" and not found.all_known:
                 continue
-            if found.data.dtype.kind not in "iu" or not np.any(found.known):
+            if found.data.dtype.kind not in "iu":
                 return None
             usable &= found.known
-            total = total + wrapped(form.terms.get(atom, 0)) * np.asarray(found.data, np.int64)
-            numbers = found.data[found.known] if found.data.ndim else found.data
-            ranges[atom] = (int(numbers.min()), int(numbers.max()))
+            numbers[atom] = np.broadcast_to(np.asarray(found.data, np.int64), domain.size)
+            total = total + wrapped(form.terms.get(atom, 0)) * numbers[atom]
+        if not usable.any():
+            return None
+        ranges = dict.fromkeys(form.atoms(), (0, 0))
+        ranges |= {atom: (int(data[usable].min()), int(data[usable].max())) for atom, data in numbers.items()}
         if not form.holds(ranges):
             return None
         inside = total[usable & self.memory.inside(total)]
@@ -395,10 +403,13 @@ class Accesses:
             if item is None or span[1] > item.end:
                 return None
             return item, span[0] - item.base, span[1] - item.base, span[2], width
-        _, values = self.evaluation._evaluate(node.args[0])
+        level, values = self.evaluation._evaluate(node.args[0])
         data = np.ravel(values.data)
-        if not values.all_known:
-            data = data[np.ravel(np.broadcast_to(values.known, np.shape(values.data)))]
+        valid = values.known & self.evaluation.may_load(str(node.data[0]), level)
+        if data.size > 1 and not np.all(valid):
+            data = data[np.broadcast_to(valid, data.shape)]
+        elif not np.any(valid):
+            data = data[:0]
         if data.size == 0:
             return None
         item = self.memory.find(int(data[0]))

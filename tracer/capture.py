@@ -67,7 +67,9 @@ class Capture:
     def load(cls, path: str | os.PathLike[str]) -> Capture:
         arrays, meta = read_arrays(path, "Capture", _MEMBERS)
         count = arrays["bases"].size
-        names = meta.get("names") or []
+        names = meta.get("names")
+        if any(part.ndim != 1 for part in arrays.values()) or not isinstance(names, list):
+            raise ArtefactError(f"{path}: its tables are damaged")
         if any(arrays[name].size != count for name in ("sizes", "kinds", "offsets")) or len(names) != count:
             raise ArtefactError(f"{path}: its tables differ in length")
         objects, contents = [], {}
@@ -108,14 +110,19 @@ class Profile:
 
     @classmethod
     def load(cls, folder: Path) -> Profile:
-        data = load_json(folder / "profile.json")
-        return cls(
-            tuple(int(count) for count in data["iterations"]),
-            {int(loop): int(count) for loop, count in data["entries"].items()},
-            {int(loop): folder / str(name) for loop, name in data["captures"].items()},
-            float(data["seconds"]),
-            tuple(str(note) for note in data["notes"]),
-        )
+        """Read `profile.json` in a folder. Raises FileNotFoundError, and ArtefactError naming a damaged file."""
+        path = folder / "profile.json"
+        data = load_json(path)
+        try:
+            return cls(
+                tuple(int(count) for count in data["iterations"]),
+                {int(loop): int(count) for loop, count in data["entries"].items()},
+                {int(loop): folder / str(name) for loop, name in data["captures"].items()},
+                float(data["seconds"]),
+                tuple(str(note) for note in data["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ArtefactError(f"{path} is damaged: {error}") from error
 
 
 def touched_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> set[Object]:

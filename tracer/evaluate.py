@@ -341,7 +341,7 @@ class Evaluation:
             values, ok = np.ascontiguousarray(view), np.ones(addresses.shape, bool)
         else:
             values, ok = self.memory.gather(addresses, type)
-            missing = addresses[np.broadcast_to(address.known, addresses.shape) & ~ok]
+            missing = addresses[np.broadcast_to(address.known, addresses.shape) & ~ok & self.may_load(name, level)]
             if missing.size and (roams(expr.args[0]) or self.memory.inside(missing).any()):
                 self.hidden.add(name)
         data = _widened(values, type)
@@ -349,6 +349,13 @@ class Evaluation:
         if address.data.ndim == 0:
             return Values(data[0], np.bool_(np.ravel(known)[0]))
         return Values(data, known)
+
+    def may_load(self, name: str, level: int | None) -> Bools | np.bool_:
+        """Iterations of loop `level` in which a load may run, as far as that is known."""
+        site = next((site for site in self.nest.sites if site.key == name), None)
+        if site is None or level is None or site.loop != level:
+            return np.bool_(True)
+        return self.truth(site.reach, level)[0]
 
     def _walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
         """Loaded values where the address advances by a constant step over a whole domain, without its vector."""

@@ -39,7 +39,8 @@ def extreme(test: Instruction, new: str, kept: str, *, taken: bool) -> str | Non
         relation = _SWAPPED[relation]
     if not taken:
         relation = _NEGATED[relation]
-        kind = {"o": "u", "u": "o"}.get(kind, kind)
+        if test.op == "fcmp":  # of integers, u is unsigned
+            kind = {"o": "u", "u": "o"}[kind]
     size = "min" if relation[0] == "l" else "max"
     if test.op == "icmp":
         return f"{kind}{size}"

@@ -137,13 +137,14 @@ def to_ir(source: Path, flags: Flags, folder: Path, *, canonical: bool) -> str:
         stdin=subprocess.DEVNULL,
     )
     if done.returncode != 0 or not target.exists():
-        raise SourceError(f"{source} does not compile", detail=_diagnostic(done.stderr))
+        silent = f"The compiler said nothing, and left with status {done.returncode}."
+        raise SourceError(f"{source} does not compile", detail=_diagnostic(done.stderr) or silent)
     return target.read_text(errors="surrogateescape")
 
 
 def _as_file(source: Path) -> str:
-    """A file name that no driver takes for an option."""
-    return f"./{source}" if str(source).startswith("-") else str(source)
+    """A file name that no driver takes for an option, or for a file of options."""
+    return f"./{source}" if str(source).startswith(("-", "@")) else str(source)
 
 
 def warnings_of(stderr: str) -> str:

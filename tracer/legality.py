@@ -18,6 +18,8 @@ from .reduction import FLOAT_OPERATORS
 from .states import agree, split
 from .text.lines import Place
 
+MAX_UPDATES = 6  # ways to update one array that are told apart
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -151,15 +153,17 @@ def _aligned(item: Object, touched: list[Access]) -> bool:
 def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
     operators = sorted({access.site.operator for access in touched if access.site.kind == "reduce"})
     updates = sorted({_update(access) for access in touched if access.site.kind == "reduce"})
-    if len(updates) > 6:
+    if len(updates) > MAX_UPDATES:
         return Verdict("rejected", "one array is reduced in many ways", (touched[0].site.place,))
+    constants = sorted({_update(access) for access in touched if _sets(access)})
+    updates += constants[: MAX_UPDATES - len(updates)]  # a store of a constant may come twice, in any order
     bits = {update: REDUCE << place for place, update in enumerate(updates)}
     whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
     events = []
     broken = _broken_reductions(accesses, touched)
     for access in touched:
         site = access.site
-        kind = {"read": READ, "write": WRITE}.get(site.kind) or bits[_update(access)]
+        kind = READ if site.kind == "read" else bits.get(_update(access), WRITE)
         if site.key in broken:
             kind = READ | WRITE
         found = accesses.addresses(access)
@@ -174,10 +178,10 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         if not runs.all():
             addresses, jobs = addresses[runs], jobs[runs]
         offsets = np.ascontiguousarray(addresses - item.base)
-        if site.kind == "reduce":
+        if site.writes:
             whole.setdefault(_update(access), set()).update(np.unique(offsets % access.width).tolist())
         events.append(Events(jobs, offsets, access.width, kind))
-    torn = {bits[update] for update, found in whole.items() if len(found) > 1}
+    torn = {bits[update] for update, found in whole.items() if len(found) > 1 and update in bits}
     events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
     conflict = find_conflict(events, item.size)
     if conflict is not None:
@@ -187,6 +191,11 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         return Verdict("ordered", f"{what}: {verbs}", (first.place, second.place))
     reducing = set(operators) if any(site.site.kind == "reduce" for site in touched) else set()
     return Verdict("reduction" if reducing else "parallel", "", operators=tuple(sorted(reducing)))
+
+
+def _sets(access: Access) -> bool:
+    """Whether an access stores a constant."""
+    return access.site.kind == "write" and access.site.operator.startswith("= ")
 
 
 def _update(access: Access) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ..ir.errors import SourceError
+from .counters import merge_counters
 from .text import Function, Module, parse_module
 from .text.cfg import ControlFlow
 
@@ -77,7 +78,7 @@ def canonical(sources: Iterable[str]) -> Module:
     passes.add_loop_simplify_pass()
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
-    return parse_module(loosen(str(module)))
+    return merge_counters(parse_module(loosen(str(module))))
 
 
 def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
@@ -128,7 +129,7 @@ def mark_inline(module: Module) -> Module:
         function.header = f"{function.header[:end]} alwaysinline{function.header[end:]}"
     clashing = {group for name in chosen for group in functions[name].attribute_groups if "noinline" in groups[group]}
     module.items = [
-        item.replace("noinline ", "").replace("optnone ", "")
+        _group(item.split()[1], re.sub(r"\b(?:noinline|optnone) ", "", groups[item.split()[1]]))
         if isinstance(item, str) and item.startswith("attributes #") and item.split()[1] in clashing
         else item
         for item in module.items
@@ -168,14 +169,22 @@ def loosen(text: str) -> str:
                 if instruction.op == "call" and instruction.word in own:
                     instruction.text = _regroup(instruction.text, fresh)
     module.items = [
-        f"attributes {item.split()[1]} = {{ {_strip_words(groups[item.split()[1]]).strip()} }}"
+        _group(item.split()[1], _strip_words(groups[item.split()[1]]))
         if isinstance(item, str) and item.startswith("attributes #") and item.split()[1] in used - library
         else item
         for item in module.items
     ]
     for old, new in fresh.items():
-        module.append(f"attributes {new} = {{ {_strip_words(groups[old]).strip()} }}")
+        module.append(_group(new, _strip_words(groups[old])))
     return str(module)
+
+
+_NOTHING = '"plain"'  # an attribute that means nothing
+
+
+def _group(name: str, words: str) -> str:
+    """The line of an attribute group. LLVM reads none that is empty."""
+    return f"attributes {name} = {{ {words.strip() or _NOTHING} }}"
 
 
 def _regroup(text: str, fresh: dict[str, str]) -> str:
@@ -183,6 +192,7 @@ def _regroup(text: str, fresh: dict[str, str]) -> str:
 
 
 _WORDS = re.compile(
+    r'"(?:[^"\\]|\\.)*"|'  # what a string says stays
     r"(?<![%@$.\-\"])\b(?:memory\((?:[^()]|\([^()]*\))*\)|captures\((?:[^()]|\([^()]*\))*\)|readonly|readnone|writeonly|nosync|"
     r"nofree|norecurse|willreturn|mustprogress|speculatable|nocapture|argmemonly|inaccessiblememonly|"
     r"initializes\((?:[^()]|\([^()]*\))*\)|alwaysinline)(?![\w(])\s?"
@@ -190,7 +200,7 @@ _WORDS = re.compile(
 
 
 def _strip_words(text: str) -> str:
-    return _WORDS.sub("", text)
+    return _WORDS.sub(lambda found: found.group() if found.group().startswith('"') else "", text)
 
 
 def _host_text(text: str) -> str:

@@ -31,7 +31,7 @@ class Site:
     Attributes:
         key: names the instruction: the result of a load, `store:block:n`, `call:block:n:r|w`.
         kind: `read`, `write` or `reduce` (a load-combine-store; the load has no site of its own).
-        operator: of a reduce; `fill` of a call that writes the same byte everywhere.
+        operator: of a reduce; `fill` of a call that writes the same byte everywhere; `= 7` of a store of this constant.
         type: accessed type; `bytes` for ranges.
         size: bytes of one access; of a range, 1.
         address: first byte. `length`: bytes of a range, None for a plain access.
@@ -169,6 +169,13 @@ class Nest:
         return [site for site in self.sites if site.loop in inside]
 
 
+def _constant_stored(instruction: Instruction) -> str:
+    """`= 7` for a store of a constant: iterations that store the same one to one place may do so in any order."""
+    value = instruction.operands[0].text
+    stored = instruction.op == "store" and not value.startswith("%") and value not in ("undef", "poison")
+    return f"= {value}" if stored else ""
+
+
 def _lives(expressions: list[Expr]) -> dict[str, str]:
     found: dict[str, str] = {}
     for expr in expressions:
@@ -294,7 +301,7 @@ class _Builder:
     def _birthplace(self, address: Expr) -> int | None:
         """The loop in whose body the stack array that an address lies in, whatever else decides, is born and dies."""
         roots = pointer_roots(address)
-        name = str(roots[0].data[0]) if len(roots) == 1 and roots[0].kind == "live" else ""
+        name = self.view.origin(str(roots[0].data[0])) if len(roots) == 1 and roots[0].kind == "live" else ""
         if name not in self.view.definitions or self.view.definitions[name].instruction.op != "alloca":
             return None
         touching = self._touching(name)
@@ -453,7 +460,7 @@ class _Builder:
         return Site(
             key=str(instruction.result) if instruction.op == "load" else keys[id(instruction)],
             kind="reduce" if reduction else kind,
-            operator=reduction.operator if reduction else "",
+            operator=reduction.operator if reduction else _constant_stored(instruction),
             type=type,
             size=self._size(type),
             address=address,

@@ -44,12 +44,30 @@ class LiveObjects:
                 break
             room = count + count // 4
         heap = [Object(int(bases[i]), int(sizes[i]), HEAP) for i in range(count) if sizes[i]]
-        return [*heap, *self._globals, *stack_objects(nest, lives or {})]
+        return without_overlaps([*heap, *self._globals, *stack_objects(nest, lives or {})])
 
     def memory(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Memory:
         """All objects, readable where they are."""
         objects = self.all(nest, lives)
         return Memory(objects, {item.base: live_view(item) for item in objects})
+
+
+def without_overlaps(objects: Sequence[Object]) -> list[Object]:
+    """The objects that share no byte with another one.
+
+    Where two do, one is gone: a library freed memory of the program (getline does with a buffer that it was given)
+    and the allocator used it again. Which of them is alive is not known, so that neither may be relied on.
+    """
+    order = sorted(range(len(objects)), key=lambda place: objects[place].base)
+    bases = np.array([objects[place].base for place in order], np.int64)
+    ends = np.array([objects[place].end for place in order], np.int64)
+    if not np.any(bases[1:] < np.maximum.accumulate(ends)[:-1]):
+        return list(objects)
+    first = np.minimum.accumulate(bases[::-1])[::-1]  # nothing behind begins before
+    shared = np.zeros(len(order), np.bool_)
+    shared[1:] = bases[1:] < np.maximum.accumulate(ends)[:-1]
+    shared[:-1] |= ends[:-1] > first[1:]
+    return [objects[place] for place, out in zip(order, shared, strict=True) if not out]
 
 
 def stack_objects(nest: Nest | None, lives: Mapping[str, int | float]) -> list[Object]:

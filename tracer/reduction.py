@@ -158,9 +158,7 @@ def _keeps_width(view: FunctionView, chain: set[str], type: str, operator: str) 
         if bits is not None and own is not None:
             if bits < own or operator in _COMPARED:
                 return False
-        elif found not in order or type not in order or order.index(found) < order.index(type):
-            return False
-        elif operator in _COMPARED:
+        elif found not in order or type not in order or order.index(found) < order.index(type) or operator in _COMPARED:
             return False
     return True
 

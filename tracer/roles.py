@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .expr import Expr
 from .reduction import Uses
+from .scalar import low_bits
 from .text import Instruction
 
 # Integer arithmetic that an address may be formed with and still be linear in the index.
@@ -22,8 +23,10 @@ FORMING = frozenset(
 def forms(instruction: Instruction) -> bool:
     """Whether an address may be formed with what an instruction computes, and still be linear in its operands.
 
-    Of divisions, those without a remainder: how far apart two pointers are.
+    Of divisions, those without a remainder: how far apart two pointers are. Of masks, those that a cast would do.
     """
+    if low_bits(instruction):
+        return True
     if instruction.op in ("sdiv", "ashr"):
         return "exact" in instruction.flags
     return instruction.op in FORMING or instruction.op == "ptrtoint"

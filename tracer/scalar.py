@@ -55,6 +55,12 @@ class FunctionView:
             self._innermost[block] = self.flow.innermost(block)
         return self._innermost[block]
 
+    def origin(self, name: str) -> str:
+        """The pointer that a pointer is a distance from: through every getelementptr on the way."""
+        while (found := self.definitions.get(name)) is not None and found.instruction.op == "getelementptr":
+            name = found.instruction.operands[0].text
+        return name
+
     def type_of(self, name: str) -> str:
         """Type of a local value."""
         if name in self.definitions:
@@ -183,6 +189,10 @@ class ScalarView:
             if divisor.kind == "const" and (op == "sdiv" or 0 <= divisor.data[0] < 63):
                 divisor = divisor if op == "sdiv" else self.pool.const(1 << divisor.data[0])
                 return self.pool.op("exact", made.type, self.operand(made.operands[0]), divisor)
+        width = low_bits(made)
+        if width and self._is_scalar(made.type):
+            low = self.pool.make("cast", ("trunc", made.type, f"i{width}"), (self.operand(made.operands[0]),))
+            return self.pool.make("cast", ("zext", f"i{width}", made.type), (low,))
         if op in BINARY and self._is_scalar(made.type):
             opcode = "add" if op == "or" and "disjoint" in made.flags else op
             return self.pool.op(opcode, made.type, self.operand(made.operands[0]), self.operand(made.operands[1]))
@@ -294,7 +304,8 @@ class ScalarView:
         return self.pool.op("add", made.type, first, self.pool.op("mul", made.type, step, counter))
 
     def _runs_twice(self, loop: Loop) -> bool:
-        if len(loop.exits) != 1 or len(loop.latches) != 1 or loop.exits[0][0] != loop.latches[0]:
+        """Whether a loop ends after two iterations, if it is not left before."""
+        if len(loop.latches) != 1 or all(inside != loop.latches[0] for inside, _ in loop.exits):
             return False
         end = self.view.flow.blocks[loop.latches[0]].terminator
         found = self.view.definitions.get(end.operands[0].text) if end.op == "br" and end.operands else None
@@ -432,6 +443,9 @@ class ScalarView:
             number = _float(text)
             if number is not None and math.isfinite(number):
                 return pool.make("const", (number,))
+        number = re.fullmatch(r"ptrtoint \(ptr (@\S+|@\"[^\"]+\") to i64\)", text)
+        if number:
+            return pool.live(number.group(1), "ptr")
         found = re.match(r"getelementptr\s+((?:inbounds|nuw|nusw|inrange\([^)]*\))\s+)*\(", text)
         if found:
             return self._constant_address(text[found.end() : -1])
@@ -447,6 +461,14 @@ class ScalarView:
     def _is_scalar(type: str) -> bool:
         bits = int_bits(type)
         return (bits is not None and bits <= 64) or type in FLOAT_TYPES
+
+
+def low_bits(instruction: Instruction) -> int:
+    """8, 16 or 32 where an instruction cuts a wider number down to so many bits by a mask, else 0."""
+    if instruction.op != "and":
+        return 0
+    width = {"255": 8, "65535": 16, "4294967295": 32}.get(instruction.operands[1].text, 0)
+    return width if width < (int_bits(instruction.type) or 0) else 0
 
 
 def _float(text: str) -> float | None:

@@ -24,7 +24,8 @@ def read_ir(source: Path) -> str:
         if finished.ok and out.exists():
             return out.read_text(errors="surrogateescape")
         lines = finished.stderr.read_text(errors="replace").strip().splitlines()
-        how = "" if finished.returncode == 1 else f" (the reader {describe(finished)})"
+        end = describe(finished)
+        how = "" if finished.returncode == 1 else f" (the reader {'was ' if end.startswith('killed') else ''}{end})"
         raise SourceError(
             f"{source} is no LLVM IR that this version can read{how}",
             detail="\n".join(lines[:5]),
@@ -50,7 +51,8 @@ def main() -> None:
         module.data_layout = layout
         text = str(module)
     except (RuntimeError, UnicodeError) as error:
-        print(str(error).strip().splitlines()[-1] if str(error).strip() else "not LLVM IR", file=sys.stderr)
+        # LLVM's diagnostic calls the text "<string>": line and column are those of the file.
+        print(str(error).strip().replace("<string>", source.name) or "not LLVM IR", file=sys.stderr)
         sys.exit(1)
     target.write_text(text, errors="surrogateescape")
 

@@ -22,8 +22,12 @@ def compiled(text: str, folder: Path, name: str) -> Path:
 
 def output(text: str, folder: Path, name: str) -> str:
     """What the program prints. Raises RuntimeError when it fails."""
-    program = compiled(text, folder, name)
-    finished = run([program], folder=folder, name=name, limits=LIMITS)
+    return printed(compiled(text, folder, name), folder, name)
+
+
+def printed(program: Path, folder: Path, name: str, *arguments: str) -> str:
+    """What a compiled program prints. Raises RuntimeError when it fails."""
+    finished = run([program, *arguments], folder=folder, name=name, limits=LIMITS)
     if not finished.ok:
         raise RuntimeError(f"{program} {describe(finished)}: {finished.stderr.read_text(errors='replace')[:500]}")
     return finished.stdout.read_text(encoding="ascii")

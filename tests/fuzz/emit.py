@@ -63,7 +63,7 @@ def driver(kernel: Kernel) -> list[str]:
     if kernel.sweeps > 1:
         around = [f"for (int sweep = 0; sweep < {kernel.sweeps}; sweep++) {{", *around, "}"]
     lines = [*setup, *around, f"show({kernel.number}, parts, {parts});", *release(kernel)]
-    return [f"void drive_{kernel.number}(void)", *indent(["{", *lines, "}"])]
+    return [f"APART void drive_{kernel.number}(void)", *indent(["{", *lines, "}"])]
 
 
 def prepare(kernel: Kernel) -> tuple[list[str], int]:

@@ -59,7 +59,13 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "words")) for (int i = 0; i < argc; i++) printf("%d %s\n", i, i ? argv[i] : "");
     if (!strcmp(mode, "wait")) { puts("ready"); fflush(stdout); for (;;) pause(); }
     if (!strcmp(mode, "pipe")) { for (int i = 0; i < 100000; i++) if (puts("a line") < 0 || fflush(stdout)) return 5; }
-    if (!strcmp(mode, "child")) { int end = 0; fflush(stdout); if (!fork()) _exit(9); wait(&end); return WEXITSTATUS(end); }
+    if (!strcmp(mode, "child")) {
+        int end = 0;
+        fflush(stdout);
+        if (!fork()) _exit(9);
+        wait(&end);
+        return WEXITSTATUS(end);
+    }
     if (!strcmp(mode, "surroundings")) {
         char folder[4096];
         printf("folder %s locale %s\n", getcwd(folder, sizeof folder), setlocale(LC_ALL, NULL));
@@ -77,7 +83,7 @@ int main(int argc, char **argv) {
         sigprocmask(SIG_SETMASK, NULL, &blocked);
         printf("cpus %d alternative stack %d umask %o\n", CPU_COUNT(&cpus), stack.ss_flags, umask(0));
         printf("rounding %d sse %x nice %d\n", fegetround(), _mm_getcsr() & 0xffc0, getpriority(PRIO_PROCESS, 0));
-        printf("session %d group %d parent %d\n", getsid(0), getpgrp(), getppid());
+        printf("leader %d of group %d parent %d\n", getsid(0) == getpid(), getpgrp() == getpid(), getppid());
         for (int i = 1; i < 65; i++) if (sigismember(&blocked, i)) printf("blocked %d\n", i);
         for (int i = 0; i < RLIMIT_NLIMITS; i++)
             if (!getrlimit(i, &limit)) printf("limit %d %lx %lx\n", i, limit.rlim_cur, limit.rlim_max);

@@ -32,9 +32,11 @@ def rounded(value: float, type: str) -> float:
     return float(np.float32(value)) if type == "float" else float(value)
 
 
-def interpret(expr: Expr, counters: Mapping[int, int], lives: Mapping[str, Number], memory: Memory) -> Number | None:
-    """Value of an expression in one iteration."""
-    again = lambda node: interpret(node, counters, lives, memory)  # noqa: E731
+def interpret(
+    expr: Expr, counters: Mapping[int, int], lives: Mapping[str, Number], memory: Memory, arm: int = 0
+) -> Number | None:
+    """Value of an expression in one iteration. `arm` is the way that merges of unknown origin go."""
+    again = lambda node: interpret(node, counters, lives, memory, arm)  # noqa: E731
     match expr.kind:
         case "const":
             return expr.data[0]
@@ -44,6 +46,8 @@ def interpret(expr: Expr, counters: Mapping[int, int], lives: Mapping[str, Numbe
             return counters[expr.data[0]]
         case "load":
             return load(again(expr.args[0]), str(expr.data[1]), memory)
+        case "any":
+            return again(expr.args[arm % len(expr.args)])
         case "choice":
             condition = again(expr.args[0])
             return None if condition is None else again(expr.args[1 if condition else 2])

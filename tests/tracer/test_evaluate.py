@@ -201,7 +201,7 @@ def same(a: Number, b: Number) -> bool:
     return a == b
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.data(), st.sampled_from([*INTEGERS, *FLOATS]), st.booleans(), st.booleans(), st.booleans())
 def test_every_value_of_every_iteration(
     data: st.DataObject, type: str, inner: bool, following: bool, entered: bool

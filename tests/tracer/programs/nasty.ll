@@ -15,6 +15,7 @@ $group = comdat any
 @tls = thread_local(initialexec) global i64 0
 @outside = external global [0 x i8]
 @weak = extern_weak global i8
+@closed = external global %opaque
 @packed = global <{ i8, i64, [2 x i8] }> zeroinitializer, comdat($group), align 1
 @alias = alias i32, ptr @"a global, {quoted}"
 

@@ -1,0 +1,306 @@
+"""Neighbourhood expansion: one cluster after the other grows along its own border.
+
+A cluster holds a set of data. The datum on its border with the fewest open jobs (jobs in no cluster yet) is taken into
+the core: all data of its open jobs join the set, and each job whose data are then all inside belongs to the cluster.
+A full cluster is closed and the next one starts. Data with open jobs left on a border are what gets copied.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ..ir.arrays import Floats, Ints, Longs
+from ..ir.errors import ArgumentError
+from ..ir.graph import LocalityGraph
+from .loads import equal_targets
+from .views import Words, floats, longs, words
+
+BUCKETS = 64  # data with more open jobs are never the best while any other is left; one word holds the bucket set
+SKEWED = 16  # a largest degree above this many times the mean: the graph has hubs
+NONE = np.uint32(0xFFFFFFFF)
+ASSIGNED = np.uint32(0x80000000)  # flag in a job's state; the other bits are its cluster
+
+# Columns of the two record tables: what one visit needs lies in one cache line.
+BEGIN, END, OPEN, SET, NEXT, PREVIOUS, BUCKET = range(7)
+STATE, MISSING, FIRST, SIZE = range(4)
+
+Table = npt.NDArray[np.uint32]
+
+
+def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None) -> Ints:
+    """Grow k clusters of jobs, each from the border of the one before; int32 (jobs).
+
+    Deterministic. The running load is cut where it comes nearest to the running target, so loads are exact up to one
+    job. Where degrees are even, the border is taken first come, first served, and each cluster starts at the lowest
+    datum with open jobs: fronts stay round. Where there are hubs, the datum touched last goes first, and a cluster
+    starts at the border datum of the one before that has the fewest open jobs.
+
+    Args:
+        graph: the locality graph; jobs may touch any number of data. Those that touch none go to the last clusters.
+        k: number of clusters.
+        weights: float64 (jobs), positive; None means 1 each.
+        targets: float64 (k), shares of the load summing to 1; None means equal.
+
+    Returns:
+        Labels in [0, k). O(Σ over data of p(v) · open jobs of v), which is O(pins · k) at worst and near linear in
+        practice: the open jobs of a hub shrink with every cluster.
+
+    Raises:
+        ArgumentError: 2**31 pins or more.
+
+    Source: neighbourhood expansion (Zhang et al., KDD 2017) with the pruning by lists that shrink of NE++ (Mayer and
+    Jacobsen, SIGMOD 2021); jobs of any number of data, weights, targets and the two border rules are ours.
+    """
+    if graph.n_pins >= 2**31:
+        raise ArgumentError(f"the graph has {graph.n_pins} pins, expansion takes fewer than 2**31")
+    shares = equal_targets(k) if targets is None else targets
+    loads = floats(np.zeros(0) if weights is None or (weights == 1.0).all() else weights)
+    total = float(loads.sum()) if loads.size else float(graph.n_jobs)
+    starts, near = graph.transpose
+    even = int(np.diff(starts).max(initial=0)) * graph.n_data <= SKEWED * graph.n_pins
+    labels = _grow(
+        longs(graph.offsets), words(graph.data), longs(starts), near.view(np.uint32).copy(), loads,
+        floats(np.cumsum(shares) * total), even,
+    )  # fmt: skip
+    return labels.view(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _grow(offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floats, ends: Floats, even: bool) -> Words:
+    """Labels; `near` is overwritten. `ends` is the running target after each cluster, `weights` empty for 1 each."""
+    n_jobs, n_data, k = offsets.size - 1, starts.size - 1, ends.size
+    jobs, data = _job_table(offsets), _data_table(starts)
+    heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
+    members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
+    load, lowest, taken = 0.0, np.int64(0), 0
+    for cluster in range(k - 1):
+        part = np.uint32(cluster)
+        used = np.uint64(0)
+        n_members = 0
+        full = False
+        while not full:
+            if used != 0:
+                bucket = _lowest_bit(used)
+                x = tails[bucket]
+                _unlink(data, heads, tails, x)
+                if heads[bucket] == NONE:
+                    used &= ~(np.uint64(1) << np.uint64(bucket))
+                if data[x, OPEN] == 0:
+                    continue
+                first = n_members
+                for i in range(data[x, BEGIN], data[x, END]):
+                    job = near[i]
+                    if jobs[job, STATE] & ASSIGNED:
+                        continue
+                    for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
+                        y = pins[pin]
+                        if data[y, SET] != part:
+                            data[y, SET] = part
+                            members[n_members] = y
+                            n_members += 1
+            else:
+                while taken < border.size and (data[border[taken], OPEN] == 0 or data[border[taken], SET] == part):
+                    taken += 1
+                while lowest < n_data and data[lowest, OPEN] == 0:
+                    lowest += 1
+                if taken < border.size:
+                    x = border[taken]
+                elif lowest < n_data:
+                    x = np.uint32(lowest)
+                else:
+                    break
+                first = n_members
+                data[x, SET] = part
+                members[n_members] = x
+                n_members += 1
+            while first < n_members and not full:
+                full, load, used = _join(
+                    members[first], part, jobs, data, pins, near, weights, ends[cluster], load, heads,
+                    tails, used, even,
+                )  # fmt: skip
+                first += 1
+        if not full:  # only jobs without data are left
+            break
+        if even:
+            for i in range(n_members):
+                data[members[i], BUCKET] = NONE
+        else:
+            border = _sorted_border(data, members[:n_members])
+            taken = 0
+        heads[:] = NONE
+        tails[:] = NONE
+    return _finish(jobs, weights, ends, load, n_jobs)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _join(
+    y: np.uint32,
+    part: np.uint32,
+    jobs: Table,
+    data: Table,
+    pins: Words,
+    near: Words,
+    weights: Floats,
+    end: float,
+    load: float,
+    heads: Words,
+    tails: Words,
+    used: np.uint64,
+    even: bool,
+) -> tuple[bool, float, np.uint64]:
+    """Datum y is now in the set: complete its jobs, drop the assigned ones from its list, queue it while some are open.
+
+    Returns whether the cluster is full, the running load and the set of used buckets.
+    """
+    out = data[y, BEGIN]
+    full = False
+    for i in range(data[y, BEGIN], data[y, END]):
+        job = near[i]
+        state = jobs[job, STATE]
+        if state & ASSIGNED:
+            continue
+        if state != part:
+            jobs[job, STATE] = part
+            jobs[job, MISSING] = jobs[job, SIZE]
+        left = jobs[job, MISSING] - np.uint32(1)
+        jobs[job, MISSING] = left
+        weight = weights[job] if weights.size else 1.0
+        full |= left == 0 and load + 0.5 * weight > end
+        if left != 0 or full:
+            near[out] = job
+            out += np.uint32(1)
+            continue
+        load += weight
+        jobs[job, STATE] = part | ASSIGNED
+        for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
+            z = pins[pin]
+            data[z, OPEN] -= np.uint32(1)
+            old = data[z, BUCKET]
+            if old == NONE:
+                continue
+            new = min(data[z, OPEN], np.uint32(BUCKETS - 1))
+            if new != old:
+                _unlink(data, heads, tails, z)
+                if heads[old] == NONE:
+                    used &= ~(np.uint64(1) << np.uint64(old))
+                if new != 0:
+                    _link(data, heads, tails, z, new, even)
+                    used |= np.uint64(1) << np.uint64(new)
+    data[y, END] = out
+    if data[y, OPEN] != 0:
+        bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
+        _link(data, heads, tails, y, bucket, True)
+        used |= np.uint64(1) << np.uint64(bucket)
+    return full, load, used
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _link(data: Table, heads: Words, tails: Words, x: np.uint32, bucket: np.uint32, last: bool) -> None:
+    """Queue x: `last` to be taken after all others of its bucket, else before them. The tail is taken first."""
+    if last:
+        other = heads[bucket]
+        data[x, NEXT], data[x, PREVIOUS] = other, NONE
+        if other != NONE:
+            data[other, PREVIOUS] = x
+        else:
+            tails[bucket] = x
+        heads[bucket] = x
+    else:
+        other = tails[bucket]
+        data[x, NEXT], data[x, PREVIOUS] = NONE, other
+        if other != NONE:
+            data[other, NEXT] = x
+        else:
+            heads[bucket] = x
+        tails[bucket] = x
+    data[x, BUCKET] = bucket
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _unlink(data: Table, heads: Words, tails: Words, x: np.uint32) -> None:
+    bucket, after, before = data[x, BUCKET], data[x, NEXT], data[x, PREVIOUS]
+    if before != NONE:
+        data[before, NEXT] = after
+    else:
+        heads[bucket] = after
+    if after != NONE:
+        data[after, PREVIOUS] = before
+    else:
+        tails[bucket] = before
+    data[x, BUCKET] = NONE
+
+
+@njit(cache=True, nogil=True)
+def _sorted_border(data: Table, members: Words) -> Words:
+    """Empty the queue; the members with open jobs, by their number, then by id."""
+    keys = np.empty(members.size, np.int64)
+    size = 0
+    for i in range(members.size):
+        y = members[i]
+        data[y, BUCKET] = NONE
+        if data[y, OPEN] != 0:
+            keys[size] = (np.int64(data[y, OPEN]) << 32) | np.int64(y)
+            size += 1
+    ordered = np.sort(keys[:size])
+    border = np.empty(size, np.uint32)
+    for i in range(size):
+        border[i] = ordered[i] & 0xFFFFFFFF
+    return border
+
+
+@njit(cache=True, nogil=True)
+def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, n_jobs: int) -> Words:
+    """Read the labels off; jobs left over fill the clusters in turn up to the running targets."""
+    labels = np.empty(n_jobs, np.uint32)
+    cluster = 0
+    for job in range(n_jobs):
+        state = jobs[job, STATE]
+        if state & ASSIGNED:
+            labels[job] = state & ~ASSIGNED
+            continue
+        weight = weights[job] if weights.size else 1.0
+        while cluster < ends.size - 1 and load + 0.5 * weight > ends[cluster]:
+            cluster += 1
+        load += weight
+        labels[job] = cluster
+    return labels
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _lowest_bit(word: np.uint64) -> int:
+    place = 0
+    if word & np.uint64(0xFFFFFFFF) == 0:
+        place += 32
+        word >>= np.uint64(32)
+    while word & np.uint64(15) == 0:
+        place += 4
+        word >>= np.uint64(4)
+    while word & np.uint64(1) == 0:
+        place += 1
+        word >>= np.uint64(1)
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _job_table(offsets: Longs) -> Table:
+    table = np.empty((offsets.size - 1, 4), np.uint32)
+    for job in range(offsets.size - 1):
+        table[job, STATE] = NONE & ~ASSIGNED
+        table[job, MISSING] = 0
+        table[job, FIRST] = offsets[job]
+        table[job, SIZE] = offsets[job + 1] - offsets[job]
+    return table
+
+
+@njit(cache=True, nogil=True)
+def _data_table(starts: Longs) -> Table:
+    table = np.empty((starts.size - 1, 8), np.uint32)
+    for datum in range(starts.size - 1):
+        table[datum, BEGIN] = starts[datum]
+        table[datum, END] = starts[datum + 1]
+        table[datum, OPEN] = starts[datum + 1] - starts[datum]
+        table[datum, SET] = NONE
+        table[datum, BUCKET] = NONE
+    return table

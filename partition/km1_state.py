@@ -1,0 +1,139 @@
+"""Which clusters hold pins of each net, and what a move would gain: the state of km1 refinement.
+
+The cost is Σ over nets of weight · (clusters with a pin - 1). A net keeps a short list of `(cluster, pins)`, never
+longer than the least of its size and k, so the lists of all nets need no more room than the pins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ..ir.arrays import Floats, Ints, Longs
+from .views import Words
+
+Pairs = npt.NDArray[np.uint32]  # (entries, 2): cluster, pins
+CLUSTER, PINS = range(2)
+
+
+@njit(cache=True, nogil=True)
+def fill_lists(net_offsets: Longs, net_nodes: Words, labels: Words, k: int) -> tuple[Longs, Words, Pairs]:
+    """The lists of all nets: where each begins, int64 (nets + 1), how long it is, uint32, and the entries. O(pins · λ).
+
+    λ, the clusters of a net, is looked for among those found before.
+    """
+    nets = net_offsets.size - 1
+    begins = np.zeros(nets + 1, np.int64)
+    for net in range(nets):
+        begins[net + 1] = begins[net] + min(k, net_offsets[net + 1] - net_offsets[net])
+    lengths = np.zeros(nets, np.uint32)
+    entries = np.empty((begins[nets], 2), np.uint32)
+    for net in range(nets):
+        for i in range(net_offsets[net], net_offsets[net + 1]):
+            add_pin(begins, lengths, entries, net, labels[net_nodes[i]])
+    return begins, lengths, entries
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
+    """Count one more pin of the net in the cluster; returns how many there are now."""
+    begin = begins[net]
+    end = begin + np.int64(lengths[net])
+    now = 0
+    for i in range(begin, end):
+        if entries[i, CLUSTER] == cluster:
+            now = np.int64(entries[i, PINS]) + 1
+            entries[i, PINS] = now
+            break
+    if now == 0:
+        entries[end, CLUSTER] = cluster
+        entries[end, PINS] = 1
+        lengths[net] += np.uint32(1)
+        now = 1
+    return now
+
+
+@njit(cache=True, nogil=True, inline="always")
+def drop_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
+    """Count one pin of the net less in the cluster; returns how many are left."""
+    begin = begins[net]
+    end = begin + np.int64(lengths[net])
+    i = begin
+    while entries[i, CLUSTER] != cluster:
+        i += 1
+    left = np.int64(entries[i, PINS]) - 1
+    if left == 0:
+        entries[i, CLUSTER] = entries[end - 1, CLUSTER]
+        entries[i, PINS] = entries[end - 1, PINS]
+        lengths[net] -= np.uint32(1)
+    else:
+        entries[i, PINS] = left
+    return left
+
+
+@njit(cache=True, nogil=True)
+def cost_of(lengths: Words, net_weights: Ints) -> int:
+    """The cost that the lists stand for. O(nets)."""
+    cost = 0
+    for net in range(lengths.size):
+        if lengths[net] > 1:
+            cost += np.int64(net_weights[net]) * (np.int64(lengths[net]) - 1)
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def best_move(
+    u: np.uint32,
+    node_offsets: Longs,
+    node_nets: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    joint: Ints,
+    clusters: Words,
+) -> tuple[int, int]:
+    """The gain of the best move of node u to a cluster that has room, and that cluster; -1 when there is none.
+
+    Only clusters that share a net with u are asked; ties go to the one with the most room for its limit. `joint` is
+    int32 (k), zero before and after; `clusters` has room for k.
+    """
+    own = labels[u]
+    total, leaving, count = np.int32(0), np.int32(0), 0
+    for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+        net = node_nets[i]
+        weight = net_weights[net]
+        total += weight
+        length = np.int64(lengths[net])
+        if length == 1:
+            continue
+        begin = begins[net]
+        for j in range(begin, begin + length):
+            cluster = entries[j, CLUSTER]
+            if cluster == own:
+                if entries[j, PINS] == 1:
+                    leaving += weight
+            else:
+                if joint[cluster] == 0:
+                    clusters[count] = cluster
+                    count += 1
+                joint[cluster] += weight
+    best, most, fullest = -1, np.int32(0), 0.0
+    for i in range(count):
+        cluster = clusters[i]
+        value = joint[cluster]
+        joint[cluster] = 0
+        if value < most:
+            continue
+        after = loads[cluster] + node_weights[u]
+        if after > limits[cluster]:
+            continue
+        full = after / limits[cluster]
+        if value > most or full < fullest:
+            best, most, fullest = np.int64(cluster), value, full
+    return np.int64(leaving + most - total), best

@@ -1,0 +1,498 @@
+"""The independent checker: whatever is wrong with a schedule, it does not get past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tracecut.codegen import teams
+from tracecut.codegen.checker import check_schedule
+from tracecut.codegen.schedule import RegionSchedule, Renumbering, Schedule
+from tracecut.ir.errors import ScheduleError
+
+from .harness import Inspected
+
+Catalogue = Callable[[str], dict[str, Inspected | str]]
+
+
+@pytest.fixture
+def subject(inspected: Catalogue, few_jobs_a_thread: None) -> Callable[[str, str], Inspected]:
+    def found(name: str, mark: str) -> Inspected:
+        item = inspected(name)[mark]
+        assert not isinstance(item, str)
+        return item
+
+    return found
+
+
+def check(item: Inspected, schedule: Schedule, *, groups: Any = None, movable: Any = None) -> None:
+    check_schedule(
+        schedule,
+        item.guarded[1],
+        item.inspection.accesses,
+        item.cut_out[0] if groups is None else groups,
+        item.inspection.plan.movable if movable is None else movable,
+    )
+
+
+def region_of(item: Inspected, schedule: Schedule) -> RegionSchedule:
+    return next(region for region in schedule.regions if region.region == item.region)
+
+
+def with_region(item: Inspected, schedule: Schedule, **changes: Any) -> Schedule:
+    changed = replace(region_of(item, schedule), **changes)
+    others = tuple(changed if region.region == item.region else region for region in schedule.regions)
+    return replace(schedule, regions=others)
+
+
+def edited(values: Any, place: int, value: int) -> Any:
+    found = values.copy()
+    found[place % found.size] = value
+    return found
+
+
+SHAPES = [
+    ("pairs", "pairs"),
+    ("rows", "csr"),
+    ("rows", "degrees"),
+    ("pairs", "counter_data"),
+    ("pairs", "downwards"),
+    ("pairs", "records"),
+    ("indirect", "two_levels"),
+]
+Change = Callable[[Inspected, Schedule, int, int], Schedule | None]
+
+
+def _job_twice(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    jobs = region_of(item, s).jobs
+    if a % jobs.size == b % jobs.size:
+        return None
+    return with_region(item, s, jobs=edited(jobs, a, int(jobs[b % jobs.size])))
+
+
+def _job_lost(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    mine = region_of(item, s)
+    bounds = np.minimum(mine.bounds, mine.jobs.size - 1)
+    return with_region(item, s, jobs=np.delete(mine.jobs, a % mine.jobs.size), bounds=bounds)
+
+
+def _job_outside(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    jobs = region_of(item, s).jobs
+    return with_region(item, s, jobs=edited(jobs, a, [-1, jobs.size, -(1 << 31), (1 << 31) - 1][b % 4]))
+
+
+def _two_data_at_one_place(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    place = b % len(s.spaces)
+    order = s.spaces[place].order
+    other = int(order[(a + 1) % order.size])
+    spaces = list(s.spaces)
+    spaces[place] = replace(spaces[place], order=edited(order, a, other))
+    return replace(s, spaces=tuple(spaces))
+
+
+def _datum_outside(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    space = s.spaces[0]
+    wrong = replace(space, order=edited(space.order, a, [-1, space.order.size][b % 2]))
+    return replace(s, spaces=(wrong, *s.spaces[1:]))
+
+
+def _wrong_dtype(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    return with_region(item, s, jobs=region_of(item, s).jobs.astype([np.int64, np.int16, np.uint32][a % 3]))
+
+
+def _bounds_do_not_cover(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    bounds = region_of(item, s).bounds
+    wrong = [
+        bounds[:-1],
+        np.append(bounds, bounds[-1]),
+        edited(bounds, -1, int(bounds[-1]) - 1 - a % 5),
+        edited(bounds, -1, int(bounds[-1]) + 1 + a % 5),
+        edited(bounds, 0, 1 + a % 5),
+        edited(bounds, 1, -1 - a % 5),
+        edited(bounds, 1, int(bounds[-1]) + 1),
+    ]
+    return with_region(item, s, bounds=wrong[b % len(wrong)])
+
+
+def _threads_that_are_not_there(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    count = [0, -1, region_of(item, s).threads + 1, 65, 1 << 20][a % 5]
+    bounds = region_of(item, s).bounds
+    if count > 64:
+        bounds = np.concatenate([bounds[:1].repeat(count - 1), [bounds[-1]] * 3])
+    return with_region(item, s, threads=count, bounds=bounds)
+
+
+def _index_not_renumbered(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    mine = region_of(item, s)
+    numbered = [place for place, copy in enumerate(mine.copies) if copy.renumber]
+    place = numbered[a % len(numbered)]
+    copy = mine.copies[place]
+    item0 = copy.renumber[b % len(copy.renumber)]
+    wrong = [
+        (),
+        tuple(other for other in copy.renumber if other is not item0),
+        (replace(item0, shift=item0.shift + 1 + a % 3),),
+        (replace(item0, space=len(s.spaces)),),
+        (replace(item0, width=3),),
+        (replace(item0, offsets=(copy.stride,)),),
+        (replace(item0, offsets=()),),
+    ]
+    copies = list(mine.copies)
+    copies[place] = replace(copy, renumber=wrong[b % len(wrong)])
+    return with_region(item, s, copies=tuple(copies))
+
+
+def _copy_of_something_else(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    mine = region_of(item, s)
+    place = sorted(mine.bases.values())[a % len(mine.bases)]
+    copy = mine.copies[place]
+    other = next(number for number in range(len(item.guarded[1])) if number != copy.object)
+    wrong = [
+        replace(copy, object=other),
+        replace(copy, origin=copy.origin + copy.stride),
+        replace(copy, origin=copy.origin + 1),
+        replace(copy, stride=2 * copy.stride),
+        replace(copy, first=copy.first + 1),
+        replace(copy, first=copy.first - 1),
+        replace(copy, mode="anything"),
+        replace(copy, mode="direct" if copy.mode != "direct" else "plain"),
+        replace(copy, mode="segment" if copy.mode != "segment" else "plain"),
+        replace(copy, mode="spaced" if copy.mode != "spaced" else "direct", space=0),
+        replace(copy, mode="offsets" if copy.mode != "offsets" else "direct"),
+    ]
+    if copy.mode in ("direct", "offsets"):
+        wrong += [replace(copy, count=copy.count - 1), replace(copy, count=copy.count + 2)]
+    if copy.mode == "direct":
+        wrong += [replace(copy, reverse=not copy.reverse)]
+    if copy.mode == "offsets":
+        wrong += [replace(copy, ends=not copy.ends)]
+    if copy.mode == "spaced":
+        wrong += [replace(copy, space=len(s.spaces)), replace(copy, shift=copy.shift + 1)]
+    copies = list(mine.copies)
+    copies[place] = wrong[b % len(wrong)]
+    return with_region(item, s, copies=tuple(copies))
+
+
+def _pieces_of_something_else(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    mine = region_of(item, s)
+    if mine.starts is None:
+        return None
+    number, origin, stride, first, width = mine.starts
+    wrong: list[dict[str, Any]] = [
+        {"lengths": edited(mine.lengths, a, int(mine.lengths[a % mine.lengths.size]) + 1)},
+        {"lengths": edited(mine.lengths, a, -1)},
+        {"lengths": mine.lengths[:-1]},
+        {"starts": None},
+        {"starts": ((number + 1) % len(item.guarded[1]), origin, stride, first, width)},
+        {"starts": (number, origin + stride, stride, first, width)},
+        {"starts": (number, origin, stride, first + 1, width)},
+        {"starts": (number, origin, stride + 4, first, width)},
+        {"starts": (number, origin, stride, first, 2 * width)},
+    ]
+    return with_region(item, s, **wrong[b % len(wrong)])
+
+
+def _base_without_copy(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    bases = dict(region_of(item, s).bases)
+    group = sorted(bases)[a % len(bases)]
+    if b % 2:
+        bases[group] = len(region_of(item, s).copies)
+    else:
+        del bases[group]
+    return with_region(item, s, bases=bases)
+
+
+def _move_elsewhere(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    place = a % len(s.moves)
+    move = s.moves[place]
+    wrong = [
+        replace(move, count=move.count + 1),
+        replace(move, count=move.count - 1),
+        replace(move, first=move.first + 1),
+        replace(move, shift=move.shift + 1),
+        replace(move, origin=move.origin - (1 << 20)),
+        replace(move, stride=0),
+        replace(move, stride=-move.stride),
+        replace(move, space=len(s.spaces)),
+        replace(move, space=-1),
+        replace(move, object=len(item.guarded[1])),
+    ]
+    moves = list(s.moves)
+    moves[place] = wrong[b % len(wrong)]
+    return replace(s, moves=tuple(moves))
+
+
+def _moved_twice(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    return replace(s, moves=(*s.moves, s.moves[a % len(s.moves)]))
+
+
+def _region_twice(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    return replace(s, regions=(*s.regions, s.regions[a % len(s.regions)]))
+
+
+def _cuts_elsewhere(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    space = s.spaces[a % len(s.spaces)]
+    middle = (space.low + space.high) // 2
+    wrong = [(), (space.low,), (space.high, space.low), (space.low, middle, middle, space.high), (space.low, middle)]
+    spaces = tuple(replace(other, cuts=wrong[b % 5]) if other is space else other for other in s.spaces)
+    return replace(s, spaces=spaces)
+
+
+def _guard_outside(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    load = s.guard.loads[a % len(s.guard.loads)]
+    wrong = [
+        replace(load, count=load.count + (1 << 20)),
+        replace(load, offset=-1),
+        replace(load, object=len(s.guard.objects)),
+        replace(load, count=-5),
+        replace(load, width=0),
+        replace(load, stride=-8),
+    ]
+    return replace(s, guard=replace(s.guard, loads=(wrong[b % len(wrong)],)))
+
+
+CHANGES: list[Change] = [
+    _job_twice,
+    _job_lost,
+    _job_outside,
+    _two_data_at_one_place,
+    _datum_outside,
+    _wrong_dtype,
+    _bounds_do_not_cover,
+    _threads_that_are_not_there,
+    _index_not_renumbered,
+    _copy_of_something_else,
+    _pieces_of_something_else,
+    _base_without_copy,
+    _move_elsewhere,
+    _moved_twice,
+    _region_twice,
+    _cuts_elsewhere,
+    _guard_outside,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=[change.__name__.strip("_") for change in CHANGES])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(a=st.integers(0, 1 << 20), b=st.integers(0, 1 << 20), shape=st.integers(0, len(SHAPES) - 1))
+def test_one_wrong_field_is_noticed(
+    subject: Callable[[str, str], Inspected], change: Change, a: int, b: int, shape: int
+) -> None:
+    item = subject(*SHAPES[shape])
+    schedule = item.schedule(item.random(a), 1 + b % 3)
+    changed = change(item, schedule, a, b)
+    if changed is not None:
+        with pytest.raises(ScheduleError):
+            check(item, changed)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1 << 20), a=st.integers(0, 1 << 20), b=st.integers(0, 1 << 20))
+def test_jobs_that_own_records_stay_in_the_order_of_these(
+    subject: Callable[[str, str], Inspected], seed: int, a: int, b: int
+) -> None:
+    """`mark[e] = …` is moved with the jobs: two jobs that change places alone would write each other's record."""
+    item = subject("pairs", "counter_data")
+    schedule = item.schedule(item.random(seed))
+    jobs = region_of(item, schedule).jobs.copy()
+    a, b = a % jobs.size, b % jobs.size
+    if a != b:
+        jobs[[a, b]] = jobs[[b, a]]
+        with pytest.raises(ScheduleError, match="not in the order of its jobs"):
+            check(item, with_region(item, schedule, jobs=jobs))
+
+
+def test_data_stay_between_their_cuts(subject: Callable[[str, str], Inspected]) -> None:
+    item = subject("pairs", "pairs")
+    schedule = item.schedule(item.random(3))
+    space = schedule.spaces[0]
+    middle = (space.low + space.high) // 2
+    cut = replace(space, cuts=tuple(sorted({*space.cuts, middle})))
+    with pytest.raises(ScheduleError, match="over the cut"):
+        check(item, replace(schedule, spaces=(cut, *schedule.spaces[1:])))
+
+
+def test_a_loop_that_has_to_keep_its_order_keeps_it(subject: Callable[[str, str], Inspected]) -> None:
+    item = subject("indirect", "ordered")
+    assert item.verdict == "ordered"
+    schedule = item.schedule(item.random(1))
+    jobs = region_of(item, schedule).jobs
+    assert np.array_equal(jobs, np.arange(jobs.size))
+    half = np.array([0, jobs.size // 2, jobs.size, jobs.size])
+    for changes in ({"jobs": np.ascontiguousarray(jobs[::-1])}, {"threads": 2, "bounds": half}):
+        with pytest.raises(ScheduleError, match="has to keep its order"):
+            check(item, with_region(item, schedule, **changes))
+
+
+def test_code_that_uses_the_wrong_numbers_is_refused(subject: Callable[[str, str], Inspected]) -> None:
+    for name, mark in SHAPES:
+        item = subject(name, mark)
+        schedule = item.schedule(item.random(2))
+        groups = item.cut_out[0]
+        for place, group in enumerate(groups[item.region]):
+            flipped = replace(group, view="old" if group.view == "new" else "new")
+            wrong = {**groups, item.region: [flipped if at == place else g for at, g in enumerate(groups[item.region])]}
+            if "reached" in _why(item, schedule, wrong):
+                continue
+            fixed = [a.form is not None and not a.form.terms for key in group.sites for a in _accesses(item, key)]
+            assert all(fixed), f"@{mark}: {group}"
+
+
+def _accesses(item: Inspected, key: str) -> list[Any]:
+    return [access for access in item.inspection.accesses.by_site[key] if access.runs]
+
+
+def _why(item: Inspected, schedule: Schedule, groups: Any) -> str:
+    try:
+        check(item, schedule, groups=groups)
+    except ScheduleError as error:
+        return error.message
+    return ""
+
+
+# ---- threads -------------------------------------------------------------------------------------------------------
+
+
+def test_threads_do_not_share_what_they_write(
+    subject: Callable[[str, str], Inspected], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs of the tail given to a thread meet those for which they were put into it."""
+    monkeypatch.setattr(teams, "MAX_TAIL", 1.0)
+    item = subject("pairs", "pairs")
+    schedule = item.schedule(item.random(1), 2)
+    mine = region_of(item, schedule)
+    assert mine.threads == 2 and not mine.privates and mine.bounds[2] < mine.bounds[3]
+    bounds = mine.bounds.copy()
+    bounds[2] = bounds[3]
+    with pytest.raises(ScheduleError, match="two threads"):
+        check(item, with_region(item, schedule, bounds=bounds))
+
+
+def test_races_are_found_where_they_are(subject: Callable[[str, str], Inspected]) -> None:
+    """The checker against brute force: threads meet exactly where two of them update one element."""
+    item = subject("pairs", "flagged")
+    reached = _elements(item)
+    schedule = item.schedule(item.random(5))
+    jobs = region_of(item, schedule).jobs
+    draw = np.random.default_rng(1)
+    seen = set()
+    for _ in range(40):
+        first = int(draw.integers(0, 40))
+        second = first + int(draw.integers(0, 40))
+        bounds = np.array([0, first, second, jobs.size], np.int64)  # two threads, and a tail of all the rest
+        owners = [
+            {element for job in jobs[low:high] for element in reached[int(job)]}
+            for low, high in ((0, first), (first, second))
+        ]
+        expected = bool(owners[0] & owners[1])
+        seen.add(expected)
+        why = _why(item, with_region(item, schedule, threads=2, bounds=bounds), item.cut_out[0])
+        assert ("two threads" in why) == expected, (first, second, why)
+    assert seen == {True, False}
+
+
+def _elements(item: Inspected) -> dict[int, list[int]]:
+    """Job → elements that it updates, from the values of the run."""
+    accesses = item.inspection.accesses
+    found: dict[int, list[int]] = {job: [] for job in range(accesses.size(item.region) or 0)}
+    for access in accesses.inside(item.region):
+        if access.site.writes:
+            addresses, runs = accesses.addresses(access) or (np.zeros(0), np.zeros(0))
+            for job, address in enumerate(addresses):
+                if runs[job]:
+                    found[job].append(int(address))
+    return found
+
+
+def test_slots_of_one_array_excuse_no_other(subject: Callable[[str, str], Inspected]) -> None:
+    """Two arrays are updated by all threads; slots for one of them do not help the other."""
+    item = subject("indirect", "two_levels")
+    schedule = item.schedule(item.random(1), 2)
+    mine = region_of(item, schedule)
+    assert mine.threads == 2 and len({private.object for private in mine.privates}) == 2
+    for left_out in mine.privates:
+        kept = tuple(private for private in mine.privates if private is not left_out)
+        with pytest.raises(ScheduleError, match="two threads"):
+            check(item, with_region(item, schedule, privates=kept))
+
+
+def test_two_ways_into_one_array_have_slots_each(subject: Callable[[str, str], Inspected]) -> None:
+    """`f[nb[j]] -= d; f[i] += own`: two base pointers into one array, both with slots."""
+    item = subject("rows", "half_list")
+    schedule = item.schedule(item.random(1), 2)
+    mine = region_of(item, schedule)
+    assert mine.threads == 2 and len(mine.privates) == 2 and len({private.object for private in mine.privates}) == 1
+    for left_out in mine.privates:
+        kept = tuple(private for private in mine.privates if private is not left_out)
+        with pytest.raises(ScheduleError, match="private slots"):
+            check(item, with_region(item, schedule, privates=kept))
+
+
+def test_slots_are_what_they_stand_for(subject: Callable[[str, str], Inspected]) -> None:
+    item = subject("edges", "empty_updates")
+    schedule = item.schedule(item.random(1), 3)
+    (private,) = region_of(item, schedule).privates
+    wrong = {
+        "another type": replace(private, type="i32"),
+        "no type": replace(private, type="i128"),
+        "slots for fewer threads": replace(private, low=private.low[1:], high=private.high[1:]),
+        "too short": replace(private, high=tuple(high - 8 for high in private.high)),
+        "a part of a number": replace(private, high=tuple(high - 1 for high in private.high)),
+        "outside": replace(private, high=tuple(high + 8 for high in private.high)),
+        "of another pointer": replace(private, group=private.group + 1),
+        "backwards": replace(private, low=private.high, high=private.low),
+    }
+    for what, found in wrong.items():
+        with pytest.raises(ScheduleError):
+            check(item, with_region(item, schedule, privates=(found,)))
+            pytest.fail(f"slots that are {what} got past")
+    with pytest.raises(ScheduleError, match="two private slots"):
+        check(item, with_region(item, schedule, privates=(private, private)))
+
+
+def test_products_get_no_slots(subject: Callable[[str, str], Inspected]) -> None:
+    """Zeroed slots are only right for sums."""
+    item = subject("edges", "products")
+    schedule = item.schedule(item.random(1))
+    mine = region_of(item, schedule)
+    sums = subject("edges", "empty_updates")
+    (like,) = region_of(sums, sums.schedule(sums.random(1), 2)).privates
+    objects = item.guarded[1]
+    privates = []
+    for group in item.cut_out[0][item.region]:
+        for access in _accesses(item, group.sites[0]):
+            if access.site.writes:
+                size = access.object.size
+                place = next(number for number, other in enumerate(objects) if other is access.object)
+                privates.append(
+                    replace(like, group=group.id, object=place, type=access.site.type, low=(0, 0), high=(size, size))
+                )
+    half = np.array([0, mine.jobs.size // 2, mine.jobs.size, mine.jobs.size])
+    with pytest.raises(ScheduleError, match="private slots"):
+        check(item, with_region(item, schedule, threads=2, bounds=half, privates=tuple(privates)))
+
+
+def test_local_arrays_are_no_race(subject: Callable[[str, str], Inspected]) -> None:
+    """Every thread makes its own, so that only what outlives an iteration counts."""
+    item = subject("locals", "own_rows")
+    schedule = item.schedule(item.random(1), 3)
+    assert region_of(item, schedule).threads == 3 and not region_of(item, schedule).privates
+
+
+def test_a_renumbering_of_its_own_is_no_excuse(subject: Callable[[str, str], Inspected]) -> None:
+    """A copy that renumbers a field twice, or by another space, is refused as well."""
+    item = subject("pairs", "pairs")
+    schedule = item.schedule(item.random(1))
+    mine = region_of(item, schedule)
+    place = next(place for place, copy in enumerate(mine.copies) if copy.renumber)
+    first = mine.copies[place].renumber[0]
+    again = Renumbering(first.offsets, first.width, first.space, first.shift)
+    copies = list(mine.copies)
+    copies[place] = replace(copies[place], renumber=(*copies[place].renumber, again))
+    with pytest.raises(ScheduleError, match="twice"):
+        check(item, with_region(item, schedule, copies=tuple(copies)))

@@ -1,0 +1,60 @@
+"""Random programs through the whole pipeline, as many as wanted.
+
+python -m tests.fuzz --seeds 100 --first 20        seeds 20 … 119, of 100 kernels each; figures at the end
+python -m tests.fuzz --first 6 --kernel 62         one kernel alone: its source, verdicts, results
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .generate import generate, suite_of
+from .model import Suite
+from .oracle import run_oracles
+from .pipeline import check
+from .report import Tally
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--seeds", type=int, default=20, help="how many seeds")
+    parser.add_argument("--count", type=int, default=100, help="kernels of each seed")
+    parser.add_argument("--kernel", type=int, help="only this kernel of the first seed")
+    options = parser.parse_args()
+    if options.kernel is not None:
+        return _alone(options.first, options.kernel)
+    tally = Tally()
+    for seed in range(options.first, options.first + options.seeds):
+        _run(generate(seed, options.count), tally)
+        print(f"seed {seed}: {tally.accepted}/{tally.possible} accepted, {len(tally.wrong)} wrong", file=sys.stderr)
+    print("\n".join(tally.lines()))
+    return 1 if tally.wrong or tally.unsound or tally.failed else 0
+
+
+def _run(suite: Suite, tally: Tally) -> None:
+    with TemporaryDirectory(prefix="tracecut-fuzz-") as folder:
+        first, always = run_oracles(suite, Path(folder))
+        tally.add(check(suite, Path(folder)), first, always)
+
+
+def _alone(seed: int, number: int) -> int:
+    suite = suite_of([generate(seed, number + 1).kernels[number]], seed)
+    begin = suite.source.index(f"/* kernel_{number}:")
+    print(suite.source[begin : suite.source.index("int main(void)", begin)])
+    with TemporaryDirectory(prefix="tracecut-fuzz-") as folder:
+        first, always = run_oracles(suite, Path(folder))
+        report = check(suite, Path(folder))
+    print(f"oracle: {first}, on other data: {always}")
+    print("tracecut:", *report.verdicts.values())
+    print("results:", report.wrong or "the same")
+    if report.ran is not None:
+        print(f"ended with {report.ran.code}, scopes: {report.ran.report['scopes']}\n{report.ran.stderr}")
+    return 1 if report.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

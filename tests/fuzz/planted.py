@@ -1,0 +1,194 @@
+"""Bugs to plant into tracecut, each as a patch of the process that runs the pipeline.
+
+Each names what the kernels have in common that could show it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tracecut.codegen import build, executor, live, outline
+from tracecut.tracer import access, evaluate, legality
+from tracecut.tracer.conflicts import READ
+from tracecut.tracer.reach import ALWAYS
+
+from .model import Kernel
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug. `plant` makes it; `shows`: whether a kernel could reveal it. `threads`: only on two threads."""
+
+    plant: Callable[[Patch], None]
+    shows: Callable[[Kernel], bool]
+    threads: bool = False
+
+
+def having(*features: str) -> Callable[[Kernel], bool]:
+    return lambda kernel: bool(set(features) & set(kernel.features))
+
+
+def write_after_read(patch: Patch) -> None:
+    """Reads are left out of the conflicts."""
+    found = legality.find_conflict
+    patch.setattr(legality, "find_conflict", lambda events, size: found([e for e in events if e.kind != READ], size))
+
+
+def operators_alike(patch: Patch) -> None:
+    """Sums, products and bits of one array count as one reduction."""
+    patch.setattr(legality, "_update", lambda access: ("any", access.site.type))
+
+
+def merged_by_another(patch: Patch) -> None:
+    """Partial sums of threads are multiplied."""
+    wrong = {"add": executor.OPERATORS["mul"], "fadd": executor.OPERATORS["fmul"]}
+    patch.setattr(executor, "OPERATORS", executor.OPERATORS | wrong)
+
+
+def last_job_lost(patch: Patch) -> None:
+    """The last position of the new order is not run."""
+    made = executor.Executor._structure
+
+    def shorter(self: Any, region: Any, code: Any, patches: Any) -> Any:
+        return made(self, replace(region, bounds=np.minimum(region.bounds, region.jobs.size - 1)), code, patches)
+
+    patch.setattr(executor.Executor, "_structure", shorter)
+
+
+def stale_guard(patch: Patch) -> None:
+    """A schedule is used for other indices and other numbers too."""
+    check = live.check_guard
+    patch.setattr(live, "check_guard", lambda guard, *rest: check(replace(guard, numbers={}, loads=()), *rest))
+
+
+def missed_alias(patch: Patch) -> None:
+    """What is reached through different pointers counts as different memory."""
+    judge = legality._judge_object
+
+    def apart(accesses: Any, region: int, item: Any, touched: list[Any]) -> Any:
+        roots: dict[object, list[Any]] = {}
+        for found in touched:
+            names = [
+                node.data[0] for node in found.site.address.walk() if node.kind == "live" and node.data[1] == "ptr"
+            ]
+            roots.setdefault(names[0] if names else None, []).append(found)
+        verdicts = [judge(accesses, region, item, members) for members in roots.values()]
+        return next((verdict for verdict in verdicts if not verdict.movable), verdicts[0])
+
+    patch.setattr(legality, "_judge_object", apart)
+
+
+def condition_ignored(patch: Patch) -> None:
+    """What stands under a condition never runs, as far as the analysis knows."""
+    mask = access.Accesses.mask
+    never = np.bool_(False)
+    patch.setattr(access.Accesses, "mask", lambda self, site: mask(self, site) if site.reach == ALWAYS else never)
+
+
+def one_less(patch: Patch) -> None:
+    """Trip counts are one too small."""
+    count = evaluate.count
+
+    def shorter(*parts: Any) -> Any:
+        passes, known = count(*parts)
+        return np.maximum(passes - 1, 0), known
+
+    patch.setattr(evaluate, "count", shorter)
+
+
+def new_numbers_as_data(patch: Patch) -> None:
+    """The program computes with the new numbers of its indices and of its iterations."""
+    made = outline._Outliner._rewrite
+
+    def renumbered(self: Any, instruction: Any, block: str) -> str:
+        closure, self.closure = self.closure, set()
+        try:
+            plain = instruction.op not in ("phi", "load", "store")
+            return made(self, instruction, block) if plain else kept(self, instruction, block, closure)
+        finally:
+            self.closure = closure
+
+    def kept(self: Any, instruction: Any, block: str, closure: Any) -> str:
+        self.closure = closure
+        return made(self, instruction, block)
+
+    patch.setattr(outline._Outliner, "_rewrite", renumbered)
+
+
+def layout_kept(patch: Patch) -> None:
+    """Data are not put back on leaving a scope."""
+    patch.setattr(executor.Executor, "leave", lambda self: setattr(self, "active", False))
+
+
+def merge_cut_short(patch: Patch) -> None:
+    """The last element of a private slot is not added."""
+    made = executor.Executor._privates
+
+    def shorter(self: Any, region: Any, code: Any, plan: Any) -> None:
+        made(self, region, code, plan)
+        count = region.threads * len(region.privates)
+        ends = (ctypes.c_int64 * count).from_address(plan.private_high) if count else []
+        starts = (ctypes.c_int64 * count).from_address(plan.private_low) if count else []
+        for place in range(count):
+            width = executor._bytes_of(region.privates[place // region.threads].type)
+            ends[place] = max(starts[place], ends[place] - width)
+
+    patch.setattr(executor.Executor, "_privates", shorter)
+
+
+def copies_in_old_order(patch: Patch) -> None:
+    """Arrays of the jobs are copied as they are."""
+    made = executor.Executor._filled
+
+    def plain(self: Any, region: Any, copy: Any) -> Any:
+        jobs = np.arange(region.jobs.size, dtype=np.int32)
+        return made(self, replace(region, jobs=jobs) if copy.mode == "direct" else region, copy)
+
+    patch.setattr(executor.Executor, "_filled", plain)
+
+
+def copies_not_refreshed(patch: Patch) -> None:
+    """A copy is made once, whatever becomes of the array."""
+    patch.setattr(executor.Executor, "_source_print", lambda self, region, copy: (0, 0))
+
+
+def job_twice(patch: Patch) -> None:
+    """The scheduler runs one job twice and another one never."""
+    made = build._region
+
+    def doubled(*parts: Any) -> Any:
+        region = made(*parts)
+        jobs = region.jobs.copy()
+        jobs[-1:] = jobs[:1]
+        return replace(region, jobs=jobs)
+
+    patch.setattr(build, "_region", doubled)
+
+
+INDEXED = having("gather", "scatter", "gather-scatter", "edge")
+BUGS = {
+    bug.plant.__name__: bug
+    for bug in (
+        Bug(write_after_read, having("gather-scatter", "recurrence", "swap", "observed-sum")),
+        Bug(operators_alike, having("mixed-operators")),
+        Bug(merged_by_another, having("register-sum", "register-float-sum", "register-count"), threads=True),
+        Bug(last_job_lost, INDEXED),
+        Bug(stale_guard, having("index-changes", "count-changes")),
+        Bug(missed_alias, having("alias-overlap", "alias-same")),
+        Bug(condition_ignored, having("if-data", "if-index", "sentinel")),
+        Bug(one_less, INDEXED),
+        Bug(new_numbers_as_data, having("index-data", "counter-data", "index-compared", "if-index", "if-counter")),
+        Bug(layout_kept, INDEXED),
+        Bug(merge_cut_short, having("memory-sum", "memory-float-sum", "histogram", "edge"), threads=True),
+        Bug(copies_in_old_order, INDEXED),
+        Bug(copies_not_refreshed, having("companion", "memcpy", "index-changes")),
+        Bug(job_twice, INDEXED),
+    )
+}

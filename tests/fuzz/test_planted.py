@@ -1,0 +1,48 @@
+"""Planted bugs: the random programs find every one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tracecut.ir.errors import ScheduleError
+
+from ..codegen.children import ChildFailed
+from .generate import generate, suite_of
+from .model import Suite
+from .oracle import run_oracle
+from .pipeline import check
+from .planted import BUGS, Bug
+
+SEEDS = range(20)  # the 2,000 programs of `test_pipeline.py`
+TOGETHER = 24
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_is_found(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    bug = BUGS[name]
+    bug.plant(monkeypatch)
+    assert any(found(suite, tmp_path / str(place)) for place, suite in enumerate(suites(bug)))
+
+
+def suites(bug: Bug) -> list[Suite]:
+    """Of the 2,000 programs those that could show a bug, some at a time."""
+    chosen = []
+    for seed in SEEDS:
+        kernels = [kernel for kernel in generate(seed).kernels if bug.shows(kernel)]
+        if seed % 2 or not bug.threads:  # programs of odd seeds run on two threads
+            chosen.append(suite_of(kernels[:TOGETHER], seed))
+    return chosen
+
+
+def found(suite: Suite, folder: Path) -> bool:
+    """Whether the checks say no, the results differ, or a verdict is one that brute force refutes."""
+    folder.mkdir()
+    try:
+        report = check(suite, folder)
+    except (ScheduleError, ChildFailed):
+        return True
+    if report.wrong or (report.ran is not None and report.ran.code != 0):
+        return True
+    reorderable = run_oracle(suite, folder)
+    return any(verdict.accepted and not reorderable[name] for name, verdict in report.verdicts.items())

@@ -1,0 +1,319 @@
+"""The output folder: damage is recognised and named, files of others stay, and a result is replaced as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracecut import __version__
+from tracecut.errors import ArtefactError, OutputError
+from tracecut.folder import MAX_LISTING, NEXT, fingerprint, opened, read_listing
+from tracecut.staging import publish, staging
+
+SMALL = "int main(void) { return %d; }"
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+def become_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def become_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "truncated": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "empty": lambda path: os.truncate(path, 0),
+    "longer": lambda path: os.truncate(path, path.stat().st_size + 1),
+    "flipped": flip,
+    "removed": Path.unlink,
+    "a folder": become_folder,
+    "a pipe": become_pipe,
+    "a link into nowhere": lambda path: (path.unlink(), path.symlink_to("nowhere")),  # type: ignore[func-returns-value]
+}
+NEEDED = {"refused": ["host.json", "program"], "optimized": ["host.json", "program", "program.so", "scopes/scope0.npz"]}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("kind", NEEDED)
+def test_a_damaged_file_is_named(
+    kind: str, damage: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result: Path = request.getfixturevalue(kind)
+    monkeypatch.chdir(tmp_path)
+    for name in NEEDED[kind]:
+        shutil.copytree(result, "spoilt", symlinks=True)
+        DAMAGE[damage](Path("spoilt", name))
+        with pytest.raises(ArtefactError) as caught, opened(Path("spoilt")):
+            pass
+        assert caught.value.message.startswith("spoilt")
+        assert name in caught.value.message or "is incomplete" in caught.value.message
+        assert "tracecut optimize" in caught.value.hint
+        shutil.rmtree("spoilt")
+
+
+@pytest.mark.parametrize("name", NEEDED["optimized"])
+def test_nothing_runs_when_a_file_is_damaged(name: str, optimized: Path, shell: Any) -> None:
+    flip(optimized / name)
+    done = shell("run", optimized)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"tracecut: {optimized}/{name} is damaged")
+    assert "Traceback" not in done.err and "internal error" not in done.err
+    plain = subprocess.run(
+        [sys.executable, "-P", "-m", "tracecut", "run", optimized], env={**shell.environment, "TRACECUT_DEBUG": "1"}
+    )
+    assert plain.returncode == 1
+
+
+@pytest.mark.parametrize("kind", NEEDED)
+def test_what_only_people_read_may_be_damaged(kind: str, request: pytest.FixtureRequest, shell: Any) -> None:
+    result: Path = request.getfixturevalue(kind)
+    others = [path for path in result.rglob("*") if path.is_file()]
+    others = [path for path in others if str(path.relative_to(result)) not in NEEDED[kind]]
+    assert {path.name for path in others} >= {"manifest.json", "report.html", "remarks.yaml", "canonical.ll"}
+    for path in others:
+        path.unlink()
+    done = shell("run", result, "--", "exit", "5")
+    assert (done.code, done.out, done.err) == (5, "sum 1.596425000e+09\n", "")
+
+
+def forge(folder: Path, **changes: Any) -> None:
+    """Change a listing, with a valid check; a value of None removes the key."""
+    listing = read_listing(folder) | changes
+    listing = {key: value for key, value in listing.items() if value is not None}
+    (folder / "host.json").write_text(json.dumps({**listing, "check": fingerprint(listing)}))
+
+
+LISTINGS: dict[str, tuple[dict[str, Any], str]] = {
+    "of another version": ({"tracecut": "0.0.9"}, f"was made by tracecut 0.0.9, this is {__version__}"),
+    "without a version": ({"tracecut": None}, "is damaged: KeyError: 'tracecut'"),
+    "without threads": ({"threads": None}, "is damaged: KeyError: 'threads'"),
+    "without globals": ({"globals": None}, "is damaged: KeyError: 'globals'"),
+    "without scopes": ({"scopes": None}, "is damaged: KeyError: 'scopes'"),
+    "without files": ({"files": None}, "is damaged: KeyError: 'files'"),
+    "no files": ({"files": {}}, "does not list program"),
+    "files are a list": ({"files": []}, "is damaged"),
+    "threads are a word": ({"threads": "two"}, "is damaged"),
+    "a number for a name": ({"scopes": [1]}, "is damaged"),
+    "scopes that are not there": ({"scopes": ["scopes/scope7.npz"]}, "does not list scopes/scope7.npz"),
+    "a way up": ({"scopes": ["../scope0.npz"]}, "is damaged"),
+    "a way up, inside": ({"scopes": ["scopes/../../x"]}, "is damaged"),
+    "a way up, short": ({"scopes": ["scopes/.."]}, "is damaged"),
+    "the root": ({"scopes": ["/etc/passwd"]}, "is damaged"),
+    "the root, inside": ({"files": {"scopes//etc": [1, "x"]}}, "is damaged"),
+    "a file of others": ({"files": {"passwd": [1, "x"]}}, "is damaged"),
+    "a deep file": ({"files": {"kernels/a/b": [1, "x"]}}, "is damaged"),
+    "nothing about a file": ({"files": {"program": None, "program.so": None, "scopes/scope0.npz": None}}, "is damaged"),
+}
+
+
+@pytest.mark.parametrize("case", LISTINGS)
+def test_a_listing_that_is_not_ours(case: str, optimized: Path) -> None:
+    changes, message = LISTINGS[case]
+    forge(optimized, **changes)
+    with pytest.raises(ArtefactError) as caught, opened(optimized):
+        pass
+    assert message in caught.value.message and str(optimized) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[]", b"null", b'"x"', b"1e999", b"{" * 100_000, b"[" * 100_000, b"\xff\xfe", b'{"check": NaN}'],
+    ids=lambda data: repr(data[:12]),
+)
+def test_a_listing_that_is_no_listing(data: bytes, refused: Path) -> None:
+    (refused / "host.json").write_bytes(data)
+    with pytest.raises(ArtefactError, match="is damaged"), opened(refused):
+        pass
+
+
+def test_a_huge_listing(refused: Path, shell: Any) -> None:
+    os.truncate(refused / "host.json", 100 * MAX_LISTING)
+    done = shell("run", refused)
+    assert done.code == 1 and "host.json is damaged" in done.err and "Traceback" not in done.err
+
+
+def test_every_bit_of_the_listing_matters(refused: Path) -> None:
+    path = refused / "host.json"
+    data = path.read_bytes()
+    for place in range(0, len(data), 7):
+        spoilt = bytearray(data)
+        spoilt[place] ^= 1 << place % 8
+        path.write_bytes(spoilt)
+        try:
+            with opened(refused) as listing:
+                path.write_bytes(data)
+                assert listing == read_listing(refused)  # only a space has changed
+        except ArtefactError as error:
+            assert str(refused) in error.message
+
+
+def test_a_damaged_result_is_replaced(refused: Path, shell: Any) -> None:
+    source = shell.source(SMALL % 0).name
+    for name in ("host.json", "manifest.json", "program"):
+        os.truncate(refused / name, 40)
+        assert shell("optimize", source, "-o", refused).code == 0
+        with opened(refused) as listing:
+            assert json.loads((refused / "manifest.json").read_bytes())["source"] == [source]
+        assert set(listing["files"]) | {"host.json"} == {path.name for path in refused.iterdir()}
+
+
+def test_a_damaged_next_result_is_dropped(refused: Path) -> None:
+    (refused / NEXT).mkdir()
+    (refused / NEXT / "host.json").write_text("{")
+    with pytest.raises(ArtefactError, match="is damaged"), opened(refused):
+        pass
+    with staging(refused) as folder:
+        (folder / "program").write_text("new")
+        publish(folder, refused, {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1})
+    with opened(refused):
+        assert (refused / "program").read_text() == "new"
+    assert not (refused / NEXT).exists()
+
+
+@pytest.mark.parametrize("mode", ["killed", "ENOSPC", "EPERM"])
+def test_every_step_of_publishing(mode: str, tmp_path: Path) -> None:
+    """Stopped at any step, the old result is intact or the new one complete; the next run finds no trace of it."""
+    script = Path(__file__).with_name("crash_steps.py")
+    done = subprocess.run(
+        [sys.executable, "-P", script, tmp_path, mode], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert [row[:2] for row in rows] == [["old", "new"], ["new", "small"], ["small", "old"]]
+    for _, _, steps, renewed in rows:
+        assert 10 < int(renewed) < int(steps)  # both ends were seen
+
+
+UNUSABLE = {
+    "a file": lambda folder: folder.joinpath("out").write_text("mine"),
+    "below a file": lambda folder: folder.joinpath("out").write_text("mine"),
+    "a file system without files": lambda folder: None,
+    "a loop of links": lambda folder: folder.joinpath("out").symlink_to("out"),
+}
+NAMES = {"below a file": "out/below/it", "a file system without files": "/proc/out"}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_an_output_folder_that_can_not_be(case: str, shell: Any, contents: Any) -> None:
+    UNUSABLE[case](shell.folder)
+    source = shell.source(SMALL % 0)
+    before = contents(shell.folder)
+    done = shell("optimize", source.name, "-o", NAMES.get(case, "out"))
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("tracecut: cannot write to the output folder ")
+    assert "-o" in done.err and "Traceback" not in done.err
+    assert contents(shell.folder) == before
+
+
+FOREIGN: dict[str, list[str]] = {
+    "a program": ["out/program"],
+    "the manifest of a web page": ["out/manifest.json", "out/index.html"],
+    "somebody's listing": ["out/host.json"],
+    "a report": ["out/report.html"],
+    "kernels": ["out/kernels/fast.cu"],
+    "scopes": ["out/scopes"],
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_files_of_others_stay(case: str, shell: Any, contents: Any) -> None:
+    for name in FOREIGN[case]:
+        path = shell.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"name": "mine"}')
+    source = shell.source(SMALL % 0)
+    before = contents(shell.folder)
+    done = shell("optimize", source.name, "-o", "out")
+    assert (done.code, done.out) == (1, "")
+    taken = FOREIGN[case][0].replace("/fast.cu", "")
+    assert f"{shell.folder / taken} is there already, and does not come from tracecut" in done.err
+    assert contents(shell.folder) == before
+
+
+def test_files_beside_the_result_stay(shell: Any) -> None:
+    """The result may lie among sources; also in the folder where the user is."""
+    source = shell.source(SMALL % 0)
+    (shell.folder / "kernels").mkdir()
+    (shell.folder / "notes.txt").write_text("mine")
+    for _ in range(2):
+        assert shell("optimize", source.name, "-o", ".").code == 0
+        assert (shell.folder / "notes.txt").read_text() == "mine"
+        assert source.read_text() == SMALL % 0
+    assert shell("run", ".").code == 0
+
+
+@pytest.mark.parametrize(("name", "what"), [("report.html", "folder"), ("program.so", "folder"), ("kernels", "file")])
+def test_something_is_in_the_way(name: str, what: str, refused: Path, shell: Any, contents: Any) -> None:
+    if what == "folder":
+        (refused / name).unlink(missing_ok=True)
+        (refused / name / "mine").mkdir(parents=True)
+    else:
+        (refused / name).write_text("mine")
+    before = contents(refused)
+    done = shell("optimize", shell.source(SMALL % 0).name, "-o", refused)
+    assert (done.code, done.out) == (1, "")
+    assert f"{refused / name} is {'a' if what == 'folder' else 'not a'} folder" in done.err
+    assert contents(refused) == before
+    assert shell("run", refused, "--", "exit", "3").code == 3
+
+
+def test_a_kernel_is_in_the_way(optimized: Path, contents: Any) -> None:
+    (optimized / "kernels" / "new.ptx").mkdir()
+    before = contents(optimized)
+    with pytest.raises(OutputError, match=r"new\.ptx is a folder"), staging(optimized) as folder:
+        (folder / "kernels").mkdir()
+        (folder / "kernels" / "new.ptx").write_text("new")
+        (folder / "program").write_text("new")
+        publish(folder, optimized, {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1})
+    assert contents(optimized) == before
+    with opened(optimized):
+        pass
+
+
+@pytest.mark.parametrize("limit", [10_000, 100_000, 200_000])
+def test_files_can_not_grow(limit: int, refused: Path, shell: Any, contents: Any) -> None:
+    """A full disk, as far as a limit on the size of files is one; it strikes in another stage each time."""
+    before = contents(refused)
+
+    def restrict() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    source = shell.source(SMALL % 0)
+    process = shell.start("optimize", source.name, "-o", refused, preexec_fn=restrict)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, b"")
+    assert err.startswith(b"tracecut: ") and len(err.splitlines()) > 1
+    assert b"Traceback" not in err and b"internal error" not in err
+    assert contents(refused) == before
+
+
+def test_two_at_once_into_one_folder(shell: Any) -> None:
+    for name, status in {"one": 0, "two": 0}.items():
+        shell.source(f'#include <stdio.h>\nint main(void) {{ puts("{name}"); return {status}; }}', f"{name}.c")
+    processes = [shell.start("optimize", f"{name}.c", "-o", "out") for name in ("one", "two", "one")]
+    for process in processes:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    manifest = json.loads((shell.folder / "out" / "manifest.json").read_bytes())
+    assert shell("run", "out").out == manifest["source"][0].replace(".c", "\n")
+    assert not [path for path in (shell.folder / "out").iterdir() if path.name.startswith(".")]

@@ -1,0 +1,321 @@
+"""Front ends: compiler options, diagnostics, IR files that are not what they seem, the canonical form."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from llvmlite import binding
+from tracecut.ir.errors import SourceError, UsageError
+from tracecut.tracer.frontend import Flags, parse_flags, to_ir, warnings_of
+from tracecut.tracer.llvm import canonical, loosen, mark_inline, parse
+from tracecut.tracer.program import Analysis
+from tracecut.tracer.text import parse_module
+
+NASTY = Path(__file__).parent / "programs" / "nasty.ll"
+
+
+# ---- options --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "sources", "expected"),
+    [
+        (["a.c", "b.i", "c.ll", "d.bc"], ["a.c", "b.i", "c.ll", "d.bc"], Flags()),
+        (["-I", "inc", "-Iother", "a.c"], ["a.c"], Flags(("-I", "inc", "-Iother"))),
+        (["-D", "N=3", "-DM", "-U", "X", "a.c"], ["a.c"], Flags(("-D", "N=3", "-DM", "-U", "X"))),
+        (["-std=c17", "-O3", "-Wall", "-pthread", "a.c"], ["a.c"], Flags(("-std=c17", "-O3", "-Wall", "-pthread"))),
+        (["a.c", "-lm", "-l", "z", "-L/x", "-L", "y"], ["a.c"], Flags((), ("/x", "y"), ("m", "z"))),
+        (["-include", "pre.h", "-isystem", "/inc", "a.c"], ["a.c"], Flags(("-include", "pre.h", "-isystem", "/inc"))),
+        (
+            ["a.c", "b.o", "libz.a", "libx.so", "liby.so.1.2"],
+            ["a.c"],
+            Flags(objects=("b.o", "libz.a", "libx.so", "liby.so.1.2")),
+        ),
+        (["-I", "a.c", "b.c"], ["b.c"], Flags(("-I", "a.c"))),  # the value of an option is no source
+    ],
+    ids=str,
+)
+def test_a_command_line_is_sorted(words: list[str], sources: list[str], expected: Flags) -> None:
+    assert parse_flags(words) == (sources, expected)
+
+
+@pytest.mark.parametrize(
+    ("flags", "level"), [((), "-O2"), (("-O3",), "-O3"), (("-O3", "-DX", "-O0"), "-O0"), (("-Os",), "-Os")]
+)
+def test_the_last_level_wins(flags: tuple[str, ...], level: str) -> None:
+    assert Flags(flags).optimisation == level
+
+
+@pytest.mark.parametrize("word", ["-c", "-S", "-E", "-shared", "-fopenmp", "-pg", "-m32", "-mx32", "-o"])
+def test_options_that_make_no_sense_here(word: str) -> None:
+    with pytest.raises(UsageError, match=f"compiler option {word}: "):
+        parse_flags([word, "a.c"])
+
+
+@pytest.mark.parametrize("word", ["-I", "-D", "-l", "-L", "-include"])
+def test_options_without_their_value(word: str) -> None:
+    with pytest.raises(UsageError, match=f"compiler option {word} needs a value"):
+        parse_flags(["a.c", word])
+
+
+@pytest.mark.parametrize("word", ["a.cpp", "a.f90", "program", "a.c.txt", ""])
+def test_files_of_another_kind(word: str) -> None:
+    with pytest.raises(SourceError, match="can not be read"):
+        parse_flags([word])
+
+
+# ---- C --------------------------------------------------------------------------------------------------------
+
+
+def compiled(text: str, folder: Path, *flags: str, canonical: bool = True) -> str:
+    path = folder / "source.c"
+    path.write_text(text)
+    return to_ir(path, Flags(flags), folder, canonical=canonical)
+
+
+def test_options_reach_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "here.h").write_text("#define HERE 41\n")
+    text = '#include "here.h"\nint main(void) { return HERE + MORE; }'
+    found = compiled(text, tmp_path, "-I", str(tmp_path / "inc"), "-DMORE=1")
+    assert "ret i32 42" in found
+    with pytest.raises(SourceError, match="does not compile"):
+        compiled(text, tmp_path, "-DMORE=1")
+
+
+def test_a_language_standard_is_kept(tmp_path: Path) -> None:
+    text = "int main(void) { for (int auto_ = 0; auto_ < 1; auto_++) ; nullptr_t x = nullptr; return x == 0; }"
+    with pytest.raises(SourceError, match="use of undeclared identifier 'nullptr_t'"):
+        compiled(text, tmp_path, "-std=c11")
+
+
+def test_the_diagnostic_is_the_compilers_own(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        compiled("int main(void) {\n  return nowhere + 1;\n}", tmp_path)
+    assert caught.value.message == f"{tmp_path / 'source.c'} does not compile"
+    assert "source.c:2:10: error: use of undeclared identifier 'nowhere'" in caught.value.detail
+
+
+def test_a_flood_of_diagnostics_is_cut(tmp_path: Path) -> None:
+    text = "int main(void) {\n" + "".join(f"  x{i} = 1;\n" for i in range(19)) + "}"
+    with pytest.raises(SourceError) as caught:
+        compiled(text, tmp_path)
+    lines = caught.value.detail.splitlines()
+    assert len(lines) == 31 and re.fullmatch(r"… \d+ more lines", lines[-1])
+
+
+def test_the_remark_that_the_driver_always_makes_is_left_out() -> None:
+    noise = "warning: argument unused during compilation: '-c' [-Wunused]"
+    assert warnings_of(f"{noise}\na.c:1:1: error: no\n") == "a.c:1:1: error: no"
+
+
+def test_missing_sources_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"gone\.c: no such file"):
+        to_ir(tmp_path / "gone.c", Flags(), tmp_path, canonical=True)
+    (tmp_path / "folder.c").mkdir()
+    with pytest.raises(SourceError, match=r"folder\.c: not a file"):
+        to_ir(tmp_path / "folder.c", Flags(), tmp_path, canonical=True)
+
+
+def test_odd_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("-o.c", "a b.c", 'q"uote.c', "ümlaut.c", "@args.c"):
+        Path(name).write_text("int main(void) { return 7; }")
+        assert "ret i32 7" in to_ir(Path(name), Flags(), tmp_path, canonical=True)
+
+
+def test_the_canonical_form_does_not_depend_on_the_machine(tmp_path: Path) -> None:
+    found = compiled(
+        "int main(int c, char **v) { return c * 3 + !v; }", tmp_path, "-march=native", "-O0", "-funroll-loops"
+    )
+    assert "optnone" not in found and "+avx" not in found
+
+
+# ---- IR files -------------------------------------------------------------------------------------------------
+
+GOOD = """
+define i32 @main() {
+  ret i32 3
+}
+"""
+
+
+def test_text_and_bitcode_say_the_same(tmp_path: Path) -> None:
+    text, bits = tmp_path / "a.ll", tmp_path / "a.bc"
+    text.write_text(GOOD)
+    bits.write_bytes(binding.parse_assembly(GOOD).as_bitcode())
+    found = [to_ir(path, Flags(), tmp_path, canonical=False) for path in (text, bits)]
+    for one in found:
+        assert parse_module(one).functions["@main"].entry.terminator.text == "ret i32 3"
+        assert "target datalayout" in one
+
+
+ABORTS = """
+define void @f() !dbg !1 {
+  %p = alloca i32
+  br label %end
+end:
+  %x = phi i32 [ 1, %end ]
+  ret void
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!7}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !2, emissionKind: FullDebug)
+!1 = distinct !DISubprogram(name: "f", scope: !2, file: !2, line: 1, type: !3, unit: !0)
+!2 = !DIFile(filename: "a.c", directory: "/")
+!3 = !DISubroutineType(types: !8)
+!7 = !{i32 2, !"Debug Info Version", i32 3}
+!8 = !{null}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("cut.ll", GOOD[:-4].encode(), "no LLVM IR that this version can read"),
+        ("type.ll", GOOD.replace("i32 3", "float 3").encode(), "no LLVM IR that this version can read"),
+        (
+            "unknown.ll",
+            GOOD.replace("ret i32 3", "ret i32 %x").encode(),
+            r"unknown\.ll:3:11: error: use of undefined value",
+        ),
+        ("bytes.ll", bytes(range(256)), "no LLVM IR that this version can read"),
+        (
+            "machine.ll",
+            b'target triple = "aarch64-unknown-linux-gnu"\ntarget datalayout = "e-m:e-i8:8:32-n32:64-S128"\n',
+            "another machine",
+        ),
+        ("aborts.ll", ABORTS.encode(), "the reader was killed by SIGABRT"),
+        ("empty.bc", b"", "no LLVM IR that this version can read"),
+        ("text.bc", GOOD.encode(), "no LLVM IR that this version can read"),
+        ("head.bc", b"BC\xc0\xde" + b"\x00" * 40, "no LLVM IR that this version can read"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_damaged_ir_is_named_and_harms_nobody(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(SourceError) as caught:
+        to_ir(path, Flags(), tmp_path, canonical=False)
+    assert str(path) in caught.value.message
+    assert re.search(message, str(caught.value)), str(caught.value)
+
+
+def test_damaged_bitcode_is_named(tmp_path: Path) -> None:
+    """A third of such files kill the process that parses them: that has to be another one."""
+    whole = bytearray(binding.parse_assembly(NASTY.read_text()).as_bitcode())
+    wrong = 0
+    for place in range(40, len(whole), len(whole) // 6):
+        path = tmp_path / f"{place}.bc"
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x5A
+        path.write_bytes(damaged)
+        try:
+            assert "define" in to_ir(path, Flags(), tmp_path, canonical=False)
+        except SourceError as error:
+            assert str(path) in str(error)
+            wrong += 1
+    assert wrong > 0
+
+
+# ---- the canonical form ---------------------------------------------------------------------------------------
+
+CALLS = """
+static int called(int x) { return x > 3 ? x * 2 : x + 1; }
+__attribute__((noinline)) int stubborn(int x) { return x * 7; }
+int recursive(int x) { return x > 0 ? recursive(x - 1) * recursive(x - 2) + 1 : 1; }
+int main(int argc, char **argv)
+{
+    int s = 0;
+    for (int i = 0; i < argc * 10; i++) s += called(i) ^ stubborn(i) ^ recursive(i);
+    switch (s) { case 1: s = 5; break; case 2: s = 9; break; case 7: s = 1; break; case 70: s = 11; break; }
+    return s + !argv;
+}
+"""
+
+
+def test_loops_see_what_they_call(tmp_path: Path) -> None:
+    module = canonical([compiled(CALLS, tmp_path)])
+    main = module.functions["@main"]
+    calls = [
+        found.word for _, found in main.instructions() if found.op == "call" and not found.word.startswith("@llvm")
+    ]
+    assert calls == ["@recursive"]
+    assert not any(found.op == "switch" for _, found in main.instructions())
+
+
+def test_every_value_has_a_name_and_every_loop_its_shape(tmp_path: Path) -> None:
+    analysis = Analysis(str(canonical([compiled(CALLS, tmp_path)])))
+    for view in analysis.views.values():
+        for _, instruction in view.function.instructions():
+            assert instruction.result is None or not instruction.result[1:].isdigit()
+        for loop in view.loops.values():
+            assert loop.preheader is not None and len(loop.latches) == 1
+            for _, outside in loop.exits:  # exits of its own
+                assert all(pred in loop.blocks for pred in view.flow.predecessors[outside])
+
+
+def test_modules_are_linked(tmp_path: Path) -> None:
+    first = compiled("int other(int); int main(int c, char **v) { return other(c) + !v; }", tmp_path)
+    second = compiled("static int hidden(int x) { return x + 2; } int other(int x) { return hidden(x) * x; }", tmp_path)
+    module = canonical([first, second])
+    assert {"@main", "@other"} <= set(module.functions)
+    assert "@other" not in module.declarations
+
+
+def test_effects_that_instrumentation_would_make_untrue_are_stripped() -> None:
+    text = str(
+        parse(
+            "declare double @sqrt(double) #1\n"
+            "define i32 @own(ptr readonly captures(none) %p) #0 {\n  %v = load i32, ptr %p\n  ret i32 %v\n}\n"
+            "define i32 @main(ptr %p) #0 {\n  %v = tail call i32 @own(ptr readonly %p) #1\n"
+            "  %s = call double @sqrt(double 2.0) #1\n  ret i32 %v\n}\n"
+            'attributes #0 = { nounwind memory(argmem: read) norecurse "a"="readonly memory(none)" }\n'
+            "attributes #1 = { nounwind willreturn memory(none) }\n"
+        )
+    )
+    module = parse_module(loosen(text))
+    parse(str(module))
+    groups = module.attribute_groups()
+    own = module.functions["@own"]
+    words = " ".join(groups[group] for group in own.attribute_groups)
+    assert "nounwind" in words and '"a"="readonly memory(none)"' in words
+    assert "memory(argmem" not in words and "norecurse" not in words
+    assert "readonly" not in own.header and "captures" not in own.header
+    calls = {found.word: found for _, found in module.functions["@main"].instructions() if found.op == "call"}
+    assert "tail" not in calls["@own"].text and "readonly" not in calls["@own"].text
+    attached = re.findall(r"#\d+", calls["@own"].text)
+    assert attached and not any("memory" in groups[group] or "willreturn" in groups[group] for group in attached)
+    library = re.findall(r"#\d+", calls["@sqrt"].text)
+    assert library and all("memory(none)" in groups[group] for group in library)
+
+
+def test_what_must_not_be_inlined_stays() -> None:
+    text = """
+declare void @llvm.va_start(ptr)
+declare i32 @setjmp(ptr) #0
+define internal void @variable(i32 %n, ...) { ret void }
+define internal void @twice(ptr %p) #0 { ret void }
+define internal void @plain(i32 %n) unnamed_addr #1 { ret void }
+define void @main(i1 %c) {
+entry:
+  br label %loop
+loop:
+  call void (i32, ...) @variable(i32 1)
+  call void @twice(ptr null)
+  call void @plain(i32 1)
+  br i1 %c, label %loop, label %end
+end:
+  ret void
+}
+attributes #0 = { returns_twice }
+attributes #1 = { noinline }
+"""
+    module = mark_inline(parse_module(str(parse(text))))
+    parse(str(module))
+    wanted = [name for name, function in module.functions.items() if "alwaysinline" in function.header]
+    assert wanted == ["@plain"]
+    groups = module.attribute_groups()
+    assert not any("noinline" in groups[group] for group in module.functions["@plain"].attribute_groups)
