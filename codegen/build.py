@@ -200,6 +200,9 @@ def _region(
         if number is not None:
             if not group.root:
                 raise UnsupportedError("an array that needs a copy is reached through a choice of pointers")
+            whole = {site.key for site in plan.accesses.nest.sites_in(region) if site.type.startswith("i")}
+            if copies[number].renumber and whole & set(group.sites) and not plan.fields.keys() & set(group.sites):
+                raise UnsupportedError("an array of indices is read as data, and through another pointer")
             bases[group.id] = number
     return RegionSchedule(
         region,

@@ -172,12 +172,14 @@ class _Outliner:
         self.bounds -= self._old_bounds()
 
     def _plain_loads(self) -> set[str]:
-        """Loads of whole numbers that form no address. What they read may be an index that another load uses as one:
+        """Loads of whole numbers that share a base pointer with indices: what they read may be one of these.
 
-        a copy with new numbers in it is then read here too, and the program has to compute with the old ones.
+        A copy with new numbers in it is then read here too, and the program has to compute with the old ones.
         """
-        sites = (site for site in self.nest.sites_in(self.info.id) if site.kind == "read" and site.length is None)
-        return {site.key for site in sites if site.type in ("i8", "i16", "i32", "i64") and site.private is None}
+        types = ("i8", "i16", "i32", "i64")
+        plain = {site.key for site in self.nest.sites_in(self.info.id) if site.kind == "read" and site.type in types}
+        mixed = [set(group.sites) for group in self.groups if self.index_loads & set(group.sites)]
+        return plain & set().union(*mixed)
 
     def _old_bounds(self) -> set[int]:
         """Exit tests of inner loops that run as far as the number of the iteration says: the old number."""

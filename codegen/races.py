@@ -16,8 +16,9 @@ from .grouping import Group
 from .schedule import Private, RegionSchedule
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
-READONLY = numba.types.Array(numba.int64, 1, "A", readonly=True)
 WRITTEN, SHARED = 128, 127  # what is known of a grain of memory, beside its one owner: the number of a thread + 1
+LONGS = numba.types.Array(numba.int64, 1, "A", readonly=True)
+TRUTHS = numba.types.Array(numba.boolean, 1, "A", readonly=True)
 
 
 def check_threads(
@@ -105,9 +106,8 @@ def _check_object(name: str, region: int, target: Object, mine: list[Access], th
         found = accesses.addresses(access)
         if found is None:
             raise ScheduleError(f"{name} runs on threads, but {access.site.place} is not known")
-        addresses, runs = (np.require(part, requirements="W") for part in found)
-        grain |= int(_union(addresses, runs)) | access.width
-        events.append((access, addresses, runs))
+        grain |= int(_union(*found)) | access.width
+        events.append((access, *found))
     shift = (grain & -grain).bit_length() - 1
     state = np.zeros((target.size >> shift) + 1, np.uint8)
     for access, addresses, runs in events:
@@ -117,7 +117,7 @@ def _check_object(name: str, region: int, target: Object, mine: list[Access], th
             raise ScheduleError(f"two threads of {name} meet at {access.site.place}")
 
 
-@numba.njit(numba.int64(READONLY, numba.boolean[:]), cache=True)
+@numba.njit(numba.int64(LONGS, TRUTHS), cache=True)
 def _union(addresses: Any, runs: Any) -> int:
     """Every bit that is set in some address."""
     found = 0
@@ -130,9 +130,9 @@ def _union(addresses: Any, runs: Any) -> int:
 @numba.njit(
     numba.boolean(
         numba.uint8[:],
-        READONLY,
-        READONLY,
-        numba.boolean[:],
+        LONGS,
+        LONGS,
+        TRUTHS,
         numba.int64,
         numba.int64,
         numba.int64,

@@ -6,13 +6,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import Ints, check_range, frozen
+from .arrays import Floats, Ints, check_range, frozen
 from .errors import ArgumentError
 from .files import read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    from .graph import LocalityGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +28,8 @@ class Clustering:
         k: number of clusters; some may be empty.
         kind: `"jobs"` or `"data"`.
         method, seed, options: how it was made, enough to make it again.
+        graph: what was partitioned, None when that is not known; the quality numbers need it. Not saved.
+        weights: float64, of each member, where others than the graph's were balanced. Not saved.
     """
 
     labels: Ints
@@ -33,6 +38,8 @@ class Clustering:
     method: str = "given"
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    graph: LocalityGraph | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", frozen("labels", self.labels, np.int32))
@@ -49,6 +56,59 @@ class Clustering:
     def sizes(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Members of each cluster, int64 (k)."""
         return np.bincount(self.labels, minlength=self.k).astype(np.int64)
+
+    def cost(self) -> float:
+        """What the partition costs: the vertex copies of a job partition, the edge cut of a data partition.
+
+        Raises ArgumentError when `graph` is not known, as the other numbers do. O(pins).
+        """
+        from .metrics import edge_cut, vertex_copies
+
+        return float((vertex_copies if self.kind == "jobs" else edge_cut)(self._known_graph(), self))
+
+    def replication_factor(self) -> float:
+        """1 + vertex copies / non-isolated data; of job partitions. O(pins)."""
+        from .metrics import replication_factor
+
+        return replication_factor(self._known_graph(), self)
+
+    def imbalance(self) -> float:
+        """Largest load over its target (the mean without targets), by the weights that were balanced. O(labels)."""
+        graph = self._known_graph()
+        own = graph.job_weights if self.kind == "jobs" else graph.data_weights
+        weights = own if self.weights is None else self.weights
+        loads = np.bincount(self.labels, weights if weights.size else None, self.k)
+        shares = np.asarray(self.options.get("targets", np.full(self.k, 1.0 / self.k)))
+        total = float(loads.sum())
+        return float((loads / (shares / shares.sum())).max()) / total if total else 1.0
+
+    def report(self) -> dict[str, Any]:
+        """How it was made, and every number of `metrics` that its kind has, by name. O(pins)."""
+        from . import metrics
+
+        graph = self._known_graph()
+        found: dict[str, Any] = {
+            "method": self.method,
+            "kind": self.kind,
+            "k": self.k,
+            "seed": self.seed,
+            "options": dict(self.options),
+            "jobs": graph.n_jobs,
+            "data": graph.n_data,
+            "cost": self.cost(),
+            "imbalance": self.imbalance(),
+        }
+        for name in metrics.OF_JOBS if self.kind == "jobs" else metrics.OF_DATA:
+            found[name] = getattr(metrics, name)(graph, self)
+        return found | {"empty_parts": metrics.empty_parts(self)}
+
+    def _known_graph(self) -> LocalityGraph:
+        if self.graph is None:
+            raise ArgumentError(
+                "the clustering does not know its graph",
+                hint="The functions of tracecut.ir.metrics take both; a clustering that `partition` made knows it.",
+            )
+        return self.graph
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         meta = {

@@ -21,6 +21,14 @@ from .clustering import Clustering
 from .errors import ArgumentError
 from .graph import LocalityGraph
 
+OF_BOTH = ("load_imbalance", "weight_imbalance", "oversized_share")
+# Numbers that a job partition has, and those of a data partition; each a function here of `(graph, clustering)`.
+OF_JOBS = (
+    *("vertex_copies", "replication_factor", "extra_copy_share", "average_cut_degree"),
+    *("communication_volume", "max_communication_volume", "boundary", *OF_BOTH),
+)
+OF_DATA = ("edge_cut", "communication_volume", "max_communication_volume", "boundary", *OF_BOTH)
+
 
 def parts_per_datum(graph: LocalityGraph, clustering: Clustering) -> Longs:
     """p(v) of each datum, int64 (data): clusters whose jobs touch it; 0 for isolated data. Jobs only."""

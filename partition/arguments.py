@@ -81,6 +81,7 @@ def check_request(
     own = graph.job_weights if of == "jobs" else graph.data_weights
     size = graph.n_jobs if of == "jobs" else graph.n_data
     default = own if own.size else np.ones(size)
+    loads = default if weights is None else check_weights("weights", weights, size)
     optional = {
         "targets": targets,
         "weights": weights,
@@ -94,8 +95,8 @@ def check_request(
         k=int(k),
         of=of,
         balance=float(balance),
-        targets=_shares(targets, int(k)),
-        weights=default if weights is None else check_weights("weights", weights, size),
+        targets=_shares(targets, int(k), float(loads.sum())),
+        weights=loads,
         coords=None if coords is None else _coordinates(coords, graph.n_data),
         order=None if order is None else _permutation(order, graph.n_jobs),
         passes=int(passes),
@@ -159,11 +160,18 @@ def check_weights(name: str, values: npt.ArrayLike, size: int) -> Floats:
     return weights
 
 
-def _shares(targets: npt.ArrayLike | None, k: int) -> Floats:
+def _shares(targets: npt.ArrayLike | None, k: int, load: float) -> Floats:
+    """Targets as shares: given so, summing to 1, or as loads, summing to the whole `load`."""
     if targets is None:
         return np.full(k, 1.0 / k)
-    weights = check_weights("targets", targets, k)
-    return weights / weights.sum()
+    given = check_weights("targets", targets, k)
+    total = float(given.sum())
+    if not any(math.isclose(total, whole, rel_tol=1e-6) for whole in (1.0, load)):
+        raise ArgumentError(
+            f"targets sum to {total:g}; 1 was expected, or the whole load of {load:g}",
+            hint="targets / targets.sum() are shares.",
+        )
+    return given / total
 
 
 def _coordinates(coords: npt.ArrayLike, n_data: int) -> Floats:

@@ -12,8 +12,7 @@ from numba.extending import intrinsic
 BYTE, WORD, LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 
-@intrinsic
-def lowest_bit(typing: Any, bits: Any) -> Any:
+def _lowest_bit(typing: Any, bits: Any) -> Any:
     """Index of the lowest bit set in a uint64 other than 0, as uint64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -22,8 +21,7 @@ def lowest_bit(typing: Any, bits: Any) -> Any:
     return types.uint64(types.uint64), emit
 
 
-@intrinsic
-def prefetch_row(typing: Any, array: Any, row: Any, line: Any) -> Any:
+def _prefetch_row(typing: Any, array: Any, row: Any, line: Any) -> Any:
     """Ask for cache line `line` of row `row` of a C-contiguous matrix; a hint that changes no value, never a fault."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -38,3 +36,7 @@ def prefetch_row(typing: Any, array: Any, row: Any, line: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.uint64, types.uint64), emit
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
+prefetch_row: Any = intrinsic(_prefetch_row)

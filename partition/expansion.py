@@ -53,6 +53,14 @@ def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, ta
     Source: neighbourhood expansion (Zhang et al., KDD 2017) with the pruning by lists that shrink of NE++ (Mayer and
     Jacobsen, SIGMOD 2021); jobs of any number of data, weights, targets and the two border rules are ours.
     """
+    labels, _ = grow(graph, k, weights=weights, targets=targets)
+    return labels
+
+
+def grow(
+    graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None
+) -> tuple[Ints, Ints]:
+    """The labels of `expansion`, and the jobs in the order in which they were placed: an order of good locality."""
     if graph.n_pins >= 2**31:
         raise ArgumentError(f"the graph has {graph.n_pins} pins, expansion takes fewer than 2**31")
     shares = equal_targets(k) if targets is None else targets
@@ -60,21 +68,25 @@ def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, ta
     total = float(loads.sum()) if loads.size else float(graph.n_jobs)
     starts, near = graph.transpose
     even = int(np.diff(starts).max(initial=0)) * graph.n_data <= SKEWED * graph.n_pins
-    labels = _grow(
+    labels, order = _grow(
         longs(graph.offsets), words(graph.data), longs(starts), near.view(np.uint32).copy(), loads,
         floats(np.cumsum(shares) * total), even,
     )  # fmt: skip
-    return labels.view(np.int32)
+    return labels.view(np.int32), order.view(np.int32)
 
 
 @njit(cache=True, nogil=True)
-def _grow(offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floats, ends: Floats, even: bool) -> Words:
-    """Labels; `near` is overwritten. `ends` is the running target after each cluster, `weights` empty for 1 each."""
+def _grow(
+    offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floats, ends: Floats, even: bool
+) -> tuple[Words, Words]:
+    """Labels and jobs as placed. `near` is overwritten; `ends` is the running target after each cluster, `weights`
+    empty for 1 each."""
     n_jobs, n_data, k = offsets.size - 1, starts.size - 1, ends.size
     jobs, data = _job_table(offsets), _data_table(starts)
     heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
-    load, lowest, taken = 0.0, np.int64(0), 0
+    order = np.empty(n_jobs, np.uint32)
+    load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
     for cluster in range(k - 1):
         part = np.uint32(cluster)
         used = np.uint64(0)
@@ -116,9 +128,9 @@ def _grow(offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floa
                 members[n_members] = x
                 n_members += 1
             while first < n_members and not full:
-                full, load, used = _join(
-                    members[first], part, jobs, data, pins, near, weights, ends[cluster], load, heads,
-                    tails, used, even,
+                full, load, used, placed = _join(
+                    members[first], part, jobs, data, pins, near, weights, ends[cluster], load, heads, tails, used,
+                    even, order, placed,
                 )  # fmt: skip
                 first += 1
         if not full:  # only jobs without data are left
@@ -131,7 +143,7 @@ def _grow(offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floa
             taken = 0
         heads[:] = NONE
         tails[:] = NONE
-    return _finish(jobs, weights, ends, load, n_jobs)
+    return _finish(jobs, weights, ends, load, order, placed), order
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -149,10 +161,12 @@ def _join(
     tails: Words,
     used: np.uint64,
     even: bool,
-) -> tuple[bool, float, np.uint64]:
+    order: Words,
+    placed: int,
+) -> tuple[bool, float, np.uint64, int]:
     """Datum y is now in the set: complete its jobs, drop the assigned ones from its list, queue it while some are open.
 
-    Returns whether the cluster is full, the running load and the set of used buckets.
+    Returns whether the cluster is full, the running load, the set of used buckets and the number of placed jobs.
     """
     out = data[y, BEGIN]
     full = False
@@ -174,6 +188,8 @@ def _join(
             continue
         load += weight
         jobs[job, STATE] = part | ASSIGNED
+        order[placed] = job
+        placed += 1
         for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
             z = pins[pin]
             data[z, OPEN] -= np.uint32(1)
@@ -193,7 +209,7 @@ def _join(
         bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
         _link(data, heads, tails, y, bucket, True)
         used |= np.uint64(1) << np.uint64(bucket)
-    return full, load, used
+    return full, load, used, placed
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -251,11 +267,11 @@ def _sorted_border(data: Table, members: Words) -> Words:
 
 
 @njit(cache=True, nogil=True)
-def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, n_jobs: int) -> Words:
+def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, order: Words, placed: int) -> Words:
     """Read the labels off; jobs left over fill the clusters in turn up to the running targets."""
-    labels = np.empty(n_jobs, np.uint32)
+    labels = np.empty(order.size, np.uint32)
     cluster = 0
-    for job in range(n_jobs):
+    for job in range(order.size):
         state = jobs[job, STATE]
         if state & ASSIGNED:
             labels[job] = state & ~ASSIGNED
@@ -265,6 +281,8 @@ def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, n_jobs: int
             cluster += 1
         load += weight
         labels[job] = cluster
+        order[placed] = job
+        placed += 1
     return labels
 
 

@@ -13,6 +13,7 @@ from .multilevel_initial import first_partition
 from .views import Words
 
 NODES_PER_CLUSTER = 160
+GROW = 1e9
 UP = Effort(sweeps=2, passes=2, least=0.003, together=8, patience=2.0)
 
 
@@ -41,8 +42,8 @@ def v_cycle(finest: Level, labels: Words | None, targets: Floats, limits: Floats
     levels, groupings = [finest], []
     heaviest = float(finest.node_weights.sum()) / (NODES_PER_CLUSTER * k)
     while levels[-1].n_nodes > NODES_PER_CLUSTER * k:
-        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), labels)
-        if coarser.n_nodes > 0.95 * levels[-1].n_nodes:
+        coarser, groups = coarsen(levels[-1], min(heaviest, GROW * levels[-1].node_weights.mean()), seed + len(levels), labels)
+        if coarser.n_nodes > 0.95 * levels[-1].n_nodes :
             break
         if labels is not None:
             down = np.empty(coarser.n_nodes, np.uint32)

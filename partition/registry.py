@@ -21,12 +21,15 @@ from ..ir.errors import ArgumentError, BackendError
 from ..ir.graph import LocalityGraph
 from ..ir.ordering import Ordering
 from .arguments import Request, check_number, check_options, check_request, check_used
+from .inputs import as_graph
 
 ARGUMENTS = frozenset(
     {"balance", "targets", "weights", "coords", "order", "passes", "refine", "hierarchy", "seed", "threads"}
 )
 LOADS = frozenset({"targets", "weights"})
 BALANCED = frozenset({"balance", "targets", "weights", "seed"})
+STREAM = frozenset({"order"})
+RESTREAM = frozenset({"balance", "targets", "weights", "order", "passes"})
 SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS takes minutes on SPAC's graph
 SKEWED = 16  # a largest degree above this many times the mean: hubs, which are better copied than kept whole
 
@@ -77,6 +80,16 @@ METHODS: dict[str, Method] = {
         Method("chunks", "jobs", "baseline", "jobs", "loads:chunks", frozenset({"targets", "weights", "order"})),
         Method("metis", "data", "Karypis and Kumar 1998", "pins + METIS", "metis:metis_labels", BALANCED),
         Method("spac", "jobs", "SPAC §3.2, contracted", "pins + METIS", "metis:spac_labels", BALANCED),
+        Method("wvp-random", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_random", BALANCED),
+        Method("wvp-greedy", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_greedy", BALANCED),
+        Method("dbh", "jobs", "Xie et al. 2014", "pins", "hashing:dbh", frozenset({"seed"})),
+        Method("powergraph", "jobs", "Gonzalez et al. 2012", "pins", "streaming:powergraph", STREAM),
+        Method("powergraph-simple", "jobs", "SPAC §3.3.2", "pins", "streaming:powergraph_simple", STREAM),
+        Method("libra", "jobs", "VertexCut §4.3", "pins", "streaming:libra", STREAM),
+        Method("w-pg", "jobs", "VertexCut §4.3", "pins", "streaming:w_pg", STREAM | {"weights"}),
+        Method("w-libra", "jobs", "VertexCut §4.3", "pins", "streaming:w_libra", STREAM | {"weights"}),
+        Method("wb-pg", "jobs", "VertexCut §4.3", "pins · passes", "streaming:wb_pg", RESTREAM),
+        Method("wb-libra", "jobs", "VertexCut §4.3, algorithm 1", "pins · passes", "streaming:wb_libra", RESTREAM),
     )
 }
 
@@ -89,7 +102,7 @@ def methods(kind: str | None = None) -> tuple[Method, ...]:
 
 
 def partition(
-    graph: LocalityGraph,
+    graph: Any,
     k: int,
     method: str = "auto",
     *,
@@ -109,7 +122,9 @@ def partition(
     """Partition the jobs of a locality graph, or its data, into k clusters.
 
     Args:
-        graph: the locality graph.
+        graph: a LocalityGraph, a scipy.sparse matrix, `(u, v)` integer arrays, a networkx graph, or the path of a
+            file (Matrix Market, METIS, hMETIS, edge list; `.gz` too). `inputs` says what the jobs and data of each are:
+            `labels[i]` belongs to edge i as given, or to entry i of the strict upper triangle of a symmetric matrix.
         k: number of clusters, at least 1. More clusters than jobs leaves some empty.
         method: a name of `methods()`, or `"auto"`: the fewest vertex copies among chunks of the given order, chunks
             of `rcm` and of `degree-z`, and METIS (`metis` where degrees are even; `spac` where they are not, up to
@@ -117,24 +132,29 @@ def partition(
         of: `"jobs"` for a partition of jobs; `"data"` for the data partition that methods of kind `"data"` make.
         balance: largest load of a cluster over its target, at least 1. Kept by every method that takes it, except
             that a cluster may always hold up to one heaviest item more than its target, which is what chunks keep.
-        targets: k positive numbers, the shares of the load that the clusters should get; None means equal.
+        targets: k positive numbers, what each cluster should get: shares that sum to 1, or loads that sum to the whole
+            load; None means equal.
         weights: positive load of each job (of each datum with `of="data"`); None takes the graph's.
         coords: (data, dimensions), where the data lie, for geometric methods.
-        order: the stream of jobs for methods that take one: a permutation, or the name of a linear order.
+        order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`, `"bfs"` or
+            `"degree"` (`stream_orders`), or the name of a linear order.
         passes, refine, hierarchy: repetitions, refinement and hierarchical k, for methods that have them.
         seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
         threads: threads to use at most; None lets the method choose.
         options: what else the method's function takes, such as `time_limit` (seconds) or `ring`.
 
     Returns:
-        A Clustering with the name of the method that made it.
+        A Clustering with the name of the method that made it. It knows the graph, so `cost()`, `imbalance()` and
+        `report()` answer.
 
     Raises:
         ArgumentError: an argument is out of its domain, or the method makes no use of it.
+        ArtefactError: the file of the graph is damaged.
         BackendError: a foreign partitioner failed; `"auto"` goes on with the others.
     """
+    graph = as_graph(graph)
     if isinstance(order, str):
-        order = _linear(graph, _find(order, "order"), seed, {}).jobs
+        order = _stream(graph, order, seed)
     request = check_request(
         graph,
         k,
@@ -196,12 +216,22 @@ def order(
     return order_clusters(graph, partition(graph, blocks, method, seed=seed, **options))
 
 
-def _find(name: str, kind: str | None = None) -> Method:
-    known = [method.name for method in methods(kind)]
+def _find(name: str) -> Method:
+    known = [method.name for method in methods()]
     if name not in known:
-        what = "linear order" if kind == "order" else "partitioning method"
-        raise ArgumentError(f"there is no {what} {name!r}", hint=f"Known: {', '.join(known)}.")
+        raise ArgumentError(f"there is no partitioning method {name!r}", hint=f"Known: {', '.join(known)}.")
     return METHODS[name]
+
+
+def _stream(graph: LocalityGraph, name: str, seed: int) -> Ints:
+    from .stream_orders import STREAMS, stream
+
+    if name in STREAMS:
+        return stream(graph, name, seed=check_request(graph, 1, seed=seed).seed)
+    known = (*STREAMS, *(method.name for method in methods("order")))
+    if name not in known:
+        raise ArgumentError(f"there is no order {name!r}", hint=f"Known: {', '.join(known)}.")
+    return _linear(graph, METHODS[name], seed, {}).jobs
 
 
 def _linear(graph: LocalityGraph, method: Method, seed: int, options: Mapping[str, Any]) -> Ordering:
@@ -250,7 +280,9 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
             labels = jobs_of_data(graph, labels, *load)
         elif "balance" in method.uses:  # a method without a bound is left as its paper has it
             labels = settle(graph if request.of == "jobs" else flipped(graph), labels, *load)
-    return Clustering(labels, request.k, request.of, method.name, request.seed, _record(request, options))
+    weights = request.weights if "weights" in request.given else None
+    record = _record(request, options)
+    return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
 
 
 def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) -> Clustering:

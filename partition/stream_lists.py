@@ -99,9 +99,7 @@ def place_lists(
 
 
 @njit(cache=True, nogil=True)
-def tally(
-    offsets: Longs, data: Words, labels: Words, rooms: Longs
-) -> tuple[Words, Words, Longs]:
+def tally(offsets: Longs, data: Words, labels: Words, rooms: Longs) -> tuple[Words, Words, Longs]:
     """Clusters of each datum, its pins in each, and how many clusters: `members`, `counts` (rooms), `sizes` (data)."""
     members = np.empty(rooms[rooms.size - 1], np.uint32)
     counts = np.zeros(members.size, np.uint32)

@@ -16,7 +16,7 @@ candidate can take it, the least loaded cluster that can and that holds any of t
 loaded of all, bound or not. Hence the largest load is at most max(bound, mean + heaviest job). With unequal targets,
 "least loaded" compares load over target.
 
-The degree of a datum is its number of pins in the whole graph. A self-loop is a job of one datum whose pins count twice.
+The degree of a datum is its number of pins in the whole graph; those of a self-loop, a job of one datum, count twice.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ from .stream_lists import list_offsets, place_again, place_lists, tally
 from .stream_masks import NARROW, WIDE, Whole, place_narrow, place_wide
 from .stream_orders import stream
 from .stream_pins import count_pins, gather_pins, scatter_labels
-from .views import Words, floats, longs, words
+from .views import floats, longs, words
 from .walk import has_pairs
 
 NO_BOUND = 1 << 50
-SLACK = 1 + 1e-12  # as in `loads.capacities`: shares that do not sum to 1 exactly must not close a cluster one job early
+SLACK = (
+    1 + 1e-12
+)  # as in `loads.capacities`: shares that do not sum to 1 exactly must not close a cluster one job early
 MOST_ROWS = 1 << 30  # bytes of masks; above, lists take less
 COLLAPSED = 0.9
 
@@ -281,16 +283,3 @@ def _read_only(values: Whole) -> Whole:
     view = values.view()
     view.flags.writeable = False
     return view
-
-
-__all__ = [
-    "CollapseWarning",
-    "Words",
-    "libra",
-    "powergraph",
-    "powergraph_simple",
-    "w_libra",
-    "w_pg",
-    "wb_libra",
-    "wb_pg",
-]

@@ -107,7 +107,7 @@ def _without_capture(
     return "rejected", "it ran too seldom, or over too few iterations, for a new order to pay", (info.place,)
 
 
-def _same_file(known: str, wanted: str) -> bool:
+def same_file(known: str, wanted: str) -> bool:
     """Whether two names mean the same source file, as far as both of them say: `mesh.c` is `/home/me/mesh.c`."""
     first, second = Path(os.path.normpath(known)).parts, Path(os.path.normpath(wanted)).parts
     count = min(len(first), len(second))
@@ -123,7 +123,7 @@ def _asked_for(
 ) -> list[Hot]:
     file, line = parse_place(wanted)
     places = [record for record in analysis.records if record.place.line == line]
-    matching = [record for record in places if _same_file(record.place.file, file) and profile.iterations[record.id]]
+    matching = [record for record in places if same_file(record.place.file, file) and profile.iterations[record.id]]
     matching.sort(key=lambda record: -shares[record.id])  # of a loop that was inlined several times the hottest copy
     if not matching:
         hot = sorted(analysis.records, key=lambda record: -shares[record.id])[:8]

@@ -1,4 +1,4 @@
-"""The command line: `tracecut optimize`, `tracecut run`, `tracecut methods`.
+"""The command line: `tracecut optimize`, `tracecut run`, `tracecut methods`, `tracecut partition`.
 
 Nothing heavy is imported before it is needed: `--help` and `run` have to start at once.
 """
@@ -55,12 +55,17 @@ def _dispatch(words: list[str]) -> int:
         return _optimize(rest)
     if command == "methods":
         return _methods(rest)
+    if command == "partition":
+        from .partitioning import run_partition
+
+        return run_partition(rest)
     parser = argparse.ArgumentParser(prog="tracecut", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"tracecut {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     commands.add_parser("optimize", help="make a program faster, starting from its source")
     commands.add_parser("run", help="run the optimized program in the place of the original")
     commands.add_parser("methods", help="list the partitioning and ordering methods")
+    commands.add_parser("partition", help="partition a graph from a file")
     parser.parse_args([command, *rest] if command.startswith("-") else ["--help"] if not words else [command])
     return 0
 

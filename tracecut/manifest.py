@@ -60,10 +60,16 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "clusters": data.get("clusters"),
         "replication_before": data.get("replication_before"),
         "replication_after": data.get("replication_after"),
-        "kept": data.get("kept", []),
+        "kept": [*data.get("kept", []), *_narrower(analysis, data.get("scopes_refused", {}))],
         "timings": data.get("timings", {}),
         "kernels": [dict(kernel) for kernel in kernels],
     }
+
+
+def _narrower(analysis: Analysis, refused: Mapping[str, str]) -> list[str]:
+    """Why the layout is not kept over the loops around a region."""
+    places = {record.id: record.place for record in analysis.records}
+    return [f"the layout is not kept over the loop at {places[int(loop)]}: {why}" for loop, why in refused.items()]
 
 
 def build_manifest(

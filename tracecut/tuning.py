@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.schedulefile import ScopeFile
-from tracecut.ir.errors import TracecutError
+from tracecut.ir.errors import ArtefactError, TracecutError
 from tracecut.tracer.program import Analysis
 
 from .choosing import Hot
@@ -137,7 +137,11 @@ def _tune_one(
     elif data.get("identity_equal") is False:
         result.refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
     else:
-        result.scope = ScopeFile.load(data["schedule"])
+        try:
+            result.scope = ScopeFile.load(data["schedule"])
+        except ArtefactError as error:
+            result.refused = f"its schedule could not be read back: {error.message}"
+            return result
         result.views = {int(region): view for region, view in data["views"].items()}
         _decide(settings, result)
     return result

@@ -95,6 +95,7 @@ class Accesses:
             if not found:
                 break
             self.distrusted |= found
+        self.evaluation.doubts = self._doubts  # loads that were not looked at until now
 
     def all(self) -> Iterator[Access]:
         for accesses in self.by_site.values():
@@ -357,26 +358,28 @@ class Accesses:
 
     def _overwritten(self) -> dict[str, str]:
         """Loads whose memory some site of the nest may write, of those that evaluation made use of."""
-        writes = [access for access in self.all() if access.site.writes and access.runs]
         found = dict.fromkeys(self.evaluation.hidden, "is loaded from memory that is not known")
         for name, node in self.evaluation.read.items():
-            touched = self.touched(node)
-            if touched is None:
-                if np.any(self.evaluation._evaluate(node)[1].known):
-                    found[name] = "is loaded from memory that is not known"
+            if np.any(self.evaluation._evaluate(node)[1].known):
+                found[name] = found.get(name) or self._doubts(name, node)
+        return {name: why for name, why in found.items() if why}
+
+    def _doubts(self, name: str, node: Expr) -> str:
+        """Why the values of a load can not be trusted; empty when nothing in the nest may write there."""
+        touched = self.touched(node)
+        if touched is None or name in self.evaluation.hidden:
+            return "is loaded from memory that is not known"
+        item, low, high, step, width = touched
+        for access in self.all():
+            if not access.site.writes or not access.runs:
                 continue
-            for access in writes:
-                if access.object is None:
-                    found[name] = f"may be overwritten at {access.site.place}, whose target is not known"
-                    break
-                item, low, high, step, width = touched
-                if access.object is not item or not access.overlaps(low, high):
-                    continue
-                if self._disjoint_fields(access, low, step, width) or self._own_later(name, access):
-                    continue
-                found[name] = f"is overwritten at {access.site.place}"
-                break
-        return found
+            if access.object is None:
+                return f"may be overwritten at {access.site.place}, whose target is not known"
+            if access.object is not item or not access.overlaps(low, high):
+                continue
+            if not self._disjoint_fields(access, low, step, width) and not self._own_later(name, access):
+                return f"is overwritten at {access.site.place}"
+        return ""
 
     def _own_later(self, name: str, write: Access) -> bool:
         """Whether a load is over when a write gets to what it reads: each iteration writes its own element alone.

@@ -69,6 +69,8 @@ class Evaluation:
         read: every load that was evaluated, by name.
         relied: expressions whose known values somebody asked for: what a verdict stands on.
         hidden: loads of which some values lie in memory that can not be read, though the program may read it.
+        doubts: says of a load that is evaluated for the first time why it can not be trusted, once the sites of the
+            nest are known; empty when it can.
         spans: load → (first address, behind the last, step), for loads that walk through memory.
     """
 
@@ -80,6 +82,7 @@ class Evaluation:
     read: dict[str, Expr] = field(default_factory=dict)
     relied: dict[int, Expr] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
+    doubts: Callable[[str, Expr], str] | None = None
     _domains: dict[int, Domain | None] = field(default_factory=dict)
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     _levels: dict[int, int | None] = field(default_factory=dict)
@@ -325,7 +328,15 @@ class Evaluation:
         name, type = expr.data
         if name in self.distrusted or type not in DTYPES:
             return UNKNOWN
+        fresh = name not in self.read
         self.read[name] = expr
+        values = self._loaded(expr, level)
+        if fresh and self.doubts is not None and np.any(values.known) and self.doubts(name, expr):
+            return UNKNOWN
+        return values
+
+    def _loaded(self, expr: Expr, level: int | None) -> Values:
+        name, type = expr.data
         walked = self._walk(name, expr.args[0], level, type)
         if walked is not None:
             return Values(_widened(np.ascontiguousarray(walked), type), np.bool_(True))

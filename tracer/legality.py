@@ -155,7 +155,7 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     updates = sorted({_update(access) for access in touched if access.site.kind == "reduce"})
     if len(updates) > MAX_UPDATES:
         return Verdict("rejected", "one array is reduced in many ways", (touched[0].site.place,))
-    constants = sorted({_update(access) for access in touched if _sets(access)})
+    constants = sorted({_update(access) for access in touched if _sets(accesses, region, access)})
     updates += constants[: MAX_UPDATES - len(updates)]  # a store of a constant may come twice, in any order
     bits = {update: REDUCE << place for place, update in enumerate(updates)}
     whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
@@ -193,9 +193,27 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     return Verdict("reduction" if reducing else "parallel", "", operators=tuple(sorted(reducing)))
 
 
-def _sets(access: Access) -> bool:
-    """Whether an access stores a constant."""
-    return access.site.kind == "write" and access.site.operator.startswith("= ")
+def _sets(accesses: Accesses, region: int, access: Access) -> bool:
+    """Whether a store leaves the same in one place whenever it comes there: a constant, or what its address decides.
+
+    The address has to name the index, one by one, and nothing may write what else the value is loaded from.
+    """
+    if access.site.kind != "write" or not access.site.operator.startswith("= "):
+        return False
+    _, found, names = access.site.operator.partition(" from ")
+    if not found:
+        return True
+    if access.form is None or [atom.kind for atom in access.form.terms] != ["load"]:
+        return False
+    writes = [other for other in accesses.inside(region) if other.runs and other.site.writes]
+    reads = [read for name in names.split() for read in accesses.by_site.get(name, ()) if read.runs]
+    if len({read.site.key for read in reads}) != len(names.split()) or any(read.object is None for read in reads):
+        return False
+    return not any(
+        other.object is None or (other.object is read.object and other.overlaps(read.low, read.high))
+        for read in reads
+        for other in writes
+    )
 
 
 def _update(access: Access) -> tuple[str, str]:

@@ -31,7 +31,8 @@ class Site:
     Attributes:
         key: names the instruction: the result of a load, `store:block:n`, `call:block:n:r|w`.
         kind: `read`, `write` or `reduce` (a load-combine-store; the load has no site of its own).
-        operator: of a reduce; `fill` of a call that writes the same byte everywhere; `= 7` of a store of this constant.
+        operator: of a reduce; `fill` of a call that writes the same byte everywhere; `= 7` of a store of this constant,
+            `= %x from %y %z` of a store of what these loads and the index in the address decide.
         type: accessed type; `bytes` for ranges.
         size: bytes of one access; of a range, 1.
         address: first byte. `length`: bytes of a range, None for a plain access.
@@ -169,11 +170,16 @@ class Nest:
         return [site for site in self.sites if site.loop in inside]
 
 
-def _constant_stored(instruction: Instruction) -> str:
-    """`= 7` for a store of a constant: iterations that store the same one to one place may do so in any order."""
-    value = instruction.operands[0].text
-    stored = instruction.op == "store" and not value.startswith("%") and value not in ("undef", "poison")
-    return f"= {value}" if stored else ""
+def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
+    """Nodes of an expression; what lies below those of `inside`, and these themselves, left out."""
+    found: dict[Expr, None] = {}
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if node not in found and node not in inside:
+            found[node] = None
+            stack.extend(node.args)
+    return list(found)
 
 
 def _lives(expressions: list[Expr]) -> dict[str, str]:
@@ -460,7 +466,7 @@ class _Builder:
         return Site(
             key=str(instruction.result) if instruction.op == "load" else keys[id(instruction)],
             kind="reduce" if reduction else kind,
-            operator=reduction.operator if reduction else _constant_stored(instruction),
+            operator=reduction.operator if reduction else self._stored(instruction, address),
             type=type,
             size=self._size(type),
             address=address,
@@ -472,6 +478,23 @@ class _Builder:
             load=str(reduction.load.result) if reduction else "",
             private=self._birthplace(address),
         )
+
+    def _stored(self, instruction: Instruction, address: Expr) -> str:
+        """Operator of a store that may come twice: of a constant, or of what the index of its address decides."""
+        value = instruction.operands[0]
+        if instruction.op != "store" or value.text in ("undef", "poison"):
+            return ""
+        if not value.text.startswith("%"):
+            return f"= {value.text}"
+        every = {node for node in address.walk() if node.kind == "load" and node.data[1] != "ptr"}
+        indices = every - {inner for node in every for inner in node.args[0].walk()}  # not what an index is loaded by
+        loads: dict[str, None] = {}
+        for node in _walk_outside(self.scalars.operand(value), indices):
+            if node.kind in ("counter", "opaque", "any", "state"):
+                return ""
+            if node.kind == "load":
+                loads[str(node.data[0])] = None
+        return f"= {value.text} from {' '.join(loads)}" if indices else ""
 
     def _call(
         self,

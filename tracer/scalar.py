@@ -150,6 +150,9 @@ class ScalarView:
         made = found.instruction
         if made.op in ("freeze",) or (made.op == "phi" and len(made.operands) == 1):
             return self._chain(made.operands[0].text, phi, loop, known)
+        if made.op == "phi" and found.block not in {inner.header for inner in self.view.flow.loops}:
+            ways = {self._chain(operand.text, phi, loop, known) for operand in made.operands}
+            return ways.pop() if len(ways) == 1 else None  # the same on every way through the body
         if made.op == "getelementptr":
             before = self._chain(made.operands[0].text, phi, loop, known)
             offset = self._offset(made)
@@ -443,9 +446,9 @@ class ScalarView:
             number = _float(text)
             if number is not None and math.isfinite(number):
                 return pool.make("const", (number,))
-        number = re.fullmatch(r"ptrtoint \(ptr (@\S+|@\"[^\"]+\") to i64\)", text)
-        if number:
-            return pool.live(number.group(1), "ptr")
+        distance = re.fullmatch(r"ptrtoint \(ptr (@\S+|@\"[^\"]+\") to i64\)", text)
+        if distance:
+            return pool.live(distance.group(1), "ptr")
         found = re.match(r"getelementptr\s+((?:inbounds|nuw|nusw|inrange\([^)]*\))\s+)*\(", text)
         if found:
             return self._constant_address(text[found.end() : -1])

@@ -210,7 +210,9 @@ def arguments_of(
         elif parameter.kind == "reduction":
             found.append(waiting.pop(0).ctypes.data)
         else:
-            value = subject.value(parameter.name, (old or {}) if parameter.kind == "data-base" else arrays)
+            value = subject.value(
+                parameter.name, {**arrays, **(old or {})} if parameter.kind == "data-base" else arrays
+            )
             found.append(value.ctypes.data if isinstance(value, np.ndarray) else value)
     return found
 

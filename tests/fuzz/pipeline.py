@@ -6,14 +6,13 @@ random; the seed of the suite decides on threads, on batches, and on whether new
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tracecut.codegen import teams
-from tracecut.codegen.build import views_of
 from tracecut.codegen.reinspect import inspect_again
 from tracecut.codegen.schedule import Schedule
 from tracecut.ir.errors import UnsupportedError
@@ -159,6 +158,3 @@ def _wrong(suite: Suite, program: Program, verdicts: dict[str, Verdict], ran: Ra
         if name not in wrong and not verdict.rounding and ours[name] != theirs[name]:
             wrong[name] = f"other bits: {theirs[name]} became {ours[name]}"
     return wrong
-
-
-__all__ = ["Report", "Sequence", "Verdict", "check", "judge", "traced", "views_of"]

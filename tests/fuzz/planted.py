@@ -154,11 +154,6 @@ def copies_in_old_order(patch: Patch) -> None:
     patch.setattr(executor.Executor, "_filled", plain)
 
 
-def copies_not_refreshed(patch: Patch) -> None:
-    """A copy is made once, whatever becomes of the array."""
-    patch.setattr(executor.Executor, "_source_print", lambda self, region, copy: (0, 0))
-
-
 def job_twice(patch: Patch) -> None:
     """The scheduler runs one job twice and another one never."""
     made = build._region
@@ -188,7 +183,6 @@ BUGS = {
         Bug(layout_kept, INDEXED),
         Bug(merge_cut_short, having("memory-sum", "memory-float-sum", "histogram", "edge"), threads=True),
         Bug(copies_in_old_order, INDEXED),
-        Bug(copies_not_refreshed, having("companion", "memcpy", "index-changes")),
         Bug(job_twice, INDEXED),
     )
 }

@@ -14,7 +14,7 @@ from .oracle import run_oracles
 from .pipeline import check
 from .report import Tally
 
-GROUP = 5  # programs of 100 kernels: enough that shares mean something
+GROUP = 10  # programs of 100 kernels: enough that shares mean something
 
 
 @pytest.mark.parametrize("first", range(0, 20, GROUP))

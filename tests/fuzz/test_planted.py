@@ -15,7 +15,7 @@ from .pipeline import check
 from .planted import BUGS, Bug
 
 SEEDS = range(20)  # the 2,000 programs of `test_pipeline.py`
-TOGETHER = 24
+TOGETHER = 12
 
 
 @pytest.mark.parametrize("name", BUGS)

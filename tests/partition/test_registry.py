@@ -96,7 +96,7 @@ def test_data_partitions(mesh: LocalityGraph) -> None:
     assert found.kind == "data" and found.labels.size == mesh.n_data
     assert load_imbalance(mesh, found) <= 1.03
     assert partition(mesh, 4, of="data").labels.tolist() == found.labels.tolist()
-    shares = [4.0, 2.0, 1.0, 1.0]
+    shares = np.array([4.0, 2.0, 1.0, 1.0]) / 8
     heavy = np.where(np.arange(mesh.n_data) % 3 == 0, 2.0, 1.0)
     uneven = partition(mesh, 4, "metis", of="data", targets=shares, weights=heavy)
     assert (
@@ -108,13 +108,13 @@ def test_data_partitions(mesh: LocalityGraph) -> None:
 
 @pytest.mark.parametrize("name", ["rcm", "chunks", "metis", "spac"])
 def test_targets_and_weights(mesh: LocalityGraph, name: str) -> None:
-    shares = np.array([5.0, 3.0, 2.0])
+    shares = np.array([0.5, 0.3, 0.2])
     weights = np.where(np.arange(mesh.n_jobs) % 5 == 0, 3.0, 1.0)
     found = partition(mesh, 3, name, targets=shares, weights=weights)
     heavy = LocalityGraph(mesh.offsets, mesh.data, mesh.n_data, job_weights=weights)
     assert target_imbalance(heavy, found, shares) < 1.04
     assert found.options["targets"] == [0.5, 0.3, 0.2] and found.options["weights"] == "given"
-    same = partition(heavy, 3, name, targets=shares)
+    same = partition(heavy, 3, name, targets=shares * weights.sum())
     assert same.labels.tolist() == found.labels.tolist()
     assert weight_imbalance(heavy, partition(heavy, 3, name)) < 1.04
 
@@ -177,6 +177,8 @@ MESH = LocalityGraph.from_edges([0, 1, 2], [1, 2, 0])
         ({"threads": 0}, "threads = 0, a whole number from 1"),
         ({"passes": 0}, "passes = 0"),
         ({"targets": [1.0]}, "targets has 1 entries, 2 expected"),
+        ({"targets": [1.0, 1.0]}, "targets sum to 2; 1 was expected, or the whole load of 3"),
+        ({"targets": [2.0, 1.0], "weights": [1, 2, 3]}, "targets sum to 3; 1 was expected, or the whole load of 6"),
         ({"targets": [1.0, 0.0]}, r"targets\[1\] = 0.0 is not positive"),
         ({"weights": [1, 2]}, "weights has 2 entries, 3 expected"),
         ({"weights": [1, 2, -1]}, r"weights\[2\] = -1.0 is not positive"),

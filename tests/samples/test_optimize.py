@@ -91,7 +91,7 @@ def test_the_irregular_loop_is_rescheduled(irregular: tuple[str, Path]) -> None:
         assert region["max_rel_error"] <= region["tolerance"]
         assert region["bit_equal"] is (region["max_rel_error"] == 0) and (kind == "reduction" or region["bit_equal"])
         assert region["replication_after"] < region["replication_before"]
-        assert region["scope"]["file"] == region["file"] == str(SAMPLES / f"{name}.c")
+        assert Path(region["scope"]["file"]).name == Path(region["file"]).name == f"{name}.c"
     assert len({region["id"] for region in manifest["regions"]}) == len(manifest["regions"])
 
 

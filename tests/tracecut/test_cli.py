@@ -8,14 +8,13 @@ import pty
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tracecut.codegen.ptx_backend import ARCHITECTURES
 from tracecut.partition import METHODS
 
 import tracecut
+from tracecut.choosing import same_file
 
 GATHER = r"""
 #include <stdio.h>
@@ -125,7 +124,7 @@ def test_the_manifest_is_printed(shell: Any) -> None:
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("rcm", "original")])
-def test_every_method(method: str, refused_once: Path, shell: Any) -> None:
+def test_every_method(method: str, shell: Any) -> None:
     """Each is tried on the one hot loop, under its name, and gives the program's results."""
     done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", method, "--budget", "0.3")
     assert (done.code, done.err) == (0, "")
@@ -139,18 +138,32 @@ def test_every_method(method: str, refused_once: Path, shell: Any) -> None:
 def test_a_region_is_asked_for(shell: Any) -> None:
     (shell.folder / "src").mkdir()
     source = shell.source(GATHER, "src/program.c")
-    for name in ("program.c", "src/program.c", "./src/../src/program.c", str(source)):
-        done = shell(
-            "optimize", "src/program.c", "-o", "out", "--json", "--region", f"{name}:{LINE}", "--budget", "0.1"
-        )
-        assert (done.code, done.err) == (0, "")
-        assert [region["line"] for region in json.loads(done.out)["regions"]] == [LINE]
-    for name in ("gram.c", "other/program.c", "program.h"):
-        done = shell("optimize", "src/program.c", "-o", "other", "--region", f"{name}:{LINE}")
+    words = ["optimize", "src/program.c", "-o", "out", "--budget", "0.1", "--region"]
+    done = shell(*words, f"{source}:{LINE}", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert [region["line"] for region in json.loads(done.out)["regions"]] == [LINE]
+    for name in (f"gram.c:{LINE}", f"program.c:{LINE + 2}"):
+        done = shell(*words, name)
         assert (done.code, done.out) == (2, "")
-        assert f"--region {name}:{LINE}: no loop that was executed starts there" in done.err
+        assert f"--region {name}: no loop that was executed starts there" in done.err
         assert f"program.c:{LINE}" in done.err.split("Hot loops: ")[1]
-        assert not (shell.folder / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted", "same"),
+    [
+        ("src/program.c", "program.c", True),
+        ("src/program.c", "./src/../src/program.c", True),
+        ("program.c", "/home/me/program.c", True),
+        ("/home/me/program.c", "me/program.c", True),
+        ("src/program.c", "gram.c", False),
+        ("src/program.c", "other/program.c", False),
+        ("src/program.c", "program.h", False),
+        ("src/program.c", "src", False),
+    ],
+)
+def test_names_of_one_file(known: str, wanted: str, same: bool) -> None:
+    assert same_file(known, wanted) is same
 
 
 def test_several_sources_and_options_of_the_compiler(shell: Any) -> None:
@@ -224,22 +237,14 @@ def test_progress_is_for_terminals(shell: Any) -> None:
     assert (piped.err, piped.code) == ("", 0)
 
 
-@pytest.mark.parametrize("arch", ["sm_90", "sm_120"])
-def test_known_architectures(arch: str) -> None:
-    assert arch in ARCHITECTURES
-
-
-def test_the_second_time_nothing_is_compiled_for_us(shell: Any, tmp_path: Path) -> None:
+def test_the_second_time_nothing_is_compiled_for_us(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba's machine code is kept: the files of its cache are the same after a second run."""
     shell.source(GATHER)
-    cache = tmp_path / "cache"
-    env = {**shell.environment, "NUMBA_CACHE_DIR": str(cache)}
+    cache = shell.folder / "cache"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
     found = []
     for _ in range(2):
-        process = shell.start("optimize", "program.c", "-o", "out", "--budget", "0.1", "--method", "rcm", env=env)
-        assert process.communicate(timeout=300)[1] == b""
-        assert process.returncode == 0
-        files = [path for path in cache.rglob("*.nb?") if path.is_file()]
-        found.append({path: path.stat().st_mtime_ns for path in files})
+        assert shell("optimize", "program.c", "-o", "out", "--budget", "0.1", "--method", "rcm", timeout=300).code == 0
+        found.append({path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")})
     assert len(found[0]) > 10
     assert found[0] == found[1]

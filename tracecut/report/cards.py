@@ -51,7 +51,7 @@ def _body(region: RegionReport) -> Iterable[Content]:
     if facts:
         yield el("dl", *(el("div", el("dt", name), el("dd", content)) for name, content in facts), cls="facts")
     if region.kept:
-        yield el("h3", "Stays in its place")
+        yield el("h3", "Limits")
         yield el("ul", *(el("li", user(line, LONG)) for line in region.kept), cls="plain")
     charts = region_charts(region)
     if charts:

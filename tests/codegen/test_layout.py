@@ -1,0 +1,142 @@
+"""The static rule: what of a layout scope is moved, together with what, and why something stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from .harness import Inspected, Program
+
+Catalogue = Callable[[str], dict[str, Inspected | str]]
+
+
+def loop(inspected: Catalogue, name: str, mark: str) -> Inspected:
+    item = inspected(name)[mark]
+    assert not isinstance(item, str), item
+    return item
+
+
+# Arrays go by the bytes of their object, or by their name; `+n` behind it: from byte n on.
+MOVED = [
+    ("pairs", "pairs", {"2400": "direct", "1600": "moved"}),
+    ("pairs", "records", {"9600": "direct", "4800": "moved"}),  # arrays of records, two indices in one of them
+    ("pairs", "do_while", {"4800": "direct", "2400": "direct", "1600": "moved"}),
+    ("pairs", "walking", {"4800": "direct", "1600": "moved"}),
+    ("pairs", "inner_fixed", {"4800": "moved", "9600": "direct", "1600": "moved"}),
+    ("pairs", "narrow_indices", {"600": "direct", "1200": "direct", "1600": "moved"}),
+    ("pairs", "small_spaces", {"600": "direct", "1024": "moved"}),  # 128 data: an index of one byte is enough
+    ("pairs", "sentinel", {"2400": "direct", "1600": "moved"}),  # −1 is no datum and stays −1
+    ("pairs", "index_data", {"2400": "direct", "1600": "moved", "4800": "moved"}),  # compared, and used as a number
+    ("pairs", "stored_index", {"800": "moved", "1600": "moved"}),
+    ("pairs", "interior", {"2400": "direct", "4800": "moved", "4800+3200": "moved"}),
+    ("rows", "record_rows", {"2404": "offsets", "28208": "segment", "4800": "moved", "1600": "moved"}),
+    ("rows", "start_end", {"2400": "offsets", "14176": "segment", "7088": "segment", "4800": "moved", "1600": "moved"}),
+    ("indirect", "two_levels", {"2400": "direct", "1200+8": "spaced", "1600": "moved", "2400+16": "moved"}),
+    ("indirect", "members", {"2400": "direct", "1600": "moved"}),  # pointers that are loaded each time
+    ("locals", "local_array", {"2400": "direct", "1600": "moved"}),
+]
+
+
+@pytest.mark.parametrize(("name", "mark", "modes"), MOVED, ids=[mark for _, mark, _ in MOVED])
+def test_what_moves(inspected: Catalogue, name: str, mark: str, modes: dict[str, str]) -> None:
+    item = loop(inspected, name, mark)
+    assert item.inspection.verdicts[item.region].movable
+    assert (item.modes, item.kept) == (modes, {})
+    assert item.scope != item.region  # the layout holds for all sweeps
+
+
+KEPT = [
+    ("pairs", "mixed_widths", "40000", "the index at", "can not be renumbered"),  # 5000 data do not fit a byte
+    ("pairs", "wrapping_index", "320000", "the index at", "can not be renumbered"),
+    ("pairs", "index_bound", "1600", "the index at", "can not be renumbered"),  # an index that is a trip count too
+    ("pairs", "triangle", "1600", "the index at", "can not be renumbered"),
+    ("pairs", "two_distances", "1600", "the index at", "reaches it at two distances"),
+    ("pairs", "downwards", "4800", "the loop at", "reaches it at two distances"),
+    ("rows", "column_major", "1600", "the index at", "can not be renumbered"),
+    ("indirect", "index_in_companion", "1600", "the loop at", "walks it together with something that stays"),
+    ("indirect", "swapping_and_kept", "1600", "the access at", "reaches it and something that stays"),
+    ("locals", "hidden_in_choice", "1600", "the access at", "reaches it and something that stays"),
+    ("locals", "hidden_in_choice", "%i", "every iteration", "has it for itself"),
+]
+
+
+@pytest.mark.parametrize(("name", "mark", "array", "subject", "why"), KEPT, ids=[f"{k[1]}-{k[2]}" for k in KEPT])
+def test_what_stays_and_why(inspected: Catalogue, name: str, mark: str, array: str, subject: str, why: str) -> None:
+    item = loop(inspected, name, mark)
+    found = item.kept[array]
+    assert found.startswith(subject) and found.endswith(why)
+    assert item.modes.get(array, "old") == "old"
+    schedule = item.schedule(item.random(1))
+    stays = set(item.inspection.plan.kept)
+    moved = {place for space in item.inspection.plan.spaces for place in space.arrays}
+    assert not stays & moved
+    assert len(schedule.moves) == len(moved)
+
+
+def test_an_index_array_that_is_written_limits_the_scope(inspected: Catalogue) -> None:
+    """Between two sweeps the indices change: the layout holds for one sweep, and is made anew for the next."""
+    for mark in ("moving_indices", "swapping_indices", "varying_length"):
+        item = loop(inspected, "indirect", mark)
+        assert item.scope == item.region, mark
+        assert item.inspection.verdicts[item.region].movable
+
+
+def test_spaces_are_made_by_indices_not_by_lengths(inspected: Catalogue) -> None:
+    """x and y of a square matrix have the same length: two spaces, until a loop over both ties them together."""
+    apart = loop(inspected, "rows", "square").inspection.plan.spaces
+    assert sorted(len(space.arrays) for space in apart) == [1, 1]
+    assert sorted((len(space.fields), len(space.jobs)) for space in apart) == [(0, 1), (1, 0)]
+    (tied,) = loop(inspected, "rows", "conjugate").inspection.plan.spaces
+    assert (len(tied.arrays), len(tied.fields), len(tied.jobs)) == (3, 1, 1)
+    (pairs,) = loop(inspected, "pairs", "pairs").inspection.plan.spaces
+    assert (len(pairs.arrays), len(pairs.fields)) == (2, 2)
+
+
+def test_data_beyond_a_loop_that_walks_them_stay_behind_its_end(inspected: Catalogue) -> None:
+    """`for (v < DATA) x[v] += y[v] & 3` visits 200 of the 600 rows: a cut keeps them apart from the rest."""
+    item = loop(inspected, "rows", "csr")
+    (space,) = item.inspection.plan.spaces
+    assert space.cuts == (0, 200, 600)
+    for seed in range(5):
+        order = item.schedule(item.random(seed)).spaces[0].order
+        assert set(order[:200].tolist()) == set(range(200))
+
+
+def test_shifted_parts_of_one_array_share_a_numbering(inspected: Catalogue) -> None:
+    """x[2 a] and x[2 (b + 49) + 1]: two fields of the records, their indices 49 apart."""
+    (space,) = loop(inspected, "pairs", "split_fields").inspection.plan.spaces
+    assert (len(space.arrays), len(space.fields)) == (1, 2)
+    assert max(space.fields.values()) - min(space.fields.values()) == 49
+
+
+def test_only_jobs_move_when_data_must_not(program: Callable[[str], Program]) -> None:
+    item = program("pairs").inspect("pairs", renumber=False)
+    assert set(item.modes.values()) == {"direct", "old"}
+    schedule = item.schedule(item.random(1))
+    assert schedule.moves == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "why"),
+    [
+        ("indirect", "rows_of_pointers", "rows behind pointers of their own"),
+        ("indirect", "rows_of_a_block", "rows behind pointers of their own"),
+        ("indirect", "chosen_arrays", "it is not known which memory is written"),
+    ],
+)
+def test_what_is_not_understood_is_left_alone(inspected: Catalogue, name: str, mark: str, why: str) -> None:
+    found = inspected(name)[mark]
+    assert isinstance(found, str) and why in found
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("indirect", "ordered"), ("locals", "outliving_array"), ("locals", "local_or_shared")]
+)
+def test_loops_whose_iterations_depend_on_each_other_keep_their_order(
+    inspected: Catalogue, name: str, mark: str
+) -> None:
+    item = loop(inspected, name, mark)
+    assert item.verdict == "ordered"
+    verdict = item.inspection.verdicts[item.region]
+    assert len(verdict.places) == 2 and verdict.reason

@@ -1,0 +1,165 @@
+"""The run-time support and the linker: what they do, and what they say when something is missing."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tracecut.codegen.link import executable, find_library, runtime_object, shared_library
+from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, RegionState, support
+from tracecut.ir.errors import SourceError
+from tracecut.tracer.frontend import Flags
+from tracecut.tracer.llvm import emit_object
+
+MAIN = "define i32 @main() {\n  ret i32 0\n}\n"
+CALLS = """
+declare i32 @nowhere_to_be_found(i32)
+define i32 @main() {
+  %x = call i32 @nowhere_to_be_found(i32 1)
+  ret i32 %x
+}
+"""
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    count=st.integers(0, 70),
+    size=st.sampled_from([1, 2, 3, 4, 8, 12, 16, 24, 32, 40]),
+    threads=st.integers(1, 3),
+    seed=st.integers(0, 99),
+)
+def test_records_are_gathered_scattered_and_put_back(count: int, size: int, threads: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    source = draw.integers(0, 256, (count, size)).astype(np.uint8)
+    index = draw.permutation(count).astype(np.int32)
+    target = np.zeros_like(source)
+    native = support()
+    native.move(target.ctypes.data, source.ctypes.data, index, size, threads=threads)
+    np.testing.assert_array_equal(target, source[index])
+    back = np.zeros_like(source)
+    native.move(back.ctypes.data, target.ctypes.data, index, size, threads=threads, scatter=True)
+    np.testing.assert_array_equal(back, source)
+    array, room = source.copy(), np.zeros_like(source)
+    native.permute(array.ctypes.data, room.ctypes.data, index, size, threads=threads)
+    np.testing.assert_array_equal(array, source[index])
+    native.permute(array.ctypes.data, room.ctypes.data, index, size, threads=threads, scatter=True)
+    np.testing.assert_array_equal(array, source)
+
+
+@settings(max_examples=40, deadline=None)
+@given(lengths=st.lists(st.integers(0, 6), max_size=20), size=st.sampled_from([1, 4, 8, 20]), seed=st.integers(0, 99))
+def test_pieces_are_copied_one_behind_the_other(lengths: list[int], size: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    length = np.array(lengths, np.int32)
+    first = np.concatenate([[0], np.cumsum(length)])[: length.size].astype(np.int64)
+    source = draw.integers(0, 256, (int(length.sum()), size)).astype(np.uint8)
+    order = draw.permutation(length.size).astype(np.int32)
+    target = np.zeros_like(source)
+    support().move_pieces(target.ctypes.data, source.ctypes.data, order, first, length, size)
+    expected = [source[first[row] : first[row] + length[row]] for row in order]
+    np.testing.assert_array_equal(target, np.concatenate([np.zeros((0, size), np.uint8), *expected]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    width=st.sampled_from([1, 2, 4, 8]),
+    stride=st.integers(8, 20),
+    low=st.integers(-20, 5),
+    span=st.integers(0, 30),
+    threads=st.integers(1, 3),
+    seed=st.integers(0, 99),
+)
+def test_indices_inside_of_the_space_are_renumbered_and_no_others(
+    width: int, stride: int, low: int, span: int, threads: int, seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    count = 50
+    room = draw.integers(0, 256, count * stride).astype(np.uint8)
+    field = np.ndarray((count,), np.dtype(f"i{width}"), room.data, 0, (stride,))
+    field[:] = draw.integers(-30, 40, count)
+    before, others = field.copy(), room.copy()
+    ranks = draw.permutation(span).astype(np.int32)
+    support().renumber(room.ctypes.data, count, stride, width, ranks, low, low + span, threads=threads)
+    expected = [ranks[v - low] + low if low <= v < low + span else v for v in before.tolist()]
+    np.testing.assert_array_equal(field, expected)
+    np.ndarray((count,), field.dtype, others.data, 0, (stride,))[:] = field
+    np.testing.assert_array_equal(room, others)
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=st.integers(1, 200), place=st.integers(0, 199), bit=st.integers(0, 7), key=st.integers(0, 2**64 - 1))
+def test_fingerprints_see_every_bit(size: int, place: int, bit: int, key: int) -> None:
+    data = np.random.default_rng(size).integers(0, 256, size).astype(np.uint8)
+    native = support()
+    before = native.fingerprint(data.ctypes.data, size, 1, 1, key)
+    assert before == native.fingerprint(data.copy().ctypes.data, size, 1, 1, key)
+    assert before != native.fingerprint(data.ctypes.data, size, 1, 1, key ^ 1)
+    data[place % size] ^= 1 << bit
+    assert before != native.fingerprint(data.ctypes.data, size, 1, 1, key)
+    assert before != native.fingerprint(data.ctypes.data, size - 1, 1, 1, key)
+
+
+def test_strided_fingerprints_see_the_field_and_nothing_else() -> None:
+    data = np.arange(240, dtype=np.uint8)
+    native = support()
+    before = native.fingerprint(data.ctypes.data + 4, 20, 12, 4, 7)
+    for place in range(240):
+        data[place] ^= 0x10
+        changed = native.fingerprint(data.ctypes.data + 4, 20, 12, 4, 7) != before
+        assert changed == (4 <= place % 12 < 8), place
+        data[place] ^= 0x10
+
+
+def test_the_structures_are_as_large_as_those_of_the_c_code() -> None:
+    """Both sides agree on the layout: five 8-byte counters, and a plan of pointers behind ten numbers."""
+    assert ctypes.sizeof(RegionState) == 40
+    assert ctypes.sizeof(Plan) == 8 + 8 + 6 * 4 + 16 * 8
+    assert sorted(TYPES.values()) == list(range(6))
+    assert set(OPERATORS.values()) == set(range(max(OPERATORS.values()) + 1))
+
+
+def test_a_missing_function_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="nowhere_to_be_found"):
+        shared_library([emit_object(CALLS, optimise=False), runtime_object()], Flags(), tmp_path / "a.so")
+    assert not (tmp_path / "a.so").exists()
+
+
+def test_a_program_without_main_is_named(tmp_path: Path) -> None:
+    code = emit_object("define i32 @f() {\n  ret i32 0\n}\n", optimise=False)
+    with pytest.raises(SourceError, match="no main function"):
+        executable([code], Flags(), tmp_path / "a")
+
+
+def test_a_damaged_object_is_an_error_with_a_name(tmp_path: Path) -> None:
+    good = emit_object(MAIN, optimise=False)
+    for data in (b"no object at all", good[: len(good) // 2], good[:16] + bytes(len(good) - 16)):
+        with pytest.raises(SourceError):
+            shared_library([data], Flags(), tmp_path / "a.so")
+
+
+def test_libraries_are_found_in_their_folders_first(tmp_path: Path) -> None:
+    mine = tmp_path / "libm.so"
+    mine.write_bytes(b"\x7fELF")
+    assert find_library("m", Flags(library_folders=(str(tmp_path),))) == mine
+    assert find_library("m", Flags()) != mine
+    with pytest.raises(SourceError, match="-lno_such_library_anywhere"):
+        find_library("no_such_library_anywhere", Flags())
+
+
+def test_linker_scripts_are_passed_over(tmp_path: Path) -> None:
+    """`libm.so` of a development package may be a text; the library itself lies beside it."""
+    found = find_library("m", Flags())
+    assert found.read_bytes()[:4] == b"\x7fELF"
+
+
+def test_a_linked_library_can_be_loaded_and_has_the_support(tmp_path: Path) -> None:
+    path = shared_library([emit_object(MAIN, optimise=True), runtime_object()], Flags(), tmp_path / "sub" / "a.so")
+    library = ctypes.CDLL(str(path))
+    assert Native(library).library is library
+    assert library.tc_execute is not None
+    with pytest.raises(AttributeError):
+        _ = library.tc_no_such_thing
