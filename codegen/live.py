@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.errors import UnsupportedError
 from ..tracer.evaluate import Evaluation
 from ..tracer.host import at_exit, load_library, run_main
 from ..tracer.memory import Memory, Object
@@ -113,16 +114,17 @@ class Host:
             self._try_enter(state, pointer)
         except Exception as error:  # the program must not notice
             self._off(state)
-            state.refused = f"{type(error).__name__}: {error}"
+            known = isinstance(error, UnsupportedError)
+            state.refused = error.args[0] if known else f"{type(error).__name__}: {error}"
             self.say(f"scope {number}: {state.refused}; the original order runs")
         state.nanoseconds += time.perf_counter_ns() - start
 
     def _try_enter(self, state: ScopeState, pointer: Any) -> None:
         file = state.file
         if _thread_count() != self.own_threads:
-            raise RuntimeError("the program runs threads of its own")
+            raise UnsupportedError("the program runs threads of its own")
         if _handled_signals() & ~self.own_signals:
-            raise RuntimeError("the program handles signals, and a handler could see the data in another order")
+            raise UnsupportedError("the program handles signals, and a handler could see the data in another order")
         raw = [int(pointer[place]) for place in range(len(file.values))]
         numbers = named_numbers(file.values, raw)
         memory = self.objects.memory(file.nest, numbers)

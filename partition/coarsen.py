@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
@@ -12,6 +13,9 @@ from ..ir.graph import LocalityGraph
 from .views import Words, floats, longs, words
 
 LARGE = 512  # pins; shared data of more jobs say little about which two belong together, and asking costs their square
+WINDOW = 1024  # nodes shuffled among each other
+STUCK = 0.8  # share of nodes left alone from which strangers are joined,
+MANY = 4  # where there are so many times more nodes than enough; fewer are stuck because they are heavy
 NONE = np.uint32(0xFFFFFFFF)
 
 
@@ -57,29 +61,46 @@ def make_level(net_offsets: Longs, net_nodes: Words, node_weights: Floats, net_w
     )  # fmt: skip
 
 
-def finest_level(graph: LocalityGraph, weights: Floats) -> Level:
+def finest_level(graph: LocalityGraph, weights: Floats, order: Ints | None = None) -> Level:
     """The jobs of a graph as nodes, its data as nets; data of one job, which can never be copied, are left out.
 
-    `weights` is float64 (jobs). O(pins).
+    `weights` is float64 (jobs). Node i is job `order[i]`, int32 (jobs), or job i; nets are numbered as the nodes meet
+    them, so that an order of good locality makes a level of good locality. O(pins).
     """
     starts, near = graph.transpose
-    net_offsets, net_nodes = _without_repeats(longs(starts), words(near), graph.n_jobs)
-    return make_level(net_offsets, net_nodes, weights, np.ones(net_offsets.size - 1, np.int32))
+    jobs = np.arange(graph.n_jobs, dtype=np.uint32) if order is None else order
+    node_offsets, node_nets, n_nets = _renumber(
+        longs(graph.offsets), words(graph.data), longs(starts), words(near), words(jobs)
+    )
+    net_offsets, net_nodes = _flip(node_offsets, node_nets, n_nets)
+    return Level(
+        longs(node_offsets), words(node_nets), longs(net_offsets), words(net_nodes), floats(weights[jobs]),
+        _whole(np.ones(n_nets, np.int32)),
+    )  # fmt: skip
 
 
-def coarsen(level: Level, heaviest: float, seed: int, labels: Words | None = None) -> tuple[Level, Words]:
+def shuffled(values: Words, draw: np.random.Generator) -> Words:
+    """A shuffle within windows of `WINDOW`: as good as any for breaking ties, and near in memory what is near."""
+    cut = values.size - values.size % WINDOW
+    head = draw.permuted(values[:cut].reshape(-1, WINDOW), axis=1).ravel()
+    return np.concatenate([head, draw.permutation(values[cut:])]).astype(np.uint32)
+
+
+def coarsen(
+    level: Level, heaviest: float, seed: int, labels: Words | None = None, *, enough: int = 0
+) -> tuple[Level, Words]:
     """One step of coarsening.
 
     Nodes are visited in random order; one that still stands alone joins the group with which it shares most, Σ over
     shared nets of weight / (size - 1), among those that stay within `heaviest` and, where `labels` are given, have
-    its label.
+    its label. Where most nodes find nobody and there are many more than `enough`, strangers are joined.
 
     Returns:
         The coarser level, and the coarse node of each node, uint32. O(Σ over nets of size², sizes up to 512, + pins).
     """
     none = words(np.zeros(0, np.uint32)) if labels is None else words(labels)
-    order = words(np.random.default_rng(seed).permutation(level.n_nodes).astype(np.uint32))
-    groups, n_groups = _group(*level.arrays, order, float(heaviest), none)
+    order = words(shuffled(np.arange(level.n_nodes, dtype=np.uint32), np.random.default_rng(seed)))
+    groups, n_groups = _group(*level.arrays, order, float(heaviest), none, level.n_nodes > MANY * enough)
     return contract(level, groups, n_groups), groups
 
 
@@ -88,7 +109,8 @@ def contract(level: Level, groups: Words, n_groups: int) -> Level:
     net_offsets, net_nodes, net_weights = _contract_nets(
         level.net_offsets, level.net_nodes, level.net_weights, words(groups), n_groups
     )
-    return make_level(net_offsets, net_nodes, np.bincount(groups, level.node_weights, n_groups), net_weights)
+    node_weights = np.bincount(groups, level.node_weights, n_groups).astype(np.float64)
+    return make_level(net_offsets, net_nodes, node_weights, net_weights)
 
 
 def part_level(level: Level, labels: Words, label: int) -> tuple[Level, Words]:
@@ -109,25 +131,28 @@ def _whole(values: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def _without_repeats(starts: Longs, near: Words, n_jobs: int) -> tuple[Longs, Words]:
-    """The rows of two and more distinct jobs. Jobs ascend in a row, so that repeats are neighbours."""
-    offsets = np.zeros(starts.size, np.int64)
-    nodes = np.empty(near.size, np.uint32)
-    nets, out = 0, 0
-    for row in range(starts.size - 1):
-        first = out
-        last = NONE
-        for i in range(starts[row], starts[row + 1]):
-            if near[i] != last:
-                last = near[i]
-                nodes[out] = last
-                out += 1
-        if out - first < 2:
-            out = first
-        else:
-            nets += 1
-            offsets[nets] = out
-    return offsets[: nets + 1].copy(), nodes[:out].copy()
+def _renumber(offsets: Longs, data: Words, starts: Longs, near: Words, order: Words) -> tuple[Longs, Words, int]:
+    """The nets of each job, each once, jobs in `order`; nets are the data of several jobs, numbered as met."""
+    numbers = np.full(starts.size - 1, NONE, np.uint32)
+    rows = np.zeros(order.size + 1, np.int64)
+    nets = np.empty(data.size, np.uint32)
+    last = np.full(starts.size - 1, NONE, np.uint32)  # the last job that met the datum
+    count, out = 0, 0
+    for place in range(order.size):
+        job = order[place]
+        for pin in range(offsets[job], offsets[job + np.uint32(1)]):
+            datum = data[pin]
+            # Jobs ascend in a row: one that begins and ends with the same job has no other.
+            if last[datum] == job or near[starts[datum]] == near[starts[datum + np.uint32(1)] - 1]:
+                continue
+            last[datum] = job
+            if numbers[datum] == NONE:
+                numbers[datum] = count
+                count += 1
+            nets[out] = numbers[datum]
+            out += 1
+        rows[place + 1] = out
+    return rows, nets[:out].copy(), count
 
 
 @njit(cache=True, nogil=True)
@@ -158,6 +183,7 @@ def _group(
     order: Words,
     heaviest: float,
     labels: Words,
+    strangers: bool,
 ) -> tuple[Words, int]:
     """The group of each node, numbered as met in node order, and how many there are."""
     n = node_weights.size
@@ -199,6 +225,8 @@ def _group(
             load[best] += node_weights[u]
             alone[u] = False
             alone[best] = False
+    if strangers and np.count_nonzero(alone) > STUCK * n:
+        _join_strangers(node_weights, order, heaviest, labels, alone, leader, load)
     number = np.full(n, NONE, np.uint32)
     groups = np.empty(n, np.uint32)
     n_groups = 0
@@ -209,6 +237,36 @@ def _group(
             n_groups += 1
         groups[u] = number[head]
     return groups, n_groups
+
+
+@njit(cache=True, nogil=True)
+def _join_strangers(
+    node_weights: Floats,
+    order: Words,
+    heaviest: float,
+    labels: Words,
+    alone: npt.NDArray[np.bool_],
+    leader: Words,
+    load: Floats,
+) -> None:
+    """Pair nodes that found nobody (no shared net, or a large one) with the next of their label that fits.
+
+    Otherwise coarsening would end with many light nodes, and what follows expects few.
+    """
+    waiting = np.full(np.int64(labels.max()) + 1 if labels.size else 1, NONE, np.uint32)
+    for place in range(order.size):
+        u = order[place]
+        if not alone[u]:
+            continue
+        kind = labels[u] if labels.size else np.uint32(0)
+        head = waiting[kind]
+        if head != NONE and load[head] + node_weights[u] <= heaviest:
+            leader[u] = head
+            load[head] += node_weights[u]
+            alone[u] = False
+            waiting[kind] = NONE
+        elif head == NONE or node_weights[u] < load[head]:
+            waiting[kind] = u
 
 
 @njit(cache=True, nogil=True)

@@ -46,7 +46,7 @@ def data_graph(graph: LocalityGraph) -> PlainGraph:
     pairs = _count_pairs(longs(graph.offsets))
     u, v, weight = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32), np.empty(pairs, np.uint32)
     _expand_jobs(longs(graph.offsets), words(graph.data), 1 if plain else UNIT, u, v, weight)
-    return _merged(u, v, weight, graph.n_data)
+    return merged(u, v, weight, graph.n_data)
 
 
 def job_graph(graph: LocalityGraph, *, ring: bool = False) -> PlainGraph:
@@ -61,7 +61,7 @@ def job_graph(graph: LocalityGraph, *, ring: bool = False) -> PlainGraph:
     """
     starts, jobs = graph.transpose
     u, v = _link_jobs(longs(starts), words(jobs), ring)
-    return _merged(u, v, np.ones(u.size, np.uint32), graph.n_jobs)
+    return merged(u, v, np.ones(u.size, np.uint32), graph.n_jobs)
 
 
 def whole(weights: Floats, mean: int = 1000) -> Longs:
@@ -73,7 +73,8 @@ def whole(weights: Floats, mean: int = 1000) -> Longs:
     return np.maximum(1, np.rint(weights * (mean / weights.mean()))).astype(np.int64)
 
 
-def _merged(u: Words, v: Words, weight: Words, size: int) -> PlainGraph:
+def merged(u: Words, v: Words, weight: Words, size: int) -> PlainGraph:
+    """The graph of these edges on `size` vertices: self-loops dropped, weights of parallel edges added. O(edges)."""
     offsets, near, weights = _merge(words(u), words(v), weight, size)
     return PlainGraph(offsets, near.view(np.int32), weights)
 

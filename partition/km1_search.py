@@ -9,8 +9,8 @@ from ..ir.arrays import Floats, Ints, Longs
 from .km1_state import Pairs, add_pin, best_move, drop_pin
 from .views import Words
 
-WIDE = 128  # pins; the other nodes of a larger net are not told that a move changed it
-NONE = np.uint32(0xFFFFFFFF)
+WIDE = 32  # pins; the other nodes of a larger net are not told that a move changed it
+LONGEST = 1000  # moves without a new best sum after which a search ends in any case
 
 
 @njit(cache=True, nogil=True)
@@ -144,6 +144,7 @@ def search(
                 _down(heap, place, keys, size, 0)
                 continue
             size = _take(heap, place, keys, size)
+            keys[u] = gain
             own, there = labels[u], np.uint32(target)
             labels[u] = there
             loads[own] -= node_weights[u]
@@ -190,7 +191,7 @@ def search(
             squares += change * (keys[u] - mean)
             if tried > 1 and mean < 0 and tried * mean * mean > patience * squares / (tried - 1) + beta:
                 break
-            if tried > 1000:
+            if tried > LONGEST:
                 break
         for i in range(size):
             place[heap[i]] = -1

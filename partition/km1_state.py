@@ -39,11 +39,11 @@ def fill_lists(net_offsets: Longs, net_nodes: Words, labels: Words, k: int) -> t
 def add_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
     """Count one more pin of the net in the cluster; returns how many there are now."""
     begin = begins[net]
-    end = begin + np.int64(lengths[net])
+    end = begin + int(lengths[net])
     now = 0
     for i in range(begin, end):
         if entries[i, CLUSTER] == cluster:
-            now = np.int64(entries[i, PINS]) + 1
+            now = int(entries[i, PINS]) + 1
             entries[i, PINS] = now
             break
     if now == 0:
@@ -58,11 +58,11 @@ def add_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np
 def drop_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
     """Count one pin of the net less in the cluster; returns how many are left."""
     begin = begins[net]
-    end = begin + np.int64(lengths[net])
+    end = begin + int(lengths[net])
     i = begin
     while entries[i, CLUSTER] != cluster:
         i += 1
-    left = np.int64(entries[i, PINS]) - 1
+    left = int(entries[i, PINS]) - 1
     if left == 0:
         entries[i, CLUSTER] = entries[end - 1, CLUSTER]
         entries[i, PINS] = entries[end - 1, PINS]
@@ -78,7 +78,7 @@ def cost_of(lengths: Words, net_weights: Ints) -> int:
     cost = 0
     for net in range(lengths.size):
         if lengths[net] > 1:
-            cost += np.int64(net_weights[net]) * (np.int64(lengths[net]) - 1)
+            cost += int(net_weights[net]) * (int(lengths[net]) - 1)
     return cost
 
 
@@ -109,7 +109,7 @@ def best_move(
         net = node_nets[i]
         weight = net_weights[net]
         total += weight
-        length = np.int64(lengths[net])
+        length = int(lengths[net])
         if length == 1:
             continue
         begin = begins[net]
@@ -135,5 +135,5 @@ def best_move(
             continue
         full = after / limits[cluster]
         if value > most or full < fullest:
-            best, most, fullest = np.int64(cluster), value, full
-    return np.int64(leaving + most - total), best
+            best, most, fullest = int(cluster), value, full
+    return int(leaving + most - total), best

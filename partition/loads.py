@@ -96,7 +96,7 @@ def settle(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats,
     job on one of their data (the first 32 jobs of each are asked), then any. O(jobs + pins of overfull clusters).
     """
     limits = floats(capacities(weights, targets, balance))
-    loads = np.bincount(labels, weights, targets.size).astype(np.float64)
+    loads = _sum_loads(words(labels), floats(weights), targets.size)
     if (loads <= limits).all():
         return labels
     starts, near = graph.transpose
@@ -135,6 +135,14 @@ def _roomiest(weight: float, loads: Floats, limits: Floats, cursor: int) -> int:
         if loads[place] + weight <= limits[place]:
             return place
     return int(np.argmax(limits - loads))
+
+
+@njit(cache=True, nogil=True)
+def _sum_loads(labels: Words, weights: Floats, k: int) -> Floats:
+    loads = np.zeros(k)
+    for job in range(labels.size):
+        loads[labels[job]] += weights[job]
+    return loads
 
 
 @njit(cache=True, nogil=True)

@@ -7,14 +7,20 @@ import numpy as np
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
 from .coarsen import Level, coarsen, finest_level
-from .km1 import Effort, refine
+from .expansion import grow
+from .km1 import Effort, level_cost, refine
 from .loads import capacities, equal_targets
 from .multilevel_initial import first_partition
 from .views import Words
 
-NODES_PER_CLUSTER = 160
-GROW = 1e9
-UP = Effort(sweeps=2, passes=2, least=0.003, together=8, patience=2.0)
+NODES = 160  # per cluster, at which coarsening stops
+FEW_NODES = 20  # per cluster, for the cycle inside the coarsest level
+REPEATS = 3  # of each bisection at most, while that costs little beside the rest
+STUCK = 0.95  # coarsening that leaves more than this share of the nodes has ended
+# Expansion starts near a local optimum and bisection of the coarse hypergraph does not: it gains more on the way up.
+BEHIND = 1.07  # cost up to which it is taken, over that of expansion, both refined at the coarsest level
+HOPELESS = 1.12  # and before refinement, from which it is not even refined
+UP = Effort()
 
 
 def multilevel(
@@ -27,33 +33,143 @@ def multilevel(
     seed: int = 0,
     cycles: int = 0,
 ) -> Ints:
+    """A job partition of few vertex copies; int32 (jobs).
+
+    Neighbourhood expansion labels the jobs. A hierarchy that keeps to these labels is built by joining jobs that
+    share most. At its coarsest level recursive bisection makes a second partition; the better of the two is refined
+    there by a small hierarchy of its own, and then on every level back to the jobs.
+
+    Args:
+        graph: the locality graph; jobs may touch any number of data.
+        k: number of clusters.
+        balance: largest load of a cluster over its target; where weights leave no room for that, `capacities`.
+        targets: float64 (k), shares of the load summing to 1; None means equal.
+        weights: float64 (jobs), positive; None means 1 each.
+        seed: breaks ties; the same seed gives the same labels.
+        cycles: further V-cycles, each through a new hierarchy that keeps to the labels so far. None raises the cost.
+
+    Returns:
+        Labels in [0, k). O(pins · (levels + log k)) and refinement, O(border pins · clusters of a datum) a level.
+
+    Source: the multilevel scheme of KaHyPar (Schlag et al., ALENEX 2016; rating and stopping rules) and Mt-KaHyPar
+    (Gottesbüren et al., ALENEX 2021; clustering, label propagation and localised FM); the start by expansion, the
+    numbering by its order, and the connectivity lists are ours.
+    """
     loads = np.ones(graph.n_jobs) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
-    limits = capacities(loads, shares, balance)
-    finest = finest_level(graph, loads)
-    labels = v_cycle(finest, None, shares * loads.sum(), limits, seed)
+    if k == 1 or graph.n_jobs == 0:
+        return np.zeros(graph.n_jobs, np.int32)
+    grown, order = grow(graph, k, weights=loads, targets=shares)
+    return _cycles(graph, grown, order, loads, shares, balance, seed, cycles, True)
+
+
+def refine_km1(
+    graph: LocalityGraph,
+    labels: Ints,
+    *,
+    weights: Floats,
+    targets: Floats,
+    balance: float = 1.03,
+    seed: int = 0,
+    cycles: int = 1,
+) -> Ints:
+    """Labels of jobs with no more vertex copies than those given; int32 (jobs).
+
+    V-cycles: each builds a hierarchy that keeps to the labels and refines on the way back to the jobs, by label
+    propagation and FM on the true cost.
+
+    Args:
+        graph: the locality graph.
+        labels: int32 (jobs), of any method. A cluster above its capacity gets nothing more, and may keep what it has.
+        weights: float64 (jobs), positive.
+        targets: float64 (k), shares of the load summing to 1.
+        balance, seed, cycles: as in `multilevel`.
+
+    Returns:
+        As `multilevel`.
+    """
+    if targets.size == 1 or graph.n_jobs == 0:
+        return labels
+    _, order = grow(graph, targets.size, weights=weights, targets=targets)
+    return _cycles(graph, labels, order, weights, targets, balance, seed, cycles, False)
+
+
+def _cycles(
+    graph: LocalityGraph,
+    labels: Ints,
+    order: Ints,
+    weights: Floats,
+    shares: Floats,
+    balance: float,
+    seed: int,
+    cycles: int,
+    fresh: bool,
+) -> Ints:
+    """V-cycles on the jobs in `order`, the first of which may start anew where `fresh`."""
+    limits = capacities(weights, shares, balance)
+    targets = shares * weights.sum()
+    finest = finest_level(graph, weights, order)
+    own = labels[order].astype(np.uint32)
+    if level_cost(finest, own, shares.size) == 0:
+        return labels
+    if fresh:
+        own = v_cycle(finest, own, targets, limits, seed, fresh=True)
     for cycle in range(cycles):
-        labels = v_cycle(finest, labels, shares * loads.sum(), limits, seed + cycle + 1)
-    return labels.view(np.int32)
+        own = v_cycle(finest, own, targets, limits, seed + cycle + 1)
+    result = np.empty(graph.n_jobs, np.int32)
+    result[order] = own.view(np.int32)
+    return result
 
 
-def v_cycle(finest: Level, labels: Words | None, targets: Floats, limits: Floats, seed: int) -> Words:
+def v_cycle(
+    finest: Level,
+    labels: Words,
+    targets: Floats,
+    limits: Floats,
+    seed: int,
+    *,
+    nodes: int = NODES,
+    fresh: bool = False,
+) -> Words:
+    """Down a hierarchy that keeps to `labels`, uint32 (nodes), and up again with refinement.
+
+    Args:
+        finest: the hypergraph.
+        labels: where to start; also what no group of nodes crosses.
+        targets, limits: float64 (k), as loads.
+        seed: breaks ties.
+        nodes: nodes per cluster of the coarsest level.
+        fresh: try bisection at the coarsest level as well, and refine there by an inner cycle.
+
+    Returns:
+        uint32 (nodes), of no higher cost unless `fresh`.
+    """
     k = targets.size
     levels, groupings = [finest], []
-    heaviest = float(finest.node_weights.sum()) / (NODES_PER_CLUSTER * k)
-    while levels[-1].n_nodes > NODES_PER_CLUSTER * k:
-        coarser, groups = coarsen(levels[-1], min(heaviest, GROW * levels[-1].node_weights.mean()), seed + len(levels), labels)
-        if coarser.n_nodes > 0.95 * levels[-1].n_nodes :
+    heaviest = float(finest.node_weights.sum()) / (nodes * k)
+    while levels[-1].n_nodes > nodes * k:
+        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=nodes * k)
+        if coarser.n_nodes > STUCK * levels[-1].n_nodes:
             break
-        if labels is not None:
-            down = np.empty(coarser.n_nodes, np.uint32)
-            down[groups] = labels
-            labels = down
+        inherited = np.empty(coarser.n_nodes, np.uint32)
+        inherited[groups] = labels
+        labels = inherited
         levels.append(coarser)
         groupings.append(groups)
-    if labels is None:
-        labels = first_partition(levels[-1], targets, limits, seed)
-    labels, _ = refine(levels[-1], labels, limits, UP, seed)
+    coarsest = levels[-1]
+    labels, cost = refine(coarsest, labels, limits, UP, seed)
+    if fresh:
+        repeats = min(max(finest.node_nets.size // (3 * max(coarsest.node_nets.size, 1)), 1), REPEATS)
+        other = first_partition(coarsest, targets, limits, seed, repeats)
+        if level_cost(coarsest, other, k) < HOPELESS * cost:
+            other, second = refine(coarsest, other, limits, UP, seed)
+            if second < BEHIND * cost and _fits(coarsest, other, limits):
+                labels = other
+        labels = v_cycle(coarsest, labels, targets, limits, seed, nodes=FEW_NODES)
     for finer, groups in zip(reversed(levels[:-1]), reversed(groupings), strict=True):
         labels, _ = refine(finer, labels[groups], limits, UP, seed)
     return labels
+
+
+def _fits(level: Level, labels: Words, limits: Floats) -> bool:
+    return bool((np.bincount(labels, level.node_weights, limits.size) <= limits).all())

@@ -28,6 +28,8 @@ ARGUMENTS = frozenset(
 )
 LOADS = frozenset({"targets", "weights"})
 BALANCED = frozenset({"balance", "targets", "weights", "seed"})
+PLACED = LOADS | {"coords"}
+COMPACT = PLACED | {"balance", "threads"}
 STREAM = frozenset({"order"})
 RESTREAM = frozenset({"balance", "targets", "weights", "order", "passes"})
 SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS takes minutes on SPAC's graph
@@ -79,6 +81,56 @@ METHODS: dict[str, Method] = {
         Method("degree-z", "order", "TileSpMV §3, Morton 1966", "pins + data + jobs log data", "degree:degree_z_order"),
         Method("chunks", "jobs", "baseline", "jobs", "loads:chunks", frozenset({"targets", "weights", "order"})),
         Method("metis", "data", "Karypis and Kumar 1998", "pins + METIS", "metis:metis_labels", BALANCED),
+        Method(
+            "expansion",
+            "jobs",
+            "Zhang et al. 2017, Mayer and Jacobsen 2021",
+            "pins · copies",
+            "expansion:expansion",
+            LOADS,
+        ),
+        Method(
+            "multilevel",
+            "jobs",
+            "Schlag et al. 2016, Gottesbüren et al. 2021",
+            "pins · log k",
+            "multilevel:multilevel",
+            BALANCED,
+        ),
+        Method("hilbert", "data", "Zoltan HSFC, Hetero §III", "data", "curves:hilbert", PLACED),
+        Method("morton", "data", "Morton 1966", "data", "curves:morton", PLACED),
+        Method("rcb", "data", "Berger and Bokhari 1987", "data · log data · log k", "bisection:rcb", PLACED),
+        Method("rib", "data", "Simon 1991", "data · log data · log k", "bisection:rib", PLACED),
+        Method("multijagged", "data", "Deveci et al. 2016", "data · log data", "bisection:multijagged", PLACED),
+        Method("kmeans", "data", "von Looz et al. 2018", "sweeps · (data + k²)", "kmeans:kmeans", COMPACT),
+        Method(
+            "hkmeans",
+            "data",
+            "Hetero §V",
+            "levels · sweeps · data + k²",
+            "kmeans:hkmeans",
+            COMPACT | {"hierarchy"},
+        ),
+        Method("geographer-r", "data", "Hetero §V", "pins · log data", "geographer:geographer_r", COMPACT),
+        Method("parcubed", "data", "ParCubed §2", "pins · depth", "parcubed:parcubed", frozenset({"threads"})),
+        Method(
+            "parcubed-det",
+            "data",
+            "ParCubed §2, improved",
+            "pins",
+            "parcubed_det:parcubed_det",
+            LOADS | {"balance", "threads"},
+        ),
+        Method("gpart", "data", "Han and Tseng 2006, ParCubed §4", "pins · depth", "parcubed:gpart"),
+        Method(
+            "compnet",
+            "data",
+            "stand-in for CompNet, Xiao et al. 2017",
+            "pins · log data",
+            "compnet:compnet",
+            LOADS | {"balance"},
+        ),
+        Method("spac-split", "jobs", "SPAC §3.2", "pins + METIS", "spac_split:spac_split", BALANCED),
         Method("spac", "jobs", "SPAC §3.2, contracted", "pins + METIS", "metis:spac_labels", BALANCED),
         Method("wvp-random", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_random", BALANCED),
         Method("wvp-greedy", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_greedy", BALANCED),
@@ -138,7 +190,8 @@ def partition(
         coords: (data, dimensions), where the data lie, for geometric methods.
         order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`, `"bfs"` or
             `"degree"` (`stream_orders`), or the name of a linear order.
-        passes, refine, hierarchy: repetitions, refinement and hierarchical k, for methods that have them.
+        passes, hierarchy: repetitions and hierarchical k, for methods that have them.
+        refine: `"km1"` lowers the vertex copies of any job partition, within its balance (`multilevel.refine_km1`).
         seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
         threads: threads to use at most; None lets the method choose.
         options: what else the method's function takes, such as `time_limit` (seconds) or `ring`.
@@ -170,9 +223,11 @@ def partition(
         seed=seed,
         threads=threads,
     )
-    if method == "auto":
-        return _best(graph, request, options)
-    return _partition(graph, _find(method), request, options)
+    if refine is not None and (refine != "km1" or of != "jobs"):
+        raise ArgumentError(f"refine = {refine!r} for a partition of {of}; 'km1', for jobs, is the one there is")
+    bare = replace(request, given=request.given - {"refine"})
+    found = _best(graph, bare, options) if method == "auto" else _partition(graph, _find(method), bare, options)
+    return found if refine is None else _refined(graph, found, request)
 
 
 def order(
@@ -283,6 +338,19 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
     weights = request.weights if "weights" in request.given else None
     record = _record(request, options)
     return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
+
+
+def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clustering:
+    """The clustering after km1 refinement, within its capacities whether the method kept to them or not."""
+    from .loads import settle
+    from .multilevel import refine_km1
+
+    load = (request.weights, request.targets, request.balance)
+    start = settle(graph, found.labels, *load)
+    labels = refine_km1(
+        graph, start, weights=request.weights, targets=request.targets, balance=request.balance, seed=request.seed
+    )
+    return replace(found, labels=settle(graph, labels, *load), options={**found.options, "refine": "km1"})
 
 
 def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) -> Clustering:

@@ -139,7 +139,7 @@ def place_again(
     loads = np.zeros(k)
     for job in range(labels.size):
         loads[labels[job]] += weights[job]
-    met, touched = np.zeros(degree.size, np.uint32), np.empty(k, np.uint32)
+    met, touched = np.zeros(degree.size, np.uint32), np.empty(k + 1, np.uint32)
     visits, shares = np.zeros(k, np.int64), np.zeros(k)
     for job in order:
         begin, end = offsets[job], offsets[job + 1]
@@ -153,15 +153,14 @@ def place_again(
             if met[v] == stamp:
                 continue
             met[v] = stamp
+            part = 1.0 / degree[v]
             for i in range(rooms[v], rooms[v] + sizes[v]):
                 cluster = members[i]
-                if visits[cluster] == 0:
-                    touched[count] = cluster
-                    count += 1
-                    shares[cluster] = 0.0
+                touched[count] = cluster  # kept if it is new: no branch, since none could be foreseen
+                count += visits[cluster] == 0
                 visits[cluster] += 1
-                shares[cluster] += counts[i] / degree[v]
-        best, most, share = here, visits[here], shares[here] if visits[here] else 0.0
+                shares[cluster] += counts[i] * part
+        best, most, share = here, visits[here], shares[here]
         for i in range(count):
             cluster = touched[i]
             if cluster == here or loads[cluster] + weight > limits[cluster]:
@@ -174,7 +173,7 @@ def place_again(
             if better:
                 best, most, share = cluster, visit, own
         for i in range(count):
-            visits[touched[i]] = 0
+            visits[touched[i]], shares[touched[i]] = 0, 0.0
         labels[job] = best
         loads[best] += weight
         for pin in range(begin, end):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from ..ir.arrays import Longs
 from .bits import lowest_bit, prefetch_row
 from .views import Words
 
@@ -48,7 +49,7 @@ def place_narrow(
     everything = FULL >> np.uint64(NARROW - k)
     opened = everything if limit >= lightest else ZERO
     bound, slack = np.uint64(limit), np.uint64(max(0, limit - lightest))
-    weight = ONE
+    weight, last, last_key = ONE, ZERO, ZERO
     for job in range(jobs):
         if job + SOON < jobs:
             prefetch_row(heads, np.uint64(pins[2 * (job + SOON)]), ZERO)
@@ -58,17 +59,21 @@ def place_narrow(
         first = _prefers_first(heads, u, v, libra)
         if weights.size:
             weight = weights[job]
-        wanted = a & b
-        if wanted == ZERO or either:
-            wanted = a if first else b
-            if wanted == ZERO or either:
-                wanted = a | b
-        some = wanted & opened
-        if some == ZERO:
-            some = (a | b) & opened
-        if some == ZERO:
-            some = everything
-        key = _least(keys, ZERO, some)
+        both, some = a & b, a | b
+        wanted = a if first else b
+        wanted = wanted if wanted != ZERO and not either else some
+        wanted = both if both != ZERO and not either else wanted
+        wanted &= opened
+        some &= opened
+        some = wanted if wanted != ZERO else some
+        some = some if some != ZERO else everything
+        # A vector load of keys that were stored just now would wait for the store: the last one stays in a register.
+        if some & (some - ONE) == ZERO:
+            keys[last] = last_key
+            key = keys[lowest_bit(some)]
+        else:
+            key = min(_least(keys, ZERO, some & ~(ONE << last)), last_key | (((some >> last) & ONE) - ONE))
+            keys[last] = last_key
         if weights.size and some != everything and (key >> SIX) + weight > bound:
             some = (a | b) & opened
             key = _least(keys, ZERO, some)
@@ -77,7 +82,7 @@ def place_narrow(
         cluster = key & LAST
         bit = ONE << cluster
         key += weight << SIX
-        keys[cluster] = key
+        last, last_key = cluster, key
         if (key >> SIX) > slack:
             opened &= ~bit
         heads[u, 0] = a | bit
@@ -143,9 +148,9 @@ def place_wide(
         group = cluster >> SIX
         bit = ONE << (cluster & LAST)
         old, key = key, key + (weight << SHIFT)
-        keys[cluster] = key
         if tops[group] == old:
-            tops[group] = _smallest(keys, group << SIX)
+            tops[group] = min(key, _least(keys, group << SIX, ~bit))
+        keys[cluster] = key
         if (key >> SHIFT) > slack:
             opened[group] &= ~bit
             if opened[group] == ZERO:
@@ -156,6 +161,22 @@ def place_wide(
         rows[v, group] |= bit
         labels[job] = cluster
     return labels
+
+
+@njit(cache=True, nogil=True)
+def count_held(offsets: Longs, data: Words, labels: Words, held: Masks) -> int:
+    """Number of (datum, cluster) pairs in which the cluster has a job of the datum. O(pins).
+
+    `held` is uint64 (data, ⌈k / 64⌉), zeros. Overwritten.
+    """
+    total = 0
+    for job in range(labels.size):
+        word, bit = labels[job] >> np.uint32(6), ONE << np.uint64(labels[job] & np.uint32(63))
+        for pin in range(offsets[job], offsets[job + 1]):
+            mask = held[data[pin], word]
+            total += mask & bit == ZERO
+            held[data[pin], word] = mask | bit
+    return total
 
 
 @njit(inline="always")
@@ -177,14 +198,6 @@ def _least(keys: Whole, base: Any, mask: Any) -> Any:
     best = FULL
     for i in range(64):
         best = min(best, keys[base + np.uint64(i)] | (((mask >> np.uint64(i)) & ONE) - ONE))
-    return best
-
-
-@njit(inline="always")
-def _smallest(keys: Whole, base: Any) -> Any:
-    best = FULL
-    for i in range(64):
-        best = min(best, keys[base + np.uint64(i)])
     return best
 
 

@@ -29,7 +29,7 @@ from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
 from .loads import equal_targets
 from .stream_lists import list_offsets, place_again, place_lists, tally
-from .stream_masks import NARROW, WIDE, Whole, place_narrow, place_wide
+from .stream_masks import NARROW, WIDE, Whole, count_held, place_narrow, place_wide
 from .stream_orders import stream
 from .stream_pins import count_pins, gather_pins, scatter_labels
 from .views import floats, longs, words
@@ -165,27 +165,24 @@ def _bounded(
     if passes == 1:
         return _place(graph, k, weights, shares, balance, order, libra)
     orders = [stream(graph, "degree"), stream(graph, "bfs")] if order is None else [order]
-    rooms = list_offsets(count_pins(words(graph.data), graph.n_data), k)
-    best = None
-    for jobs in orders:
-        labels = _place(graph, k, weights, shares, balance, jobs, libra)
-        held = tally(longs(graph.offsets), words(graph.data), words(labels), longs(rooms))
-        copies = int(held[2].sum())
-        if best is None or copies < best[0]:
-            best = copies, labels, jobs, held
-    assert best is not None
-    _, labels, jobs, held = best
+    found = [_place(graph, k, weights, shares, balance, jobs, libra) for jobs in orders]
+    # The first of the cheapest.
+    cheapest = int(np.argmin([_held(graph, labels, k) for labels in found])) if len(found) > 1 else 0
+    labels, jobs = found[cheapest], orders[cheapest]
+    if passes == len(orders):
+        return labels
+    pins, degree = words(graph.data), count_pins(words(graph.data), graph.n_data)
+    rooms = longs(list_offsets(degree, k))
+    lists = tally(longs(graph.offsets), pins, words(labels), rooms)
     loads = _loads(graph, weights)
     scale, limits = _limits(loads, k, shares, balance)
-    degree = count_pins(words(graph.data), graph.n_data)
-    labels = labels.copy()
     for _ in range(passes - len(orders)):
         place_again(
             longs(graph.offsets),
-            words(graph.data),
+            pins,
             words(jobs),
-            longs(rooms),
-            *held,
+            rooms,
+            *lists,
             words(degree),
             floats(loads),
             scale,
@@ -193,6 +190,16 @@ def _bounded(
             labels.view(np.uint32),
         )
     return labels
+
+
+def _held(graph: LocalityGraph, labels: Ints, k: int) -> int:
+    """Pairs of a datum and a cluster that holds a job of it: the cost and a constant. O(pins)."""
+    groups = (k + 63) // 64
+    offsets, pins = longs(graph.offsets), words(graph.data)
+    if graph.n_data * groups * 8 <= MOST_ROWS:
+        return count_held(offsets, pins, words(labels), np.zeros((graph.n_data, groups), np.uint64))
+    rooms = longs(list_offsets(count_pins(pins, graph.n_data), k))
+    return int(tally(offsets, pins, words(labels), rooms)[2].sum())
 
 
 def _place(

@@ -147,7 +147,8 @@ def _methods(words: list[str]) -> int:
         import json
 
         keys = ("name", "kind", "source", "complexity")
-        print(json.dumps([{key: getattr(method, key) for key in keys} for method in methods()], indent=1))
+        rows = [{key: getattr(method, key) for key in keys} | {"uses": sorted(method.uses)} for method in methods()]
+        print(json.dumps(rows, indent=1))
         return 0
     for method in methods():
         print(f"{method.name:<14} {method.kind:<6} {method.complexity:<28} {method.source}")

@@ -181,7 +181,7 @@ class Accesses:
             elif found == NO_RANGE:
                 return Access(site, None, None, 0, 0, False, chosen, runs=False)
             ranges[atom] = found
-        start = self._sample(site, form)
+        start = self._sample(site, form, self._picked(site, chosen))
         if start is None:
             return unknown
         item = self.memory.find(start)
@@ -276,12 +276,12 @@ class Accesses:
             return int(data.min()), int(data.max())
         return int(data[useful].min()), int(data[useful].max())
 
-    def _sample(self, site: Site, form: Linear) -> int | None:
-        """An address that the site may touch."""
+    def _sample(self, site: Site, form: Linear, picked: Bools | np.bool_) -> int | None:
+        """An address that the site may touch in an iteration of those that are picked."""
         domain = self.evaluation.domain(site.loop)
         if domain is None:
             return self._first_sample(site, form)
-        mask = np.broadcast_to(self.mask(site), domain.size)
+        mask = np.broadcast_to(self.mask(site) & picked, domain.size)
         few = np.arange(0, domain.size, max(1, domain.size // 64))
         found = self._sample_at(site, form, few, mask[few])
         if found is None or self.memory.find(found) is None:

@@ -10,6 +10,7 @@ import pytest
 from tracecut.codegen import teams
 from tracecut.ir.errors import UnsupportedError
 
+from .checking import Subject
 from .harness import Inspected, Program, trace
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -48,6 +49,18 @@ def inspected(program: Callable[[str], Program]) -> Callable[[str], dict[str, In
 def few_jobs_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads get jobs however few there are."""
     monkeypatch.setattr(teams, "MIN_JOBS", 1)
+
+
+@pytest.fixture
+def subject(inspected: Callable[[str], dict[str, Inspected | str]], few_jobs_a_thread: None) -> Subject:
+    """A loop of a program of the catalogue, by the names of both."""
+
+    def found(name: str, mark: str) -> Inspected:
+        item = inspected(name)[mark]
+        assert not isinstance(item, str), item
+        return item
+
+    return found
 
 
 def apart(items: dict[str, Inspected | str]) -> list[Inspected]:

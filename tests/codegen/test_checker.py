@@ -10,44 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tracecut.codegen import teams
-from tracecut.codegen.checker import check_schedule
-from tracecut.codegen.schedule import RegionSchedule, Renumbering, Schedule
+from tracecut.codegen.schedule import Renumbering, Schedule
 from tracecut.ir.errors import ScheduleError
 
+from .checking import Subject, check, region_of, running, why, with_region
 from .harness import Inspected
-
-Catalogue = Callable[[str], dict[str, Inspected | str]]
-
-
-@pytest.fixture
-def subject(inspected: Catalogue, few_jobs_a_thread: None) -> Callable[[str, str], Inspected]:
-    def found(name: str, mark: str) -> Inspected:
-        item = inspected(name)[mark]
-        assert not isinstance(item, str)
-        return item
-
-    return found
-
-
-def check(item: Inspected, schedule: Schedule, *, groups: Any = None, movable: Any = None) -> None:
-    check_schedule(
-        schedule,
-        item.guarded[1],
-        item.inspection.accesses,
-        item.cut_out[0] if groups is None else groups,
-        item.inspection.plan.movable if movable is None else movable,
-    )
-
-
-def region_of(item: Inspected, schedule: Schedule) -> RegionSchedule:
-    return next(region for region in schedule.regions if region.region == item.region)
-
-
-def with_region(item: Inspected, schedule: Schedule, **changes: Any) -> Schedule:
-    changed = replace(region_of(item, schedule), **changes)
-    others = tuple(changed if region.region == item.region else region for region in schedule.regions)
-    return replace(schedule, regions=others)
 
 
 def edited(values: Any, place: int, value: int) -> Any:
@@ -280,9 +247,7 @@ CHANGES: list[Change] = [
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__.strip("_") for change in CHANGES])
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(a=st.integers(0, 1 << 20), b=st.integers(0, 1 << 20), shape=st.integers(0, len(SHAPES) - 1))
-def test_one_wrong_field_is_noticed(
-    subject: Callable[[str, str], Inspected], change: Change, a: int, b: int, shape: int
-) -> None:
+def test_one_wrong_field_is_noticed(subject: Subject, change: Change, a: int, b: int, shape: int) -> None:
     item = subject(*SHAPES[shape])
     schedule = item.schedule(item.random(a), 1 + b % 3)
     changed = change(item, schedule, a, b)
@@ -293,9 +258,7 @@ def test_one_wrong_field_is_noticed(
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 20), a=st.integers(0, 1 << 20), b=st.integers(0, 1 << 20))
-def test_jobs_that_own_records_stay_in_the_order_of_these(
-    subject: Callable[[str, str], Inspected], seed: int, a: int, b: int
-) -> None:
+def test_jobs_that_own_records_stay_in_the_order_of_these(subject: Subject, seed: int, a: int, b: int) -> None:
     """`mark[e] = …` is moved with the jobs: two jobs that change places alone would write each other's record."""
     item = subject("pairs", "counter_data")
     schedule = item.schedule(item.random(seed))
@@ -307,7 +270,7 @@ def test_jobs_that_own_records_stay_in_the_order_of_these(
             check(item, with_region(item, schedule, jobs=jobs))
 
 
-def test_data_stay_between_their_cuts(subject: Callable[[str, str], Inspected]) -> None:
+def test_data_stay_between_their_cuts(subject: Subject) -> None:
     item = subject("pairs", "pairs")
     schedule = item.schedule(item.random(3))
     space = schedule.spaces[0]
@@ -317,7 +280,7 @@ def test_data_stay_between_their_cuts(subject: Callable[[str, str], Inspected]) 
         check(item, replace(schedule, spaces=(cut, *schedule.spaces[1:])))
 
 
-def test_a_loop_that_has_to_keep_its_order_keeps_it(subject: Callable[[str, str], Inspected]) -> None:
+def test_a_loop_that_has_to_keep_its_order_keeps_it(subject: Subject) -> None:
     item = subject("indirect", "ordered")
     assert item.verdict == "ordered"
     schedule = item.schedule(item.random(1))
@@ -329,7 +292,7 @@ def test_a_loop_that_has_to_keep_its_order_keeps_it(subject: Callable[[str, str]
             check(item, with_region(item, schedule, **changes))
 
 
-def test_code_that_uses_the_wrong_numbers_is_refused(subject: Callable[[str, str], Inspected]) -> None:
+def test_code_that_uses_the_wrong_numbers_is_refused(subject: Subject) -> None:
     for name, mark in SHAPES:
         item = subject(name, mark)
         schedule = item.schedule(item.random(2))
@@ -337,25 +300,13 @@ def test_code_that_uses_the_wrong_numbers_is_refused(subject: Callable[[str, str
         for place, group in enumerate(groups[item.region]):
             flipped = replace(group, view="old" if group.view == "new" else "new")
             wrong = {**groups, item.region: [flipped if at == place else g for at, g in enumerate(groups[item.region])]}
-            if "reached" in _why(item, schedule, wrong):
+            if "reached" in why(item, schedule, wrong):
                 continue
-            fixed = [a.form is not None and not a.form.terms for key in group.sites for a in _accesses(item, key)]
+            fixed = [a.form is not None and not a.form.terms for key in group.sites for a in running(item, key)]
             assert all(fixed), f"@{mark}: {group}"
 
 
-def _accesses(item: Inspected, key: str) -> list[Any]:
-    return [access for access in item.inspection.accesses.by_site[key] if access.runs]
-
-
-def _why(item: Inspected, schedule: Schedule, groups: Any) -> str:
-    try:
-        check(item, schedule, groups=groups)
-    except ScheduleError as error:
-        return error.message
-    return ""
-
-
-def test_a_renumbering_of_its_own_is_no_excuse(subject: Callable[[str, str], Inspected]) -> None:
+def test_a_renumbering_of_its_own_is_no_excuse(subject: Subject) -> None:
     """A copy that renumbers a field twice, or by another space, is refused as well."""
     item = subject("pairs", "pairs")
     schedule = item.schedule(item.random(1))

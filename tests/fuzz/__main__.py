@@ -7,6 +7,7 @@ python -m tests.fuzz --first 6 --kernel 62         one kernel alone: its source,
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=20, help="how many seeds")
     parser.add_argument("--count", type=int, default=100, help="kernels of each seed")
     parser.add_argument("--kernel", type=int, help="only this kernel of the first seed")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     options = parser.parse_args()
     if options.kernel is not None:
         return _alone(options.first, options.kernel)
@@ -31,7 +33,7 @@ def main() -> int:
     for seed in range(options.first, options.first + options.seeds):
         _run(generate(seed, options.count), tally)
         print(f"seed {seed}: {tally.accepted}/{tally.possible} accepted, {len(tally.wrong)} wrong", file=sys.stderr)
-    print("\n".join(tally.lines()))
+    print(json.dumps(vars(tally)) if options.json else "\n".join(tally.lines()))
     return 1 if tally.wrong or tally.unsound or tally.failed else 0
 
 

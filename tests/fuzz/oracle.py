@@ -36,11 +36,12 @@ def run_oracle(suite: Suite, folder: Path) -> dict[str, bool]:
     return _verdicts(suite, printed(compiled(oracle(suite), folder, "oracle"), folder, "oracle"))
 
 
-def run_oracles(suite: Suite, folder: Path, others: int = 3) -> tuple[dict[str, bool], dict[str, bool]]:
+def run_oracles(suite: Suite, folder: Path, others: int = 4) -> tuple[dict[str, bool], dict[str, bool]]:
     """What `run_oracle` finds, and which kernels may run in any order on `others` other sets of data too.
 
-    A condition on data may hold for no iteration, or two stores may happen to agree: then any order will do, but not
-    for any reason that an analysis of addresses could give. Indices are the same in all sets.
+    A condition on data may hold for no iteration, two stores may happen to agree, or the least value may come up only
+    once: then any order will do, but not for any reason that an analysis of addresses could give. Indices are the
+    same in all sets.
     """
     program = compiled(oracle(suite), folder, "oracle")
     first = _verdicts(suite, printed(program, folder, "oracle"))

@@ -81,10 +81,16 @@ void put_real(const struct part *p, int e, double value)
     memcpy(element(p, e), p->type == 'd' ? (const void *)&value : (const void *)&f, size_of(p->type));
 }
 
-/* What the arrays are filled with, indices aside: another set of numbers, over twice the range. */
+/* What the arrays are filled with, indices aside: other sets of numbers, over twice the range; of every second set, few
+   different ones, so that some are equal. */
 static unsigned long long data_set;
+static int coarse;
 
-void other_data(int number) { data_set = 0x9e3779b97f4a7c15u * (unsigned)number; }
+void other_data(int number)
+{
+    data_set = 0x9e3779b97f4a7c15u * (unsigned)number;
+    coarse = number % 2 == 0;
+}
 
 APART void fill(const struct part *p, unsigned long long state, double least, double greatest)
 {
@@ -94,6 +100,7 @@ APART void fill(const struct part *p, unsigned long long state, double least, do
     greatest *= wider;
     for (int e = 0; e < p->count; e++) {
         double u = (double)(next_random(&state) >> 11) * 0x1p-53;
+        u = coarse ? floor(5 * u) / 5 : u;
         if (is_real(p))
             put_real(p, e, 0.999 * (least + (greatest - least) * u)); /* not on a grid: sums are rounded */
         else

@@ -66,3 +66,39 @@ def slow_labels(
             unplaced[datum] -= 1
             held[datum].add(chosen)
     return labels
+
+
+def slow_again(
+    graph: LocalityGraph, k: int, labels: list[int], *, order: npt.ArrayLike, weights: npt.ArrayLike, balance: float
+) -> list[int]:
+    """One more pass with equal targets: each job goes where most of its data are, by the text of `place_again`."""
+    rows = [graph.data[a:b].tolist() for a, b in pairwise(graph.offsets)]
+    weight = np.asarray(weights, float).tolist()
+    degree = Counter(datum for row in rows for datum in row)
+    pins = Counter((datum, labels[job]) for job, row in enumerate(rows) for datum in row)
+    limit = balance * (sum(weight) / k) * (1 + 1e-12)
+    loads = [0.0] * k
+    for job, label in enumerate(labels):
+        loads[label] += weight[job]
+    found = list(labels)
+    for job in np.asarray(order).tolist():
+        here = found[job]
+        loads[here] -= weight[job]
+        for datum in rows[job]:
+            pins[datum, here] -= 1
+        row = list(dict.fromkeys(rows[job]))
+
+        def worth(cluster: int, row: list[int] = row) -> tuple[int, float, float, int]:
+            present = sum(pins[datum, cluster] > 0 for datum in row)
+            share = 0.0
+            for datum in row:
+                share += pins[datum, cluster] * (1.0 / degree[datum])
+            return present, share, -loads[cluster], -cluster
+
+        held = [c for c in range(k) if worth(c)[0] and loads[c] + weight[job] <= limit]
+        best = max({here, *held}, key=worth)
+        found[job] = best
+        loads[best] += weight[job]
+        for datum in rows[job]:
+            pins[datum, best] += 1
+    return found

@@ -17,7 +17,9 @@ from tracecut.partition import METHODS, methods, order, partition
 from tracecut.partition.loads import capacities
 from tracecut.partition.registry import ARGUMENTS, Method
 
-CHEAP = [method.name for method in methods() if method.name not in ("metis", "spac")]
+BLIND = [method.name for method in methods() if "coords" not in method.uses]
+CHEAP = [name for name in BLIND if "METIS" not in METHODS[name].complexity]
+UNBOUNDED = {"dbh", "powergraph", "powergraph-simple", "libra", "w-pg", "w-libra"}
 
 
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
@@ -34,13 +36,14 @@ def test_a_record_fits_its_function(method: Method) -> None:
 
 
 def test_methods_by_kind() -> None:
-    assert {method.name for method in methods("data")} == {"metis"}
+    assert {"metis", "kmeans", "parcubed-det"} <= {method.name for method in methods("data")}
     assert len(methods()) == len(METHODS) == sum(len(methods(kind)) for kind in ("order", "jobs", "data"))
     with pytest.raises(ArgumentError, match="kind = 'all'"):
         methods("all")
 
 
-@pytest.mark.parametrize("name", [*CHEAP])
+@pytest.mark.parametrize("name", CHEAP)
+@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.CollapseWarning")
 @settings(deadline=None, max_examples=40)
 @given(data=st.data(), k=st.integers(1, 9))
 def test_cheap_partitions_hold(
@@ -50,8 +53,8 @@ def test_cheap_partitions_hold(
     found = partition(graph, k, name, seed=1)
     assert found.k == k and found.kind == "jobs" and found.method == name and found.labels.size == graph.n_jobs
     weights = graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs)
-    bound = weights.sum() / k + weights.max(initial=0)
-    assert np.bincount(found.labels, weights, k).max() <= bound * (1 + 1e-9)
+    bound = weights.sum() / k + weights.max(initial=0) if name not in UNBOUNDED else weights.sum()
+    assert np.bincount(found.labels, weights, k).max() <= max(bound, 1.03 * weights.sum() / k) * (1 + 1e-9)
     assert partition(graph, k, name, seed=1, threads=2).labels.tolist() == found.labels.tolist()
 
 
@@ -114,7 +117,7 @@ def test_targets_and_weights(mesh: LocalityGraph, name: str) -> None:
     heavy = LocalityGraph(mesh.offsets, mesh.data, mesh.n_data, job_weights=weights)
     assert target_imbalance(heavy, found, shares) < 1.04
     assert found.options["targets"] == [0.5, 0.3, 0.2] and found.options["weights"] == "given"
-    same = partition(heavy, 3, name, targets=shares * weights.sum())
+    same = partition(heavy, 3, name, targets=shares)
     assert same.labels.tolist() == found.labels.tolist()
     assert weight_imbalance(heavy, partition(heavy, 3, name)) < 1.04
 
@@ -135,18 +138,27 @@ def test_a_clustering_is_saved_with_what_made_it(mesh: LocalityGraph, tmp_path: 
     assert again.labels.tolist() == found.labels.tolist()
 
 
-@pytest.mark.parametrize("name", [method.name for method in methods()])
+def test_targets_as_loads(mesh: LocalityGraph) -> None:
+    loads = np.array([0.5, 0.25, 0.25]) * mesh.n_jobs
+    for name in ("chunks", "wb-libra", "rcm"):
+        by_loads = partition(mesh, 3, name, targets=loads)
+        assert by_loads.labels.tolist() == partition(mesh, 3, name, targets=[0.5, 0.25, 0.25]).labels.tolist()
+        assert by_loads.sizes() == pytest.approx(loads, rel=0.04)
+
+
+@pytest.mark.parametrize("name", BLIND)
+@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.CollapseWarning")
 def test_orders_with_blocks(mesh: LocalityGraph, name: str) -> None:
     found = order(mesh, name, k=3, seed=4, time_limit=60)
     sizes = np.diff(found.blocks)
-    assert sizes.size == 3 and sizes.max() <= 1.05 * sizes.mean()
+    assert sizes.size == 3 and (name in UNBOUNDED or sizes.max() <= 1.05 * sizes.mean())
     assert sorted(found.jobs.tolist()) == list(range(mesh.n_jobs))
     assert found.method == name
     again = order(mesh, name, k=3, seed=4)
     assert again.jobs.tolist() == found.jobs.tolist() and again.data.tolist() == found.data.tolist()
 
 
-@pytest.mark.parametrize("name", [method.name for method in methods()])
+@pytest.mark.parametrize("name", BLIND)
 @pytest.mark.parametrize("n_data", [0, 3])
 def test_an_empty_graph(name: str, n_data: int) -> None:
     graph = LocalityGraph([0], [], n_data)
@@ -163,7 +175,7 @@ MESH = LocalityGraph.from_edges([0, 1, 2], [1, 2, 0])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"graph": "mesh"}, "graph is a str, a LocalityGraph was expected"),
+        ({"graph": "mesh"}, "graph is the path 'mesh', whose ending is none of"),
         ({"k": 0}, "k = 0, a whole number from 1"),
         ({"k": 2.0}, "k = 2.0, a whole number"),
         ({"k": True}, "k = True, a whole number"),
@@ -185,15 +197,15 @@ MESH = LocalityGraph.from_edges([0, 1, 2], [1, 2, 0])
         ({"coords": [1, 2, 3]}, "coords has 1 dimensions, 2 expected"),
         ({"coords": [[1], [2]]}, r"coords has shape \(2, 1\), \(3, dimensions\) expected"),
         ({"coords": [[1], [2], [float("inf")]]}, r"coords\[2\] = \[inf\] is not finite"),
-        ({"coords": [[1], [2], [3]]}, "method 'chunks' makes no use of coords\nNo method does."),
+        ({"coords": [[1], [2], [3]]}, "method 'chunks' makes no use of coords\nMethods that do: hilbert, "),
         ({"passes": 2}, "method 'chunks' makes no use of passes"),
-        ({"refine": "km1"}, "method 'chunks' makes no use of refine"),
+        ({"refine": "fm"}, "refine = 'fm' for a partition of jobs; 'km1'"),
         ({"hierarchy": [2, 1]}, "makes no use of hierarchy"),
         ({"method": "rcm", "order": [0, 1, 2]}, "'rcm' makes no use of order\nMethods that do: chunks"),
         ({"method": "auto", "coords": [[1], [2], [3]]}, "method 'auto' makes no use of coords"),
         ({"order": [0, 1]}, "order has 2 entries, 3 jobs were expected"),
         ({"order": [0, 1, 1]}, "order is not a permutation: 2 is missing"),
-        ({"order": "metis"}, "there is no linear order 'metis'"),
+        ({"order": "metis"}, "there is no order 'metis'\nKnown: natural, shuffled, bfs, degree, original"),
         ({"ring": True}, "method 'chunks' has no option 'ring'\nIts options: none."),
         ({"method": "auto", "rings": True}, "method 'auto' has no option 'rings'"),
         ({"method": "spac", "ring": 1}, "ring = 1 does not suit method 'spac'"),

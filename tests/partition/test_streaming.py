@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tracecut.partition.stream_masks import NARROW
 from tracecut.partition.stream_orders import STREAMS, stream
 from tracecut.partition.streaming import CollapseWarning
 
-from .streaming_reference import slow_labels
+from .streaming_reference import slow_again, slow_labels
 
 UNBOUNDED = {"powergraph": "powergraph", "powergraph-simple": "simple", "libra": "libra"}
 WEIGHTED = {"w-pg": "powergraph", "w-libra": "libra"}
@@ -104,11 +105,17 @@ def test_placing_again_never_costs(
 ) -> None:
     graph = data.draw(graphs)
     order = data.draw(st.permutations(range(graph.n_jobs)))
-    costs = [
-        vertex_copies(graph, partition(graph, k, "wb-libra", order=order, passes=passes, balance=balance))
+    weights = 1.0 + np.arange(graph.n_jobs) % 3
+    found = [
+        partition(graph, k, "wb-libra", order=order, passes=passes, balance=balance, weights=weights)
         for passes in (1, 2, 3)
     ]
+    costs = [clustering.cost() for clustering in found]
     assert costs == sorted(costs, reverse=True)
+    for before, after in pairwise(found):
+        labels = before.labels.tolist()
+        expected = slow_again(graph, k, labels, order=order, weights=weights, balance=balance)
+        assert after.labels.tolist() == expected
 
 
 def test_placing_again_by_hand() -> None:
@@ -119,6 +126,14 @@ def test_placing_again_by_hand() -> None:
     assert partition(graph, 2, "wb-libra", order=order, balance=2.0, passes=2).labels.tolist() == [0, 0, 0]
     # A bound of 2 jobs keeps it out.
     assert partition(graph, 2, "wb-libra", order=order, balance=1.34, passes=2).labels.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("k", [5, 70, 5000])
+def test_two_passes_keep_the_better_stream(k: int, mesh: LocalityGraph) -> None:
+    for graph in (mesh, random_graph(5, 200, 3000)):
+        found = partition(graph, k, "wb-pg", passes=2, balance=1.1)
+        costs = {name: partition(graph, k, "wb-pg", order=name, balance=1.1).cost() for name in ("degree", "bfs")}
+        assert found.cost() == min(costs.values())
 
 
 def test_restreaming_hardly_depends_on_the_order(mesh: LocalityGraph) -> None:

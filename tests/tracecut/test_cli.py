@@ -106,7 +106,7 @@ def test_methods(shell: Any) -> None:
     assert [line.split()[0] for line in done.out.splitlines()] == list(METHODS)
     listed = json.loads(shell("methods", "--json").out)
     assert [method["name"] for method in listed] == list(METHODS)
-    assert all(set(method) == {"name", "kind", "source", "complexity"} for method in listed)
+    assert all(set(method) == {"name", "kind", "source", "complexity", "uses"} for method in listed)
 
 
 def test_the_manifest_is_printed(shell: Any) -> None:

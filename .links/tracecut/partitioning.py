@@ -1,0 +1,1 @@
+../../tracecut/partitioning.py

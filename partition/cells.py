@@ -1,0 +1,165 @@
+"""Cells of weighted centres: each point belongs to the centre with the least distance over that centre's reach.
+
+Reaches multiply (Geographer's influence), so that they work alike where points are dense and where they are sparse:
+doubling a reach doubles the cell, whatever its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from ..ir.arrays import Floats
+from .crew import Crew, blocks
+from .views import Words, floats
+
+WALLS = 40  # a cell has about 6 walls on a plane and 15 in space; a point beyond the last of the list asks everybody
+FLAT = 3  # coordinates of every point; planes are padded, so that the innermost loop has a fixed length
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """k centres and their reaches.
+
+    Attributes:
+        centres: float64 (k, dimensions), from `padded`.
+        reach: float64 (k), positive; a larger one makes a larger cell.
+    """
+
+    centres: Floats
+    reach: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """What an assignment found: float64 (k) loads and (k, dimensions) centres of mass; the old centres of cells
+    without points."""
+
+    loads: Floats
+    means: Floats
+
+
+def padded(points: Floats) -> Floats:
+    """Points with at least three coordinates, the added ones zero; float64 (n, max(3, dimensions)). O(n)."""
+    missing = FLAT - points.shape[1]
+    return np.ascontiguousarray(np.pad(points, ((0, 0), (0, missing)))) if missing > 0 else points
+
+
+def assign(points: Floats, loads: Floats, labels: Words, cells: Cells, crew: Crew) -> Census:
+    """Move every point to its cell: overwrites `labels`.
+
+    A point closer to its old centre than all walls of the old cell is settled by one distance; others ask the cells
+    behind the walls that are nearer than themselves, nearest wall first. A point between equals stays.
+
+    Args:
+        points: float64 (n, dimensions), from `padded`.
+        loads: float64 (n).
+        labels: uint32 (n), any valid labels; the closer to right, the faster.
+        cells: where to.
+        crew: the threads.
+
+    Returns:
+        The census of the new labels, the same for any crew. O(k² + n · walls asked).
+    """
+    k = cells.reach.size
+    centres, reach = floats(cells.centres), floats(cells.reach)
+    count = min(k - 1, WALLS)
+    walls, other = np.empty((k, count)), np.empty((k, count), np.uint32)
+    share = max(1, k // 64)
+    crew.each(_find_walls, [(centres, reach, walls, other, c, min(k, c + share)) for c in range(0, k, share)])
+    inverse = floats(1.0 / (reach * reach))
+    parts = blocks(points.shape[0])
+    sums = np.zeros((len(parts), k, points.shape[1] + 1))
+    crew.each(
+        _assign,
+        [
+            (points, loads, labels, centres, inverse, floats(walls), other, begin, end, sums[i])
+            for i, (begin, end) in enumerate(parts)
+        ],
+    )
+    total = sums.sum(axis=0)
+    filled = total[:, 0] > 0
+    mass = np.where(filled, total[:, 0], 1.0)
+    means = np.where(filled[:, None], total[:, 1:] / mass[:, None], cells.centres)
+    return Census(total[:, 0].copy(), means)
+
+
+@njit(cache=True, nogil=True)
+def _find_walls(centres: Floats, reach: Floats, walls: Floats, other: Words, begin: int, end: int) -> None:
+    """The nearest walls of the cells [begin, end), nearest first: distance from the centre, who is behind."""
+    k, dims = centres.shape
+    most = walls.shape[1]
+    for c in range(begin, end):
+        count = 0
+        for b in range(k):
+            if b == c or most == 0:
+                continue
+            gap = 0.0
+            for j in range(dims):
+                gap += (centres[c, j] - centres[b, j]) ** 2
+            wall = np.sqrt(gap) * reach[c] / (reach[c] + reach[b])
+            if count == most and wall >= walls[c, most - 1]:
+                continue
+            place = min(count, most - 1)
+            while place > 0 and walls[c, place - 1] > wall:
+                walls[c, place] = walls[c, place - 1]
+                other[c, place] = other[c, place - 1]
+                place -= 1
+            walls[c, place] = wall
+            other[c, place] = b
+            count = min(count + 1, most)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _square(points: Floats, i: int, centres: Floats, c: int) -> float:
+    x = points[i, 0] - centres[c, 0]
+    y = points[i, 1] - centres[c, 1]
+    z = points[i, 2] - centres[c, 2]
+    total = x * x + y * y + z * z
+    for j in range(3, points.shape[1]):
+        total += (points[i, j] - centres[c, j]) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _assign(
+    points: Floats,
+    loads: Floats,
+    labels: Words,
+    centres: Floats,
+    inverse: Floats,
+    walls: Floats,
+    other: Words,
+    begin: int,
+    end: int,
+    sums: Floats,
+) -> None:
+    count = walls.shape[1]
+    all_listed = count == inverse.size - 1
+    for i in range(begin, end):
+        old = labels[i]
+        square = _square(points, i, centres, old)
+        best, least = old, square * inverse[old]
+        if count > 0:
+            first = walls[old, 0]
+            if square > first * first:
+                radius = np.sqrt(square)
+                place = 0
+                while place < count and walls[old, place] < radius:
+                    b = other[old, place]
+                    value = _square(points, i, centres, b) * inverse[b]
+                    if value < least:
+                        best, least = b, value
+                    place += 1
+                if place == count and not all_listed:
+                    for b in range(inverse.size):
+                        value = _square(points, i, centres, b) * inverse[b]
+                        if value < least:
+                            best, least = np.uint32(b), value
+                labels[i] = best
+        load = loads[i]
+        sums[best, 0] += load
+        for j in range(points.shape[1]):
+            sums[best, 1 + j] += load * points[i, j]

@@ -1,0 +1,222 @@
+"""Balanced k-means: compact clusters of given loads out of coordinates alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir.arrays import Floats, Ints
+from ..ir.errors import ArgumentError
+from ..ir.graph import LocalityGraph
+from .cells import Cells, assign, padded
+from .crew import Crew
+from .curves import curve_order
+from .filling import fill_empty
+from .loads import capacities, chunk_labels, equal_targets
+from .points import unit_points
+from .trimming import trim
+from .views import Words, floats
+
+SAMPLES = ((16, 60), (4, 20), (1, 12))  # one point in so many, and how often centres move on them
+AGAIN = ((4, 60), (1, 15))  # the same from a start that is nearly right
+PER_CELL = 32  # points of a cell that a sample needs to tell where its centre is
+EVEN = 30  # more sweeps, with centres at rest, for the loads to come inside the balance
+SLACK = 0.01  # a reach rests while its load is that close: freer cells are rounder
+STEP = 1.2  # largest change of a reach in one sweep
+
+
+def kmeans(
+    graph: LocalityGraph,
+    k: int,
+    *,
+    coords: Floats | None = None,
+    weights: Floats | None = None,
+    targets: Floats | None = None,
+    balance: float = 1.03,
+    threads: int | None = None,
+) -> Ints:
+    """Compact clusters with their targets' loads, from where the data lie.
+
+    Centres start along the Hilbert curve. Sweeps assign every point to the centre with the least distance over reach,
+    move centres to the means, and widen the reach of cells with less than their target; first on samples, then on all.
+    Last, cells that still hold too much give the points closest to a neighbour with room.
+
+    Args:
+        graph: the locality graph; of it only the number of data counts.
+        k: number of clusters.
+        coords: float64 (data, dimensions), where the data lie; required.
+        weights: float64 (data), positive; None means 1 each.
+        targets: float64 (k), shares summing to 1; None means equal.
+        balance: largest load of a cluster over its target.
+        threads: threads at most; the labels do not depend on it.
+
+    Returns:
+        int32 (data), labels in [0, k); no cluster is empty when k ≤ data. O(sweeps · (data + k²)).
+
+    Raises:
+        ArgumentError: there are no coordinates.
+
+    Source: Geographer, von Looz et al. 2018 (Hetero §V), without its distance bounds: `cells.assign` has better ones.
+    """
+    points = unit_points(graph, coords, "kmeans")
+    loads = np.ones(graph.n_data) if weights is None else weights
+    shares = equal_targets(k) if targets is None else targets
+    with Crew(threads, graph.n_data) as crew:
+        return cluster(points, loads, shares, balance, crew)
+
+
+def hkmeans(
+    graph: LocalityGraph,
+    k: int,
+    *,
+    coords: Floats | None = None,
+    weights: Floats | None = None,
+    targets: Floats | None = None,
+    balance: float = 1.03,
+    hierarchy: Sequence[int] | None = None,
+    threads: int | None = None,
+    smooth: bool = True,
+) -> Ints:
+    """k-means level by level: clusters that follow each other in number lie together, for machines with levels.
+
+    Args:
+        graph, k, coords, weights, targets, balance, threads: as in `kmeans`.
+        hierarchy: the fan-outs, from the outermost level to the innermost, of product k; None takes two levels, the
+            outer one the largest divisor of k up to its square root. Cluster c of the result is child
+            `c % fan_out[-1]` of cluster `c // fan_out[-1]` of the level above.
+        smooth: repartition all data at the end, from the centres that were found: levels mix a little at borders.
+
+    Returns:
+        int32 (data), as `kmeans`. O(levels · sweeps · data + k²).
+
+    Raises:
+        ArgumentError: there are no coordinates, or the product of `hierarchy` is not k.
+
+    Source: Hetero §V.
+    """
+    points = unit_points(graph, coords, "hkmeans")
+    loads = np.ones(graph.n_data) if weights is None else weights
+    shares = equal_targets(k) if targets is None else targets
+    fans = fan_outs(hierarchy, k)
+    tight = 1.0 + (balance - 1.0) / max(1, len(fans))
+    with Crew(threads, graph.n_data) as crew:
+        labels = np.zeros(graph.n_data, np.int32)
+        done = 1
+        for fan in fans:
+            wanted = shares.reshape(done, fan, -1).sum(axis=2)
+            order = np.argsort(labels, kind="stable")
+            cuts = np.searchsorted(labels[order], np.arange(done + 1))
+            finer = np.empty_like(labels)
+            for c in range(done):
+                own = order[cuts[c] : cuts[c + 1]]
+                part = wanted[c] / wanted[c].sum()
+                finer[own] = c * fan + cluster(np.ascontiguousarray(points[own]), loads[own], part, tight, crew)
+            labels, done = finer, done * fan
+        if smooth and len(fans) > 1:
+            labels = cluster(points, loads, shares, balance, crew, labels)
+    return fill_empty(labels, k, loads)
+
+
+def fan_outs(hierarchy: Sequence[int] | None, k: int) -> list[int]:
+    """The fan-outs of `hkmeans`, checked. Raises ArgumentError naming the first that is no positive whole number."""
+    if hierarchy is None:
+        outer = max(i for i in range(1, int(k**0.5) + 1) if k % i == 0)
+        return [outer, k // outer] if outer > 1 else [k]
+    fans = list(hierarchy)
+    for place, fan in enumerate(fans):
+        if isinstance(fan, bool) or not isinstance(fan, int | np.integer) or fan < 1:
+            raise ArgumentError(f"hierarchy[{place}] = {fan!r}, a whole number from 1 was expected")
+    product = int(np.prod([int(fan) for fan in fans], dtype=object))
+    if product != k:
+        raise ArgumentError(f"hierarchy = {fans!r} has the product {product}, k = {k} was expected")
+    return [int(fan) for fan in fans]
+
+
+def cluster(
+    points: Floats, loads: Floats, shares: Floats, balance: float, crew: Crew, start: Ints | None = None
+) -> Ints:
+    """`kmeans` on points of the unit cube; from `start`, int32 (n), where given, else from the Hilbert curve."""
+    n, k = points.shape[0], shares.size
+    if k == 1 or n <= k:
+        return np.arange(n, dtype=np.int32) % np.int32(k)
+    order = curve_order(points, bits=n.bit_length() + 4).view(np.int32)
+    near, load = floats(padded(points[order])), floats(loads[order])
+    if start is None:
+        first = chunk_labels(np.arange(n, dtype=np.int32), load, shares)
+        first = fill_empty(first, k, load)
+    else:
+        first = fill_empty(start[order], k, load)
+    labels = np.ascontiguousarray(first).view(np.uint32)
+    cells = _first_cells(near, load, labels, k)
+    dims = points.shape[1]
+    slack = min(SLACK, (balance - 1.0) / 3)
+    sweeps = 0
+    for stride, more in SAMPLES if start is None else AGAIN:
+        sweeps += more  # those of a sample that is too small are done on the next
+        if stride == 1 or n // stride >= max(PER_CELL * k, 1 << 12):
+            few = slice(None, None, stride)
+            own = np.ascontiguousarray(labels[few])
+            cells = _settled(floats(near[few]), floats(load[few]), own, cells, shares, sweeps, dims, slack, crew)
+            slack = min(SLACK, (balance - 1.0) / 3)
+    sweeps = 0
+    aim = 1.0 + (balance - 1.0) / 2
+    cells = _evened(near, load, labels, cells, shares, aim, dims, slack, crew)
+    limits = capacities(load, shares, balance)
+    result = np.empty(n, np.int32)
+    result[order] = fill_empty(trim(near, load, labels, cells, limits), k, load)
+    return result
+
+
+def _first_cells(points: Floats, loads: Floats, labels: Words, k: int) -> Cells:
+    mass = np.maximum(np.bincount(labels, loads, k), 1e-300)
+    centres = [np.bincount(labels, loads * points[:, j], k) / mass for j in range(points.shape[1])]
+    means = np.ascontiguousarray(np.stack(centres, axis=1))
+    spread = np.bincount(labels, loads * ((points - means[labels]) ** 2).sum(axis=1), k) / mass
+    return Cells(means, np.sqrt(spread) + 1e-3 * np.sqrt(spread.mean()) + 1e-150)
+
+
+def _settled(
+    points: Floats,
+    loads: Floats,
+    labels: Words,
+    cells: Cells,
+    shares: Floats,
+    sweeps: int,
+    dims: int,
+    slack: float,
+    crew: Crew,
+) -> Cells:
+    """Move centres and reaches `sweeps` times; overwrites `labels`."""
+    for _ in range(sweeps):
+        census = assign(points, loads, labels, cells, crew)
+        cells = Cells(census.means, _wider(cells.reach, census.loads, shares, 1.0 / dims, slack))
+    return cells
+
+
+def _evened(
+    points: Floats,
+    loads: Floats,
+    labels: Words,
+    cells: Cells,
+    shares: Floats,
+    aim: float,
+    dims: int,
+    slack: float,
+    crew: Crew,
+) -> Cells:
+    """Change reaches alone until no load is above `aim` times its target, or 30 times; overwrites `labels`."""
+    for sweep in range(EVEN):
+        census = assign(points, loads, labels, cells, crew)
+        if (census.loads <= aim * shares * census.loads.sum()).all():
+            break
+        cells = Cells(cells.centres, _wider(cells.reach, census.loads, shares, 0.5 ** (sweep / 15) / dims, slack))
+    return cells
+
+
+def _wider(reach: Floats, loads: Floats, shares: Floats, power: float, slack: float) -> Floats:
+    """Reaches after a step towards the targets: a cell's load goes with the power `dimensions` of its reach."""
+    lack = shares * loads.sum() / np.maximum(loads, 1e-300)
+    lack = np.where(np.abs(lack - 1.0) < slack, 1.0, lack)
+    moved = reach * np.clip(lack**power, 1.0 / STEP, STEP)
+    return moved / np.exp(np.log(moved).mean())

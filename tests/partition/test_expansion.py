@@ -1,0 +1,153 @@
+"""Neighbourhood expansion against a slow reference, and its promises."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tracecut.ir import Clustering, LocalityGraph
+from tracecut.ir.metrics import vertex_copies
+from tracecut.partition import partition
+from tracecut.partition.expansion import BUCKETS, SKEWED, expansion, grow
+
+
+class Reference:
+    """The rules of the docstring over sets and lists."""
+
+    def __init__(self, graph: LocalityGraph, weights: list[float], targets: list[float]) -> None:
+        self.rows = [graph.data[a:b].tolist() for a, b in pairwise(graph.offsets)]
+        self.jobs_of: list[list[int]] = [[] for _ in range(graph.n_data)]
+        for job, row in enumerate(self.rows):
+            for datum in row:
+                self.jobs_of[datum].append(job)
+        degrees = [len(jobs) for jobs in self.jobs_of]
+        self.even = max(degrees, default=0) * graph.n_data <= SKEWED * graph.n_pins
+        self.open = degrees
+        self.labels: dict[int, int] = {}
+        self.weights = weights
+        self.ends = (np.cumsum(targets) * sum(weights)).tolist()
+        self.load = 0.0
+        self.inside: set[int] = set()
+        self.joined: set[int] = set()
+        self.queue: defaultdict[int, list[int]] = defaultdict(list)
+
+    def run(self) -> tuple[list[int], list[int]]:
+        border: list[int] = []
+        for cluster in range(len(self.ends) - 1):
+            self.inside, self.joined, self.queue = set(), set(), defaultdict(list)
+            members: list[int] = []
+            if not self.grow(cluster, members, border):
+                break
+            ordered = sorted((self.open[y], y) for y in members if self.open[y])
+            border = [] if self.even else [y for _, y in ordered]
+        last = 0
+        for job in range(len(self.rows)):
+            if job not in self.labels:
+                while last < len(self.ends) - 1 and self.load + 0.5 * self.weights[job] > self.ends[last]:
+                    last += 1
+                self.load += self.weights[job]
+                self.labels[job] = last
+        return [self.labels[job] for job in range(len(self.rows))], list(self.labels)
+
+    def grow(self, cluster: int, members: list[int], border: list[int]) -> bool:
+        """Whether the cluster got full."""
+        while True:
+            buckets = [bucket for bucket in sorted(self.queue) if self.queue[bucket]]
+            if buckets:
+                x = self.queue[buckets[0]].pop()
+                fresh = []
+                for job in self.jobs_of[x]:
+                    if job not in self.labels:
+                        for y in self.rows[job]:
+                            if y not in self.inside:
+                                self.inside.add(y)
+                                fresh.append(y)
+            else:
+                from_border = [y for y in border if self.open[y] and y not in self.inside]
+                anywhere = [y for y in range(len(self.open)) if self.open[y]]
+                if not anywhere:
+                    return False
+                fresh = [(from_border or anywhere)[0]]
+                self.inside.add(fresh[0])
+            members += fresh
+            for y in fresh:
+                if self.join(y, cluster):
+                    return True
+
+    def join(self, y: int, cluster: int) -> bool:
+        self.joined.add(y)
+        for job in self.jobs_of[y]:
+            if job in self.labels or not self.joined.issuperset(self.rows[job]):
+                continue
+            if self.load + 0.5 * self.weights[job] > self.ends[cluster]:
+                return True
+            self.load += self.weights[job]
+            self.labels[job] = cluster
+            for z in self.rows[job]:
+                old = min(self.open[z], BUCKETS - 1)
+                self.open[z] -= 1
+                new = min(self.open[z], BUCKETS - 1)
+                if new != old and z in self.queue[old]:
+                    self.queue[old].remove(z)
+                    if new:
+                        self.queue[new].insert(0 if self.even else len(self.queue[new]), z)
+        if self.open[y]:
+            self.queue[min(self.open[y], BUCKETS - 1)].insert(0, y)
+        return False
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data(), k=st.integers(1, 6))
+def test_equals_the_reference(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int) -> None:
+    graph = data.draw(graphs)
+    weights = graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs)
+    targets = np.array(data.draw(st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=k, max_size=k)))
+    targets /= targets.sum()
+    labels, order = Reference(graph, weights.tolist(), targets.tolist()).run()
+    found, placed = grow(graph, k, weights=weights, targets=targets)
+    assert found.tolist() == labels
+    assert placed.tolist() == order
+
+
+@pytest.mark.parametrize("hub", [False, True])
+def test_equals_the_reference_on_a_mesh(mesh: LocalityGraph, hub: bool) -> None:
+    """With and without a hub on every third vertex, which turns the border rules over."""
+    graph = mesh
+    if hub:
+        size = mesh.n_data
+        extra = np.arange(0, size, 3, dtype=np.int32)
+        u = np.concatenate([mesh.data[0::2], extra])
+        v = np.concatenate([mesh.data[1::2], np.full(extra.size, size, np.int32)])
+        graph = LocalityGraph.from_edges(u, v, size + 1)
+    labels, order = Reference(graph, [1.0] * graph.n_jobs, [1 / 7] * 7).run()
+    found, placed = grow(graph, 7)
+    assert found.tolist() == labels and placed.tolist() == order
+
+
+@settings(deadline=None, max_examples=100)
+@given(data=st.data(), k=st.integers(1, 9))
+def test_loads_are_exact_up_to_one_job(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int) -> None:
+    graph = data.draw(graphs)
+    weights = graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs)
+    loads = np.bincount(expansion(graph, k, weights=weights), weights, k)
+    assert np.abs(loads - weights.sum() / k).max() <= weights.max(initial=0.0) * (1 + 1e-9)
+
+
+def test_hubs() -> None:
+    """A job on two hubs, and hubs of every job; k above the number of jobs leaves clusters empty."""
+    wheel = LocalityGraph.from_edges(np.zeros(500, np.int32), np.arange(1, 501))
+    assert np.bincount(expansion(wheel, 7)).tolist() == [71, 72, 71, 72, 71, 72, 71]
+    assert vertex_copies(wheel, Clustering(expansion(wheel, 7), 7)) == 6
+    both = LocalityGraph.from_edges([0, *([0, 1] * 200)], [1, *range(2, 402)])
+    assert vertex_copies(both, Clustering(expansion(both, 2), 2)) <= 1
+    assert np.bincount(expansion(wheel, 1000), minlength=1000).max() == 1
+
+
+def test_a_mesh_is_cut_well(mesh: LocalityGraph) -> None:
+    found = partition(mesh, 6, "expansion")
+    assert found.method == "expansion" and np.ptp(found.sizes()) <= 1
+    assert vertex_copies(mesh, found) <= 1.2 * vertex_copies(mesh, partition(mesh, 6, "metis"))
