@@ -27,6 +27,11 @@ def check_copies(
         if _has_new_values(region, objects, access):
             raise ScheduleError(f"how often a loop runs is read from new numbers at {access.site.place}")
     group_of = {key: group.id for group in groups for key in group.sites}
+    if any(region.copies[number].mode == "segment" for number in region.bases.values()):
+        for key in ends:
+            number = region.bases.get(group_of.get(key, -1))
+            if number is None or region.copies[number].mode != "offsets":
+                raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
     for access in accesses.inside(region.region):
         number = region.bases.get(group_of.get(access.site.key, -1)) if access.runs else None
         if number is None:

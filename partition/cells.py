@@ -67,7 +67,7 @@ def assign(points: Floats, loads: Floats, labels: Words, cells: Cells, crew: Cre
     centres, reach = floats(cells.centres), floats(cells.reach)
     count = min(k - 1, WALLS)
     walls, other = np.empty((k, count)), np.empty((k, count), np.uint32)
-    share = max(1, k // 64)
+    share = max(64, -(-k // 16))
     crew.each(_find_walls, [(centres, reach, walls, other, c, min(k, c + share)) for c in range(0, k, share)])
     inverse = floats(1.0 / (reach * reach))
     parts = blocks(points.shape[0])

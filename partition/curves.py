@@ -7,6 +7,7 @@ from numba import njit
 
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
+from .crew import Crew, blocks
 from .filling import fill_empty
 from .loads import chunk_labels, equal_targets
 from .points import unit_points
@@ -60,7 +61,7 @@ def morton(
     return _chunks(unit_points(graph, coords, "morton"), k, weights, targets, False)
 
 
-def curve_order(points: Floats, *, turning: bool = True, bits: int = BITS) -> Words:
+def curve_order(points: Floats, *, turning: bool = True, bits: int = BITS, crew: Crew | None = None) -> Words:
     """The points in the order of a curve, `turning` for Hilbert's, else Morton's; uint32 (n).
 
     `points` is float64 (n, dimensions) in the unit cube. Cells have about `bits / dimensions` bits a side; points of
@@ -70,7 +71,12 @@ def curve_order(points: Floats, *, turning: bool = True, bits: int = BITS) -> Wo
         widest = np.argsort(-np.ptp(points, axis=0), kind="stable")[:AXES] if points.size else np.arange(AXES)
         points = points[:, np.sort(widest)]
     side = max(1, bits // points.shape[1])
-    keys = _curve_keys(floats(points), side, turning)
+    near = floats(points)
+    keys = np.empty(points.shape[0], np.uint64)
+    calls = [(near, side, turning, keys, *part) for part in blocks(points.shape[0])]
+    if crew is None:
+        crew = Crew(1, points.shape[0])
+    crew.each(_curve_keys, calls)
     return radix_order(keys, side * points.shape[1])
 
 
@@ -82,13 +88,12 @@ def _chunks(points: Floats, k: int, weights: Floats | None, targets: Floats | No
 
 
 @njit(cache=True, nogil=True)
-def _curve_keys(points: Floats, side: int, turning: bool) -> Keys:
-    n, dims = points.shape
-    keys = np.empty(n, np.uint64)
+def _curve_keys(points: Floats, side: int, turning: bool, keys: Keys, begin: int, end: int) -> None:
+    dims = points.shape[1]
     cell = np.zeros(dims, np.uint64)
     most = (1 << side) - 1
     one = np.uint64(1)
-    for i in range(n):
+    for i in range(begin, end):
         for j in range(dims):
             cell[j] = np.uint64(min(most, int(points[i, j] * (most + 1))))
         if turning:
@@ -98,7 +103,6 @@ def _curve_keys(points: Floats, side: int, turning: bool) -> Keys:
             for j in range(dims):
                 key = (key << one) | ((cell[j] >> np.uint64(level)) & one)
         keys[i] = key
-    return keys
 
 
 @njit(cache=True, nogil=True)

@@ -7,10 +7,9 @@ import numpy as np
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
 from .crew import Crew
-from .curves import curve_order
 from .expand import data_graph
 from .filling import fill_empty
-from .kmeans import cluster
+from .kmeans import along_curve, cluster
 from .loads import capacities, equal_targets
 from .matching import Weighted, arranged, halved
 from .pairwise import refine_pairs
@@ -53,12 +52,12 @@ def geographer_r(
     loads = np.ones(graph.n_data) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
     with Crew(threads, graph.n_data) as crew:
-        labels = cluster(points, loads, shares, balance, crew)
+        near = along_curve(points, crew)
+        labels = cluster(points, loads, shares, balance, crew, order=near)
         if k == 1 or graph.n_data <= k:
             return labels
         plain = data_graph(graph)
         limits = capacities(loads, shares, balance)
-        near = curve_order(points, bits=graph.n_data.bit_length() + 4)
         for _ in range(cycles):
             order = near[np.argsort(labels[near], kind="stable")]
             finest = arranged(plain, loads, order, crew)

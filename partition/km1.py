@@ -22,15 +22,16 @@ class Effort:
     Attributes:
         sweeps: rounds of label propagation at most.
         passes: passes of FM at most.
-        least: an FM pass that gains less than this share of the cost is the last.
+        least: an FM pass that gains less than this share of the cost is the last, and ends as soon as
+            half of that is out of sight.
         together: seeds of one local search where the border is not thin. Many share the cost of climbing out of a
             local optimum where most nodes lie on the border; on thin borders (meshes) single seeds find more.
         patience: how much variance of the gains a search bears; the factor of the stopping rule.
     """
 
-    sweeps: int = 2
+    sweeps: int = 1
     passes: int = 2
-    least: float = 0.003
+    least: float = 0.002
     together: int = 50
     patience: float = 1.0
 
@@ -68,7 +69,7 @@ def refine(level: Level, labels: Words, limits: Floats, effort: Effort, seed: in
             break
         seeds = border_nodes(level.net_offsets, level.net_nodes, lists[1], level.n_nodes)
         together = 1 if THIN * seeds.size < level.n_nodes else effort.together
-        gain = int(search(*state, shuffled(seeds, draw), together, effort.patience))
+        gain = int(search(*state, shuffled(seeds, draw), together, effort.patience, effort.least * cost / 2))
         cost -= gain
         if gain <= effort.least * cost:
             break

@@ -94,13 +94,15 @@ def search(
     seeds: Words,
     together: int,
     patience: float,
+    wanted: float,
 ) -> int:
     """One pass of localised FM; returns the gain, never negative.
 
     From `together` seeds at a time, the best move of any node in the queue is made, worse ones included, and the
     nodes that it touches enter the queue. A search ends when its gains promise no better sum than the best so far
     (the rule of Osipov and Sanders 2010, `patience` its factor), and what came after the best sum is taken back. A
-    node moves at most once a pass.
+    node moves at most once a pass. From the first eighth of the seeds on, the pass ends when it is not on its way to a
+    gain of `wanted`.
     """
     n, k = labels.size, loads.size
     joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
@@ -114,6 +116,8 @@ def search(
     beta = np.log(max(n, 2))
     step, total, first = np.int64(0), 0, 0
     while first < seeds.size:
+        if first * 8 >= seeds.size and total * seeds.size < wanted * first:
+            break
         size, n_path = 0, 0
         added = 0
         while first < seeds.size and added < together:

@@ -18,11 +18,11 @@ from .points import unit_points
 from .trimming import trim
 from .views import Words, floats
 
-SAMPLES = ((16, 60), (4, 20), (1, 12))  # one point in so many, and how often centres move on them
-AGAIN = ((4, 60), (1, 15))  # the same from a start that is nearly right
+SAMPLES = ((16, 80), (4, 60), (1, 32))  # one point in so many, and how often centres move on them
+AGAIN = ((4, 60), (1, 30))  # the same from a start that is nearly right
 PER_CELL = 32  # points of a cell that a sample needs to tell where its centre is
 EVEN = 30  # more sweeps, with centres at rest, for the loads to come inside the balance
-SLACK = 0.01  # a reach rests while its load is that close: freer cells are rounder
+SLACK = 0.014  # a reach rests while its load is that close: freer cells are rounder
 STEP = 1.2  # largest change of a reach in one sweep
 
 
@@ -134,13 +134,22 @@ def fan_outs(hierarchy: Sequence[int] | None, k: int) -> list[int]:
 
 
 def cluster(
-    points: Floats, loads: Floats, shares: Floats, balance: float, crew: Crew, start: Ints | None = None
+    points: Floats,
+    loads: Floats,
+    shares: Floats,
+    balance: float,
+    crew: Crew,
+    start: Ints | None = None,
+    order: Words | None = None,
 ) -> Ints:
-    """`kmeans` on points of the unit cube; from `start`, int32 (n), where given, else from the Hilbert curve."""
+    """`kmeans` on points of the unit cube; from `start`, int32 (n), where given, else from the Hilbert curve.
+
+    `order` is that curve (`along_curve`), for callers that have it already.
+    """
     n, k = points.shape[0], shares.size
     if k == 1 or n <= k:
         return np.arange(n, dtype=np.int32) % np.int32(k)
-    order = curve_order(points, bits=n.bit_length() + 4).view(np.int32)
+    order = along_curve(points, crew) if order is None else order
     near, load = floats(padded(points[order])), floats(loads[order])
     if start is None:
         first = chunk_labels(np.arange(n, dtype=np.int32), load, shares)
@@ -148,9 +157,10 @@ def cluster(
     else:
         first = fill_empty(start[order], k, load)
     labels = np.ascontiguousarray(first).view(np.uint32)
-    cells = _first_cells(near, load, labels, k)
+    some = slice(None, None, max(1, n // max(PER_CELL * k, 1 << 14)))
+    cells = _first_cells(near[some], load[some], labels[some], k)
     dims = points.shape[1]
-    slack = min(SLACK, (balance - 1.0) / 3)
+    slack = min(SLACK, (balance - 1.0) / 2)
     sweeps = 0
     for stride, more in SAMPLES if start is None else AGAIN:
         sweeps += more  # those of a sample that is too small are done on the next
@@ -158,14 +168,18 @@ def cluster(
             few = slice(None, None, stride)
             own = np.ascontiguousarray(labels[few])
             cells = _settled(floats(near[few]), floats(load[few]), own, cells, shares, sweeps, dims, slack, crew)
-            slack = min(SLACK, (balance - 1.0) / 3)
-    sweeps = 0
+            sweeps = 0
     aim = 1.0 + (balance - 1.0) / 2
     cells = _evened(near, load, labels, cells, shares, aim, dims, slack, crew)
     limits = capacities(load, shares, balance)
     result = np.empty(n, np.int32)
     result[order] = fill_empty(trim(near, load, labels, cells, limits), k, load)
     return result
+
+
+def along_curve(points: Floats, crew: Crew) -> Words:
+    """The Hilbert curve through the points, as fine as memory order profits from; uint32 (n). O(n · log n)."""
+    return curve_order(points, bits=points.shape[0].bit_length() + 4, crew=crew)
 
 
 def _first_cells(points: Floats, loads: Floats, labels: Words, k: int) -> Cells:

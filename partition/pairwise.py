@@ -7,7 +7,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Longs
-from .crew import Crew
+from .crew import Crew, blocks
 from .matching import Weighted
 from .views import Words, longs, words
 
@@ -45,7 +45,9 @@ def refine_pairs(
     arrays = (graph.offsets, graph.near, graph.edges, graph.loads)
     total = 0
     for _ in range(sweeps):
-        first, second, weight, starts, seeds = _borders(graph.offsets, graph.near, graph.edges, labels, k)
+        cuts = crew.each(_cut_edges, [(*arrays[:3], labels, k, *part) for part in blocks(graph.size)])
+        keys, ends, weights = (np.concatenate([found[i] for found in cuts]) for i in range(3))
+        first, second, weight, starts, seeds = _pairs(keys, ends, weights, k)
         heavy_first = np.argsort(-weight, kind="stable")
         live = heavy_first[fresh[first[heavy_first]] | fresh[second[heavy_first]]]
         if live.size == 0:
@@ -72,31 +74,38 @@ def refine_pairs(
 
 
 @njit(cache=True, nogil=True)
-def _borders(
-    offsets: Longs, near: Words, edges: Longs, labels: Words, k: int
-) -> tuple[Longs, Longs, Longs, Longs, Words]:
-    """Pairs of parts with cut edges between them: both parts, cut weight, and the vertices on their borders."""
+def _cut_edges(
+    offsets: Longs, near: Words, edges: Longs, labels: Words, k: int, begin: int, end: int
+) -> tuple[Longs, Words, Longs]:
+    """The vertices of [begin, end) once for each other part next to them: the pair of parts, who, the weight cut."""
     count = 0
-    for v in range(labels.size):
+    for v in range(begin, end):
         for i in range(offsets[v], offsets[v + 1]):
             count += labels[near[i]] != labels[v]
     keys, ends, weights = np.empty(count, np.int64), np.empty(count, np.uint32), np.empty(count, np.int64)
     count = 0
-    for v in range(labels.size):
-        begin = count
+    for v in range(begin, end):
+        first = count
         for i in range(offsets[v], offsets[v + 1]):
             a, b = np.int64(labels[v]), np.int64(labels[near[i]])
             if a == b:
                 continue
             key = min(a, b) * k + max(a, b)
-            for j in range(begin, count):
+            for j in range(first, count):
                 if keys[j] == key:
                     weights[j] += edges[i]
                     break
             else:
                 keys[count], ends[count], weights[count] = key, v, edges[i]
                 count += 1
-    order = np.argsort(keys[:count], kind="mergesort")
+    return keys[:count].copy(), ends[:count].copy(), weights[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _pairs(keys: Longs, ends: Words, weights: Longs, k: int) -> tuple[Longs, Longs, Longs, Longs, Words]:
+    """Pairs of parts with cut edges between them: both parts, cut weight, and the vertices on their borders."""
+    count = keys.size
+    order = np.argsort(keys, kind="mergesort")
     first, second = np.empty(count, np.int64), np.empty(count, np.int64)
     weight, starts, seeds = np.zeros(count, np.int64), np.empty(count + 1, np.int64), np.empty(count, np.uint32)
     pairs = 0

@@ -164,7 +164,10 @@ class Accesses:
             yield Access(site, None, None, 0, 0, False, {}, runs=False)
             return
         for chosen, state in choices(site.address):
-            self._picked(site, chosen)  # reads what decides, so that `_overwritten` sees it
+            picked = self._picked(site, chosen)  # reads what decides, so that `_overwritten` sees it
+            if domain is not None and not np.any(self.mask(site) & picked):
+                yield Access(site, None, None, 0, 0, False, chosen, runs=False, state=state)
+                continue
             yield replace(self._one(site, chosen), width=self._length(site) or 0, state=state)
 
     def _one(self, site: Site, chosen: dict[Expr, Expr]) -> Access:

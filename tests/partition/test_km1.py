@@ -109,7 +109,7 @@ def test_moves_keep_the_state_right(
     swept, following = sweep(*state, border)
     assert swept >= 0 and np.unique(following).size == following.size
     assert slow_cost(level, labels) == start - swept
-    found = search(*state, border, together, 1.0)
+    found = search(*state, border, together, 1.0, 0.0)
     assert found >= 0 and slow_cost(level, labels) == start - swept - found
     assert lists_as_counters(lists) == counted(level, labels)
     np.testing.assert_allclose(loads, np.bincount(labels, level.node_weights, k), rtol=1e-12, atol=1e-12)
