@@ -135,7 +135,7 @@ def _programs(case: Case, folder: Path, argv: Sequence[str], manifest: dict[str,
     """Whole programs, interleaved: native, the original loops under the host, and the result on 1 and all threads."""
     out = folder / "out"
     changed = [region for region in manifest["regions"] if region["decision"] == "optimized"]
-    own: list[str | Path] = [sys.executable, "-m", "tracecut", "run", out]
+    own: list[str | Path] = [sys.executable, "-P", "-m", "tracecut", "run", out]
     commands: dict[str, list[str | Path]] = {"native": [out / "program", *argv]}
     if changed:
         commands["original"] = [*own, "--original", "--counters", folder / "original.json", "--", *argv]

@@ -18,7 +18,6 @@ from .loads import capacities, equal_targets
 from .matching import Weighted, contracted
 from .views import Words, floats, longs, words
 
-NONE = np.uint32(0xFFFFFFFF)
 SWEEPS = 8  # of single moves between the k communities
 SHARE = 0.5  # of the proposed merges that one round makes at most, the best ones
 
@@ -41,10 +40,10 @@ def compnet(
     where M is the weight of all edges, inside_c that of the edges within c, volume_c the sum of its degrees: this is
     modularity minus a penalty that is least when all loads are the same.
 
-    Every datum starts alone. Each round, communities propose the neighbour with which merging gains most (or costs
-    least), and the best proposals that do not meet are made, as long as more than k are left; communities without
-    neighbours are paired from the lightest up. Then single data move to the neighbouring community with the largest
-    gain that has room.
+    Every datum starts alone. Each round, communities propose the merge that gains most (or costs least): with a
+    neighbour, or with the one next to them by load, from the lightest pair up. The best proposals that do not meet are
+    made, as long as more than k are left. Then single data move to the neighbouring community with the largest gain
+    that has room.
 
     Args:
         graph: the locality graph; `expand.data_graph` says how jobs of many data are modelled.
@@ -90,15 +89,14 @@ def compnet(
 def _proposed(level: Weighted, volume: Floats, twice: float, total: float, evenness: float, most: int) -> Words:
     """The mate of each community in one round of at most `most` merges; itself where it has none."""
     arrays = (level.offsets, level.near, level.edges, level.loads, floats(volume))
-    best, gain = _best_merges(*arrays, twice, total, evenness)
-    ready = np.flatnonzero(best != NONE)
-    order = ready[np.argsort(-gain[ready], kind="stable")]
+    lightest = np.argsort(level.loads, kind="stable")
+    partners = np.empty(level.size, np.uint32)  # the next lightest; of an odd number the last one, with the one before
+    partners[lightest] = lightest[np.minimum(np.arange(level.size) ^ 1, level.size - 1)]
+    partners[lightest[-1]] = lightest[-2]
+    best, gain = _best_merges(*arrays, words(partners), twice, total, evenness)
+    order = np.argsort(-gain, kind="stable").astype(np.uint32)
     mates = np.arange(level.size, dtype=np.uint32)
-    made = _pair(words(order.astype(np.uint32)), best, mates, min(most, max(1, int(SHARE * order.size))))
-    if made == 0:
-        lightest = np.argsort(level.loads, kind="stable")
-        pairs = lightest[: 2 * min(most, level.size // 2)].reshape(-1, 2)
-        mates[pairs[:, 0]], mates[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+    _pair(words(order), best, mates, min(most, max(1, int(SHARE * order.size))))
     return mates
 
 
@@ -118,13 +116,18 @@ def _best_merges(
     edges: Longs,
     loads: Floats,
     volumes: Floats,
+    partners: Words,
     twice: float,
     total: float,
     evenness: float,
 ) -> tuple[Words, Floats]:
-    """The neighbour of each community with which merging changes the objective for the better most, and by how much."""
-    best, gain = np.full(loads.size, NONE, np.uint32), np.full(loads.size, -np.inf)
+    """With whom of its neighbours and its partner each community gains most by merging, and how much."""
+    best, gain = partners.copy(), np.empty(loads.size)
     for c in range(loads.size):
+        d = partners[c]
+        gain[c] = -2.0 * volumes[c] * volumes[d] / (twice * twice) - 2.0 * evenness * loads[c] * loads[d] / (
+            total * total
+        )
         for i in range(offsets[c], offsets[c + 1]):
             d = near[i]
             change = 2.0 * edges[i] / twice - 2.0 * volumes[c] * volumes[d] / (twice * twice)
@@ -135,7 +138,7 @@ def _best_merges(
 
 
 @njit(cache=True, nogil=True)
-def _pair(order: Words, best: Words, mates: Words, most: int) -> int:
+def _pair(order: Words, best: Words, mates: Words, most: int) -> None:
     made = 0
     for c in order:
         if made == most:
@@ -144,7 +147,6 @@ def _pair(order: Words, best: Words, mates: Words, most: int) -> int:
         if mates[c] == c and mates[d] == d:
             mates[c], mates[d] = d, c
             made += 1
-    return made
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ def read_ir(source: Path) -> str:
 
     with private_folder("tracecut-ir-") as folder:
         out = folder / "module.ll"
-        command: list[str | Path] = [sys.executable, "-m", "tracecut.tracer.worker", source.resolve(), out]
+        command: list[str | Path] = [sys.executable, "-P", "-m", "tracecut.tracer.worker", source.resolve(), out]
         finished = run(command, folder=folder, name="reader", limits=Limits(seconds=SECONDS))
         if finished.ok and out.exists():
             return out.read_text(errors="surrogateescape")

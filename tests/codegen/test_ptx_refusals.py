@@ -135,7 +135,7 @@ def test_text_that_is_not_valid_is_a_refusal() -> None:
     ],
 )
 def test_a_worker_that_dies_is_a_refusal(monkeypatch: pytest.MonkeyPatch, code: str, reason: str) -> None:
-    monkeypatch.setattr(ptx_backend, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(ptx_backend, "COMMAND", (sys.executable, "-P", "-c", code))
     monkeypatch.setattr(ptx_backend, "LIMITS", Limits(seconds=0.3 if "while" in code else 60))
     with pytest.raises(UnsupportedError) as caught:
         subject(SOURCE, "fine").emit()
@@ -144,6 +144,6 @@ def test_a_worker_that_dies_is_a_refusal(monkeypatch: pytest.MonkeyPatch, code: 
 
 def test_a_call_that_the_backend_adds_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import sys; open(sys.argv[2], 'w').write('.extern .func  (.param .b64 r) frob \\n(\\n)\\n;')"
-    monkeypatch.setattr(ptx_backend, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(ptx_backend, "COMMAND", (sys.executable, "-P", "-c", code))
     with pytest.raises(UnsupportedError, match="the kernel kernel calls frob, which the device does not have"):
         subject(SOURCE, "fine").emit()

@@ -166,7 +166,7 @@ except OutputError as error: print(error.message)
 """
     target = tmp_path / "target"
     target.write_text("old")
-    done = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code, target], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"cannot write {target}: File too large (")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
@@ -200,7 +200,9 @@ for _ in range(60):
     text = target.read_text()
     print(len(text), len(set(text)), text[0])
 """
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "target"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, tmp_path / "target"], capture_output=True, text=True, check=True
+    )
     states = [line.split() for line in done.stdout.splitlines()]
     assert len(states) == 60
     assert {(length, letters) for length, letters, _ in states} == {("1000000", "1")}

@@ -30,7 +30,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def plant(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     """Run `program` in place of the worker; sys.argv[1:] are the graph, the labels and the parent."""
-    monkeypatch.setattr(backend, "COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(backend, "COMMAND", (sys.executable, "-P", "-c", program))
 
 
 def test_labels_are_balanced_and_leave_no_file(plain: PlainGraph, scratch: Path) -> None:

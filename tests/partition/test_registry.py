@@ -241,4 +241,4 @@ def test_importing_the_stage_is_light() -> None:
         "heavy = {'numba', 'llvmlite', 'pymetis', 'networkx', 'tracecut.partition.walk'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)

@@ -13,7 +13,7 @@ PATH = "4 3\n2\n1 3\n2 4\n3\n"
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tracecut", "partition", *words]
+    command = [sys.executable, "-P", "-m", "tracecut", "partition", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 

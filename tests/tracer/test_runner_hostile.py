@@ -220,7 +220,9 @@ DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); daemon(); daemon(); forev
 @pytest.fixture
 def driver() -> Iterator[subprocess.Popen[bytes]]:
     """A tracecut that can be killed; it reads what to run from stdin."""
-    with subprocess.Popen([sys.executable, "-c", DRIVER], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", DRIVER], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         yield process
         process.kill()
 

@@ -65,7 +65,7 @@ with private_folder("tracecut") as folder:
     (folder / "file").write_text("x")
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == -signal.SIGKILL
     (stale,) = base.iterdir()
     namespace, pid, start = stale.name.split("-")[1:4]
     kept = [
