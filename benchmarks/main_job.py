@@ -1,8 +1,8 @@
 """The main job on the samples: native against traced against rescheduled, stage by stage, order by order.
 
 `python benchmarks/main_job.py --json benchmarks/results/main_job.json` takes about fifteen minutes; `--inputs` picks
-some, `--quick` runs small sizes. Whole programs are timed interleaved (native, rescheduled, native, …), the medians
-of their wall times are compared.
+some (the rows of the others stay as they are in the file), `--quick` runs small sizes. Whole programs are timed
+interleaved (native, rescheduled, native, …), the medians of their wall times are compared.
 """
 
 from __future__ import annotations
@@ -61,8 +61,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, for a check of the program itself")
     options = parser.parse_args()
     wanted = set(options.inputs.split(",")) if options.inputs else None
-    rows: list[Row] = []
-    hashes: dict[str, str] = {}
+    rows, hashes = _others(options.json, wanted)
     for case in CASES:
         if wanted is not None and not {case.name, f"{case.name}-{case.order}"} & wanted:
             continue
@@ -72,6 +71,20 @@ def main() -> None:
         hashes[f"{case.name}-{case.order}"] = digest
         if options.json:
             write_rows(options.json, "main_job", rows, seed=0, quick=options.quick, input_hashes=hashes)
+
+
+def _others(path: Path | None, wanted: set[str] | None) -> tuple[list[Row], dict[str, str]]:
+    """Rows and input hashes of an earlier file, without those of the cases that are measured now."""
+    if path is None or wanted is None or not path.exists():
+        return [], {}
+    data = json.loads(path.read_text())
+    kept = {f"{case.name}-{case.order}" for case in CASES if not {case.name, f"{case.name}-{case.order}"} & wanted}
+    rows = [
+        Row(*(row[name] for name in ("input", "order", "metric", "value", "peer", "peer_value")))
+        for row in data["rows"]
+        if f"{row['input'].split(':')[0]}-{row['order']}" in kept
+    ]
+    return rows, {name: digest for name, digest in data["input_hashes"].items() if name in kept}
 
 
 def measure(case: Case, argv: Sequence[str]) -> tuple[list[Row], str]:

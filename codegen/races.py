@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -100,21 +101,43 @@ def _shape(access: Access, target: Object) -> object:
 
 
 def _check_object(name: str, region: int, target: Object, mine: list[Access], thread: Any, accesses: Accesses) -> None:
+    events = [(access, _reached(name, accesses, access, target)) for access in mine]
     grain = target.base
-    events = []
-    for access in mine:
-        found = accesses.addresses(access)
-        if found is None:
-            raise ScheduleError(f"{name} runs on threads, but {access.site.place} is not known")
-        grain |= int(_union(*found)) | access.width
-        events.append((access, *found))
+    for access, found in events:
+        grain |= found.bits | access.width
     shift = (grain & -grain).bit_length() - 1
     state = np.zeros((target.size >> shift) + 1, np.uint8)
-    for access, addresses, runs in events:
+    for access, found in events:
         jobs = accesses.evaluation.jobs(access.site.loop, region)
+        own = jobs[:0] if access.site.loop == region else jobs  # each iteration is a job
         mark = WRITTEN if access.site.writes else 0
-        if _meet(thread, jobs, addresses, runs, target.base, shift, access.width >> shift, mark, state):
+        place = (found.start, found.factor, shift, access.width >> shift, mark)
+        if _meet(thread, own, found.values, found.runs, *place, state):
             raise ScheduleError(f"two threads of {name} meet at {access.site.place}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """Offsets start + factor · values[i] in an object, where runs[i]. `bits`: every bit set in some address."""
+
+    values: Any
+    runs: Any
+    start: int
+    factor: int
+    bits: int
+
+
+def _reached(name: str, accesses: Accesses, access: Access, target: Object) -> _Reached:
+    if access.exact and access.form is not None and len(access.form.terms) == 1 and not access.chosen:
+        ((atom, factor),) = access.form.terms.items()
+        values, valid = accesses.values(atom, access.site)
+        if valid.all():
+            start = access.form.const - target.base
+            return _Reached(values, valid, start, factor, access.form.const | factor)
+    found = accesses.addresses(access)
+    if found is None:
+        raise ScheduleError(f"{name} runs on threads, but {access.site.place} is not known")
+    return _Reached(found[0], found[1], -target.base, 1, int(_union(*found)))
 
 
 @numba.njit(numba.int64(LONGS, TRUTHS), cache=True)
@@ -136,24 +159,34 @@ def _union(addresses: Any, runs: Any) -> int:
         numba.int64,
         numba.int64,
         numba.int64,
+        numba.int64,
         numba.uint8,
         numba.uint8[:],
     ),
     cache=True,
 )
 def _meet(
-    thread: Any, jobs: Any, addresses: Any, runs: Any, base: int, shift: int, grains: int, mark: int, state: Any
+    thread: Any,
+    jobs: Any,
+    values: Any,
+    runs: Any,
+    start: int,
+    factor: int,
+    shift: int,
+    grains: int,
+    mark: int,
+    state: Any,
 ) -> bool:
     """Mark what each thread touches; whether something that is written has two owners now.
 
-    `thread`: owner of each job, 0 for those that run behind all threads. `state` of each grain: 0, its one owner
-    (with WRITTEN, if it is), or SHARED.
+    `thread`: owner of each job, 0 for those that run behind all threads. `jobs`: of each value; none: its number.
+    `state` of each grain: 0, its one owner (with WRITTEN, if it is), or SHARED.
     """
-    for item in range(addresses.size):
-        mine = thread[jobs[item]]
+    for item in range(values.size):
+        mine = thread[jobs[item]] if jobs.size else thread[item]
         if mine == 0 or not runs[item]:
             continue
-        first = (addresses[item] - base) >> shift
+        first = (start + factor * values[item]) >> shift
         for place in range(first, first + grains):
             found = state[place]
             if found == 0 or (found | WRITTEN) == (mine | WRITTEN):

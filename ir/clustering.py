@@ -17,6 +17,9 @@ from .files import read_arrays, write_arrays
 if TYPE_CHECKING:
     from .graph import LocalityGraph
 
+# Methods that play a program which is not to be had; whatever shows their results says so.
+STAND_INS = {"compnet": "CompNet (Xiao et al. 2017)"}
+
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
@@ -98,6 +101,8 @@ class Clustering:
             "cost": self.cost(),
             "imbalance": self.imbalance(),
         }
+        if self.method in STAND_INS:
+            found["stand_in_for"] = STAND_INS[self.method]
         for name in metrics.OF_JOBS if self.kind == "jobs" else metrics.OF_DATA:
             found[name] = getattr(metrics, name)(graph, self)
         return found | {"empty_parts": metrics.empty_parts(self)}
@@ -135,6 +140,7 @@ class Clustering:
     def __repr__(self) -> str:
         sizes = self.sizes()
         return (
-            f"<Clustering of {self.labels.size} {self.kind} into {self.k} by {self.method}; "
+            f"<Clustering of {self.labels.size} {self.kind} into {self.k} by {self.method}"
+            f"{' (stand-in)' if self.method in STAND_INS else ''}; "
             f"sizes {int(sizes.min())} … {int(sizes.max())}>"
         )

@@ -13,7 +13,7 @@ from numba import njit
 
 from ..ir.arrays import Floats
 from .crew import Crew, blocks
-from .views import Words, floats
+from .views import Words, floats, words
 
 WALLS = 40  # a cell has about 6 walls on a plane and 15 in space; a point beyond the last of the list asks everybody
 FLAT = 3  # coordinates of every point; planes are padded, so that the innermost loop has a fixed length
@@ -61,14 +61,17 @@ def assign(points: Floats, loads: Floats, labels: Words, cells: Cells, crew: Cre
         crew: the threads.
 
     Returns:
-        The census of the new labels, the same for any crew. O(k² + n · walls asked).
+        The census of the new labels, the same for any crew. O(k · centres looked at + n · walls asked).
     """
     k = cells.reach.size
     centres, reach = floats(cells.centres), floats(cells.reach)
     count = min(k - 1, WALLS)
     walls, other = np.empty((k, count)), np.empty((k, count), np.uint32)
     share = max(64, -(-k // 16))
-    crew.each(_find_walls, [(centres, reach, walls, other, c, min(k, c + share)) for c in range(0, k, share)])
+    axis = int(np.ptp(centres, axis=0).argmax())
+    line = words(np.argsort(centres[:, axis], kind="stable").astype(np.uint32))
+    common = (centres, reach, line, axis, float(reach.max()), walls, other)
+    crew.each(_find_walls, [(*common, c, min(k, c + share)) for c in range(0, k, share)])
     inverse = floats(1.0 / (reach * reach))
     parts = blocks(points.shape[0])
     sums = np.zeros((len(parts), k, points.shape[1] + 1))
@@ -87,15 +90,39 @@ def assign(points: Floats, loads: Floats, labels: Words, cells: Cells, crew: Cre
 
 
 @njit(cache=True, nogil=True)
-def _find_walls(centres: Floats, reach: Floats, walls: Floats, other: Words, begin: int, end: int) -> None:
-    """The nearest walls of the cells [begin, end), nearest first: distance from the centre, who is behind."""
+def _find_walls(
+    centres: Floats,
+    reach: Floats,
+    line: Words,
+    axis: int,
+    widest: float,
+    walls: Floats,
+    other: Words,
+    begin: int,
+    end: int,
+) -> None:
+    """The nearest walls of the cells at the places [begin, end) of `line`, nearest first: distance, who is behind.
+
+    `line` has the centres in order along `axis`. Going outwards on it, a centre has no wall nearer than its distance
+    along the axis would allow with the `widest` reach, so that few of the k centres are looked at.
+    """
     k, dims = centres.shape
     most = walls.shape[1]
-    for c in range(begin, end):
-        count = 0
-        for b in range(k):
-            if b == c or most == 0:
-                continue
+    for middle in range(begin, end):
+        c = line[middle]
+        count, left, right = 0, middle - 1, middle + 1
+        near = reach[c] / (reach[c] + widest)
+        while most > 0 and (left >= 0 or right < k):
+            before = centres[c, axis] - centres[line[left], axis] if left >= 0 else np.inf
+            after = centres[line[right], axis] - centres[c, axis] if right < k else np.inf
+            if count == most and min(before, after) * near >= walls[c, most - 1]:
+                break
+            if before <= after:
+                b = line[left]
+                left -= 1
+            else:
+                b = line[right]
+                right += 1
             gap = 0.0
             for j in range(dims):
                 gap += (centres[c, j] - centres[b, j]) ** 2

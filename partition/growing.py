@@ -6,9 +6,12 @@ import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Longs
+from .bits import prefetch_row
 from .views import Words
 
 NONE = np.uint32(0xFFFFFFFF)
+SOON = 6  # vertices between asking for a row and reading it
+LINE = np.uint64(0)
 FILL = 0.25  # of an edge to an older part, against one inside: gaps are filled before they are cut off
 
 
@@ -101,6 +104,9 @@ def improve(
     total = 0
     for place in range(chosen.size):
         v = chosen[place]
+        if place + 2 * SOON < chosen.size:
+            prefetch_row(offsets, np.uint64(chosen[place + 2 * SOON]), LINE)
+            prefetch_row(near, np.uint64(offsets[chosen[place + SOON]]), LINE)
         own = labels[v]
         count = 0
         for i in range(offsets[v], offsets[v + np.uint32(1)]):

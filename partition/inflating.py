@@ -13,7 +13,7 @@ from .bits import prefetch_row
 from .views import Words
 
 NONE = np.uint32(0xFFFFFFFF)
-AHEAD = 6  # places in the queue between asking for a row and reading it
+SOON = 8  # starts of clusters, of which one in several is free, whose rows are asked for before they are read
 LINE = np.uint64(0)
 
 
@@ -64,11 +64,16 @@ def inflate(
         groups[start] = count
         order[queue] = start
         load = loads[start] if loads.size else 1.0
-        head, tail = queue, queue + 1
+        head, tail, fetched = queue, queue + 1, queue + 1
+        if first_front + SOON < last_front:
+            prefetch_row(offsets, np.uint64(fronts[first_front + SOON]), LINE)
+        if first_front + SOON // 2 < last_front:
+            prefetch_row(near, np.uint64(offsets[fronts[first_front + SOON // 2]]), LINE)
         while head < tail:
             v = order[head]
-            if head + AHEAD < tail:
-                prefetch_row(near, np.uint64(offsets[order[head + AHEAD]]), LINE)
+            while fetched < tail:  # their row ends were asked for when they were claimed
+                prefetch_row(near, np.uint64(offsets[order[fetched]]), LINE)
+                fetched += 1
             head += 1
             begin, end = offsets[v], offsets[v + np.uint32(1)]
             if load >= most and last_front + end - begin > fronts.size:

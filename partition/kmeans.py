@@ -21,6 +21,7 @@ from .views import Words, floats
 SAMPLES = ((16, 80), (4, 60), (1, 32))  # one point in so many, and how often centres move on them
 AGAIN = ((4, 60), (1, 30))  # the same from a start that is nearly right
 PER_CELL = 32  # points of a cell that a sample needs to tell where its centre is
+MANY, LONGEST = 1 << 16, 60  # of that many points, all of them are not swept more often than that
 EVEN = 30  # more sweeps, with centres at rest, for the loads to come inside the balance
 SLACK = 0.014  # a reach rests while its load is that close: freer cells are rounder
 STEP = 1.2  # largest change of a reach in one sweep
@@ -164,6 +165,8 @@ def cluster(
     sweeps = 0
     for stride, more in SAMPLES if start is None else AGAIN:
         sweeps += more  # those of a sample that is too small are done on the next
+        if n > MANY and stride == 1:
+            sweeps = min(sweeps, LONGEST)
         if stride == 1 or n // stride >= max(PER_CELL * k, 1 << 12):
             few = slice(None, None, stride)
             own = np.ascontiguousarray(labels[few])

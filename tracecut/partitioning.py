@@ -65,7 +65,8 @@ def run_partition(words: list[str]) -> int:
 
 
 def _print_summary(report: dict[str, Any], output: str) -> None:
-    print(f"{report['jobs']} jobs, {report['data']} data; {report['kind']} in {report['k']} by {report['method']}")
+    method = report["method"] + (f", a stand-in for {report['stand_in_for']}" if "stand_in_for" in report else "")
+    print(f"{report['jobs']} jobs, {report['data']} data; {report['kind']} in {report['k']} by {method}")
     for name in TABLE:
         if name in report:
             value = report[name]

@@ -74,6 +74,11 @@ def test_the_largest_community_gets_the_largest_target() -> None:
 
 def test_compnet_says_that_it_is_a_stand_in() -> None:
     assert "stand-in" in METHODS["compnet"].source and "Stand-in" in (METHODS["compnet"].function.__doc__ or "")
+    graph, _ = communities(2, 6, 0, seed=1)
+    for of in ("jobs", "data"):
+        found = partition(graph, 2, "compnet", of=of)
+        assert found.report()["stand_in_for"] == "CompNet (Xiao et al. 2017)" and "(stand-in)" in repr(found)
+    assert "stand_in_for" not in partition(graph, 2, "chunks").report()
 
 
 def test_the_split_graph_of_a_star() -> None:

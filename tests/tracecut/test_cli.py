@@ -123,7 +123,10 @@ def test_the_manifest_is_printed(shell: Any) -> None:
     assert "DSIZE=2000" in manifest["flags"][0]
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("rcm", "original")])
+BLIND = [name for name, method in METHODS.items() if "coords" not in method.uses]
+
+
+@pytest.mark.parametrize("method", [name for name in BLIND if name not in ("rcm", "original")])
 def test_every_method(method: str, shell: Any) -> None:
     """Each is tried on the one hot loop, under its name, and gives the program's results."""
     done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", method, "--budget", "0.3")
@@ -133,6 +136,14 @@ def test_every_method(method: str, shell: Any) -> None:
     assert [candidate["note"] for candidate in region["candidates"]] == ["", ""]
     assert region["class"] in ("parallel", "reduction") and region["identity_equal"] is not False
     assert shell("run", "out").code == 0
+
+
+def test_a_method_that_needs_coordinates_is_noted(shell: Any) -> None:
+    done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", "kmeans", "--budget", "0.1")
+    assert (done.code, done.err) == (0, "")
+    region = next(region for region in json.loads(done.out)["regions"] if region["line"] == LINE)
+    assert [candidate["method"] for candidate in region["candidates"]] == ["original", "kmeans"]
+    assert "method 'kmeans' needs coords" in region["candidates"][1]["note"]
 
 
 def test_a_region_is_asked_for(shell: Any) -> None:
