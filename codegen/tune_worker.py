@@ -138,10 +138,22 @@ class Worker:
         self._done("compile")
         names = [outlined[self.region].name]
         names += [batches[self.region].name] if self.region in batches else []
+        entries = max(1, self.entries.get(scope, 1))
         subject = Subject(
-            inspection, graph, guard, objects, groups, outlined, self.region, replay, native, common, tuple(names)
+            inspection,
+            graph,
+            guard,
+            objects,
+            groups,
+            outlined,
+            self.region,
+            replay,
+            native,
+            common,
+            tuple(names),
+            entries,
         )
-        sweeps = max(1.0, self.entries.get(self.region, 1) / max(1, self.entries.get(scope, 1)))
+        sweeps = max(1.0, self.entries.get(self.region, 1) / entries)
         candidates, best = tune(
             subject,
             self.machine,

@@ -20,8 +20,8 @@ def grow(offsets: Longs, near: Words, edges: Longs, loads: Floats, shares: Float
     """Parts grown one after the other, each until it has its share of what is left.
 
     A part starts at a free vertex at the border of those before it, and takes the free vertex with the largest part of
-    its edges inside, those to older parts counting a quarter. A part without a free neighbour goes on at the next free vertex. Where as many vertices are left
-    as parts, each gets one.
+    its edges inside, those to older parts counting a quarter. A part without a free neighbour goes on at the next free
+    vertex. Where as many vertices are left as parts, each gets one.
 
     Args: the graph as `matching.Weighted`, float64 (k) shares. Returns uint32 (n) labels. O(edges · border).
     """
