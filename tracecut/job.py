@@ -120,9 +120,9 @@ class Job:
                 why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({name})"
                 return self._drop(chosen, why)
         best = min(run.seconds for name, run in runs.items() if name != "original")
-        if best >= native.seconds and not self.settings.force:
+        if best > (1 - self.settings.min_gain) * native.seconds and not self.settings.force:
             why = f"the whole program would take {best:.2f} s instead of {native.seconds:.2f} s"
-            return self._drop(chosen, f"{why}: starting the rescheduled program costs more than it saves here")
+            return self._drop(chosen, f"{why}: starting the rescheduled program costs as much as it saves here")
         return runs
 
     def _drop(self, chosen: list[RegionResult], why: str) -> dict[str, Run]:

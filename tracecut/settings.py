@@ -26,7 +26,7 @@ class Settings:
         region: `FILE:LINE` of a loop to optimize instead of the hottest ones.
         arch: GPU architectures to emit kernels for.
         machine: what to optimize for, None: this machine.
-        min_gain: share of the program's time that a region has to save to be changed.
+        min_gain: share of the time of a region, and of the whole program, that has to be saved for a change.
         min_share: share of executed work from which a loop is looked at.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
         force: apply the best order even when it gains nothing (tests). renumber: move data, not only jobs.
