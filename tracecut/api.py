@@ -76,6 +76,8 @@ def optimize(
         raise ArgumentError(f"machine is {machine!r}, a Machine or None was expected")
     if method not in METHODS and method not in ("auto", "original"):
         raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
+    if method in METHODS and "coords" in METHODS[method].uses:
+        raise ArgumentError(f"method is {method!r}, which needs to know where the data lie; a trace does not tell")
     k = None if k is None else _whole("k", k, 1)
     threads = None if threads is None else _whole("threads", threads, 1)
     seed = _whole("seed", seed, 0, MAX_SEED)

@@ -217,6 +217,8 @@ def _known_method(name: str) -> str:
 
     if name not in METHODS and name != "original":
         raise UsageError(f"--method {name}: no such method", hint="`tracecut methods` lists them.")
+    if name in METHODS and "coords" in METHODS[name].uses:
+        raise UsageError(f"--method {name}: it needs to know where the data lie, which a trace does not tell")
     return name
 
 

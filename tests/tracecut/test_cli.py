@@ -138,12 +138,11 @@ def test_every_method(method: str, shell: Any) -> None:
     assert shell("run", "out").code == 0
 
 
-def test_a_method_that_needs_coordinates_is_noted(shell: Any) -> None:
-    done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", "kmeans", "--budget", "0.1")
-    assert (done.code, done.err) == (0, "")
-    region = next(region for region in json.loads(done.out)["regions"] if region["line"] == LINE)
-    assert [candidate["method"] for candidate in region["candidates"]] == ["original", "kmeans"]
-    assert "method 'kmeans' needs coords" in region["candidates"][1]["note"]
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in BLIND])
+def test_a_method_that_needs_coordinates_is_refused(method: str, shell: Any) -> None:
+    done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--method", method)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"tracecut: --method {method}: it needs to know where the data lie")
 
 
 def test_a_region_is_asked_for(shell: Any) -> None:
