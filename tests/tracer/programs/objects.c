@@ -40,13 +40,18 @@ int main(void)
 
     /* The library lets go of our memory, and gives it out again. */
     size_t room = 24;
-    void *row[200];
-    for (int i = 0; i < 200; i++) // one behind the other, so that none can grow where it is
+    char *row[200], *line = NULL;
+    for (int i = 0; i < 200; i++) {
         row[i] = malloc(24);
-    char *line = row[198], *first = line;
-    if (getline(&line, &room, stdin) < 40)
+        if (i > 0 && row[i] == row[i - 1] + 32) // it can not grow where it is
+            line = row[i - 1];
+    }
+    char *first = line;
+    if (!line || getline(&line, &room, stdin) < 40)
         return 4;
     char *next = malloc(20);
+    for (int i = 0; i < 1000 && next != first; i++)
+        next = malloc(20);
     say(next == first ? "again" : "elsewhere", next, 20);
     long *out = malloc(sizeof *out * N);
 
