@@ -17,9 +17,9 @@ from dataclasses import replace
 
 from ..tracer.effects import effect_of
 from ..tracer.reduction import Uses, memory_reduction
-from ..tracer.scalar import FunctionView
 from ..tracer.text import Block, Function, Instruction, TypeTable, parse_module
 from ..tracer.text.lexer import LOCAL
+from ..tracer.view import FunctionView
 from .outline import Outlined
 
 BATCH = 128

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ..ir.errors import UnsupportedError
 from ..tracer.expr import Expr, Pool
-from ..tracer.scalar import FunctionView, ScalarView
+from ..tracer.scalar import ScalarView
 from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
+from ..tracer.view import FunctionView
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..tracer.nest import Nest, Site
-from ..tracer.scalar import FunctionView
 from ..tracer.text import Instruction, Operand
 from ..tracer.text.cfg import Loop
+from ..tracer.view import FunctionView
 
 NEW, OLD = "new", "old"
 

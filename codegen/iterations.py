@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..ir.errors import UnsupportedError
 from ..tracer.expr import Expr, Pool, pointer_roots
 from ..tracer.nest import Nest, Site
-from ..tracer.scalar import FunctionView
+from ..tracer.view import FunctionView
 
 
 def is_local(nest: Nest, regions: Sequence[int], site: Site) -> bool:

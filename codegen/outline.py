@@ -19,12 +19,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..ir.errors import UnsupportedError
-from ..tracer.nest import Nest, live_ins
+from ..tracer.describe import live_ins
+from ..tracer.nest import Nest
 from ..tracer.reduction import Uses
 from ..tracer.roles import forms, piece_pairs, roles
-from ..tracer.scalar import FunctionView
 from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
+from ..tracer.view import FunctionView
 from .counters import Counters, Walker
 from .grouping import OLD, Group, instruction_of
 from .iterations import follows_counter, private_arrays

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 
 from ..ir.errors import ArgumentError
 from ..tracer.nest import Nest, Site
-from ..tracer.scalar import FunctionView
 from ..tracer.text.cfg import Loop
+from ..tracer.view import FunctionView
 from .grouping import NEW, Group
 from .iterations import private_arrays
 from .outline import Outlined, outline

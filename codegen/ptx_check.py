@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ..ir.errors import UnsupportedError
 from ..tracer.nest import Nest
-from ..tracer.scalar import FunctionView
 from ..tracer.text import Instruction, int_bits
 from ..tracer.text.cfg import Loop
+from ..tracer.view import FunctionView
 from .grouping import Group
 from .ptx_job import Job
 

@@ -19,8 +19,8 @@ from collections.abc import Collection
 
 from ..ir.errors import UnsupportedError
 from ..tracer.nest import Site
-from ..tracer.scalar import FunctionView
 from ..tracer.text import Block, Instruction, int_bits
+from ..tracer.view import FunctionView
 from .ptx_job import Job, substituted
 
 SCOPE = 'syncscope("device") monotonic'

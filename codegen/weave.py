@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 from ..ir.errors import UnsupportedError
 from ..tracer.nest import Nest
-from ..tracer.scalar import FunctionView
 from ..tracer.text import Block, Instruction, Module
 from ..tracer.text.cfg import Loop
 from ..tracer.text.edit import add_array, at_start, before_end, fits_slots, store_values
+from ..tracer.view import FunctionView
 from .outline import Outlined
 
 DECLARATIONS = (

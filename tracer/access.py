@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .evaluate import Bools, Evaluation, roams
-from .expr import Expr, wrapped
+from .evaluate import Evaluation, roams
+from .expr import Expr
 from .linear import Linear, linear_form
 from .memory import DTYPES, Memory, Object
 from .nest import Nest, Site
+from .samples import sample
 from .states import State, choices
+from .vectors import Bools
 
 NO_RANGE = (0, -1)
 
@@ -184,7 +186,7 @@ class Accesses:
             elif found == NO_RANGE:
                 return Access(site, None, None, 0, 0, False, chosen, runs=False)
             ranges[atom] = found
-        start = self._sample(site, form, self._picked(site, chosen))
+        start = sample(self.evaluation, site, form, self.mask(site) & self._picked(site, chosen))
         if start is None:
             return unknown
         item = self.memory.find(start)
@@ -278,86 +280,6 @@ class Accesses:
         if useful.all():
             return int(data.min()), int(data.max())
         return int(data[useful].min()), int(data[useful].max())
-
-    def _sample(self, site: Site, form: Linear, picked: Bools | np.bool_) -> int | None:
-        """An address that the site may touch in an iteration of those that are picked."""
-        domain = self.evaluation.domain(site.loop)
-        if domain is None:
-            return self._first_sample(site, form)
-        mask = np.broadcast_to(self.mask(site) & picked, domain.size)
-        few = np.arange(0, domain.size, max(1, domain.size // 64))
-        found = self._sample_at(site, form, few, mask[few])
-        if found is None or self.memory.find(found) is None:
-            usable = mask.copy()
-            for atom in form.terms:
-                usable &= np.broadcast_to(self.evaluation.at(atom, site.loop).known, domain.size) | (
-                    atom.kind == "counter"
-                )
-            places = np.flatnonzero(usable)
-            better = self._sample_at(site, form, places[:: max(1, places.size // 64)], np.bool_(True))
-            found = better if better is not None else found
-        return found
-
-    def _first_sample(self, site: Site, form: Linear) -> int | None:
-        """The same where it is not known how often the site runs.
-
-        The first iterations of the inner loops stand for all, since an access stays inside of its object.
-        """
-        loop, conditions = site.loop, [site.reach]
-        while self.evaluation.domain(loop) is None:
-            parent = self.nest.loops[loop].parent
-            if parent is None:
-                return None
-            conditions.append(self.nest.loops[loop].reach)
-            loop = parent
-        domain = self.evaluation.domain(loop)
-        assert domain is not None
-        unknown = {number for number in self.nest.loops if self.evaluation.domain(number) is None}
-        form = _renamed(form, {atom: _at_start(atom, unknown, self.nest) for atom in form.atoms()})
-        total = np.full(domain.size, wrapped(form.const), np.int64)
-        usable = np.ones(domain.size, bool)
-        for condition in conditions:
-            terms = (
-                None
-                if condition is None
-                else [[(_at_start(e, unknown, self.nest), w) for e, w in t] for t in condition]
-            )
-            usable &= self.evaluation.truth(None if terms is None else frozenset(map(frozenset, terms)), loop)[0]
-        numbers = {}
-        for atom in form.atoms():
-            found = self.evaluation.at(atom, loop)
-            if atom.kind == "counter" and not found.all_known:
-                continue
-            if found.data.dtype.kind not in "iu":
-                return None
-            usable &= found.known
-            numbers[atom] = np.broadcast_to(np.asarray(found.data, np.int64), domain.size)
-            total = total + wrapped(form.terms.get(atom, 0)) * numbers[atom]
-        if not usable.any():
-            return None
-        ranges = dict.fromkeys(form.atoms(), (0, 0))
-        ranges |= {atom: (int(data[usable].min()), int(data[usable].max())) for atom, data in numbers.items()}
-        if not form.holds(ranges):
-            return None
-        inside = total[usable & self.memory.inside(total)]
-        items = {self.memory.find(int(address)) for address in (inside.min(), inside.max())} if inside.size else set()
-        return int(inside[0]) if len(items) == 1 else None
-
-    def _sample_at(self, site: Site, form: Linear, places: npt.NDArray[np.int64], mask: Bools | np.bool_) -> int | None:
-        """The address at one of some iterations, one that lies in an object if there is one."""
-        usable = np.broadcast_to(mask, places.size).copy()
-        total = np.full(places.size, wrapped(form.const), np.int64)
-        for atom, factor in form.terms.items():
-            found = self.evaluation.pick(atom, site.loop, places)
-            if atom.kind == "counter" and not found.all_known:
-                continue
-            if found.data.dtype.kind not in "iu":
-                return None
-            usable &= np.broadcast_to(found.known, places.size)
-            total = total + wrapped(factor) * np.asarray(found.data, np.int64)
-        addresses = [int(address) for address in total[usable]]
-        inside = next((address for address in addresses if self.memory.find(address) is not None), None)
-        return inside if inside is not None else (addresses[0] if addresses else None)
 
     def _overwritten(self) -> dict[str, str]:
         """Loads whose memory some site of the nest may write, of those that evaluation made use of."""
@@ -455,27 +377,6 @@ def _condition_loads(nest: Nest) -> frozenset[str]:
             if node.kind == "load" and node.data[1] in ("double", "float"):
                 found.add(str(node.data[0]))
     return frozenset(found)
-
-
-def _at_start(expr: Expr, loops: set[int], nest: Nest) -> Expr:
-    """What a value is in the first iteration of some loops. Their counters themselves stay."""
-    made: dict[int, Expr] = {}
-    for node in expr.walk():
-        if node.kind == "counter" and node.data[0] in loops and node is not expr:
-            made[id(node)] = nest.pool.const(0)
-        elif node.args and any(made[id(arg)] is not arg for arg in node.args):
-            made[id(node)] = nest.pool.make(node.kind, node.data, tuple(made[id(arg)] for arg in node.args))
-        else:
-            made[id(node)] = node
-    return made[id(expr)]
-
-
-def _renamed(form: Linear, names: Mapping[Expr, Expr]) -> Linear:
-    """The form with other atoms in the places of its own."""
-    terms: dict[Expr, int] = {}
-    for atom, factor in form.terms.items():
-        terms[names[atom]] = terms.get(names[atom], 0) + factor
-    return Linear(form.const, terms, tuple((_renamed(inner, names), low, high) for inner, low, high in form.fits))
 
 
 def _substitute(expr: Expr, chosen: Mapping[Expr, Expr], nest: Nest) -> Expr:

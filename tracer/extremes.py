@@ -8,8 +8,8 @@ in nothing but the sign of zero.
 
 from __future__ import annotations
 
-from .scalar import FunctionView
 from .text import Instruction
+from .view import FunctionView
 
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}

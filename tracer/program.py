@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .nest import Nest, describe_nest
-from .scalar import FunctionView
+from .describe import describe_nest
+from .nest import Nest
 from .text import Module, parse_module
 from .text.cfg import Loop
 from .text.lines import Lines, Place
+from .view import FunctionView
 
 
 @dataclass(frozen=True)

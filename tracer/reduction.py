@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 
 from .extremes import chosen_extreme, extreme
-from .scalar import FunctionView
 from .text import Block, Instruction, int_bits
 from .text.cfg import Loop
+from .view import FunctionView
 
 _OPERATORS = {
     "add": "add",

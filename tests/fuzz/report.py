@@ -18,20 +18,26 @@ class Tally:
     Attributes:
         kernels: with a loop left to judge. possible: those that the oracle accepts whatever the data.
         accepted: those of them that tracecut accepts. scheduled: kernels that ran in another order.
+        possible_here, accepted_here: the same two for those that the oracle accepts on the program's own data, for
+            whatever reason.
         unsound: accepted, though the oracle refuses. wrong: whose results differ. failed: programs that did not end
             as the original.
         by_feature: feature → (possible, accepted). reasons: why possible ones were refused.
+        by_chance: why those were refused that may be reordered on the program's own data alone.
     """
 
     kernels: int = 0
     possible: int = 0
     accepted: int = 0
+    possible_here: int = 0
+    accepted_here: int = 0
     scheduled: int = 0
     unsound: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     by_feature: dict[str, list[int]] = field(default_factory=lambda: {name: [0, 0] for name in FEATURES})
     reasons: Counter[str] = field(default_factory=Counter)
+    by_chance: Counter[str] = field(default_factory=Counter)
 
     @property
     def share(self) -> float:
@@ -55,7 +61,11 @@ class Tally:
         self.kernels += 1
         if verdict.accepted and not first:
             self.unsound.append(f"seed {seed}, {kernel.name}: {verdict}")
+        self.possible_here += first
+        self.accepted_here += first and verdict.accepted
         if not always:
+            if first and not verdict.accepted:
+                self.by_chance[_general(verdict.reason)] += 1
             return
         self.possible += 1
         self.accepted += verdict.accepted
@@ -69,6 +79,8 @@ class Tally:
         """The figures, then the features and the reasons that cost most."""
         yield f"{self.kernels} kernels with a loop, {self.scheduled} of them ran in another order"
         yield f"{self.accepted} of {self.possible} that may be reordered were accepted: {self.share:.1%}"
+        here = self.accepted_here / max(1, self.possible_here)
+        yield f"{self.accepted_here} of {self.possible_here} that may be on this data alone were accepted: {here:.1%}"
         for name, found in ("wrong", self.wrong), ("accepted wrongly", self.unsound), ("failed", self.failed):
             yield f"{len(found)} {name}"
             yield from (f"    {text}" for text in found)
@@ -77,6 +89,8 @@ class Tally:
         yield from (f"{name:<22}{possible:>8}{accepted:>9}" for name, (possible, accepted) in lost if possible)
         yield "refused because"
         yield from (f"{count:>6}  {reason}" for reason, count in self.reasons.most_common())
+        yield "refused, though any order does on this data alone, because"
+        yield from (f"{count:>6}  {reason}" for reason, count in self.by_chance.most_common())
 
 
 def _general(reason: str) -> str:

@@ -23,6 +23,12 @@ from tracecut.staging import publish, staging
 SMALL = "int main(void) { return %d; }"
 
 
+def visit(folder: Path) -> None:
+    """Open a result, and leave it again."""
+    with opened(folder) as listing:
+        assert listing["tracecut"] == __version__
+
+
 def flip(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 4
@@ -62,8 +68,8 @@ def test_a_damaged_file_is_named(
     for name in NEEDED[kind]:
         shutil.copytree(result, "spoilt", symlinks=True)
         DAMAGE[damage](Path("spoilt", name))
-        with pytest.raises(ArtefactError) as caught, opened(Path("spoilt")):
-            pass
+        with pytest.raises(ArtefactError) as caught:
+            visit(Path("spoilt"))
         assert caught.value.message.startswith("spoilt")
         assert name in caught.value.message or "is incomplete" in caught.value.message
         assert "tracecut optimize" in caught.value.hint
@@ -125,8 +131,8 @@ LISTINGS: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_listing_that_is_not_ours(case: str, optimized: Path) -> None:
     changes, message = LISTINGS[case]
     forge(optimized, **changes)
-    with pytest.raises(ArtefactError) as caught, opened(optimized):
-        pass
+    with pytest.raises(ArtefactError) as caught:
+        visit(optimized)
     assert message in caught.value.message and str(optimized) in caught.value.message
 
 
@@ -137,8 +143,8 @@ def test_a_listing_that_is_not_ours(case: str, optimized: Path) -> None:
 )
 def test_a_listing_that_is_no_listing(data: bytes, refused: Path) -> None:
     (refused / "host.json").write_bytes(data)
-    with pytest.raises(ArtefactError, match="is damaged"), opened(refused):
-        pass
+    with pytest.raises(ArtefactError, match="is damaged"):
+        visit(refused)
 
 
 def test_a_huge_listing(refused: Path, shell: Any) -> None:
@@ -175,8 +181,8 @@ def test_a_damaged_result_is_replaced(refused: Path, shell: Any) -> None:
 def test_a_damaged_next_result_is_dropped(refused: Path) -> None:
     (refused / NEXT).mkdir()
     (refused / NEXT / "host.json").write_text("{")
-    with pytest.raises(ArtefactError, match="is damaged"), opened(refused):
-        pass
+    with pytest.raises(ArtefactError, match="is damaged"):
+        visit(refused)
     with staging(refused) as folder:
         (folder / "program").write_text("new")
         publish(folder, refused, {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1})
@@ -281,8 +287,7 @@ def test_a_kernel_is_in_the_way(optimized: Path, contents: Any) -> None:
         (folder / "program").write_text("new")
         publish(folder, optimized, {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1})
     assert contents(optimized) == before
-    with opened(optimized):
-        pass
+    visit(optimized)
 
 
 @pytest.mark.parametrize("limit", [10_000, 100_000, 200_000])

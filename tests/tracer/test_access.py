@@ -132,7 +132,7 @@ def executed(case: Case, arms: int) -> list[Touch]:
     memory = Memory(case.memory.objects, {base: data.copy() for base, data in case.memory.contents.items()})
     found: list[Touch] = []
     for job in range(JOBS):
-        todo: list[tuple[Site, int]] = []
+        pending: list[tuple[Site, int]] = []
         for inner in range(INNER):
             for site in case.nest.sites:
                 if not site.loop and inner:
@@ -146,8 +146,8 @@ def executed(case: Case, arms: int) -> list[Touch]:
                 assert isinstance(address, int)
                 item = memory.find(address)
                 assume(item is not None and address + site.size <= item.end)  # else it is no program
-                todo.append((site, address))
-        for site, address in todo:
+                pending.append((site, address))
+        for site, address in pending:
             found.append((job, site.key, address, site.size))
             item = memory.find(address)
             assert item is not None

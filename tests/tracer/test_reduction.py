@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.reduction import Uses, feeds_itself, memory_reduction, register_reduction
-from tracecut.tracer.scalar import FunctionView
 from tracecut.tracer.text import Function, TypeTable, parse_module
+from tracecut.tracer.view import FunctionView
 
 from .reference import arithmetic, cast, compare
 

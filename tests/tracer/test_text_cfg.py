@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tracecut.tracer.expr import Expr, Pool
 from tracecut.tracer.memory import Memory
 from tracecut.tracer.reach import reach_conditions
-from tracecut.tracer.scalar import FunctionView, ScalarView
+from tracecut.tracer.scalar import ScalarView
 from tracecut.tracer.text import Function, TypeTable, parse_module
 from tracecut.tracer.text.cfg import ControlFlow
+from tracecut.tracer.view import FunctionView
 
 from .reference import interpret
 

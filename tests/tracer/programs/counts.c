@@ -49,7 +49,7 @@ __attribute__((noinline)) static void some(long *y, const int *index, int n)
 
 int main(int argc, char **argv)
 {
-    for (int i = 0; i < 6; i++) BY_HAND(placeholder);
+    for (int i = 0; i < 6; i++) BY_HAND(unknown);
     names[0] = "called"; names[1] = "deep"; names[2] = "compare"; names[3] = "late"; names[4] = "thrown"; names[5] = "some";
     atexit(late);
     int n = argc > 1 ? atoi(argv[1]) : 10, k;

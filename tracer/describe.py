@@ -1,0 +1,412 @@
+"""From a loop of a function to its `Nest`: loops, sites, effects, results, and what each of them is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from .effects import effect_of
+from .expr import Expr, Pool, pointer_roots
+from .nest import NOWHERE, Carried, Nest, NestLoop, Obstacle, Result, Site
+from .reach import ALWAYS, Condition, reach_conditions
+from .reduction import MemoryReduction, Uses, feeds_itself, guarded_reduction, memory_reduction, register_reduction
+from .roles import Pairs, piece_pairs, roles
+from .scalar import ScalarView
+from .text import Instruction, Operand
+from .text.cfg import Loop
+from .text.lines import Lines, Place
+from .text.module import GlobalVariable
+from .trip import trip_expression
+from .view import FunctionView
+
+
+def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
+    """Nodes of an expression; what lies below those of `inside`, and these themselves, left out."""
+    found: dict[Expr, None] = {}
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if node not in found and node not in inside:
+            found[node] = None
+            stack.extend(node.args)
+    return list(found)
+
+
+def live_ins(view: FunctionView, loop: Loop) -> list[tuple[str, str]]:
+    """(name, type) of every value from outside that a loop uses, in order of appearance."""
+    inside = {name for name, made in view.definitions.items() if made.block in loop.blocks}
+    found: dict[str, str] = {}
+    for name in view.flow.order:
+        if name not in loop.blocks:
+            continue
+        for instruction in view.flow.blocks[name].instructions:
+            for used in instruction.uses:
+                if used in inside or used in found:
+                    continue
+                if used in view.definitions or used in view.parameter_types:
+                    found[used] = view.type_of(used)
+    return list(found.items())
+
+
+def describe_nest(
+    view: FunctionView, root: Loop, lines: Lines, variables: Mapping[str, GlobalVariable], own: set[str]
+) -> Nest:
+    """Analyse `root` of a function. `own` names the functions that the module defines."""
+    return _Builder(view, root, lines, variables, own).build()
+
+
+class _Builder:
+    def __init__(
+        self, view: FunctionView, root: Loop, lines: Lines, variables: Mapping[str, GlobalVariable], own: set[str]
+    ) -> None:
+        self.view = view
+        self.root = root
+        self.lines = lines
+        self.variables = variables
+        self.own = own
+        self.pool = Pool()
+        self.scalars = ScalarView(view, root, self.pool)
+        self.uses = Uses(view)
+        self.pairs: Pairs = frozenset()
+
+    def build(self) -> Nest:
+        loops = {}
+        sites: list[Site] = []
+        reaches: dict[int, dict[str, Condition]] = {}
+        for loop in self.view.flow.loops:
+            if not loop.blocks <= self.root.blocks:
+                continue
+            number = self.view.loop_ids[loop]
+            reaches[number] = reach_conditions(self.scalars, loop)
+            entered = ALWAYS
+            if loop is not self.root and loop.parent is not None:
+                parent = reaches[self.view.loop_ids[loop.parent]]
+                entered = parent.get(loop.preheader or "", None)
+            obstacles = self._cycles(loop)
+            found = self._accesses(loop, number, reaches[number], obstacles)
+            sites.extend(found)
+            loops[number] = self._loop(loop, number, entered, obstacles)
+        self.pairs = piece_pairs(info.trip for info in loops.values())
+        names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
+        for info in loops.values():
+            exprs = [info.trip] if info.trip is not None else []
+            names |= {node.data[0] for expr in exprs for node in expr.walk() if node.kind == "load"}
+        nest = Nest(
+            self.view.function.name,
+            self.view.loop_ids[self.root],
+            loops,
+            tuple(sites),
+            {name: self._data_places(name, self.root) for name in sorted(names)},
+            {},
+            self._values(loops),
+            self.pool,
+        )
+        return replace(nest, stack=self._stack(nest.lives()))
+
+    def _cycles(self, loop: Loop) -> list[Obstacle]:
+        """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""
+        flow = self.view.flow
+        return [
+            self._obstacle("unknown", "a jump into the middle of a loop", flow.blocks[name].terminator)
+            for name in flow.order
+            if name in loop.blocks
+            for target in flow.successors[name]
+            if target in loop.blocks and flow.rank(target) <= flow.rank(name) and not flow.dominates(target, name)
+            if not any({name, target} <= child.blocks for child in loop.children)
+        ]
+
+    def _values(self, loops: Mapping[int, NestLoop]) -> dict[str, Expr]:
+        """Values that the countable inner loops use, as far as the root does not hand them in itself."""
+        found = {}
+        for number, info in loops.items():
+            if info.trip is None or number == self.view.loop_ids[self.root]:
+                continue
+            for name, type in live_ins(self.view, self.view.loops[number]):
+                if not self.scalars.is_invariant(name) and (type == "ptr" or type in ("i64", "i32", "i16", "i8")):
+                    found[name] = self.scalars.value(name, type)
+        return found
+
+    def _data_places(self, name: str, within: Loop) -> tuple[Place, ...]:
+        found = roles(self.uses, name, within.blocks, self.pairs)
+        return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
+
+    def _stack(self, lives: Mapping[str, str]) -> dict[str, int]:
+        """Stack arrays of a fixed size among the live values."""
+        found = {}
+        for name in lives:
+            made = self.view.definitions.get(name)
+            if made is not None and made.instruction.op == "alloca" and not made.instruction.operands:
+                found[name] = self._allocated(made.instruction.word)
+        return found
+
+    def _allocated(self, type: str) -> int:
+        try:
+            return self.view.types.size(type)
+        except ValueError:
+            return 0
+
+    def _birthplace(self, address: Expr) -> int | None:
+        """The loop in whose body the stack array that an address lies in, whatever else decides, is born and dies."""
+        roots = pointer_roots(address)
+        name = self.view.origin(str(roots[0].data[0])) if len(roots) == 1 and roots[0].kind == "live" else ""
+        if name not in self.view.definitions or self.view.definitions[name].instruction.op != "alloca":
+            return None
+        touching = self._touching(name)
+        for block, user in self.uses.of(name):
+            if user.op == "call" and user.word.startswith("@llvm.lifetime.start"):
+                loop = self.view.innermost(block)
+                inside = loop is not None and all(where in loop.blocks for where, _ in touching)
+                if loop is not None and inside and self._comes_first(user, block, touching):
+                    return self.view.loop_ids[loop]
+        return None
+
+    def _touching(self, name: str) -> list[tuple[str, Instruction]]:
+        """What may touch a stack array, or let its address out. Addresses may be reckoned anywhere."""
+        found: list[tuple[str, Instruction]] = []
+        seen = {name}
+        stack = [name]
+        while stack:
+            for block, user in self.uses.of(stack.pop()):
+                if user.op not in ("getelementptr", "phi", "select"):
+                    found.append((block, user))
+                elif user.result is not None and user.result not in seen:
+                    seen.add(user.result)
+                    stack.append(user.result)
+        return found
+
+    def _comes_first(self, birth: Instruction, block: str, touching: list[tuple[str, Instruction]]) -> bool:
+        """Whether everything that touches a stack array follows its birth in the same iteration."""
+        flow = self.view.flow
+        body = flow.blocks[block].instructions
+        return all(
+            user is birth or (body.index(user) > body.index(birth) if where == block else flow.dominates(block, where))
+            for where, user in touching
+        )
+
+    def _loop(self, loop: Loop, number: int, entered: Condition, obstacles: list[Obstacle]) -> NestLoop:
+        trip, why = trip_expression(self.scalars, loop)
+        header = self.view.flow.blocks[loop.header]
+        carried = tuple(self._carried(phi, loop) for phi in header.phis)
+        own_blocks = [name for name in loop.blocks if self.view.innermost(name) is loop]
+        return NestLoop(
+            id=number,
+            parent=self.view.loop_ids[loop.parent] if loop is not self.root and loop.parent else None,
+            header=loop.header,
+            depth=loop.depth,
+            place=self._loop_place(loop),
+            trip=trip,
+            why=why,
+            reach=entered,
+            obstacles=tuple(obstacles),
+            carried=carried,
+            results=tuple(self._results(loop, carried)),
+            instructions=sum(len(self.view.flow.blocks[name].instructions) for name in own_blocks),
+            counter_data=tuple(
+                place for phi in carried if phi.kind == "counter" for place in self._data_places(phi.name, loop)
+            ),
+        )
+
+    def _carried(self, phi: Instruction, loop: Loop) -> Carried:
+        kind, operator = "other", ""
+        value = self.scalars.value(str(phi.result), phi.type)
+        if value.kind not in ("any", "state", "opaque"):
+            # One of two constants in turn, say, is known, but no range function could start in the middle.
+            kind = "counter" if self.scalars.increment(phi, loop) is not None else "other"
+        else:
+            found = register_reduction(self.uses, phi, loop)
+            if found is not None:
+                kind, operator = "reduction", found
+            elif not feeds_itself(self.uses, phi, loop):
+                kind = "delayed"
+        return Carried(str(phi.result), phi.type, kind, operator, self._place(phi) or self._loop_place(loop))
+
+    def _results(self, loop: Loop, carried: tuple[Carried, ...]) -> list[Result]:
+        found = []
+        kinds = {info.name: info.kind for info in carried}
+        latches = {}
+        for phi in self.view.flow.blocks[loop.header].phis:
+            for operand, label in zip(phi.operands, phi.labels, strict=True):
+                if label in loop.blocks:
+                    latches[operand.text] = kinds[str(phi.result)]
+        for _, target in dict.fromkeys(loop.exits):
+            for phi in self.view.flow.blocks[target].phis:
+                for operand, label in zip(phi.operands, phi.labels, strict=True):
+                    if label not in loop.blocks:
+                        continue
+                    kind = self._result_kind(operand, loop, kinds, latches)
+                    found.append(Result(str(phi.result), operand.text, phi.type, kind))
+        return found
+
+    def _result_kind(self, operand: Operand, loop: Loop, kinds: dict[str, str], latches: dict[str, str]) -> str:
+        definition = self.view.definitions.get(operand.text)
+        if definition is None or definition.block not in loop.blocks:
+            return "invariant"
+        after = loop.exits[0][0] == loop.latches[0] and len(loop.exits) == 1
+        if operand.text in latches:
+            return latches[operand.text] if after else "other"
+        kind = kinds.get(operand.text, "other")
+        # Left from the latch, a phi still holds what was there before the last iteration.
+        return "other" if kind == "reduction" and after else kind
+
+    def _accesses(self, loop: Loop, number: int, reach: dict[str, Condition], obstacles: list[Obstacle]) -> list[Site]:
+        sites: list[Site] = []
+        reductions = self._reductions(loop)
+        folded = {id(found.load) for _, found in reductions.values()}
+        keys = {
+            id(item): f"store:{name}:{place}"
+            for name in loop.blocks
+            for place, item in enumerate(self.view.flow.blocks[name].instructions)
+        }
+        for name in self.view.flow.order:
+            if self.view.innermost(name) is not loop:
+                continue
+            block = self.view.flow.blocks[name]
+            condition = reach.get(name)
+            for instruction in block.instructions:
+                if instruction.op in ("load", "store"):
+                    if not instruction.is_simple_access:
+                        obstacles.append(self._obstacle("memory", "a volatile or atomic access", instruction))
+                    elif id(instruction) not in folded:
+                        # A reduction happens where its load does, which may be in front of a test.
+                        head, reduction = reductions.get(id(instruction), (name, None))
+                        sites.append(self._access(instruction, number, reach.get(head), keys, reduction))
+                elif instruction.op in ("call", "invoke"):
+                    sites.extend(self._call(instruction, number, condition, keys, obstacles))
+                elif instruction.op in ("atomicrmw", "cmpxchg", "fence"):
+                    obstacles.append(self._obstacle("memory", f"an atomic operation ({instruction.op})", instruction))
+                elif instruction.op in ("indirectbr", "callbr", "resume", "landingpad", "va_arg"):
+                    obstacles.append(self._obstacle("unknown", f"a {instruction.op}", instruction))
+        return sites
+
+    def _reductions(self, loop: Loop) -> dict[int, tuple[str, MemoryReduction]]:
+        """Store → (block of the load, the reduction that the store closes)."""
+        found: dict[int, tuple[str, MemoryReduction]] = {}
+        for name in self.view.flow.order:
+            block = self.view.flow.blocks[name]
+            for instruction in block.instructions if self.view.innermost(name) is loop else ():
+                if instruction.op != "store" or not instruction.is_simple_access:
+                    continue
+                plain = memory_reduction(self.uses, block, instruction)
+                made = (name, plain) if plain is not None else guarded_reduction(self.uses, block, instruction)
+                if made is not None and self.view.innermost(made[0]) is loop:
+                    found[id(instruction)] = made
+        return found
+
+    def _access(
+        self,
+        instruction: Instruction,
+        number: int,
+        condition: Condition,
+        keys: dict[int, str],
+        reduction: MemoryReduction | None,
+    ) -> Site:
+        pointer = instruction.operands[-1]
+        type = instruction.type if instruction.op == "load" else instruction.operands[0].type
+        kind = "read" if instruction.op == "load" else "write"
+        address = self.scalars.operand(pointer)
+        return Site(
+            key=str(instruction.result) if instruction.op == "load" else keys[id(instruction)],
+            kind="reduce" if reduction else kind,
+            operator=reduction.operator if reduction else self._stored(instruction, address),
+            type=type,
+            size=self._size(type),
+            address=address,
+            length=None,
+            loop=number,
+            reach=condition,
+            place=self._place(instruction) or NOWHERE,
+            between=tuple(keys[id(other)] for other in reduction.between) if reduction else (),
+            load=str(reduction.load.result) if reduction else "",
+            private=self._birthplace(address),
+        )
+
+    def _stored(self, instruction: Instruction, address: Expr) -> str:
+        """Operator of a store that may come twice: of a constant, or of what the index of its address decides."""
+        value = instruction.operands[0]
+        if instruction.op != "store" or value.text in ("undef", "poison"):
+            return ""
+        if not value.text.startswith("%"):
+            return f"= {value.text}"
+        every = {node for node in address.walk() if node.kind == "load" and node.data[1] != "ptr"}
+        indices = every - {inner for node in every for inner in node.args[0].walk()}  # not what an index is loaded by
+        loads: dict[str, None] = {}
+        for node in _walk_outside(self.scalars.operand(value), indices):
+            if node.kind in ("counter", "opaque", "any", "state"):
+                return ""
+            if node.kind == "load":
+                loads[str(node.data[0])] = None
+        return f"= {value.text} from {' '.join(loads)}" if indices else ""
+
+    def _call(
+        self,
+        call: Instruction,
+        number: int,
+        condition: Condition,
+        keys: dict[int, str],
+        obstacles: list[Obstacle],
+    ) -> list[Site]:
+        name = call.word.removeprefix("@")
+        if call.word in self.own:
+            obstacles.append(self._obstacle("unknown", f"a call to {name}, which could not be inlined", call))
+            return []
+        effect = effect_of(call)
+        if effect.kind == "unknown":
+            what = "inline assembly" if call.word == "asm" else f"a call to {name}, whose effects are not known"
+            obstacles.append(self._obstacle("unknown", what, call))
+            return []
+        if effect.kind in ("io", "clock"):
+            obstacles.append(self._obstacle(effect.kind, f"a call to {name}", call))
+        elif effect.kind in ("allocate", "free"):
+            obstacles.append(self._obstacle("memory", f"a call to {name}", call))
+            return []
+        if name.startswith("llvm.mem") and call.operands[-1].text == "true":
+            obstacles.append(self._obstacle("memory", "a volatile access", call))
+        if effect.movable:
+            return []
+        length: Expr = self.pool.opaque("length of what a call touches")
+        if effect.kind in ("fill", "copy"):
+            length = self.scalars.operand(call.operands[2])
+        sites = []
+        reads = range(len(call.operands)) if effect.reads is None else effect.reads
+        for positions, kind in ((reads, "read"), (effect.writes, "write")):
+            for place in positions:
+                operand = call.operands[place] if place < len(call.operands) else None
+                if operand is None or operand.type != "ptr" or self._is_constant(operand):
+                    continue
+                key = keys[id(call)].replace("store:", "call:") + f":{place}{kind[0]}"
+                address = self.scalars.operand(operand)
+                place_of = self._place(call) or NOWHERE
+                birth = self._birthplace(address)
+                fill = "fill" if effect.kind == "fill" else ""
+                sites.append(
+                    Site(key, kind, fill, "bytes", 1, address, length, number, condition, place_of, private=birth)
+                )
+        return sites
+
+    def _is_constant(self, operand: Operand) -> bool:
+        found = self.variables.get(operand.text)
+        return operand.text == "null" or (found is not None and found.constant)
+
+    def _size(self, type: str) -> int:
+        try:
+            return self.view.types.stored(type)
+        except ValueError:
+            return 0
+
+    def _obstacle(self, kind: str, reason: str, instruction: Instruction) -> Obstacle:
+        return Obstacle(kind, reason, self._place(instruction) or NOWHERE)
+
+    def _place(self, instruction: Instruction) -> Place | None:
+        return self.lines.place(instruction.meta.get("dbg"))
+
+    def _loop_place(self, loop: Loop) -> Place:
+        for latch in loop.latches:
+            found = self.lines.loop_start(self.view.flow.blocks[latch].terminator.meta.get("llvm.loop"))
+            if found is not None:
+                return found
+        for name in (loop.header, *sorted(loop.blocks, key=self.view.flow.rank)):
+            for instruction in self.view.flow.blocks[name].instructions:
+                place = self._place(instruction)
+                if place is not None:
+                    return place
+        return NOWHERE
