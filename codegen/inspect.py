@@ -135,18 +135,20 @@ def inspect_scope(
         nest, memory, lives: the scope, the objects, and the numbers that are live into it.
         single: the scope is a loop around its regions; False: it is the region itself.
         renumber: move data too, not only jobs.
-        region: the region that matters; when it is not movable by its indices alone, branch conditions on data are
-            evaluated too (and guarded).
+        region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
+            conditions on data are evaluated too (and guarded).
 
     Raises UnsupportedError when the scope can not be understood.
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
-    accesses = Accesses(nest, memory, integers, single=single)
+    use_data = region is not None and bool(nest.loops[region].early)
+    accesses = Accesses(nest, memory, lives if use_data else integers, single=single, use_data=use_data)
     check_pointers(accesses)
     regions = [loop for loop in candidate_regions(nest, single) if _runs_once(accesses, loop)]
+    if use_data and region is not None and accesses.evaluation.domain(region) is None:
+        raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
-    use_data = False
-    if region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
+    if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
         closer = Accesses(nest, memory, lives, single=single, use_data=True)
         found = {loop: judge(closer, loop) for loop in regions}
         if found[region].movable:

@@ -86,7 +86,7 @@ class Outlined:
 
 
 def outline(view: FunctionView, nest: Nest, loop: Loop, name: str, groups: list[Group]) -> Outlined:
-    """Emit the range function of a loop. The loop has one latch, a preheader, and one exit."""
+    """Emit the range function of a loop with one latch and a preheader, of which only the exit that counts is taken."""
     return _Outliner(view, nest, loop, name, groups).run()
 
 
@@ -365,10 +365,10 @@ class _Outliner:
         return f"{phi.result} = phi {phi.type} [ {start}, %entry ], [ {latch.text}, %{self.latch} ]"
 
     def _end(self, name: str, line: str) -> list[str]:
-        """The terminator of a block: the loop's own test gives way to the range's."""
-        inside, _ = self.loop.exits[0]
+        """The terminator of a block: the loop's own test gives way to the range's, and nothing leaves it early."""
+        exits = {inside for inside, _ in self.loop.exits}
         lines = []
-        if name == inside and name != self.latch:
+        if name in exits and name != self.latch:
             target = next(label for label in self.view.flow.blocks[name].terminator.labels if label in self.loop.blocks)
             lines.append(f"  br label %{target}")
         elif name == self.latch:

@@ -20,8 +20,10 @@ _MOVING = frozenset({"counter", "opaque", "any", "state"})
 def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Group]) -> None:
     """Raise UnsupportedError for a loop that can not be cut into independent jobs on the device."""
     info = nest.loops[view.loop_ids[loop]]
-    if loop.preheader is None or len(loop.latches) != 1 or len({target for _, target in loop.exits}) != 1:
+    if loop.preheader is None or len(loop.latches) != 1 or len(loop.exits) != 1:
         raise UnsupportedError(f"the loop at {info.place} is entered or left in several places")
+    if info.early:
+        raise UnsupportedError(f"the loop at {info.place} {info.why}")
     inside = nest.inside(info.id)
     for number in sorted(inside):
         for obstacle in nest.loops[number].obstacles:

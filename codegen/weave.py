@@ -125,7 +125,7 @@ def _weave_region(region: WovenRegion) -> None:
     ]
     done, original = f"tc.region{region.number}.done", f"tc.region{region.number}.original"
     preheader.instructions[-1:] = [*lines, Instruction(f"br i1 {prefix}.did, label %{done}, label %{original}")]
-    _, target = loop.exits[0]
+    _, target = region.nest.loops[region.view.loop_ids[loop]].exit
     results, block = _results(region, prefix, taken, done, target)
     function.blocks.insert(
         function.blocks.index(preheader) + 1, Block(original, [Instruction(f"br label %{loop.header}")])
@@ -135,7 +135,8 @@ def _weave_region(region: WovenRegion) -> None:
         phi.text = phi.text.replace(f"%{loop.preheader} ]", f"%{original} ]")
     for phi in flow.blocks[target].phis:
         phi.text = f"{phi.text}, [ {results[str(phi.result)]}, %{done} ]"
-    at_start(flow.blocks[target], [Instruction(f"call void @tc_region_done(i32 {region.number})")])
+    for left in dict.fromkeys(outside for _, outside in loop.exits):
+        at_start(flow.blocks[left], [Instruction(f"call void @tc_region_done(i32 {region.number})")])
 
 
 def _slot_value(region: WovenRegion, kind: str, name: str, type: str) -> tuple[str, str] | None:
@@ -165,7 +166,7 @@ def _results(region: WovenRegion, prefix: str, taken: str, done: str, target: st
     values: dict[str, str] = {}
     places = {item.phi: item for item in region.outlined.reductions}
     latch = region.loop.latches[0]
-    after = region.loop.exits[0][0] == latch
+    after = info.exit[0] == latch
     for place, result in enumerate(info.results):
         name = f"{prefix}.r{place}"
         if result.kind == "invariant":

@@ -102,7 +102,7 @@ def _without_capture(
         return "rejected", f"it holds {obstacle.reason}", (obstacle.place,)
     if not records[loop].indirect:
         return "rejected", "its addresses are regular: no index is loaded, so there is no reuse to gain", (info.place,)
-    if info.trip is None:
+    if info.trip is None or info.early:
         return "rejected", f"it {info.why}", (info.place,)
     return "rejected", "it ran too seldom, or over too few iterations, for a new order to pay", (info.place,)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from .effects import effect_of
 from .expr import Expr, Pool, pointer_roots
-from .nest import NOWHERE, Carried, Nest, NestLoop, Obstacle, Result, Site
-from .reach import ALWAYS, Condition, reach_conditions
+from .nest import NOWHERE, Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
+from .reach import ALWAYS, Condition, Literal, both, reach_conditions
 from .reduction import MemoryReduction, Uses, feeds_itself, guarded_reduction, memory_reduction, register_reduction
 from .roles import Pairs, piece_pairs, roles
 from .scalar import ScalarView
@@ -16,7 +16,7 @@ from .text import Instruction, Operand
 from .text.cfg import Loop
 from .text.lines import Lines, Place
 from .text.module import GlobalVariable
-from .trip import trip_expression
+from .trip import ending
 from .view import FunctionView
 
 
@@ -85,7 +85,7 @@ class _Builder:
             obstacles = self._cycles(loop)
             found = self._accesses(loop, number, reaches[number], obstacles)
             sites.extend(found)
-            loops[number] = self._loop(loop, number, entered, obstacles)
+            loops[number] = self._loop(loop, number, entered, obstacles, reaches[number])
         self.pairs = piece_pairs(info.trip for info in loops.values())
         names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
         for info in loops.values():
@@ -183,8 +183,10 @@ class _Builder:
             for where, user in touching
         )
 
-    def _loop(self, loop: Loop, number: int, entered: Condition, obstacles: list[Obstacle]) -> NestLoop:
-        trip, why = trip_expression(self.scalars, loop)
+    def _loop(
+        self, loop: Loop, number: int, entered: Condition, obstacles: list[Obstacle], reach: Mapping[str, Condition]
+    ) -> NestLoop:
+        end = ending(self.scalars, loop)
         header = self.view.flow.blocks[loop.header]
         carried = tuple(self._carried(phi, loop) for phi in header.phis)
         own_blocks = [name for name in loop.blocks if self.view.innermost(name) is loop]
@@ -194,17 +196,26 @@ class _Builder:
             header=loop.header,
             depth=loop.depth,
             place=self._loop_place(loop),
-            trip=trip,
-            why=why,
+            trip=end.trip,
+            why=end.why,
             reach=entered,
             obstacles=tuple(obstacles),
             carried=carried,
-            results=tuple(self._results(loop, carried)),
+            results=tuple(self._results(loop, carried, end.edge if end.edge[0] else None)),
             instructions=sum(len(self.view.flow.blocks[name].instructions) for name in own_blocks),
             counter_data=tuple(
                 place for phi in carried if phi.kind == "counter" for place in self._data_places(phi.name, loop)
             ),
+            exit=end.edge,
+            early=tuple((edge, self._taken(edge, holds, reach)) for edge, holds in end.early),
         )
+
+    def _taken(self, edge: Edge, holds: tuple[Literal, ...], reach: Mapping[str, Condition]) -> Condition:
+        """When an exit is taken: its block runs, and some conditions hold."""
+        taken = reach.get(edge[0])
+        for literal in holds:
+            taken = both(taken, literal)
+        return taken
 
     def _carried(self, phi: Instruction, loop: Loop) -> Carried:
         kind, operator = "other", ""
@@ -220,7 +231,8 @@ class _Builder:
                 kind = "delayed"
         return Carried(str(phi.result), phi.type, kind, operator, self._place(phi) or self._loop_place(loop))
 
-    def _results(self, loop: Loop, carried: tuple[Carried, ...]) -> list[Result]:
+    def _results(self, loop: Loop, carried: tuple[Carried, ...], counted: Edge | None) -> list[Result]:
+        """What is left behind at the exit that counts; where none does, at any."""
         found = []
         kinds = {info.name: info.kind for info in carried}
         latches = {}
@@ -228,20 +240,23 @@ class _Builder:
             for operand, label in zip(phi.operands, phi.labels, strict=True):
                 if label in loop.blocks:
                     latches[operand.text] = kinds[str(phi.result)]
-        for _, target in dict.fromkeys(loop.exits):
+        edges = loop.exits if counted is None else (counted,)
+        for _, target in dict.fromkeys(edges):
             for phi in self.view.flow.blocks[target].phis:
                 for operand, label in zip(phi.operands, phi.labels, strict=True):
-                    if label not in loop.blocks:
+                    if label not in loop.blocks or (counted is not None and label != counted[0]):
                         continue
-                    kind = self._result_kind(operand, loop, kinds, latches)
+                    kind = self._result_kind(operand, loop, kinds, latches, counted)
                     found.append(Result(str(phi.result), operand.text, phi.type, kind))
         return found
 
-    def _result_kind(self, operand: Operand, loop: Loop, kinds: dict[str, str], latches: dict[str, str]) -> str:
+    def _result_kind(
+        self, operand: Operand, loop: Loop, kinds: dict[str, str], latches: dict[str, str], counted: Edge | None
+    ) -> str:
         definition = self.view.definitions.get(operand.text)
         if definition is None or definition.block not in loop.blocks:
             return "invariant"
-        after = loop.exits[0][0] == loop.latches[0] and len(loop.exits) == 1
+        after = counted is not None and counted[0] == loop.latches[0]
         if operand.text in latches:
             return latches[operand.text] if after else "other"
         kind = kinds.get(operand.text, "other")

@@ -75,10 +75,30 @@ class Evaluation:
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def domain(self, loop: int) -> Domain | None:
-        """Iterations of a loop; None when its trip count is not known. Raises MemoryError above 2**31 of them."""
+        """Iterations of a loop; None when it is not known how many, or that nothing leaves it before.
+
+        Raises MemoryError above 2**31 of them.
+        """
         if loop not in self._domains:
             self._domains[loop] = self._make_domain(loop)
+            if self._domains[loop] is not None and self._left_early(loop):
+                self._domains[loop] = None
         return self._domains[loop]
+
+    def _left_early(self, loop: int) -> bool:
+        """Whether an exit in front of the one that counts may be taken: asked as if all iterations ran.
+
+        If so, what was computed on the way is forgotten. One iteration of a scope may end as it likes.
+        """
+        info = self.nest.loops[loop]
+        if not info.early or (self.single and info.parent is None):
+            return False
+        known = set(self._values)
+        if not any(np.any(self.truth(taken, loop)[0]) for _, taken in info.early):
+            return False
+        for key in self._values.keys() - known:
+            del self._values[key]
+        return True
 
     def jobs(self, loop: int, region: int) -> npt.NDArray[np.int64]:
         """For each iteration of `loop`, the iteration of the enclosing loop `region` that it belongs to."""

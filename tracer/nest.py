@@ -14,6 +14,7 @@ from .reach import Condition, literals
 from .text.lines import Place
 
 NOWHERE = Place("", 0)
+Edge = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +90,11 @@ class NestLoop:
     """One loop of a nest.
 
     Attributes:
-        trip: its trip count; `why` says why there is none. `reach`: when it is entered.
+        trip: how often it runs if nothing leaves it early; `why` says why there is none, or that something may.
+        reach: when it is entered.
         counter_data: places where its counter is used as data.
+        exit: the edge (block inside, block outside) that the trip count stands for.
+        early: exits in front of it, and when each of them is taken.
     """
 
     id: int
@@ -106,6 +110,8 @@ class NestLoop:
     results: tuple[Result, ...]
     instructions: int
     counter_data: tuple[Place, ...] = ()
+    exit: Edge = ("", "")
+    early: tuple[tuple[Edge, Condition], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +146,8 @@ class Nest:
         for loop in self.loops.values():
             if loop.trip is not None:
                 found.append(loop.trip)
-            found.extend(expr for term in literals(loop.reach) for expr, _ in term)
+            for condition in (loop.reach, *(taken for _, taken in loop.early)):
+                found.extend(expr for term in literals(condition) for expr, _ in term)
         for site in self.sites:
             found.append(site.address)
             if site.length is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ir.errors import ArtefactError
 from .expr import Expr, Pool, dump, restore
-from .nest import Carried, Nest, NestLoop, Obstacle, Result, Site
+from .nest import Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
 from .reach import Condition, literals
 from .text.lines import Place
 
@@ -117,6 +117,8 @@ def _loop_out(loop: NestLoop, known: Mapping[int, int | None]) -> dict[str, Any]
         "results": [[item.phi, item.value, item.type, item.kind] for item in loop.results],
         "instructions": loop.instructions,
         "counter_data": _places_out(loop.counter_data),
+        "exit": list(loop.exit),
+        "early": [[list(edge), _reach_out(taken, known)] for edge, taken in loop.early],
     }
 
 
@@ -135,7 +137,14 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
         results=tuple(Result(*item) for item in data["results"]),
         instructions=int(data["instructions"]),
         counter_data=_places_in(data["counter_data"]),
+        exit=_edge_in(data["exit"]),
+        early=tuple((_edge_in(edge), _reach_in(taken, nodes)) for edge, taken in data["early"]),
     )
+
+
+def _edge_in(data: list[Any]) -> Edge:
+    inside, outside = data
+    return str(inside), str(outside)
 
 
 def _carried_in(item: list[Any]) -> Carried:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy.typing as npt
 
 from .effects import effect_of
 from .expr import Expr, Pool
+from .nest import Edge
+from .reach import Literal
 from .scalar import ScalarView
 from .text import Instruction, int_bits
 from .text.cfg import Loop
@@ -21,27 +24,99 @@ _NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "s
 _NEGATED |= {"ugt": "ule", "ule": "ugt"}
 
 
-def trip_expression(scalars: ScalarView, loop: Loop) -> tuple[Expr | None, str]:
-    """(trip count, "") or (None, why there is none)."""
-    view, pool = scalars.view, scalars.pool
-    if len(loop.exits) != 1:
-        return None, "is left in several places" if loop.exits else "never ends"
+@dataclass(frozen=True)
+class Ending:
+    """How a loop ends.
+
+    Attributes:
+        trip: how often it runs when nothing ends it early; `why` says why there is none, or that something may.
+        edge: the exit that counts.
+        early: what else ends it: an exit, and what holds, given that its block runs, when it is taken.
+    """
+
+    trip: Expr | None
+    why: str = ""
+    edge: Edge = ("", "")
+    early: tuple[tuple[Edge, tuple[Literal, ...]], ...] = ()
+
+
+def ending(scalars: ScalarView, loop: Loop) -> Ending:
+    """The exit of a loop that counts its iterations, and what may end it before."""
+    if not loop.exits:
+        return Ending(None, "never ends")
     if len(loop.latches) != 1 or loop.preheader is None:
-        return None, "is entered or repeated in several places"
-    inside, _ = loop.exits[0]
+        return Ending(None, "is entered or repeated in several places")
+    why = "is left in several places" if len(loop.exits) > 1 else ""
+    for edge in loop.exits:
+        found = _counted(scalars, loop, edge)
+        others = [other for other in loop.exits if other != edge]
+        if found.trip is not None and all(_is_branch(scalars, loop, inside) for inside, _ in others):
+            early = (*found.early, *((other, (_test(scalars, other),)) for other in others))
+            return Ending(found.trip, "may be left before its end" if early else "", edge, early)
+        why = why or found.why
+    return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""))
+
+
+def _is_branch(scalars: ScalarView, loop: Loop, inside: str) -> bool:
+    """Whether a block of the loop's own body, of no inner loop, ends in a branch on a condition."""
+    end = scalars.view.flow.blocks[inside].terminator
+    return end.op == "br" and len(set(end.labels)) == 2 and scalars.view.innermost(inside) is loop
+
+
+def _test(scalars: ScalarView, edge: Edge) -> Literal:
+    """What holds when a branch takes an edge."""
+    end = scalars.view.flow.blocks[edge[0]].terminator
+    return scalars.operand(end.operands[0]), end.labels[0] == edge[1]
+
+
+def _counted(scalars: ScalarView, loop: Loop, edge: Edge) -> Ending:
+    """How often a loop runs that one exit ends: on one comparison, or on several things one of which is counted."""
+    view, inside = scalars.view, edge[0]
     if inside not in (loop.header, loop.latches[0]):
-        return None, "is left from the middle of its body"
+        return Ending(None, "is left from the middle of its body")
     if inside != loop.latches[0] and any(_acts(instruction) for instruction in view.flow.blocks[inside].instructions):
-        return None, "does some of its work once more before it ends"
+        return Ending(None, "does some of its work once more before it ends")
     end = view.flow.blocks[inside].terminator
     if end.op != "br" or not end.operands:
-        return None, "is left by something that is not a plain branch"
-    test = scalars.operand(end.operands[0])
-    continues = end.labels[0] in loop.blocks
+        return Ending(None, "is left by something that is not a plain branch")
+    test, leaves = _test(scalars, edge)
+    parts = _conjuncts(test, not leaves)
+    if not any(part.kind == "cmp" and str(part.data[0]).startswith("icmp") for part, _ in parts):
+        return Ending(None, "ends on a condition that is not a comparison of integers")
+    for part, holds in parts:
+        trip = _trip(scalars, loop, part, holds, after=inside == loop.latches[0])
+        if trip is not None:
+            others = [other for other in parts if other[0] is not part]
+            return Ending(trip, early=tuple((edge, ((part, holds), (other, not wanted))) for other, wanted in others))
+    return Ending(None, "ends on a condition that depends on what it computes")
+
+
+def _conjuncts(test: Expr, wanted: bool) -> list[Literal]:
+    """Conditions that hold together exactly when `test` is `wanted`."""
+    first: Expr | None = None
+    if test.kind == "op" and test.data == ("and" if wanted else "or", "i1"):
+        first, second = test.args
+    elif test.kind == "choice":
+        # c ? t : false as `and`, c ? true : t as `or`
+        condition, yes, no = test.args
+        if wanted and _is_const(no, 0):
+            first, second = condition, yes
+        elif not wanted and _is_const(yes, -1):
+            first, second = condition, no
+    return [(test, wanted)] if first is None else [*_conjuncts(first, wanted), *_conjuncts(second, wanted)]
+
+
+def _is_const(expr: Expr, number: int) -> bool:
+    return expr.kind == "const" and expr.data[0] == number
+
+
+def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bool) -> Expr | None:
+    """How often a loop runs that goes on as long as a comparison of integers holds (or not), None when not known."""
+    pool = scalars.pool
     if test.kind != "cmp" or not str(test.data[0]).startswith("icmp"):
-        return None, "ends on a condition that is not a comparison of integers"
+        return None
     predicate, type = str(test.data[0]).split()[1], str(test.data[1])
-    counter = pool.counter(view.loop_ids[loop])
+    counter = pool.counter(scalars.view.loop_ids[loop])
     for (tested, bound), word in ((test.args, predicate), (test.args[::-1], _SWAPPED[predicate])):
         if scalars.varies_in(bound, loop):
             continue
@@ -51,10 +126,9 @@ def trip_expression(scalars: ScalarView, loop: Loop) -> tuple[Expr | None, str]:
         start, step, narrow = found
         if scalars.varies_in(start, loop) or scalars.varies_in(step, loop):
             continue
-        after = inside == loop.latches[0]
-        word = word if continues else _NEGATED[word]
-        return pool.make("trip", (int_bits(type) or 64, word, after, narrow), (start, step, bound)), ""
-    return None, "ends on a condition that depends on what it computes"
+        word = word if holds else _NEGATED[word]
+        return pool.make("trip", (int_bits(type) or 64, word, after, narrow), (start, step, bound))
+    return None
 
 
 def _acts(instruction: Instruction) -> bool:

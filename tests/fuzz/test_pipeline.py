@@ -44,7 +44,7 @@ def tallies(firsts: Iterable[int], seeds: int) -> list[Tally]:
         out, err = process.communicate()
         assert out.startswith("{"), f"it ended with {process.returncode}: {err[-3000:]}"
         data = json.loads(out)
-        found.append(Tally(**{**data, "reasons": Counter(data["reasons"])}))
+        found.append(Tally(**{**data, **{name: Counter(data[name]) for name in ("reasons", "by_chance")}}))
     return found
 
 

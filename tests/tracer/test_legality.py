@@ -130,9 +130,11 @@ REFUSED = {
 }
 # Loops that are not captured at all, since how often they run is not known before they do.
 UNCOUNTED = {
-    "stops": "is left in several places",
-    "until": "ends on a condition that is not a comparison of integers",
+    "walks": "ends on a condition that depends on what it computes",
+    "either": "is left in several places",
 }
+# Loops that something may end early: verdicts are for runs in which nothing does.
+ENDED = {"stops": False, "until": True, "halfway": False}
 
 
 @pytest.mark.parametrize("mark", PARALLEL)
@@ -172,6 +174,17 @@ def test_without_a_trip_count(program: Program, mark: str) -> None:
     assert loop not in program.traced.profile.captures
 
 
+@pytest.mark.parametrize("mark", ENDED)
+def test_what_may_end_early(program: Program, mark: str) -> None:
+    loop = program.loop(mark)
+    info = program.compiled.analysis.nest(loop).loops[loop]
+    assert info.trip is not None and len(info.early) == 1
+    assert info.why == "may be left before its end"
+    assert (loop in program.traced.profile.captures) == ENDED[mark]
+    if ENDED[mark]:
+        assert verdict_on(program, mark).kind == "parallel"
+
+
 def test_a_loop_with_a_second_entry_is_none(program: Program) -> None:
     """What a goto enters in the middle is no natural loop: nothing of it is ever described as one."""
     lines = {record.place.line for record in program.compiled.analysis.records}
@@ -179,7 +192,7 @@ def test_a_loop_with_a_second_entry_is_none(program: Program) -> None:
 
 
 def test_every_loop_of_the_program_is_expected_to_be_something(program: Program) -> None:
-    assert {*PARALLEL, *REDUCTIONS, *REFUSED, *UNCOUNTED, "jumps"} == set(program.lines)
+    assert {*PARALLEL, *REDUCTIONS, *REFUSED, *UNCOUNTED, *ENDED, "jumps"} == set(program.lines)
 
 
 def test_tracing_changes_nothing_that_can_be_seen(program: Program) -> None:

@@ -209,6 +209,9 @@ SHAPE clocked(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = clock()
 SHAPE assembly(long *y, Index p) { for (long i = 0; i < N; i++) { __asm__ volatile("" ::: "memory"); y[p[i]] = i; } } // @assembly
 SHAPE stops(long *y, const long *x, Index p) { for (long i = 0; i < N; i++) { if (x[p[i]] > 90000) break; y[p[i]] = i; } } // @stops
 SHAPE until(long *y, const long *x, Index p) { long i = 0; do { y[p[i]] = 1; } while (x[p[i++]] != 7 && i < N); } // @until
+SHAPE halfway(long *y, Index p) { for (long i = 0; i < N; i++) { if (p[i] == 20) break; y[p[i]] = i; } } // @halfway
+SHAPE walks(long *y, Index p) { for (long i = p[0]; i != 0; i = p[i]) y[i] = p[i]; } // @walks
+SHAPE either(long *y, Index p) { for (long i = 0;; i++) { if (p[i] == 20) break; y[p[i]] = i; if (p[i] == 21) break; } } // @either
 SHAPE stranger(char *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = 'x'; } // @stranger
 SHAPE from_stranger(char *y, const char *x, Index p) { for (long i = 0; i < N; i++) y[i] = x[p[i]]; } // @from_stranger
 SHAPE own_index(long *y, int *a, Index p) { for (long i = 0; i < N; i++) { y[a[p[i]]] = i; a[i] = 0; } } // @own_index
@@ -274,7 +277,7 @@ int main(int argc, char **argv)
     last(NEW(long), NEW(long), r, big); latest(NEW(long), r, big); previous(NEW(long), NEW(long), r);
     shaky(NEW(long), NEW(long), r); atomically(NEW(int), p, r); atomic_read(NEW(int), NEW(int), p); talks(NEW(long), r); unknown(NEW(long), p);
     behind_pointer(NEW(long), p, argc > 5 ? (long (*)(long))exit : twice); allocates(NEW(long *), p); clocked(NEW(long), p);
-    assembly(NEW(long), p); stops(NEW(long), NEW(long), p); until(NEW(long), NEW(long), p);
+    assembly(NEW(long), p); stops(NEW(long), NEW(long), p); until(NEW(long), NEW(long), p); halfway(NEW(long), p); walks(NEW(long), p); either(NEW(long), p);
     char *copy = strdup("a text of more than forty characters, all of them small");
     stranger(copy, p); from_stranger(NEW(char), copy, p); own_index(NEW(long), NEW(int), p); jumps(NEW(long), p, argc > 5);
     printf("%g %g %d %d %ld %s %ld\n", out[0], f[3], small[0], small[1], big[0], copy, held[3]);
