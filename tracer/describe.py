@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from .births import birthplace
 from .effects import effect_of
 from .expr import Expr, Pool, pointer_roots
 from .nest import NOWHERE, Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
@@ -68,6 +69,7 @@ class _Builder:
         self.scalars = ScalarView(view, root, self.pool)
         self.uses = Uses(view)
         self.pairs: Pairs = frozenset()
+        self.births: dict[str, int | None] = {}
 
     def build(self) -> Nest:
         loops = {}
@@ -151,37 +153,10 @@ class _Builder:
         name = self.view.origin(str(roots[0].data[0])) if len(roots) == 1 and roots[0].kind == "live" else ""
         if name not in self.view.definitions or self.view.definitions[name].instruction.op != "alloca":
             return None
-        touching = self._touching(name)
-        for block, user in self.uses.of(name):
-            if user.op == "call" and user.word.startswith("@llvm.lifetime.start"):
-                loop = self.view.innermost(block)
-                inside = loop is not None and all(where in loop.blocks for where, _ in touching)
-                if loop is not None and inside and self._comes_first(user, block, touching):
-                    return self.view.loop_ids[loop]
-        return None
-
-    def _touching(self, name: str) -> list[tuple[str, Instruction]]:
-        """What may touch a stack array, or let its address out. Addresses may be reckoned anywhere."""
-        found: list[tuple[str, Instruction]] = []
-        seen = {name}
-        stack = [name]
-        while stack:
-            for block, user in self.uses.of(stack.pop()):
-                if user.op not in ("getelementptr", "phi", "select"):
-                    found.append((block, user))
-                elif user.result is not None and user.result not in seen:
-                    seen.add(user.result)
-                    stack.append(user.result)
-        return found
-
-    def _comes_first(self, birth: Instruction, block: str, touching: list[tuple[str, Instruction]]) -> bool:
-        """Whether everything that touches a stack array follows its birth in the same iteration."""
-        flow = self.view.flow
-        body = flow.blocks[block].instructions
-        return all(
-            user is birth or (body.index(user) > body.index(birth) if where == block else flow.dominates(block, where))
-            for where, user in touching
-        )
+        if name not in self.births:
+            loop = birthplace(self.uses, name)
+            self.births[name] = None if loop is None else self.view.loop_ids[loop]
+        return self.births[name]
 
     def _loop(
         self, loop: Loop, number: int, entered: Condition, obstacles: list[Obstacle], reach: Mapping[str, Condition]

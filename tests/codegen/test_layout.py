@@ -131,7 +131,16 @@ def test_what_is_not_understood_is_left_alone(inspected: Catalogue, name: str, m
 
 
 @pytest.mark.parametrize(
-    ("name", "mark"), [("indirect", "ordered"), ("locals", "outliving_array"), ("locals", "local_or_shared")]
+    ("name", "mark"),
+    [
+        ("indirect", "ordered"),
+        ("locals", "outliving_array"),
+        ("locals", "half_filled"),
+        ("locals", "filled_late"),
+        ("locals", "sometimes_filled"),
+        ("locals", "read_behind"),
+        ("locals", "local_or_shared"),
+    ],
 )
 def test_loops_whose_iterations_depend_on_each_other_keep_their_order(
     inspected: Catalogue, name: str, mark: str

@@ -65,6 +65,15 @@ def test_local_arrays_are_made_in_the_function(inspected: Catalogue) -> None:
     assert f"@llvm.lifetime.start.p0(ptr nonnull {name})" in outlined.text
 
 
+def test_arrays_that_every_iteration_fills_are_made_in_the_function(inspected: Catalogue) -> None:
+    item = loop(inspected, "locals", "scratch")
+    assert item.verdict == "reduction"
+    outlined = item.cut_out[1][item.region]
+    made = sorted(text for text in outlined.locals.values() if text.startswith("alloca"))  # and parts of them
+    assert made == ["alloca [2 x i64], align 16", "alloca [8 x i64], align 16"]
+    assert not outlined.locals.keys() & {slot.name for slot in outlined.slots}
+
+
 def test_markers_of_arrays_that_are_handed_in_are_left_out(inspected: Catalogue) -> None:
     """LLVM wants an `alloca` there: with anything else it ends the process."""
     item = loop(inspected, "locals", "outliving_array")

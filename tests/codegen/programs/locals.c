@@ -67,6 +67,76 @@ SHAPE outliving_array(void) /* declared outside: what one iteration leaves behin
     show("outliving_array", y, DATA);
 }
 
+SHAPE scratch(void) /* declared outside, and filled anew by every iteration */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[8] = {5}, pair[2];
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) { // @scratch
+            for (int c = 7; c >= 0; c--)
+                part[c] = x[a[e]] * c + e;
+            memset(pair, 0, sizeof pair);
+            pair[k[e] & 1] += x[a[e]];
+            part[k[e]] ^= 5;
+            y[a[e]] += part[(k[e] + 3) & 7] + part[k[e]] + pair[0] - 2 * pair[1];
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 3;
+    }
+    show("scratch", y, DATA);
+}
+
+SHAPE half_filled(void) /* the last element is what another iteration left */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[8] = {5};
+    for (int e = 0; e < JOBS; e++) { // @half_filled
+        for (int c = 0; c < 7; c++)
+            part[c] = x[a[e]] * c + e;
+        y[a[e]] += part[k[e]];
+        part[k[e]] = e;
+    }
+    show("half_filled", y, DATA);
+}
+
+SHAPE filled_late(void) /* read before it is filled */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[8] = {5};
+    for (int e = 0; e < JOBS; e++) { // @filled_late
+        y[a[e]] += part[k[e]];
+        for (int c = 0; c < 8; c++)
+            part[c] = x[a[e]] * c + e;
+    }
+    show("filled_late", y, DATA);
+}
+
+SHAPE sometimes_filled(void)
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[8] = {5};
+    for (int e = 0; e < JOBS; e++) { // @sometimes_filled
+        if (k[e] & 1)
+            for (int c = 0; c < 8; c++)
+                part[c] = x[a[e]] * c + e;
+        y[a[e]] += part[k[e]];
+    }
+    show("sometimes_filled", y, DATA);
+}
+
+SHAPE read_behind(void) /* what the last iteration leaves is used */
+{
+    int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), part[8] = {5};
+    for (int e = 0; e < JOBS; e++) { // @read_behind
+        for (int c = 0; c < 8; c++)
+            part[c] = x[a[e]] * c + e;
+        y[a[e]] += part[k[e]];
+    }
+    show("read_behind", part, 8);
+    show("read_behind", y, DATA);
+}
+
 SHAPE local_or_shared(void) /* one instruction reaches a local array or the program's */
 {
     int *a = ints(JOBS, DATA), *k = ints(JOBS, 8);
@@ -178,7 +248,8 @@ SHAPE named_alike(void) /* names that begin alike, in one instruction */
 
 int main(void)
 {
-    local_array(), own_rows(), local_in_rows(), outliving_array(), local_or_shared(), hidden_in_choice();
+    local_array(), own_rows(), local_in_rows(), outliving_array(), scratch(), half_filled(), filled_late();
+    sometimes_filled(), read_behind(), local_or_shared(), hidden_in_choice();
     walked_globals(), walked_from_start(), global_rows(), named_alike();
     return picked_[0];
 }
