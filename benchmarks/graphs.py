@@ -40,13 +40,18 @@ class Graph:
         return LocalityGraph.from_edges(self.u[jobs], self.v[jobs], self.n)
 
 
-def delaunay() -> Graph:
-    """Triangulation of 250,000 random points, numbered at random."""
+def delaunay(name: str = "delaunay250k", n: int = 250_000) -> Graph:
+    """Triangulation of random points, numbered at random."""
     from scipy.spatial import Delaunay
 
-    points = np.random.default_rng(1).random((250_000, 2))
+    points = np.random.default_rng(1).random((n, 2))
     a, b, c = Delaunay(points).simplices.T
-    return Graph("delaunay250k", 250_000, *_simple(250_000, [a, b, c], [b, c, a]), coords=points)
+    return Graph(name, n, *_simple(n, [a, b, c], [b, c, a]), coords=points)
+
+
+def million() -> Graph:
+    """The triangulation of a million points; not among those that have figures of peers."""
+    return delaunay("delaunay1m", 1_000_000)
 
 
 def grid() -> Graph:

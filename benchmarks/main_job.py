@@ -3,6 +3,9 @@
 `python benchmarks/main_job.py --json benchmarks/results/main_job.json` takes about fifteen minutes; `--inputs` picks
 some (the rows of the others stay as they are in the file), `--quick` runs small sizes. Whole programs are timed
 interleaved (native, rescheduled, native, …), the medians of their wall times are compared.
+
+`--methods` measures, instead of whole programs, every family on the region of other inputs (`by_method.py`); a file of
+its own keeps those rows.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from by_method import measure_methods, method_cases
 from rows import Row, print_rows, write_rows
 from tracecut.tracer.frontend import Flags
 from tracecut.tracer.runner import Limits, run
@@ -49,6 +53,8 @@ CASES = (
     Case("spmv_cg", "spmv_cg.c", "natural", ("--natural",), ("--natural", "--scale", "2", "--steps", "2"), 5),
     Case("md_forces", "md_forces.c", "scattered", (), ("--scale", "1", "--steps", "8")),
     Case("md_forces", "md_forces.c", "natural", ("--natural",), ("--natural", "--scale", "1", "--steps", "8"), 5),
+    Case("graph_heat", "graph_heat.c", "scattered", (), ("--scale", "16", "--steps", "8")),
+    Case("graph_heat", "graph_heat.c", "natural", ("--natural",), ("--natural", "--scale", "16", "--steps", "8"), 5),
     Case("dense_stencil", "dense_stencil.c", "natural", (), ("--steps", "10"), 7),
     Case("prefix_sum", "prefix_sum.c", "scattered", (), ("--steps", "2"), 7),
 )
@@ -59,9 +65,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the rows")
     parser.add_argument("--inputs", help="comma-separated NAME or NAME-ORDER (default: all)")
     parser.add_argument("--quick", action="store_true", help="small sizes, for a check of the program itself")
+    parser.add_argument("--methods", action="store_true", help="compare the families on the regions of other inputs")
     options = parser.parse_args()
     wanted = set(options.inputs.split(",")) if options.inputs else None
-    rows, hashes = _others(options.json, wanted)
+    if options.methods:
+        compare_methods(options.json, wanted, quick=options.quick)
+        return
+    rows, hashes = _others(options.json, wanted, {f"{case.name}-{case.order}" for case in CASES})
     for case in CASES:
         if wanted is not None and not {case.name, f"{case.name}-{case.order}"} & wanted:
             continue
@@ -73,12 +83,29 @@ def main() -> None:
             write_rows(options.json, "main_job", rows, seed=0, quick=options.quick, input_hashes=hashes)
 
 
-def _others(path: Path | None, wanted: set[str] | None) -> tuple[list[Row], dict[str, str]]:
+def compare_methods(path: Path | None, wanted: set[str] | None, *, quick: bool) -> None:
+    """Region times and break-even points of every family; see `by_method.py`."""
+    with tempfile.TemporaryDirectory(prefix="tracecut-benchmark-") as name:
+        cases = method_cases(Path(name), quick=quick)
+        known = {f"{case.name}-{case.order}" for case in cases}
+        rows, hashes = _others(path, wanted, known)
+        for case in cases:
+            label = f"{case.name}-{case.order}"
+            if wanted is not None and not {case.name, label} & wanted:
+                continue
+            found, hashes[label] = measure_methods(case, Path(name) / label)
+            print_rows(found)
+            rows += found
+            if path:
+                write_rows(path, "main_job_methods", rows, seed=0, quick=quick, input_hashes=hashes)
+
+
+def _others(path: Path | None, wanted: set[str] | None, known: set[str]) -> tuple[list[Row], dict[str, str]]:
     """Rows and input hashes of an earlier file, without those of the cases that are measured now."""
     if path is None or wanted is None or not path.exists():
         return [], {}
     data = json.loads(path.read_text())
-    kept = {f"{case.name}-{case.order}" for case in CASES if not {case.name, f"{case.name}-{case.order}"} & wanted}
+    kept = {label for label in known if not {label, label.rpartition("-")[0]} & wanted}
     rows = [
         Row(*(row[name] for name in ("input", "order", "metric", "value", "peer", "peer_value")))
         for row in data["rows"]

@@ -1,16 +1,18 @@
-"""The partitioners against their peers: cost, balance and CPU time, family by family.
+"""The partitioners against their peers: cost, imbalance and CPU time, family by family.
 
-`python benchmarks/partitioning.py --json benchmarks/results/partitioning.json` runs all families; `--families` and
-`--inputs` pick some, `--quick` repeats less. Times are medians of CPU seconds of `partition` calls after a warm-up.
-Figures of peers without a wheel are those that their authors' code gave on the same graphs (2PS and HEP, one thread).
+`python benchmarks/partitioning.py --json benchmarks/results/partitioning.json` takes an hour or more. It writes after
+every input of every family and, when it is started again, goes on with what the file lacks; `--again` measures anew
+what `--family` and `--inputs` name, the other rows stay as they are. Times are medians of CPU seconds after a warm-up,
+of ours and of the peers in turn in the same run (wall seconds where the row says so). `ratio` is ours / peer. Peers
+without a wheel have the figures that their authors' code gave on the same graphs (2PS and HEP, one thread).
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import json
+import math
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,154 +20,120 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import numpy as np
-from graphs import GENERATED, Graph, generated, real
-from plain import plain_stream
+from graphs import GENERATED
+from measuring import PLACED, REAL, Options, load
+from partition_choices import choices, two_threads
+from partition_cuts import HEP, MULTILEVEL, SPAC, WEIGHTED_METIS, expansion, large, multilevel, real_graphs, spac
+from partition_cuts import weighted_vertex_partition as wvp
+from partition_meshes import copies, geometric, parcubed, peers_on_data
+from partition_streaming import TWO_PHASE, restreaming, streaming
 from rows import Row, print_rows, write_rows
-from tracecut.ir import Clustering, LocalityGraph
-from tracecut.partition import partition
 
-# 2PS-HDRF, k = 64: replication factor and CPU seconds.
-TWO_PHASE = {
-    "dag250k": (1.210, 0.16),
-    "ba50k_d8": (3.318, 0.12),
-    "ba200k_d16": (6.36, 1.14),
-    "rmat18": (4.02, 3.6),
-    "spmv150k": (3.79, 0.99),
-}
-# Degree-weighted METIS, k = 64, cost.
-WEIGHTED_METIS = {"delaunay250k": 7_264, "grid3d63": 37_985, "dag250k": 43_248, "ba50k_d8": 117_675}
-REAL = (
-    *("fe_pwt", "wing", "delaunay_n15", "tri-stanford-bunny", "memplus", "ibm10", "bayer10", "email-Enron"),
-    *("soc-Slashdot0902", "cnr-2000", "internet", "USA-road-NY"),
-)
+MADE = frozenset({"ba2m_d16", "delaunay1m"})  # what their families make themselves
+SUMMARY = "geomean"
 
 
 @dataclass(frozen=True)
-class Options:
-    """`inputs` None takes all graphs of a family; `repeat` is the number of timed runs."""
+class Family:
+    """`rows(input, options)` for each of `inputs`; of the metrics in `summed` the file gets geometric means as well."""
 
-    inputs: tuple[str, ...] | None
-    repeat: int
-
-    def graphs(self, names: Any) -> Iterator[Graph]:
-        for name in names:
-            if self.inputs is None or name in self.inputs:
-                yield generated(name)
-
-    def real(self) -> Iterator[tuple[str, LocalityGraph]]:
-        for name in REAL:
-            if self.inputs is None or name in self.inputs:
-                graph = real(name)
-                if graph is not None:
-                    yield name, graph
+    rows: Callable[[Any, Options], Iterator[Row]]
+    inputs: tuple[str, ...]
+    summed: tuple[str, ...] = ()
 
 
-def timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
-    """What `call` returns, and the median of its CPU seconds."""
-    result, seconds = call(), []
-    for _ in range(repeat):
-        start = time.process_time()
-        result = call()
-        seconds.append(time.process_time() - start)
-    return result, statistics.median(seconds)
-
-
-def streaming(options: Options) -> Iterator[Row]:
-    """WB-Libra and WB-PG, one pass at λ = 1 in natural order: time against plain loops, identical labels, balance."""
-    for graph in options.graphs(GENERATED):
-        jobs = graph.locality()
-        weightings = {"": None} if graph.weights is None else {"": None, " weighted": graph.weights}
-        for weighting, weights in weightings.items():
-            for k in (64, 1024):
-                for method in ("wb-libra", "wb-pg"):
-                    yield from _stream(graph, jobs, weighting, weights, k, method, options.repeat)
-
-
-def _stream(
-    graph: Graph, jobs: LocalityGraph, weighting: str, weights: Any, k: int, method: str, repeat: int
-) -> Iterator[Row]:
-    name = f"{method}{weighting} k={k}"
-    optional = {} if weights is None else {"weights": weights}
-    found, seconds = timed(lambda: partition(jobs, k, method, balance=1.0, **optional), repeat)
-    loads = np.ones(jobs.n_jobs) if weights is None else weights
-    limit = loads.sum() / k * (1 + 1e-12)
-    degree = jobs.degrees()
-    plain, plain_seconds = timed(
-        lambda: plain_stream(graph.u, graph.v, degree, loads, k, method == "wb-libra", limit), 1 if k > 64 else repeat
-    )
-    if found.labels.tolist() != plain.tolist():
-        raise AssertionError(f"{name} on {graph.name}: labels differ from those of the plain loops")
-    yield Row(graph.name, "natural", f"{name}: CPU s", seconds, "plain loops", plain_seconds)
-    yield Row(graph.name, "natural", f"{name}: M edges/s", jobs.n_jobs / seconds / 1e6)
-    yield Row(graph.name, "natural", f"{name}: replication factor", found.replication_factor())
-    bound = 1 + float(loads.max() / loads.sum() * k)
-    yield Row(graph.name, "natural", f"{name}: weight imbalance", found.imbalance(), "1 + max / mean load", bound)
-
-
-def restreaming(options: Options) -> Iterator[Row]:
-    """WB-Libra with three passes, k = 64, graphs given in natural and in shuffled order."""
-    for graph in options.graphs(TWO_PHASE):
-        for order in ("natural", "shuffled"):
-            jobs = graph.locality(order)
-            peer = TWO_PHASE[graph.name]
-            for passes in (2, 3):
-                found, seconds = timed(
-                    lambda jobs=jobs, passes=passes: partition(jobs, 64, "wb-libra", passes=passes), options.repeat
-                )
-                name = f"wb-libra passes={passes} k=64"
-                factor = found.replication_factor()
-                yield Row(graph.name, order, f"{name}: replication factor", factor, "2PS-HDRF", peer[0])
-                yield Row(graph.name, order, f"{name}: CPU s", seconds, "2PS-HDRF", peer[1])
-                yield Row(graph.name, order, f"{name}: imbalance", found.imbalance())
-
-
-def real_graphs(options: Options) -> Iterator[Row]:
-    """Real graphs, k = 64: one pass and three of WB-Libra against random placement."""
-    for name, graph in options.real():
-        random = partition(graph, 64, "random").replication_factor()
-        for passes in (1, 3):
-            found = partition(graph, 64, "wb-libra", passes=passes)
-            metric = f"wb-libra passes={passes} k=64: replication factor"
-            yield Row(name, "natural", metric, found.replication_factor(), "random", random)
-            yield Row(name, "natural", f"wb-libra passes={passes} k=64: imbalance", found.imbalance())
-
-
-def weighted_vertex_partition(options: Options) -> Iterator[Row]:
-    """WVP random and greedy, k = 64, against the figures of degree-weighted METIS with majority placement."""
-    for graph in options.graphs(WEIGHTED_METIS):
-        jobs = graph.locality()
-        for method in ("wvp-random", "wvp-greedy"):
-            found: Clustering = partition(jobs, 64, method)
-            peer = WEIGHTED_METIS[graph.name]
-            yield Row(graph.name, "natural", f"{method} k=64: cost", found.cost(), "METIS by degree", peer)
-            yield Row(graph.name, "natural", f"{method} k=64: imbalance", found.imbalance())
-
-
-FAMILIES: dict[str, Callable[[Options], Iterator[Row]]] = {
-    "streaming": streaming,
-    "restreaming": restreaming,
-    "wvp": weighted_vertex_partition,
-    "real": real_graphs,
+FAMILIES = {
+    "streaming": Family(streaming, tuple(GENERATED)),
+    "restreaming": Family(restreaming, tuple(TWO_PHASE)),
+    "expansion": Family(expansion, tuple(HEP), ("cost",)),
+    "spac": Family(spac, SPAC, ("cost",)),
+    "large": Family(large, ("ba2m_d16",)),
+    "multilevel": Family(multilevel, MULTILEVEL, ("cost", "CPU s")),
+    "meshes": Family(copies, ("delaunay250k",)),
+    "parcubed": Family(parcubed, ("delaunay1m", "grid3d63")),
+    "geometric": Family(geometric, PLACED, ("edge cut", "edge cut / kmeans")),
+    "peers": Family(peers_on_data, ("delaunay250k", "grid3d63", "memplus", "email-Enron")),
+    "threads": Family(two_threads, ("delaunay250k", "grid3d63", "ba50k_d8")),
+    "auto": Family(choices, (*GENERATED, *REAL)),
+    "wvp": Family(wvp, tuple(WEIGHTED_METIS)),
+    "real": Family(real_graphs, REAL),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--json", type=Path, help="file for the rows")
-    parser.add_argument("--families", default=",".join(FAMILIES), help="comma-separated (default: %(default)s)")
+    parser.add_argument("--json", type=Path, help="file for the rows; measured again only with --again")
+    parser.add_argument("--family", default=",".join(FAMILIES), help="comma-separated (default: %(default)s)")
     parser.add_argument("--inputs", help="comma-separated names of graphs (default: all of each family)")
     parser.add_argument("--quick", action="store_true", help="time one run instead of five")
-    arguments = parser.parse_args()
-    inputs = tuple(arguments.inputs.split(",")) if arguments.inputs else None
-    options = Options(inputs, 1 if arguments.quick else 5)
-    rows: list[Row] = []
-    for family in arguments.families.split(","):
-        for row in FAMILIES[family](options):
-            rows.append(row)
-            print_rows([row])
-    if arguments.json:
-        write_rows(arguments.json, "partitioning", rows, families=arguments.families.split(","))
+    parser.add_argument("--again", action="store_true", help="measure what the file has already")
+    options = parser.parse_args()
+    families = options.family.split(",")
+    unknown = [name for name in families if name not in FAMILIES]
+    if unknown:
+        parser.error(f"no family {unknown[0]!r}; known: {', '.join(FAMILIES)}")
+    wanted = None if options.inputs is None else set(options.inputs.split(","))
+    done = _earlier(options.json)
+    for family in families:
+        for name in FAMILIES[family].inputs:
+            if (wanted is not None and name not in wanted) or ((family, name) in done and not options.again):
+                continue
+            given = None if name in MADE else load(name)
+            if given is None and name not in MADE:
+                print(f"# {name} is not there")
+                continue
+            found = []
+            for row in FAMILIES[family].rows(given, Options(1 if options.quick else 5)):
+                found.append(row)
+                print_rows([row])
+            done[family, name] = found
+            if options.json:
+                _write(options.json, done, options.quick)
+    print_rows(_summaries(done))
+
+
+def _earlier(path: Path | None) -> dict[tuple[str, str], list[Row]]:
+    """Rows of an earlier run by family and input, empty where there is none of this form."""
+    if path is None or not path.is_file():
+        return {}
+    data = json.loads(path.read_text())
+    rows = [
+        Row(*(row[key] for key in ("input", "order", "metric", "value", "peer", "peer_value"))) for row in data["rows"]
+    ]
+    found, start = {}, 0
+    for family, name, count in data.get("parts", []):
+        found[family, name] = rows[start : start + count]
+        start += count
+    return found
+
+
+def _write(path: Path, done: dict[tuple[str, str], list[Row]], quick: bool) -> None:
+    order = [(family, name) for family in FAMILIES for name in FAMILIES[family].inputs if (family, name) in done]
+    rows = [row for part in order for row in done[part]]
+    parts = [[*part, len(done[part])] for part in order]
+    write_rows(path, "partitioning", [*rows, *_summaries(done)], quick=quick, parts=parts)
+
+
+def _summaries(done: dict[tuple[str, str], list[Row]]) -> list[Row]:
+    """Geometric mean and worst of the ratios to each peer over a family's inputs, and how often `auto` is near."""
+    groups: dict[tuple[str, str, str], list[float]] = {}
+    near = []
+    for (family, _), rows in done.items():
+        for row in rows:
+            kind = row.metric.split(": ")[-1]
+            if kind in FAMILIES[family].summed and row.ratio:
+                groups.setdefault((family, row.metric, row.peer), []).append(row.ratio)
+            if family == "auto" and row.peer.startswith("best, ") and row.ratio is not None:
+                near.append(row.ratio <= 1.05)
+    found = []
+    for (family, metric, peer), ratios in groups.items():
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        found.append(Row(f"{family}: {SUMMARY} of {len(ratios)}", "", metric, mean, peer, 1.0))
+        found.append(Row(f"{family}: worst of {len(ratios)}", "", metric, max(ratios), peer, 1.0))
+    if near:
+        share = sum(near) / len(near)
+        found.append(Row(f"auto: share of {len(near)}", "", "within 5 % of the best candidate", share, "bar ≥", 0.8))
+    return found
 
 
 if __name__ == "__main__":

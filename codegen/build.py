@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ..ir.errors import UnsupportedError
 from ..ir.ordering import Ordering
@@ -72,7 +73,9 @@ def build_schedule(
             if tied not in orders:
                 orders[tied] = _within_cuts(tied, _order_of_jobs(tied, region, jobs[region]))
             jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
-        share = share_out(plan, region, jobs[region], threads)
+        work = np.diff(graph.graph.offsets[start : start + size + 1]) + 1
+        breaks = _breaks(ordering, start, size) if tied is None else None
+        share = share_out(plan, region, jobs[region], threads, work=work, breaks=breaks)
         privates = _privates(plan, region, groups[region], share.spans, places)
         if privates is None:
             share = whole(size)
@@ -109,6 +112,12 @@ def build_schedule(
         method=ordering.method,
         remark=remark,
     )
+
+
+def _breaks(ordering: Ordering, start: int, size: int) -> npt.NDArray[np.int64]:
+    """Places in the order of a region, whose jobs are [start, start + size), where a block of the ordering ends."""
+    mine = (ordering.jobs >= start) & (ordering.jobs < start + size)
+    return np.unique(np.concatenate([[0], np.cumsum(mine)])[ordering.blocks])[1:-1]
 
 
 def views_of(plan: ScopePlan, region: int) -> dict[str, str]:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -23,7 +21,6 @@ from .copies import check_copies
 from .grouping import Group
 from .native import MAX_THREADS
 from .numbering import check_numbers
-from .races import check_threads
 from .schedule import Copy, RegionSchedule, Schedule
 
 WIDTHS = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
@@ -71,6 +68,8 @@ def check_schedule(
         if fixed and (region.threads > 1 or np.any(region.jobs != np.arange(region.jobs.size))):
             raise ScheduleError(f"region {region.region} has to keep its order")
         if accesses is not None:
+            from .races import check_threads  # compiled code: a program that only runs its schedule starts without it
+
             if accesses.size(region.region) != region.jobs.size:
                 raise ScheduleError(f"region {region.region} runs {region.jobs.size} jobs, it has others")
             code = (groups or {}).get(region.region, ())
@@ -82,25 +81,12 @@ def check_schedule(
 def _permutation(name: str, order: npt.NDArray[np.int32], size: int) -> None:
     if order.ndim != 1 or order.dtype != np.int32 or not order.flags.c_contiguous or order.size != size:
         raise ScheduleError(f"{name} orders {order.size} items, it has {size}")
-    missing = int(_missing(order))
-    if missing == -2:
+    if order.size and (int(order.min()) < 0 or int(order.max()) >= size):
         raise ScheduleError(f"{name} names an item outside of [0, {size})")
-    if missing >= 0:
-        raise ScheduleError(f"{name} leaves out item {missing}")
-
-
-@numba.njit("int64(int32[::1])", cache=True)
-def _missing(order: Any) -> int:
-    """An item that an order leaves out: −1 when there is none, −2 when it names something else."""
-    seen = np.zeros(order.size, np.uint8)
-    for item in order:
-        if item < 0 or item >= order.size:
-            return -2
-        seen[item] = 1
-    for item in range(order.size):
-        if seen[item] == 0:
-            return item
-    return -1
+    seen = np.zeros(size, np.bool_)
+    seen[order] = True
+    if not seen.all():
+        raise ScheduleError(f"{name} leaves out item {int(np.argmin(seen))}")
 
 
 def _inside(name: str, objects: Sequence[Object], number: int, low: int, high: int) -> None:

@@ -77,6 +77,7 @@ class Executor:
         self._ranks = [space.ranks for space in schedule.spaces]
         self._kept: list[Any] = []
         self._room = np.empty(0, np.uint8)
+        self._ranges: dict[int, tuple[int, int]] = {}  # of the pieces of a region; the guard holds them fast
         self.plans: dict[int, Plan] = {}
 
     def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode]) -> None:
@@ -91,7 +92,8 @@ class Executor:
         self._kept = []
         self.plans = {region.region: self._prepare(region) for region in self.schedule.regions}
         size = max((move.count * move.stride for move in self.schedule.moves), default=0)
-        self._room = np.empty(size, np.uint8)  # kept until leaving, which must not fail
+        if self._room.size < size:
+            self._room = np.empty(size, np.uint8)  # kept: leaving must not fail, and fresh pages have to be cleared
         for move in self.schedule.moves:  # nothing can fail from here on
             self._permute(move, back=False)
         self.active = True
@@ -100,7 +102,6 @@ class Executor:
         """Put every array back into the order of the program."""
         for move in self.schedule.moves:
             self._permute(move, back=True)
-        self._room = np.empty(0, np.uint8)
         self.active = False
 
     def _permute(self, move: Move, *, back: bool) -> None:
@@ -112,7 +113,8 @@ class Executor:
         """Order of the records [first, first + count), counted from `first`."""
         order = self.schedule.spaces[space]
         start = first - shift - order.low
-        return order.order[start : start + count] - np.int32(start)
+        piece = order.order[start : start + count]
+        return piece - np.int32(start) if start else piece
 
     def _prepare(self, region: RegionSchedule) -> Plan:
         code = self.codes[region.region]
@@ -202,11 +204,12 @@ class Executor:
         return np.ndarray((size,), np.dtype(f"i{width}"), raw, 0, (stride,)).astype(np.int64)
 
     def _piece_range(self, region: RegionSchedule) -> tuple[int, int]:
-        starts = self._starts(region)
-        busy = region.lengths > 0
-        if not busy.any():
-            return 0, 0
-        return int(starts[busy].min()), int((starts[busy] + region.lengths[busy]).max())
+        """First record of any piece, and the one behind the last."""
+        if region.region not in self._ranges:
+            starts, busy = self._starts(region), region.lengths > 0
+            ends = starts[busy] + region.lengths[busy]
+            self._ranges[region.region] = (int(starts[busy].min()), int(ends.max())) if ends.size else (0, 0)
+        return self._ranges[region.region]
 
     def _old_offsets(self, region: RegionSchedule, copy: Copy) -> npt.NDArray[np.uint8]:
         """Old starts (or ends) in the new job order, for code that uses them as data."""

@@ -21,7 +21,8 @@ from ..tracer.frontend import Flags
 from ..tracer.llvm import emit_object
 from ..tracer.toolchain import compiler, environment, linker
 
-# What crt1.o does: clear the frame, align the stack, hand argc, argv and main to the C library.
+# What crt1.o does: clear the frame, align the stack, hand argc, argv, main and a caller of the constructors to the C
+# library (since 2.34 it would find the constructors by itself, before that it does not).
 _START = """
 module asm ".globl _start"
 module asm "_start: xor %ebp, %ebp"
@@ -32,10 +33,36 @@ module asm "and $-16, %rsp"
 module asm "push %rax"
 module asm "push %rsp"
 module asm "xor %r8d, %r8d"
-module asm "xor %ecx, %ecx"
+module asm "lea constructors(%rip), %rcx"
 module asm "mov main@GOTPCREL(%rip), %rdi"
 module asm "call *__libc_start_main@GOTPCREL(%rip)"
 module asm "hlt"
+module asm ".hidden __init_array_start"
+module asm ".hidden __init_array_end"
+module asm "constructors: push %rbx"
+module asm "push %rbp"
+module asm "push %r12"
+module asm "push %r13"
+module asm "push %r14"
+module asm "mov %edi, %ebx"
+module asm "mov %rsi, %r12"
+module asm "mov %rdx, %r13"
+module asm "lea __init_array_start(%rip), %rbp"
+module asm "lea __init_array_end(%rip), %r14"
+module asm "next_constructor: cmp %r14, %rbp"
+module asm "jae no_more_constructors"
+module asm "mov %ebx, %edi"
+module asm "mov %r12, %rsi"
+module asm "mov %r13, %rdx"
+module asm "call *(%rbp)"
+module asm "add $8, %rbp"
+module asm "jmp next_constructor"
+module asm "no_more_constructors: pop %r14"
+module asm "pop %r13"
+module asm "pop %r12"
+module asm "pop %rbp"
+module asm "pop %rbx"
+module asm "ret"
 """
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/lib/x86_64-linux-gnu")
 
@@ -74,7 +101,7 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
             paths.append(str(path))
         out = folder / "linked"
         libraries = [str(find_library(library, flags)) for library in flags.libraries if library not in ("c", "m")]
-        command = [*linker(), *options, "-z", "noexecstack", "-o", str(out), *paths, *flags.objects]
+        command = [*linker(), *options, "-z", "noexecstack", "--eh-frame-hdr", "-o", str(out), *paths, *flags.objects]
         command += [*libraries, str(_mapped("libm")), str(_mapped("libc")), str(_mapped("ld-linux"))]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment(), check=False)
         if done.returncode != 0 or not out.exists():

@@ -89,12 +89,12 @@ def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory:
 
 def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> Schedule:
     """Inspect the scope on live memory. Raises UnsupportedError when the compiled code can not express the result."""
-    from ..partition import order
     from .build import build_schedule, views_of
     from .checker import check_schedule
     from .guards import make_guard
     from .incidence import scope_graph
     from .inspect import inspect_scope
+    from .proposals import make_order
     from .regionset import reads_stay
 
     region = int(file.options["region"])
@@ -122,7 +122,8 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         raise UnsupportedError("an iteration reads memory that others write now")
     guard, objects = make_guard(found.accesses, host.native, file.key)
     graph = scope_graph(found.plan)
-    ordering = order(graph.graph, str(file.options["method"]), seed=int(file.options["seed"]))
+    clusters = file.options.get("clusters")
+    ordering = make_order(graph.graph, str(file.options["method"]), k=clusters, seed=int(file.options["seed"]))
     schedule = build_schedule(
         found.plan,
         graph,

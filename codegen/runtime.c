@@ -139,6 +139,40 @@ void *tc_memalign(size_t align, size_t size) {
 }
 void *tc_valloc(size_t size) { return tc_memalign((size_t)sysconf(_SC_PAGESIZE), size); }
 
+/* Operators of C++, by their names in the binary. They are the program's own or the C++ library's; a C program, which
+   has neither, never calls these. An exception that they throw passes through. */
+#define NEW(NAME, PARAMETERS, ARGUMENTS)                                                                          \
+    extern __attribute__((weak)) void *NAME PARAMETERS;                                                           \
+    void *tc_##NAME PARAMETERS {                                                                                  \
+        void *p = NAME ARGUMENTS;                                                                                 \
+        remember(p, size);                                                                                        \
+        return p;                                                                                                 \
+    }
+#define DELETE(NAME, PARAMETERS, ARGUMENTS)                                                                       \
+    extern __attribute__((weak)) void NAME PARAMETERS;                                                            \
+    void tc_##NAME PARAMETERS {                                                                                   \
+        forget(p);                                                                                                \
+        NAME ARGUMENTS;                                                                                           \
+    }
+NEW(_Znwm, (size_t size), (size))
+NEW(_Znam, (size_t size), (size))
+NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align))
+NEW(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align))
+NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag))
+NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (size, align, tag))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (size, align, tag))
+DELETE(_ZdlPv, (void *p), (p))
+DELETE(_ZdaPv, (void *p), (p))
+DELETE(_ZdlPvm, (void *p, size_t size), (p, size))
+DELETE(_ZdaPvm, (void *p, size_t size), (p, size))
+DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align), (p, align))
+DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align), (p, align))
+DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
+DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
+DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+
 /* Copies at most `room` entries; returns how many there are. */
 size_t tc_objects(uintptr_t *bases, size_t *sizes, size_t room) {
     size_t count = 0;
@@ -171,6 +205,7 @@ void tc_loop_done(int32_t loop) {
 }
 
 void tc_loop(int32_t loop, const uint64_t *values) {
+    if (!tc_loop_entries) return; /* a constructor of the program, before the host is ready */
     int64_t entry = ++tc_loop_entries[loop];
     if (entry >= tc_loop_next[loop] && tc_on_loop) tc_on_loop(loop, values);
 }
@@ -186,7 +221,8 @@ static int64_t now(void) {
 /* ---- threads ------------------------------------------------------------------------------------------------ */
 
 #define MAX_THREADS 64
-#define SPINS 4000
+#define SPINS 40000 /* some 0.4 ms: a thread that sleeps between short sweeps takes longer to wake than a sweep lasts */
+#define FEW_SPINS 400 /* where threads share a CPU: the one that is waited for may need this very CPU */
 
 typedef void (*Range)(int64_t, int64_t, const uint64_t *, uint64_t *);
 typedef void (*Task)(int32_t, void *);
@@ -196,7 +232,7 @@ static int32_t worker_count;
 static pid_t owner;
 static Task task;
 static void *task_data;
-static atomic_int generation, running;
+static atomic_int generation, running, patience = SPINS;
 static int32_t task_threads;
 
 static void futex_wait(atomic_int *word, int value) {
@@ -210,7 +246,7 @@ static void *work(void *argument) {
     for (;;) {
         int spins = 0;
         while (atomic_load_explicit(&generation, memory_order_acquire) == seen) {
-            if (++spins < SPINS) __builtin_ia32_pause();
+            if (++spins < atomic_load_explicit(&patience, memory_order_relaxed)) __builtin_ia32_pause();
             else futex_wait(&generation, seen);
         }
         seen = atomic_load_explicit(&generation, memory_order_acquire);
@@ -227,6 +263,9 @@ int32_t tc_threads(int32_t threads, const int32_t *cpus) {
     owner = getpid();
     if (threads > MAX_THREADS) threads = MAX_THREADS;
     if (worker_count == 0) worker_count = 1;
+    for (int32_t i = 0; i < threads; i++)
+        for (int32_t j = 0; j < i; j++)
+            if (cpus[i] == cpus[j]) atomic_store_explicit(&patience, FEW_SPINS, memory_order_relaxed);
     while (worker_count < threads) {
         pthread_attr_t attributes;
         cpu_set_t set;
@@ -257,7 +296,7 @@ static void run_on(int32_t threads, Task what, void *data) {
     what(0, data);
     int left, spins = 0;
     while ((left = atomic_load_explicit(&running, memory_order_acquire)) > 0) {
-        if (++spins < SPINS) __builtin_ia32_pause();
+        if (++spins < atomic_load_explicit(&patience, memory_order_relaxed)) __builtin_ia32_pause();
         else futex_wait(&running, left);
     }
 }
@@ -413,21 +452,38 @@ static void run_part(int32_t thread, void *data) {
     plan->run(plan->bounds[row], plan->bounds[row + 1], in, launch->out[row]);
 }
 
-static void add_privates(const Plan *plan, const uint64_t *in) {
-    for (int32_t p = 0; p < plan->privates; p++)
-        for (int32_t t = 1; t < plan->threads; t++) {
-            int32_t place = p * plan->threads + t, type = plan->private_type[p];
-            int64_t low = plan->private_low[place], high = plan->private_high[place];
-            char *target = (char *)(uintptr_t)in[plan->private_slot[p]] + plan->private_origin[p] + low;
-            const char *source = plan->private_memory[place];
-            int64_t bytes = high - low, step = width_of(type);
-            if (type == TYPE_F64)
-                for (int64_t i = 0; i < bytes; i += 8) *(double *)(target + i) += *(const double *)(source + i);
-            else if (type == TYPE_F32)
-                for (int64_t i = 0; i < bytes; i += 4) *(float *)(target + i) += *(const float *)(source + i);
-            else
-                for (int64_t i = 0; i < bytes; i += step) combine(target + i, source + i, OP_ADD, type);
+/* The first number of [low, high) that starts at or behind a byte, counted in bytes from low. */
+static int64_t number_behind(int64_t byte, int64_t low, int64_t high, int64_t step) {
+    return byte <= low ? 0 : byte >= high ? high - low : (byte - low + step - 1) / step * step;
+}
+
+/* Each thread adds up one part of every reduced array, from the private arrays of all others in turn. */
+static void add_part(int32_t thread, void *data) {
+    const Launch *launch = data;
+    const Plan *plan = launch->plan;
+    for (int32_t p = 0; p < plan->privates; p++) {
+        const int64_t *lows = plan->private_low + p * plan->threads, *highs = plan->private_high + p * plan->threads;
+        int32_t type = plan->private_type[p], step = width_of(type);
+        int64_t from = lows[1], to = highs[1];
+        for (int32_t t = 2; t < plan->threads; t++) {
+            if (lows[t] < from) from = lows[t];
+            if (highs[t] > to) to = highs[t];
         }
+        int64_t begin = from + (to - from) / plan->threads * thread;
+        int64_t end = thread + 1 == plan->threads ? to : from + (to - from) / plan->threads * (thread + 1);
+        for (int32_t t = 1; t < plan->threads; t++) {
+            int64_t first = number_behind(begin, lows[t], highs[t], step);
+            int64_t last = number_behind(end, lows[t], highs[t], step);
+            char *target = (char *)(uintptr_t)launch->in[plan->private_slot[p]] + plan->private_origin[p] + lows[t];
+            const char *source = plan->private_memory[p * plan->threads + t];
+            if (type == TYPE_F64)
+                for (int64_t i = first; i < last; i += 8) *(double *)(target + i) += *(const double *)(source + i);
+            else if (type == TYPE_F32)
+                for (int64_t i = first; i < last; i += 4) *(float *)(target + i) += *(const float *)(source + i);
+            else
+                for (int64_t i = first; i < last; i += step) combine(target + i, source + i, OP_ADD, type);
+        }
+    }
 }
 
 static void execute(const Plan *plan, const uint64_t *given, uint64_t *out) {
@@ -443,7 +499,7 @@ static void execute(const Plan *plan, const uint64_t *given, uint64_t *out) {
     launch.tail = 0;
     run_on(plan->threads, run_part, &launch);
     if (plan->threads > 1) {
-        add_privates(plan, in);
+        if (plan->privates) run_on(plan->threads, add_part, &launch);
         launch.tail = 1;
         run_part(0, &launch);
         for (int32_t r = 0; r < plan->reductions; r++)

@@ -24,6 +24,7 @@ from .schedule import Ints
 
 MIN_JOBS = 256
 MAX_TAIL = 0.15
+SLACK = 0.03  # of a chunk, by which its end may move
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,26 @@ def whole(jobs: int) -> Share:
     return Share(np.array([0, jobs, jobs], np.int64), 1)
 
 
-def share_out(plan: ScopePlan, region: int, order: Ints, threads: int) -> Share:
-    """Share the jobs of a region out. O(pins). One thread when they can not be kept apart."""
+def share_out(
+    plan: ScopePlan,
+    region: int,
+    order: Ints,
+    threads: int,
+    *,
+    work: npt.NDArray[np.int64] | None = None,
+    breaks: npt.NDArray[np.int64] | None = None,
+) -> Share:
+    """Share the jobs of a region out. O(pins). One thread when they can not be kept apart.
+
+    Args:
+        plan, region: what is run. order: int32 (jobs), in which order. threads: how many may take part.
+        work: int64 (jobs), what each job costs, by its number; None: all the same.
+        breaks: positions in the order where little is shared, ascending: a chunk that nearly ends there ends there.
+    """
     count = min(threads, order.size // MIN_JOBS)
     if count <= 1:
         return whole(order.size)
-    offsets = np.linspace(0, order.size, count + 1).astype(np.int64)
+    offsets = chunk_ends(order, count, work, breaks)
     met = _meeting_places(plan, region)
     if met is None:
         return whole(order.size)
@@ -88,6 +103,31 @@ def share_out(plan: ScopePlan, region: int, order: Ints, threads: int) -> Share:
     if tail.mean() <= MAX_TAIL:
         return _with_tail(order, offsets, tail, count)
     return _with_privates(plan, region, order, offsets, team, met, count)
+
+
+def chunk_ends(
+    order: Ints,
+    count: int,
+    work: npt.NDArray[np.int64] | None = None,
+    breaks: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.int64]:
+    """int64 (count + 1): where the chunks of equal work begin and end, moved to a break where that is close.
+
+    O(jobs). With all work in few jobs some chunks are empty.
+    """
+    if work is None:
+        ends = np.linspace(0, order.size, count + 1).astype(np.int64)
+    else:
+        done = np.concatenate([[0], np.cumsum(work[order], dtype=np.int64)])
+        ends = np.searchsorted(done, done[-1] * np.arange(count + 1) / count).astype(np.int64)
+    ends[0], ends[-1] = 0, order.size
+    if breaks is not None and breaks.size:
+        place = np.clip(np.searchsorted(breaks, ends[1:-1]), 1, max(1, breaks.size - 1))
+        lower, upper = breaks[place - 1], breaks[np.minimum(place, breaks.size - 1)]
+        nearest = np.where(ends[1:-1] - lower <= upper - ends[1:-1], lower, upper)
+        near = np.abs(nearest - ends[1:-1]) * count <= SLACK * order.size
+        ends[1:-1] = np.maximum.accumulate(np.where(near, nearest, ends[1:-1]))
+    return ends
 
 
 def _with_tail(order: Ints, offsets: npt.NDArray[np.int64], tail: npt.NDArray[np.bool_], count: int) -> Share:

@@ -29,7 +29,8 @@ from .native import support
 from .regionset import batch_regions, load_regions, outline_regions
 from .replay import Replay, memory_of
 from .schedulefile import ScopeFile
-from .tuner import Candidate, Subject, reference_matches, tune
+from .trials import Candidate, Subject
+from .tuner import reference_matches, tune
 
 KEY = 0x9D2C_5680_EFC6_0000
 
@@ -164,12 +165,13 @@ class Worker:
             budget=float(spec["budget"]),
             sweeps=sweeps,
             say=self._stage,
+            compare=spec["compare"],
         )
         self._done("candidates")
         self._check_identity(replay)
         self.result["candidates"] = [_candidate(item) for item in candidates]
         if best is None and spec["force"]:
-            measured = [item for item in candidates[1:] if item.region_ms is not None]
+            measured = [item for item in candidates[1:] if item.region_ms is not None and not item.compared]
             best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
         if best is None:
             return
@@ -231,6 +233,7 @@ class Worker:
                 "renumber": bool(self.spec["renumber"]),
                 "region": self.region,
                 "variant": best.variant,
+                "clusters": best.clusters,
                 "seed": int(self.spec["seed"]),
             },
         )
@@ -285,6 +288,9 @@ def _candidate(item: Candidate) -> dict[str, Any]:
         "threads": item.threads,
         "variant": item.variant,
         "predicted_misses": item.predicted[min(1, len(item.predicted) - 1)] if item.predicted else None,
+        "shared": item.shared,
+        "clusters": item.clusters,
+        "compared": item.compared,
         "note": item.note,
     }
 

@@ -31,6 +31,7 @@ class Clustering:
         k: number of clusters; some may be empty.
         kind: `"jobs"` or `"data"`.
         method, seed, options: how it was made, enough to make it again.
+        why: sentences of `"auto"` about its choice, empty for a method that was asked for. Not saved.
         graph: what was partitioned, None when that is not known; the quality numbers need it. Not saved.
         weights: float64, of each member, where others than the graph's were balanced. Not saved.
     """
@@ -43,6 +44,7 @@ class Clustering:
     options: Mapping[str, Any] = field(default_factory=dict)
     graph: LocalityGraph | None = field(default=None, repr=False)
     weights: Floats | None = field(default=None, repr=False)
+    why: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", frozen("labels", self.labels, np.int32))
@@ -103,6 +105,8 @@ class Clustering:
         }
         if self.method in STAND_INS:
             found["stand_in_for"] = STAND_INS[self.method]
+        if self.why:
+            found["why"] = list(self.why)
         for name in metrics.OF_JOBS if self.kind == "jobs" else metrics.OF_DATA:
             found[name] = getattr(metrics, name)(graph, self)
         return found | {"empty_parts": metrics.empty_parts(self)}

@@ -110,16 +110,22 @@ def write_arrays(
     meta: Mapping[str, Any],
     *,
     sync: bool = True,
+    bare: bool = False,
 ) -> Path:
     """Write an artefact: an uncompressed npz of plain arrays with one JSON member `meta.json`.
 
-    The bytes depend on the content alone (fixed time stamps, sorted names).
+    The bytes depend on the content alone (fixed time stamps, sorted names). A `bare` file has no members but the
+    arrays: its header is the archive's comment.
     """
     header = {"format": FORMAT_VERSION, "kind": kind, **meta}
 
     def write(file: BinaryIO) -> None:
+        text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            _add(archive, "meta.json", json.dumps(header, sort_keys=True, allow_nan=False).encode())
+            if bare:
+                archive.comment = text
+            else:
+                _add(archive, "meta.json", text)
             for name in sorted(arrays):
                 info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
                 with archive.open(info, "w", force_zip64=True) as member:
@@ -134,15 +140,17 @@ def read_arrays(
     members: Mapping[str, str],
     *,
     limit: int = DEFAULT_LIMIT,
+    also: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """Read an artefact written by `write_arrays`.
 
     `members` maps each expected array name to its dtype (`"int32"`); a name that ends in `?` is optional, and a `*`
-    in it stands for any text.
+    in it stands for any text. `also` gives some of them a second dtype that they may have instead.
     Raises ArtefactError on anything unexpected; memory is bounded by the bytes in the file and by `limit`.
     """
     source = Path(path)
     expected = {name.rstrip("?"): np.dtype(dtype) for name, dtype in members.items()}
+    other = {name: np.dtype(dtype) for name, dtype in (also or members).items()}
     needed = {name for name in members if not name.endswith("?")}
     try:
         with open(source, "rb") as file, zipfile.ZipFile(file) as archive:
@@ -156,7 +164,7 @@ def read_arrays(
                 pattern = next((known for known in expected if fnmatchcase(key, known)), None)
                 if not name.endswith(".npy") or pattern is None:
                     raise _damaged(source, f"has an unexpected member {name!r}")
-                arrays[key] = _read_member(source, archive, info, expected[pattern])
+                arrays[key] = _read_member(source, archive, info, expected[pattern], other.get(pattern))
     except (ArtefactError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except READ_ERRORS as error:
@@ -229,9 +237,12 @@ def _checked_members(source: Path, archive: zipfile.ZipFile, limit: int) -> dict
 def _read_meta(
     source: Path, archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo], kind: str
 ) -> dict[str, Any]:
-    if "meta.json" not in infos or infos["meta.json"].file_size > MAX_META:
+    if "meta.json" in infos and infos["meta.json"].file_size <= MAX_META:
+        meta = parse_json(source, archive.read(infos["meta.json"]))
+    elif "meta.json" not in infos and archive.comment:
+        meta = parse_json(source, archive.comment)
+    else:
         raise _damaged(source, "has no usable header")
-    meta = parse_json(source, archive.read(infos["meta.json"]))
     if not isinstance(meta, dict) or meta.get("format") != FORMAT_VERSION:
         version = meta.get("format") if isinstance(meta, dict) else meta
         raise ArtefactError(
@@ -243,13 +254,17 @@ def _read_meta(
     return meta
 
 
-def _read_member(source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: np.dtype[Any]) -> AnyArray:
+def _read_member(
+    source: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype: np.dtype[Any], other: np.dtype[Any] | None
+) -> AnyArray:
     with archive.open(info) as raw:
         stream = io.BufferedReader(raw)  # type: ignore[type-var]
         header = NPY_HEADER.fullmatch(_read_header(stream))
         if header is None:
             raise _damaged(source, f"member {info.filename!r} has no npy header of version 1.0")
         found, fortran, extents = (group.decode() for group in header.groups())
+        if other is not None and found == other.str:
+            dtype = other
         if found != dtype.str or fortran == "True":
             raise _damaged(source, f"member {info.filename!r} is {found!r}, expected {dtype.str!r} in C order")
         shape = tuple(int(extent) for extent in extents.replace(",", " ").split())

@@ -25,13 +25,17 @@ class Core:
 
 @dataclass(frozen=True)
 class Cache:
-    """One cache level as a core sees it: bytes, line bytes, ways (0: fully associative), cores sharing it."""
+    """One cache level as a core sees it: bytes, line bytes, ways (0: fully associative), cores sharing it.
+
+    `latency` is the cycles until a line that it holds is there; 0 means unknown.
+    """
 
     level: int
     size: int
     line: int = 64
     ways: int = 0
     shared_by: int = 1
+    latency: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,14 @@ class Machine:
         cores: the processing units this process may use.
         caches: data and unified caches of the first core, nearest first.
         memory: bytes of main memory.
+        memory_latency: cycles until a line comes from main memory; 0 means unknown.
     """
 
     name: str
     cores: tuple[Core, ...]
     caches: tuple[Cache, ...]
     memory: int
+    memory_latency: int = 0
 
     def __post_init__(self) -> None:
         if not self.cores:
@@ -67,11 +73,20 @@ class Machine:
         return cls(_processor_name(), cores, caches, memory)
 
     @classmethod
+    def model(cls) -> Machine:
+        """The core that modelled times are defined on, the same everywhere: caches and memory of VertexCut §6.1.
+
+        The seed states sizes, ways and the first level's blocks; the latencies are those of a processor of its clock.
+        """
+        caches = (Cache(1, 64 << 10, 32, 4, latency=4), Cache(2, 256 << 10, 32, 8, latency=14))
+        return cls("model", (Core(0),), caches, 4 << 30, memory_latency=200)
+
+    @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Machine:
         """What `dataclasses.asdict` gave, after a way through JSON."""
         cores = tuple(Core(**core) for core in data["cores"])
         caches = tuple(Cache(**cache) for cache in data["caches"])
-        return cls(data["name"], cores, caches, data["memory"])
+        return cls(data["name"], cores, caches, data["memory"], data.get("memory_latency", 0))
 
     def summary(self) -> dict[str, Any]:
         """Plain values for a manifest."""

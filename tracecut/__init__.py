@@ -6,8 +6,9 @@
     print(result.improved, result.speedup)
     print(result.run(["--steps", "1000"]).stdout.decode())
 
-`optimize` is the main job, as on the command line. `partition` and `methods` are the partitioners by themselves. All
-errors are `errors.TracecutError` or its children. Whatever is needed is imported when it is first used.
+`optimize` is the main job, as on the command line. `trace` records a run instruction by instruction. `partition` and
+`methods` are the partitioners by themselves. All errors are `errors.TracecutError` or its children. Whatever is needed
+is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -20,19 +21,41 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tracecut import errors
     from tracecut.api import optimize
+    from tracecut.dependences import PartialGraphWarning, dependence_graph
+    from tracecut.ir.dependence import DependenceGraph
     from tracecut.ir.errors import TracecutError
     from tracecut.partition import methods, partition
+    from tracecut.recorder import trace
     from tracecut.result import Optimized, Outcome
+    from tracecut.tracer.events.trace import Trace
 
 __version__ = "0.1.0"
-__all__ = ["Optimized", "Outcome", "TracecutError", "errors", "methods", "optimize", "partition"]
+__all__ = [
+    "DependenceGraph",
+    "Optimized",
+    "Outcome",
+    "PartialGraphWarning",
+    "Trace",
+    "TracecutError",
+    "dependence_graph",
+    "errors",
+    "methods",
+    "optimize",
+    "partition",
+    "trace",
+]
 
 _HOMES = {
+    "DependenceGraph": "ir.dependence",
     "Optimized": "result",
     "Outcome": "result",
+    "Trace": "tracer.events.trace",
+    "PartialGraphWarning": "dependences",
     "TracecutError": "errors",
+    "dependence_graph": "dependences",
     "methods": "partition",
     "optimize": "api",
+    "trace": "recorder",
 }
 
 

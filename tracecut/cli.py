@@ -1,4 +1,4 @@
-"""The command line: `tracecut optimize`, `tracecut run`, `tracecut methods`, `tracecut partition`.
+"""The command line: `tracecut optimize`, `run`, `methods`, `partition`, `trace`, `info`.
 
 Nothing heavy is imported before it is needed: `--help` and `run` have to start at once.
 """
@@ -59,6 +59,22 @@ def _dispatch(words: list[str]) -> int:
         from .partitioning import run_partition
 
         return run_partition(rest)
+    if command == "trace":
+        from .trace_command import run_trace
+
+        return run_trace(rest)
+    if command == "info":
+        from .trace_command import run_info
+
+        return run_info(rest)
+    if command == "annotate":
+        from .annotating import run_annotate
+
+        return run_annotate(rest)
+    if command == "graph":
+        from .dependences import run_graph
+
+        return run_graph(rest)
     parser = argparse.ArgumentParser(prog="tracecut", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"tracecut {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -66,6 +82,10 @@ def _dispatch(words: list[str]) -> int:
     commands.add_parser("run", help="run the optimized program in the place of the original")
     commands.add_parser("methods", help="list the partitioning and ordering methods")
     commands.add_parser("partition", help="partition a graph from a file")
+    commands.add_parser("trace", help="record every instruction and address of a run")
+    commands.add_parser("info", help="say what a trace file holds")
+    commands.add_parser("annotate", help="show how much of the work each source line did")
+    commands.add_parser("graph", help="build the dynamic dependence graph of a run")
     parser.parse_args([command, *rest] if command.startswith("-") else ["--help"] if not words else [command])
     return 0
 
@@ -146,12 +166,15 @@ def _methods(words: list[str]) -> int:
     if options.json:
         import json
 
-        keys = ("name", "kind", "source", "complexity")
+        keys = ("name", "kind", "source", "complexity", "note", "repeatable", "installed")
         rows = [{key: getattr(method, key) for key in keys} | {"uses": sorted(method.uses)} for method in methods()]
         print(json.dumps(rows, indent=1))
         return 0
     for method in methods():
-        print(f"{method.name:<14} {method.kind:<6} {method.complexity:<28} {method.source}")
+        notes = [method.note] if method.note else []
+        notes += [] if method.installed else ["not installed: pip install 'tracecut[partitioners]'"]
+        told = f" ({'; '.join(notes)})" if notes else ""
+        print(f"{method.name:<18} {method.kind:<6} {method.complexity:<28} {method.source}{told}")
     return 0
 
 

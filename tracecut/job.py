@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from .settings import Settings
 from .staging import seal
 from .tracing import Traced, trace_program
 from .tuning import RegionResult, tune_regions
+from .weighing import Weighed, weigh
 from .work import run_native
 
 TOLERANCE = 1e-7
@@ -48,6 +50,7 @@ class Job:
         self.listing: dict[str, Any] = {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1}
         cpus = [core.cpu for core in self.machine.cores]
         self.cpus = cpus[: settings.threads] if settings.threads else cpus
+        self.weighed: Weighed | None = None
 
     def run(self) -> dict[str, Any]:
         """Do it. Returns the manifest."""
@@ -119,11 +122,44 @@ class Job:
             if not found.equal:
                 why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({name})"
                 return self._drop(chosen, why)
-        best = min(run.seconds for name, run in runs.items() if name != "original")
-        if best > (1 - self.settings.min_gain) * native.seconds and not self.settings.force:
-            why = f"the whole program would take {best:.2f} s instead of {native.seconds:.2f} s"
-            return self._drop(chosen, f"{why}: starting the rescheduled program costs as much as it saves here")
-        return runs
+        if not self.settings.force:
+            try:
+                self._weigh(native, runs, chosen)
+            except TracecutError as error:
+                return self._drop(chosen, f"the rescheduled program failed: {error}")
+        return runs if any(result.optimized for result in chosen) else {}
+
+    def _weigh(self, native: Finished, runs: dict[str, Run], chosen: list[RegionResult]) -> None:
+        """Keep the result only if it is faster as a whole; it then runs on as many threads as that was best with."""
+        settings, again = self.settings, self._folder("again")
+
+        def run_original() -> float:
+            program = self.staging / "program"
+            return run_native(
+                program, settings.argv, stdin=settings.stdin, folder=again, timeout=settings.timeout
+            ).seconds
+
+        def run_optimized(threads: int) -> float:
+            found = self._run_once(threads)
+            if found.seconds < runs[_name(threads)].seconds:
+                runs[_name(threads)] = found
+            return found.seconds
+
+        with self.progress.stage("verify", "comparing the times of whole runs"):
+            times = {threads: runs[_name(threads)].seconds for threads in self._counts()}
+            found = weigh(native.seconds, times, run_original, run_optimized, min_gain=settings.min_gain)
+        if not found.pays:
+            why = f"the whole program would take {found.optimized:.2f} s instead of {found.original:.2f} s"
+            self._drop(chosen, f"{why}: starting the rescheduled program costs as much as it saves here")
+            return
+        self.weighed = found
+        self.listing["slower"] = {"argv": list(settings.argv), "threads": list(found.slower)}
+        for result in chosen:
+            if result.scope is not None and result.scope.options["threads"] != found.threads:
+                result.scope = replace(result.scope, options={**result.scope.options, "threads": found.threads})
+                result.scope.save(self.staging / "scopes" / f"scope{result.scope.number}.npz")
+            result.data["threads"] = found.threads
+        seal(self.staging, self.listing)
 
     def _drop(self, chosen: list[RegionResult], why: str) -> dict[str, Run]:
         for result in chosen:
@@ -135,14 +171,19 @@ class Job:
 
     def _runs(self) -> dict[str, Run]:
         runs = {}
-        counts = sorted({1, len(self.cpus)})
         with self.progress.stage("verify", "running and comparing the result"):
             runs["original"] = run_woven(self.settings, self.staging, self.work, "original", threads=1, original=True)
-            for count in counts:
-                runs[f"{count} threads"] = run_woven(
-                    self.settings, self.staging, self.work, f"threads{count}", threads=count, original=False
-                )
+            for threads in self._counts():
+                runs[_name(threads)] = self._run_once(threads)
         return runs
+
+    def _counts(self) -> list[int]:
+        """Numbers of threads that the result is tried with."""
+        return sorted({1, len(self.cpus)})
+
+    def _run_once(self, threads: int) -> Run:
+        name = f"threads{threads}"
+        return run_woven(self.settings, self.staging, self.work, name, threads=threads, original=False)
 
     def _report(
         self,
@@ -166,7 +207,7 @@ class Job:
             self.progress.timings,
             native.seconds,
             None if isinstance(traced, str) else traced.profile.seconds,
-            _program_entry(native, runs, results, why),
+            _program_entry(native, self.weighed, runs, results, why),
             regions,
         )
         write_report(self.staging, self.settings.output, manifest, results)
@@ -174,14 +215,22 @@ class Job:
         return manifest
 
 
-def _program_entry(native: Finished, runs: dict[str, Run], results: list[RegionResult], why: str) -> dict[str, Any]:
+def _name(threads: int) -> str:
+    """What the runs on so many threads are called in the manifest."""
+    return f"{threads} threads"
+
+
+def _program_entry(
+    native: Finished, weighed: Weighed | None, runs: dict[str, Run], results: list[RegionResult], why: str
+) -> dict[str, Any]:
+    before = native.seconds if weighed is None else weighed.original
     optimized = [run.seconds for name, run in runs.items() if name != "original"]
-    best = min(optimized, default=native.seconds)
+    best = min(optimized, default=before) if weighed is None else weighed.optimized
     done = any(result.optimized for result in results)
     return {
-        "original_seconds": native.seconds,
+        "original_seconds": before,
         "optimized_seconds": best,
-        "speedup": native.seconds / best if best else None,
+        "speedup": before / best if best else None,
         "output_equal": True,
         "reason": "" if done else (why or "no hot loop could be made faster"),
         "runs": {name: run.seconds for name, run in runs.items()},

@@ -88,6 +88,7 @@ def build_manifest(
         "source": list(settings.sources),
         "argv": list(settings.argv),
         "flags": list(settings.flags.compile),
+        "notes": list(settings.flags.notes),
         "input_hash": input_hash(settings),
         "versions": versions(),
         "machine": machine.summary(),

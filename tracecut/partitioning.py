@@ -6,11 +6,15 @@ import argparse
 import json
 import sys
 import warnings
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tracecut.ir.errors import UsageError
+from tracecut.ir.errors import ArtefactError, UsageError
 
-USAGE = "tracecut partition FILE -k K [options]"
+if TYPE_CHECKING:
+    from tracecut.ir.arrays import Floats
+
+USAGE = "tracecut partition FILE (-k K | --tile-bytes N) [options]"
 DESCRIPTION = (
     "Partition the graph in FILE: Matrix Market (.mtx), METIS (.graph), hMETIS (.hgr) or an edge list (.txt, .el, "
     ".edges, .tsv), each also with .gz. Labels are written one a line, in the order of the edges (the strict upper "
@@ -33,13 +37,23 @@ def run_partition(words: list[str]) -> int:
 
     if options.method != "auto" and options.method not in METHODS:
         raise UsageError(f"--method {options.method}: no such method", hint="`tracecut methods` lists them.")
-    optional = {name: getattr(options, name) for name in ("order", "threads") if getattr(options, name) is not None}
+    if (options.k is None) == (options.tile_bytes is None):
+        raise UsageError("one of -k and --tile-bytes is required", hint=USAGE)
+    optional = {name: getattr(options, name) for name in ("order", "threads", "refine")}
+    for name in ("coords", "targets", "weights"):
+        path = getattr(options, name)
+        optional[name] = None if path is None else read_numbers(Path(path), columns=name == "coords")
+    if options.hierarchy is not None:
+        optional["hierarchy"] = _fan_outs(options.hierarchy)
+    optional |= {} if options.budget is None else {"budget": options.budget}
+    optional |= dict(_option(word) for word in options.option)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         found = partition(
             options.file,
             options.k,
             options.method,
+            tile_bytes=options.tile_bytes,
             of=options.of,
             balance=options.balance,
             passes=options.passes,
@@ -64,6 +78,57 @@ def run_partition(words: list[str]) -> int:
     return 0
 
 
+def read_numbers(path: Path, *, columns: bool = False) -> Floats:
+    """The numbers in a `.npy` file, or in a text with one a line; with `columns` the same number of them a line.
+
+    Raises ArtefactError for a missing or damaged file and for what is no number, naming the file and the line.
+    """
+    import numpy as np
+
+    try:
+        if path.suffix == ".npy":
+            # Mapped, so that a header which promises more than the file holds allocates nothing.
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+            if found.dtype.kind not in "fiu":
+                raise ValueError(f"it holds {found.dtype}, numbers were expected")
+            return np.array(found, np.float64)
+        rows = [line.split() for line in path.read_text().splitlines() if line.strip() and line[0] not in "#%"]
+    except (OSError, ValueError, EOFError) as error:
+        raise ArtefactError(f"{path}: {error}") from None
+    width = len(rows[0]) if rows and columns else 1
+    for number, row in enumerate(rows, 1):
+        if len(row) != width:
+            raise ArtefactError(f"{path}: row {number} has {len(row)} numbers, {width} expected")
+    try:
+        values = np.array(rows, np.float64).reshape(len(rows), width)
+    except ValueError as error:
+        raise ArtefactError(f"{path}: {error}") from None
+    return values if columns else values[:, 0]
+
+
+def _fan_outs(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--hierarchy {text}: whole numbers with commas expected, such as 4,4,2") from None
+
+
+def _option(word: str) -> tuple[str, Any]:
+    """`NAME=VALUE` as the keyword and its value: true, false, none, a number, or a word."""
+    name, sign, value = word.partition("=")
+    if not sign or not name.isidentifier():
+        raise UsageError(f"--option {word}: NAME=VALUE expected")
+    known = {"true": True, "false": False, "none": None}
+    if value in known:
+        return name, known[value]
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value
+
+
 def _print_summary(report: dict[str, Any], output: str) -> None:
     method = report["method"] + (f", a stand-in for {report['stand_in_for']}" if "stand_in_for" in report else "")
     print(f"{report['jobs']} jobs, {report['data']} data; {report['kind']} in {report['k']} by {method}")
@@ -72,6 +137,8 @@ def _print_summary(report: dict[str, Any], output: str) -> None:
             value = report[name]
             shown = f"{value:.4f}" if isinstance(value, float) and value != int(value) else f"{int(value)}"
             print(f"  {name.replace('_', ' '):<26} {shown:>12}")
+    for line in report.get("why", ()):
+        print(f"  {line}")
     print(f"labels in {output}")
 
 
@@ -81,13 +148,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("file", metavar="FILE", help="the graph")
-    add("-k", type=int, required=True, help="number of clusters")
+    add("-k", type=int, help="number of clusters")
+    add("--tile-bytes", type=float, metavar="N", help="bytes of data that a cluster may hold, instead of -k")
     add("--method", default="auto", help="auto, or a name from `tracecut methods` (default: auto)")
     add("-o", "--output", metavar="PARTS", help="file for the labels (default: standard output)")
     add("--of", choices=("jobs", "data"), default="jobs", help="what to label: edges or vertices (default: jobs)")
     add("--balance", type=float, default=1.03, help="largest load over its target (default: 1.03)")
     add("--order", metavar="NAME", help="stream: natural, shuffled, bfs, degree, or a linear order")
     add("--passes", type=int, default=1, help="passes of streaming methods (default: 1)")
+    add("--refine", metavar="km1", help="lower the vertex copies afterwards")
+    add("--coords", metavar="FILE", help="where the data lie: .npy, or a text of one point a line")
+    add("--hierarchy", metavar="A,B,…", help="fan-outs of hkmeans, whose product is K")
+    add("--targets", metavar="FILE", help="load of each cluster: .npy, or one number a line (default: equal)")
+    add(
+        "--weights",
+        metavar="FILE",
+        help="load of each edge or vertex: .npy, or one number a line (default: the file's)",
+    )
+    add("--budget", type=float, metavar="S", help="seconds that auto may take (default: 20)")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="what else the method takes; repeatable")
     add("--seed", type=int, default=0, help="of every random choice (default: 0)")
     add("--threads", type=int, help="threads at most")
     add("--json", action="store_true", help="print every quality number as JSON")

@@ -127,6 +127,10 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
         args = [("String", "left alone: "), ("Reason", str(region["reason"]))]
         args += [("Place", f"{file}:{line}") for file, line, *_ in region["places"]]
         found.append(Remark("missed", "Refused", args=tuple(args), **place))  # type: ignore[arg-type]
+    for item in region["candidates"]:
+        if str(item["note"]).startswith("failed"):
+            args = [("Method", str(item["method"])), ("String", " "), ("Reason", str(item["note"]))]
+            found.append(Remark("missed", "MethodFailed", args=tuple(args), **place))  # type: ignore[arg-type]
     for why in region["kept"]:
         found.append(Remark("analysis", "KeptInPlace", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
     for kernel in region["kernels"]:

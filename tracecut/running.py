@@ -10,7 +10,7 @@ import contextlib
 import faulthandler
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,24 +28,26 @@ def run_output(
 ) -> NoReturn:
     """Run what `tracecut optimize` made; ends as the program does.
 
-    Where nothing was optimized the native program takes the place of this process. Raises ArtefactError when the
-    folder is not a result, is damaged, or was made by another version.
+    Where nothing was optimized, or the original was measured to be faster with these arguments on the `threads` that
+    are asked for, the native program takes the place of this process. Raises ArtefactError when the folder is not a
+    result, is damaged, or was made by another version.
     """
     with opened(output) as listing:
         program = output / "program"
         if not listing["scopes"]:
-            if verbose:
-                _say("nothing was optimized: the original program runs")
-            _restore()
-            try:
-                os.execv(program, [str(program), *argv])
-            except OSError as error:
-                raise damaged(f"{program} can not be run: {error.strerror}") from error
+            _run_original(program, argv, "nothing was optimized: the original program runs" if verbose else "")
+        allowed = sorted(os.sched_getaffinity(0))
+        slower = listing.get("slower", {})
+        known = counters is None and not original and slower.get("argv") == list(argv)
+        if known and threads is not None and len(allowed[:threads]) in slower["threads"]:
+            count = "1 thread" if threads == 1 else f"{threads} threads"
+            _run_original(program, argv, f"on {count} the original program is faster: it runs" if verbose else "")
         import ctypes
 
-        from tracecut.codegen.live import run_program
-        from tracecut.codegen.reinspect import Reinspector
-        from tracecut.codegen.schedulefile import ScopeFile
+        with _no_idle_threads():
+            from tracecut.codegen.live import run_program
+            from tracecut.codegen.reinspect import Reinspector
+            from tracecut.codegen.schedulefile import ScopeFile
 
         scopes = [ScopeFile.load(output / name) for name in listing["scopes"]]
         library = Path.cwd() / output / "program.so"  # a name without a slash is looked for elsewhere
@@ -54,9 +56,8 @@ def run_output(
             ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:
             raise damaged(f"{library} can not be loaded: {error}") from error
-    cpus = sorted(os.sched_getaffinity(0))
     wanted = threads if threads is not None else max(int(scope.options["threads"]) for scope in scopes)
-    cpus = cpus[: max(1, wanted)]
+    cpus = allowed[: max(1, wanted)]
     if verbose:
         _introduce(scopes, len(cpus), original)
 
@@ -81,6 +82,32 @@ def run_output(
         report=report if counters is not None or verbose else None,
     )
     raise AssertionError("the program returned")
+
+
+@contextlib.contextmanager
+def _no_idle_threads() -> Iterator[None]:
+    """While NumPy is imported: its linear algebra, which is not used here, starts no threads that wait by spinning."""
+    name = "OPENBLAS_NUM_THREADS"
+    given = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = given
+
+
+def _run_original(program: Path, argv: Sequence[str], remark: str) -> NoReturn:
+    """The native program takes the place of this process."""
+    if remark:
+        _say(remark)
+    _restore()
+    try:
+        os.execv(program, [str(program), *argv])
+    except OSError as error:
+        raise damaged(f"{program} can not be run: {error.strerror}") from error
 
 
 def _restore() -> None:

@@ -21,6 +21,7 @@ class Settings:
         sources, flags, argv: what to compile, and what to run it with.
         output: folder of the results. stdin: file that the program reads, None: empty input.
         method: `auto` or a name of `tracecut.methods()`. k: clusters, None: from the caches.
+        compare: methods that are measured besides, for comparison, but never chosen.
         threads: threads of the result, None: one a core. seed: of every random choice.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
         region: `FILE:LINE` of a loop to optimize instead of the hottest ones.
@@ -39,6 +40,7 @@ class Settings:
     stdin: Path | None = None
     method: str = "auto"
     k: int | None = None
+    compare: tuple[str, ...] = ()
     threads: int | None = None
     seed: int = 0
     budget: float = 20.0
@@ -65,7 +67,7 @@ class Settings:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
         """What `to_json` gave."""
-        flags = {name: tuple(v) if isinstance(v, list) else v for name, v in data["flags"].items()}
+        flags: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data["flags"].items()}
         stdin = data["stdin"]
         return cls(
             **{
@@ -76,6 +78,7 @@ class Settings:
                 "output": Path(data["output"]),
                 "stdin": None if stdin is None else Path(stdin),
                 "arch": tuple(data["arch"]),
+                "compare": tuple(data["compare"]),
                 "machine": None if data["machine"] is None else Machine.from_json(data["machine"]),
             }
         )

@@ -104,6 +104,7 @@ def _tune_one(
         "entries": {str(item): count for item, count in traced.profile.entries.items()},
         "method": settings.method,
         "k": settings.k,
+        "compare": list(settings.compare),
         "seed": settings.seed,
         "budget": settings.budget,
         "cpus": list(cpus),
@@ -133,7 +134,7 @@ def _tune_one(
     elif data["class"] not in ("parallel", "reduction"):
         result.refused = str(data["reason"])
     elif "schedule" not in data:
-        result.refused = "no order was faster than the program's own"
+        result.refused = _no_order(data["candidates"])
     elif data.get("identity_equal") is False:
         result.refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
     else:
@@ -145,6 +146,15 @@ def _tune_one(
         result.views = {int(region): view for region, view in data["views"].items()}
         _decide(settings, result)
     return result
+
+
+def _no_order(candidates: Sequence[Mapping[str, Any]]) -> str:
+    """Why none of the orders is used: all of them failed, or none was faster."""
+    tried = [item for item in candidates if item["method"] != "original" and not item["compared"]]
+    failed = [f"{item['method']} {item['note']}" for item in tried if item["note"].startswith(("failed", "refused"))]
+    if failed and len(failed) == len(tried):
+        return f"no order could be made: {'; '.join(failed)}"
+    return "no order was faster than the program's own"
 
 
 def _scopes(analysis: Analysis, traced: Traced, loop: int) -> list[int]:

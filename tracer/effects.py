@@ -48,6 +48,14 @@ ALLOCATORS = (
     "memalign",
     "valloc",
 )
+# The operators `new` and `delete`: what they return is an object of the program as with malloc, but they may throw, so
+# that a call of them is an unknown one.
+CXX_ALLOCATORS = tuple(
+    "_Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t "
+    "_ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm "
+    "_ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t "
+    "_ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t".split()
+)
 
 _MATH = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "

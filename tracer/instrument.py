@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from .describe import live_ins
-from .effects import ALLOCATORS
+from .effects import ALLOCATORS, CXX_ALLOCATORS
 from .program import Analysis
 from .text import Instruction, Module, parse_module
 from .text.edit import add_array, at_start, before_end, fits_slots, store_values
@@ -71,7 +71,7 @@ def with_object_table(module: Module, analysis: Analysis) -> str:
     body = f"[{pairs}]" if listed else "zeroinitializer"
     module.append(f"@tc_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
     own = {name.removeprefix("@") for name in analysis.own}
-    names = "|".join(name for name in ALLOCATORS if name not in own)
+    names = "|".join(name for name in (*ALLOCATORS, *CXX_ALLOCATORS) if name not in own)
     pattern = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
     return pattern.sub(lambda found: f"@tc_{found.group(1)}" if found.group(1) else found.group(), str(module))
 

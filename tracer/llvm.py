@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ..ir.errors import SourceError
+from .constructors import has_constructors, place_constructors
 from .counters import merge_counters
 from .text import Function, Module, parse_module
 from .text.cfg import ControlFlow
@@ -60,7 +61,7 @@ def canonical(sources: Iterable[str]) -> Module:
     # Global switches of LLVM: see frontend.CANONICAL.
     binding.set_option("tracecut", "-enable-load-pre=false")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
-    modules = [parse(_host_text(text)) for text in sources]
+    modules = [parse(host_text(text)) for text in sources]
     for other in modules[1:]:
         modules[0].link_in(other)
     module = parse(str(mark_inline(parse_module(str(modules[0])))))
@@ -81,15 +82,30 @@ def canonical(sources: Iterable[str]) -> Module:
     return merge_counters(parse_module(loosen(str(module))))
 
 
+def unoptimised(sources: Iterable[str]) -> Module:
+    """Link textual modules as they are: only every value gets a name. The form that the seed traced (`--opt seed`)."""
+    binding = _binding()
+    modules = [parse(host_text(text)) for text in sources]
+    for other in modules[1:]:
+        modules[0].link_in(other)
+    passes = binding.create_new_module_pass_manager()
+    passes.add_instruction_namer_pass()
+    passes.run(modules[0], _builder(binding, level=0, vectorize=False))
+    return parse_module(loosen(str(modules[0])))
+
+
 def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
     """Machine code of a textual module for this processor; `optimise` runs LLVM's pipeline of `level` first."""
     binding = _binding()
-    module = parse(_host_text(text) if optimise else text)
+    module = parse(host_text(text) if optimise else text)
     machine = target_machine(level=level)
     if optimise:
         _binding().set_option("tracecut", "-disable-licm-promotion=false")
         builder = binding.create_pass_builder(machine, _tuning(binding, level, vectorize=True))
         builder.getModulePassManager().run(module, builder)
+        text = str(module) if has_constructors(text) else ""
+    if has_constructors(text):
+        module = parse(place_constructors(text))
     return bytes(machine.emit_object(module))
 
 
@@ -150,7 +166,7 @@ def loosen(text: str) -> str:
         function.header = _strip_words(function.header)
         for block in function.blocks:
             for instruction in block.instructions:
-                if instruction.op != "call" or instruction.word not in own:
+                if instruction.op not in ("call", "invoke") or instruction.word not in own:
                     continue
                 used.update(re.findall(r"#\d+", instruction.text))
                 instruction.text = _strip_words(re.sub(r"\b(tail|notail) call\b", "call", instruction.text))
@@ -166,7 +182,7 @@ def loosen(text: str) -> str:
         function.header = _regroup(function.header, fresh)
         for block in function.blocks:
             for instruction in block.instructions:
-                if instruction.op == "call" and instruction.word in own:
+                if instruction.op in ("call", "invoke") and instruction.word in own:
                     instruction.text = _regroup(instruction.text, fresh)
     module.items = [
         _group(item.split()[1], _strip_words(groups[item.split()[1]]))
@@ -203,7 +219,7 @@ def _strip_words(text: str) -> str:
     return _WORDS.sub(lambda found: found.group() if found.group().startswith('"') else "", text)
 
 
-def _host_text(text: str) -> str:
+def host_text(text: str) -> str:
     """Leave the choice of processor to the code generator, and frame pointers to its default."""
     return re.sub(
         r'"(?:target-cpu|target-features|tune-cpu|frame-pointer|min-legal-vector-width)"="[^"]*"\s?', "", text

@@ -11,13 +11,14 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from ..ir.errors import ToolchainError
 
 VARIABLE = "TRACECUT_CC"
+CXX_FOLDER = Path("/usr/include/c++")
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,20 @@ def llvm_major() -> int:
     return int(llvmlite.binding.llvm_version_info[0])
 
 
+def compiler(*, cxx: bool = False) -> Compiler:
+    """The clang to use, as a C or a C++ driver.
+
+    Raises ToolchainError when its LLVM major is not llvmlite's: the IR would not be understood.
+    """
+    clang = _c_compiler()
+    if not cxx:
+        return clang
+    command = (clang.command[0], "c++") if clang.is_zig else (*clang.command, "--driver-mode=g++")
+    return replace(clang, command=command)
+
+
 @cache
-def compiler() -> Compiler:
-    """The clang to use. Raises ToolchainError when its LLVM major is not llvmlite's: the IR would not be understood."""
+def _c_compiler() -> Compiler:
     chosen = os.environ.get(VARIABLE)
     if chosen:
         found = shutil.which(chosen)
@@ -82,6 +94,30 @@ def compiler() -> Compiler:
             hint=f"Use a clang {llvm_major()}: unset ${VARIABLE}, or pip install the ziglang release that carries it.",
         )
     return Compiler(command, f"{major}.{version.group(2)}", major, is_zig=not chosen)
+
+
+@cache
+def cxx_headers() -> tuple[str, ...]:
+    """Options that make zig's clang read the headers of the system's libstdc++.
+
+    Its own libc++ exists as sources only, and takes minutes to build before the first program can be linked; the
+    shared libstdc++ is on nearly every machine. Raises ToolchainError when its headers are not installed.
+    """
+    for folder in sorted(CXX_FOLDER.glob("[0-9]*"), key=_version, reverse=True):
+        triples = [*folder.glob("*-linux*"), *CXX_FOLDER.parent.glob(f"*-linux*/c++/{folder.name}")]
+        for triple in sorted(triples):
+            if (folder / "vector").exists() and (triple / "bits" / "c++config.h").exists():
+                # -I and not -isystem: they have to be found before the C headers that they wrap.
+                options = [word for place in (folder, triple, folder / "backward") for word in ("-I", str(place))]
+                return ("-nostdinc++", *options)
+    raise ToolchainError(
+        f"C++ needs the headers of libstdc++, and {CXX_FOLDER} has none that are whole",
+        hint="Install g++ (Debian, Ubuntu: g++; Fedora: gcc-c++), or name a clang++ of your own by $TRACECUT_CC.",
+    )
+
+
+def _version(folder: Path) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", folder.name))
 
 
 def linker() -> list[str]:

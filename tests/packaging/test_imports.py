@@ -43,6 +43,14 @@ def test_loads_nothing_heavy(code: str) -> None:
     assert not {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])} & set(HEAVY)
 
 
+def test_a_program_starts_without_compiled_code() -> None:
+    """What `tracecut run` loads before the user's program starts: a fraction of a second that every run pays."""
+    block = BLOCK.format(names=("scipy", "numba", "llvmlite", "networkx", "ziglang", "pymetis", "rich"))
+    code = "import tracecut.running, tracecut.codegen.live, tracecut.codegen.reinspect, tracecut.codegen.schedulefile"
+    done = python(block + code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_needs_no_extra_and_no_compiler() -> None:
     block = BLOCK.format(names=("ziglang", "cupy", "mpi4py", "kaminpar", "kahip", "mtkahypar", "nvidia"))
     code = "import tracecut; tracecut.optimize, tracecut.methods(); from tracecut.cli import main"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
-PROGRAMS = ("mesh_flux", "spmv_cg", "md_forces", "dense_stencil", "prefix_sum")
+PROGRAMS = ("mesh_flux", "spmv_cg", "md_forces", "graph_heat", "dense_stencil", "prefix_sum")
 TOOL_SPECIFIC = re.compile(r"#\s*pragma|__attribute__|__builtin|\[\[|\brestrict\b|\basm\b|tracecut", re.IGNORECASE)
 
 

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import pytest
-from tracecut.partition import METHODS
+from tracecut.partition import METHODS, methods
 
 import tracecut
 from tracecut.choosing import same_file
@@ -103,10 +103,14 @@ def test_the_command_line_is_wrong(case: str, shell: Any) -> None:
 
 def test_methods(shell: Any) -> None:
     done = shell("methods")
-    assert [line.split()[0] for line in done.out.splitlines()] == list(METHODS)
+    names = [method.name for method in methods()]
+    assert [line.split()[0] for line in done.out.splitlines()] == names == [*METHODS, "auto"]
     listed = json.loads(shell("methods", "--json").out)
-    assert [method["name"] for method in listed] == list(METHODS)
-    assert all(set(method) == {"name", "kind", "source", "complexity", "uses"} for method in listed)
+    assert [method["name"] for method in listed] == names
+    keys = {"name", "kind", "source", "complexity", "uses", "note", "repeatable", "installed"}
+    assert all(set(method) == keys for method in listed)
+    compnet = next(line for line in done.out.splitlines() if line.startswith("compnet"))
+    assert "stand-in" in compnet
 
 
 def test_the_manifest_is_printed(shell: Any) -> None:
@@ -133,7 +137,12 @@ def test_every_method(method: str, shell: Any) -> None:
     assert (done.code, done.err) == (0, "")
     region = next(region for region in json.loads(done.out)["regions"] if region["line"] == LINE)
     assert [candidate["method"] for candidate in region["candidates"]] == ["original", method]
-    assert [candidate["note"] for candidate in region["candidates"]] == ["", ""]
+    original, tried = (candidate["note"] for candidate in region["candidates"])
+    assert original == ""
+    if METHODS[method].installed:
+        assert tried == ""
+    else:
+        assert "is not installed" in tried
     assert region["class"] in ("parallel", "reduction") and region["identity_equal"] is not False
     assert shell("run", "out").code == 0
 

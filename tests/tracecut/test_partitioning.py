@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tracecut.ir.errors import ArtefactError
+
+from tracecut.partitioning import read_numbers
 
 PATH = "4 3\n2\n1 3\n2 4\n3\n"
 
@@ -34,6 +38,35 @@ def test_labels_one_a_line(graph: str, tmp_path: Path) -> None:
     assert len((tmp_path / "parts.txt").read_text().splitlines()) == 4
 
 
+def test_files_of_coordinates_targets_and_weights(graph: str, tmp_path: Path) -> None:
+    (tmp_path / "places.txt").write_text("# x y\n0 0\n1 0\n\n2 0\n3 0\n")
+    np.save(tmp_path / "shares.npy", np.array([0.75, 0.25]))
+    (tmp_path / "loads.txt").write_text("1\n1\n2\n")
+    words = ["--coords", "places.txt", "--of", "data"]
+    done = run(tmp_path, graph, "-k", "2", "--method", "rcb", *words, "--targets", "shares.npy")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n0\n0\n1\n", "")
+    done = run(tmp_path, graph, "-k", "4", "--method", "hkmeans", *words, "--hierarchy", "2,2", "--threads", "2")
+    assert done.returncode == 0 and sorted(done.stdout.split()) == ["0", "1", "2", "3"]
+    done = run(tmp_path, graph, "-k", "2", "--method", "chunks", "--weights", "loads.txt", "--refine", "km1")
+    assert (done.returncode, done.stdout) == (0, "0\n0\n1\n")
+    done = run(tmp_path, graph, "--tile-bytes", "16", "--method", "spac", "--option", "ring=true", "--json")
+    report = json.loads(done.stdout)
+    assert report["k"] == 2 and report["options"]["ring"] is True
+    done = run(tmp_path, graph, "-k", "2", "--budget", "0", "-o", "parts.txt")
+    assert "jobs in 2 by chunks" in done.stdout and "expansion: not run, about" in done.stdout
+
+
+def test_numbers_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "numbers.txt"
+    file.write_text("1\n% a comment\n2.5\n")
+    assert read_numbers(file).tolist() == [1.0, 2.5] and read_numbers(file, columns=True).shape == (2, 1)
+    file.write_text("")
+    assert read_numbers(file).size == 0
+    file.write_text("1 2\n")
+    with pytest.raises(ArtefactError, match="row 1 has 2 numbers, 1 expected"):
+        read_numbers(file)
+
+
 def test_a_collapse_is_a_warning(graph: str, tmp_path: Path) -> None:
     done = run(tmp_path, graph, "-k", "2", "--method", "libra", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["imbalance"] == 2.0
@@ -47,13 +80,32 @@ def test_a_collapse_is_a_warning(graph: str, tmp_path: Path) -> None:
         (["path.graph", "-k", "2", "--method", "best"], 2, "tracecut: --method best: no such method"),
         (["path.graph", "-k", "2", "--method", "chunks", "--passes", "2"], 1, "makes no use of passes"),
         (["path.graph", "-k", "2", "--method", "chunks", "-o", "folder"], 1, "tracecut: "),
-        (["path.graph"], 2, "the following arguments are required: -k"),
+        (["path.graph"], 2, "tracecut: one of -k and --tile-bytes is required"),
+        (["path.graph", "-k", "2", "--tile-bytes", "9"], 2, "tracecut: one of -k and --tile-bytes is required"),
+        (["path.graph", "-k", "2", "--method", "rcb"], 1, "coords"),
+        (["path.graph", "-k", "2", "--method", "rcb", "--coords", "none.txt"], 1, "none.txt: "),
+        (["path.graph", "-k", "2", "--method", "rcb", "--coords", "ragged.txt"], 1, "ragged.txt: row 2 has 1 numbers"),
+        (["path.graph", "-k", "2", "--targets", "words.txt"], 1, "words.txt: could not convert"),
+        (["path.graph", "-k", "2", "--targets", "damaged.npy"], 1, "damaged.npy: "),
+        (["path.graph", "-k", "2", "--targets", "long.npy"], 1, "long.npy: "),
+        (["path.graph", "-k", "2", "--targets", "names.npy"], 1, "names.npy: it holds <U1, numbers were expected"),
+        (["path.graph", "-k", "2", "--hierarchy", "2x2"], 2, "--hierarchy 2x2: whole numbers with commas"),
+        (["path.graph", "-k", "2", "--option", "ring"], 2, "--option ring: NAME=VALUE expected"),
+        (["path.graph", "-k", "2", "--method", "spac", "--option", "rings=true"], 1, "has no option 'rings'"),
+        (["path.graph", "-k", "2", "--refine", "fm"], 1, "refine = 'fm'"),
         (["none.graph", "-k", "2"], 1, "'none.graph': no such file"),
         (["damaged.graph", "-k", "2"], 1, "damaged.graph:1: 9 vertices announced"),
     ],
 )
 def test_mistakes_are_said(words: list[str], code: int, message: str, graph: str, tmp_path: Path) -> None:
     (tmp_path / "damaged.graph").write_text("9 9\n")
+    (tmp_path / "ragged.txt").write_text("1 2\n3\n")
+    (tmp_path / "words.txt").write_text("half\nhalf\n")
+    (tmp_path / "damaged.npy").write_bytes(b"nothing")
+    np.save(tmp_path / "names.npy", np.array(["a", "b"]))
+    np.save(tmp_path / "long.npy", np.ones(2))
+    head = (tmp_path / "long.npy").read_bytes().replace(b"(2,),", b"(9999999999,),", 1)
+    (tmp_path / "long.npy").write_bytes(head)
     (tmp_path / "folder").mkdir()
     done = run(tmp_path, *words)
     assert done.returncode == code and message in done.stderr and "Traceback" not in done.stderr

@@ -15,6 +15,9 @@ from typing import Any
 
 import pytest
 
+from tracecut.folder import read_listing
+from tracecut.staging import seal
+
 COMMAND = [sys.executable, "-P", "-m", "tracecut", "run"]
 Start = Callable[..., subprocess.Popen[bytes]]
 
@@ -272,6 +275,23 @@ def test_says_which_schedules_are_used(optimized: Path, refused: Path, shell: An
     assert (done.code, done.out) == (0, plain.out)
     assert done.err == "tracecut: nothing was optimized: the original program runs\n"
     assert plain.err == ""
+
+
+def test_the_original_runs_where_it_was_faster(optimized: Path, shell: Any) -> None:
+    listing = read_listing(optimized)
+    seal(optimized, {**listing, "slower": {"argv": ["exit", "3"], "threads": [1]}})
+
+    def says(*words: str) -> str:
+        status, _, said = outcome([*COMMAND, "-v", str(optimized), *words, "3"], shell)
+        assert status == 3
+        return said.decode()
+
+    remark = "on 1 thread the original program is faster: it runs"
+    assert remark in says("--threads", "1", "--", "exit")
+    assert remark not in says("--", "exit")  # on as many threads as were best
+    assert remark not in says("--threads", "1", "--original", "--", "exit")
+    seal(optimized, {**listing, "slower": {"argv": ["exit", "3", "4"], "threads": [1]}})
+    assert remark not in says("--threads", "1", "--", "exit")  # other arguments were measured
 
 
 @pytest.mark.parametrize("option", [["--threads", "1"], ["--threads=3"], ["--threads", "1000"], ["--original"]])

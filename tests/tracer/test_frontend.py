@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from llvmlite import binding
+from tracecut.codegen.link import executable
 from tracecut.ir.errors import SourceError, UsageError
-from tracecut.tracer.frontend import Flags, parse_flags, to_ir, warnings_of
-from tracecut.tracer.llvm import canonical, loosen, mark_inline, parse
+from tracecut.tracer.frontend import OPENMP_NOTE, Flags, parse_flags, to_ir
+from tracecut.tracer.llvm import canonical, emit_object, loosen, mark_inline, parse
 from tracecut.tracer.program import Analysis
 from tracecut.tracer.text import parse_module
 
@@ -48,7 +50,7 @@ def test_the_last_level_wins(flags: tuple[str, ...], level: str) -> None:
     assert Flags(flags).optimisation == level
 
 
-@pytest.mark.parametrize("word", ["-c", "-S", "-E", "-shared", "-fopenmp", "-pg", "-m32", "-mx32", "-o"])
+@pytest.mark.parametrize("word", ["-c", "-S", "-E", "-shared", "-pg", "-m32", "-mx32", "-o"])
 def test_options_that_make_no_sense_here(word: str) -> None:
     with pytest.raises(UsageError, match=f"compiler option {word}: "):
         parse_flags([word, "a.c"])
@@ -60,7 +62,7 @@ def test_options_without_their_value(word: str) -> None:
         parse_flags(["a.c", word])
 
 
-@pytest.mark.parametrize("word", ["a.cpp", "a.f90", "program", "a.c.txt", ""])
+@pytest.mark.parametrize("word", ["a.cs", "a.f90", "program", "a.c.txt", ""])
 def test_files_of_another_kind(word: str) -> None:
     with pytest.raises(SourceError, match="can not be read"):
         parse_flags([word])
@@ -106,9 +108,62 @@ def test_a_flood_of_diagnostics_is_cut(tmp_path: Path) -> None:
     assert len(lines) == 31 and re.fullmatch(r"… \d+ more lines", lines[-1])
 
 
-def test_the_remark_that_the_driver_always_makes_is_left_out() -> None:
-    noise = "warning: argument unused during compilation: '-c' [-Wunused]"
-    assert warnings_of(f"{noise}\na.c:1:1: error: no\n") == "a.c:1:1: error: no"
+def test_the_remark_that_the_driver_always_makes_is_no_error(tmp_path: Path) -> None:
+    assert "ret i32 0" in compiled("int main(void) { return 0; }", tmp_path, "-Wall", "-Wextra", "-Werror")
+    with pytest.raises(SourceError) as caught:
+        compiled("int main(void) { int unused = 0; return 0; }", tmp_path, "-Wall", "-Werror")
+    assert "unused variable 'unused'" in caught.value.detail and "argument unused" not in caught.value.detail
+
+
+@pytest.mark.parametrize(("flags", "kept"), [((), True), (("-DNDEBUG",), False), (("-DNDEBUG", "-UNDEBUG"), True)])
+def test_assertions_stay_unless_the_user_removes_them(flags: tuple[str, ...], kept: bool, tmp_path: Path) -> None:
+    text = "#include <assert.h>\nint main(int n, char **words) { (void)words; assert(n == 1); return 0; }"
+    for canonical_form in (True, False):
+        assert ("@__assert_fail(" in compiled(text, tmp_path, *flags, canonical=canonical_form)) is kept
+
+
+def test_the_form_of_the_seed_keeps_every_variable_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "source.c"
+    path.write_text("int square(int n) { int m = n; return m * n; }\nint main(void) { return square(0); }")
+    text = to_ir(path, Flags(("-O3",)), tmp_path, canonical=True, opt="seed")
+    assert text.count(" alloca i32") >= 3 and "optnone" not in text and "ubsan" not in text
+    assert "alloca" not in to_ir(path, Flags(("-O0",)), tmp_path, canonical=True)
+    with pytest.raises(UsageError, match="--opt O2: O1 or seed expected"):
+        to_ir(path, Flags(), tmp_path, canonical=True, opt="O2")
+
+
+OPENMP = r"""
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+    double sum = 0, start = omp_get_wtime();
+    omp_lock_t lock;
+    omp_init_lock(&lock);
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 100; i++) { omp_set_lock(&lock); sum += i; omp_unset_lock(&lock); }
+    printf("%g %d %d %d\n", sum, omp_get_max_threads(), omp_get_thread_num(), omp_get_wtime() >= start);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("suffix", [".c", ".cpp"])
+def test_openmp_is_serialised_and_that_is_stated(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"program{suffix}"
+    path.write_text(OPENMP)
+    sources, flags = parse_flags([str(path), "-fopenmp", "-Wall", "-Werror"])
+    assert flags.openmp and flags.notes == (OPENMP_NOTE,) and "-fopenmp" not in flags.compile
+    text = to_ir(Path(sources[0]), flags, tmp_path, canonical=True)
+    assert "__kmpc" not in text
+    program = executable([emit_object(text, optimise=False)], flags, tmp_path / "program")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "4950 1 0 1\n"
+
+
+def test_without_the_option_nothing_is_said_of_openmp() -> None:
+    assert parse_flags(["a.c"])[1] == Flags()
+    assert parse_flags(["a.c", "-fopenmp", "-fno-openmp"])[1].notes == ()
+    assert parse_flags(["a.c", "-fopenmp=libomp"])[1].notes == (OPENMP_NOTE,)
 
 
 def test_missing_sources_are_named(tmp_path: Path) -> None:

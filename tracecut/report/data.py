@@ -133,6 +133,7 @@ class ReportData:
     sources: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     seed: int | None = None
     input_hash: str = ""
     machine: MachineLine = MachineLine()
@@ -160,7 +161,8 @@ class ReportData:
         """The report of one run.
 
         Keys that need not be there: `command` (all words of the command line; else it is put together from the sources,
-        flags and arguments), `input_hash`; in the program `reason` (why no loop was looked at); in a region `places`
+        flags and arguments), `input_hash`, `notes` (how options were understood); in the program
+        `reason` (why no loop was looked at); in a region `places`
         (the lines behind its verdict), `kept`, `tolerance`; in a candidate `region_all_ms`, `threads`,
         `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` where there is no path.
 
@@ -191,6 +193,7 @@ class ReportData:
             sources=tuple(shown.path(source) for source in top.texts("source")),
             arguments=tuple(shown.argument(argument) for argument in exact),
             command=tuple(shown.argument(word) for word in top.texts("command") or made),
+            notes=tuple(shown.text(note) for note in top.texts("notes")),
             seed=top.count("seed"),
             input_hash=top.text("input_hash"),
             machine=_machine(top.child("machine")),

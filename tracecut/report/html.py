@@ -66,6 +66,8 @@ def _headline(data: ReportData, found: Answer) -> Iterable[Content]:
         yield el("p", f"{changed} in a new order", cls="answer none")
         yield el("p", "The program as a whole was not timed.")
         yield _equality(found)
+    for note in data.notes:
+        yield el("p", user(note, LONG), ".")
     yield el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in _summary(data)), cls="facts")
 
 

@@ -77,6 +77,8 @@ class _Summary:
         """All parts in order."""
         ranked = sorted(self.data.regions, key=lambda region: (not region.optimized, -(region.share or 0.0)))
         self._headline()
+        for note in self.data.notes[:2]:
+            self._paragraph(note, "yellow", 2)
         if ranked:
             self.console.print()
             self._regions(ranked[:FULL])

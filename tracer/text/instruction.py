@@ -107,6 +107,7 @@ class Instruction:
     @property
     def operands(self) -> tuple[Operand, ...]:
         """Value operands in order. load: (pointer); store: (value, pointer); getelementptr: (base, indices …);
+        atomicrmw: (pointer, value); cmpxchg: (pointer, expected, new); va_arg: (list);
         select: (condition, a, b); phi: the incoming values; call: the arguments; br: the condition if any."""
         return self._parsed.operands
 
@@ -326,6 +327,18 @@ def _atomicrmw(instruction: Instruction, body: str) -> _Parsed:
     return _Parsed(value.type, (_operand(pointer), value), word=word)
 
 
+def _cmpxchg(instruction: Instruction, body: str) -> _Parsed:
+    pointer, expected, new = split_commas(body)[:3]
+    value = _operand(expected)
+    new = re.sub(r'(?:\s+syncscope\("[^"]*"\))?\s+[a-z_]+\s+[a-z_]+$', "", new)
+    return _Parsed(f"{{ {value.type}, i1 }}", (_operand(pointer), value, _operand(new)))
+
+
+def _va_arg(instruction: Instruction, body: str) -> _Parsed:
+    pointer, kind = split_commas(body)[:2]
+    return _Parsed(kind, (_operand(pointer),))
+
+
 def _freeze(instruction: Instruction, body: str) -> _Parsed:
     value = _operand(body)
     return _Parsed(value.type, (value,))
@@ -368,6 +381,8 @@ _PARSERS = {
     "cleanupret": _jump,
     "catchret": _jump,
     "atomicrmw": _atomicrmw,
+    "cmpxchg": _cmpxchg,
+    "va_arg": _va_arg,
     "freeze": _freeze,
     "fneg": _fneg,
 }

@@ -1,0 +1,1 @@
+../../tracecut/recorder.py

@@ -1,0 +1,1 @@
+../../tracecut/trace_command.py

@@ -1,0 +1,127 @@
+"""Meshes: vertex copies, ParCubed against METIS, geometric methods against METIS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from graphs import million
+from measuring import Input, Options, bar, installed, interleaved, metis, quality, timed
+from rows import Row
+from tracecut.ir import Clustering, LocalityGraph
+from tracecut.ir.metrics import edge_cut, oversized_share
+from tracecut.partition import partition
+from tracecut.partition.expand import data_graph
+
+K = 64
+
+
+def copies(given: Input, options: Options) -> Iterator[Row]:
+    """Vertex copies on a mesh, k = 64, by every method that is not a peer: METIS-WVP 7,264, Mt-KaHyPar 5,659."""
+    candidates = {
+        "multilevel": {},
+        "metis + km1": {"method": "metis", "refine": "km1"},
+        "geographer-r + km1": {"method": "geographer-r", "refine": "km1", "coords": given.coords},
+        "auto": {"coords": given.coords},
+    }
+    for name, arguments in candidates.items():
+        method = arguments.pop("method", name)
+        found, seconds = timed(
+            lambda method=method, rest=arguments: partition(given.graph, K, method, **rest), options.repeat
+        )
+        yield from quality(given.name, f"{name} k={K}", found, "bar ≤", 6_000.0)
+        yield Row(given.name, "natural", f"{name} k={K}: CPU s", seconds)
+
+
+def parcubed(given: Input | None, options: Options) -> Iterator[Row]:
+    """ParCubed on one core against METIS, k = 64 and 1024: bars 10 and 40 times faster, cut 1.27, imbalance 1.05."""
+    if given is None:
+        name, graph = "delaunay1m", million().locality()
+    else:
+        name, graph = given.name, given.graph
+    plain = data_graph(graph)
+    graph.transpose  # noqa: B018  (built once, as METIS gets its graph ready made)
+    for k, faster in ((64, 10.0), (1024, 40.0)):
+        found = interleaved(
+            {
+                "det": lambda k=k: partition(graph, k, "parcubed-det", of="data", threads=1, balance=1.05),
+                "metis": metis(plain, k),
+            },
+            max(options.repeat, 3),
+        )
+        (ours, seconds), (answer, peer_seconds) = found["det"], found["metis"]
+        other = Clustering(answer.labels, k, "data", graph=graph)
+        metric = f"parcubed-det k={k}"
+        yield Row(name, "natural", f"{metric}: edge cut", ours.cost(), "METIS", other.cost())
+        yield bar(name, f"{metric}: edge cut / METIS", ours.cost() / other.cost(), "≤", 1.27)
+        yield Row(name, "natural", f"{metric}: CPU s", seconds, "METIS", peer_seconds)
+        yield bar(name, f"{metric}: times faster than METIS", peer_seconds / seconds, "≥", faster)
+        yield bar(name, f"{metric}: imbalance", ours.imbalance(), "≤", 1.05)
+        yield Row(name, "natural", f"{metric}: empty parts", float((ours.sizes() == 0).sum()))
+        for method in ("parcubed", "gpart"):
+            published = partition(graph, k, method, of="data", threads=1) if method == "parcubed" else _gpart(graph, k)
+            metric = f"{method} k={k}"
+            share = float((published.sizes() > 0).sum()) / k
+            yield bar(name, f"{metric}: parts / k", share, "≥", 0.97 if method == "gpart" else 1.0)
+            yield Row(name, "natural", f"{metric}: edge cut", published.cost(), "METIS", other.cost())
+            yield Row(name, "natural", f"{metric}: oversized share", oversized_share(graph, published))
+
+
+def _gpart(graph: LocalityGraph, k: int) -> Clustering:
+    """Labels as GPart itself leaves them: the parts that `partition` fills up afterwards are not counted."""
+    from tracecut.partition.parcubed import gpart
+
+    return Clustering(gpart(graph, k), k, "data", "gpart", graph=graph)
+
+
+def geometric(given: Input, options: Options) -> Iterator[Row]:
+    """k-means, Geographer-R and hierarchical k-means against METIS by edge cut, k = 64, equal and unequal targets."""
+    graph, coords = given.graph, given.coords
+    if coords is None:
+        raise ValueError(f"{given.name} has no coordinates")
+    plain = data_graph(graph)
+    ones = np.ones(graph.n_data)
+    uneven = np.where(np.arange(K) < K // 4, 2.0, 1.0)
+    uneven /= uneven.sum()
+    shared = {"of": "data", "coords": coords, "weights": ones}
+    found = interleaved(
+        {
+            "kmeans": lambda: partition(graph, K, "kmeans", **shared),
+            "hkmeans": lambda: partition(graph, K, "hkmeans", hierarchy=[4, 4, 4], **shared),
+            "geographer-r": lambda: partition(graph, K, "geographer-r", **shared),
+            "metis": metis(plain, K),
+        },
+        options.repeat,
+    )
+    other = Clustering(found["metis"][0].labels, K, "data", graph=graph)
+    peer = edge_cut(graph, other)
+    for name in ("kmeans", "hkmeans", "geographer-r"):
+        ours, seconds = found[name]
+        yield Row(given.name, "natural", f"{name} k={K}: edge cut", ours.cost(), "METIS", float(peer))
+        yield Row(given.name, "natural", f"{name} k={K}: CPU s", seconds, "METIS", found["metis"][1])
+        yield Row(given.name, "natural", f"{name} k={K}: imbalance", ours.imbalance(), "allowed", 1.03)
+    flat = found["kmeans"][0].cost()
+    yield Row(given.name, "natural", f"hkmeans k={K}: edge cut / kmeans", found["hkmeans"][0].cost(), "kmeans", flat)
+    yield Row(given.name, "natural", f"METIS k={K}: imbalance", other.imbalance(), "allowed", 1.03)
+    for name in ("kmeans", "geographer-r"):
+        ours = partition(graph, K, name, targets=uneven, **shared)
+        yield Row(given.name, "natural", f"{name} k={K} unequal: edge cut", ours.cost())
+        yield Row(given.name, "natural", f"{name} k={K} unequal: imbalance", ours.imbalance(), "allowed", 1.03)
+
+
+def peers_on_data(given: Input, options: Options) -> Iterator[Row]:
+    """Every vertex partitioner of other projects by edge cut, k = 64, against METIS."""
+    reference, seconds = timed(metis(data_graph(given.graph), K), options.repeat)
+    cut = Clustering(reference.labels, K, "data", graph=given.graph).cost()
+    yield Row(given.name, "natural", f"METIS k={K}: CPU s", seconds)
+    for method in ("kahip", "kaminpar", "mtkahypar"):
+        if installed(method):
+            found, spent = timed(
+                lambda method=method: partition(
+                    given.graph, K, method, of="data", weights=np.ones(given.graph.n_data), time_limit=300.0
+                ),
+                options.repeat,
+            )
+            yield Row(given.name, "natural", f"{method} k={K}: edge cut", found.cost(), "METIS", cut)
+            yield Row(given.name, "natural", f"{method} k={K}: CPU s, its process included", spent, "METIS", seconds)
+            yield Row(given.name, "natural", f"{method} k={K}: imbalance", found.imbalance(), "allowed", 1.03)

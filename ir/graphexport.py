@@ -1,0 +1,129 @@
+"""Dependence graphs in the formats of other tools. All are written atomically, row by row in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .dependence import KINDS, DependenceGraph
+from .errors import ArgumentError
+from .files import write_atomic
+
+STEP = 1 << 16
+
+
+def export(graph: DependenceGraph, path: str | os.PathLike[str]) -> Path:
+    """Write the graph in the format that the ending of `path` names. Raises ArgumentError for an unknown one."""
+    target = Path(path)
+    if target.suffix == ".npz":
+        return graph.save(target)
+    if target.suffix not in FORMATS:
+        raise ArgumentError(
+            f"{target}: the ending {target.suffix!r} names no graph format",
+            hint=f"Known: .npz, {', '.join(FORMATS)}.",
+        )
+    lines = FORMATS[target.suffix]
+
+    def write(file: BinaryIO) -> None:
+        for text in lines(graph):
+            file.write(text.encode())
+
+    return write_atomic(target, write)
+
+
+def edge_list(graph: DependenceGraph) -> Iterator[str]:
+    """`source target weight kind`, one edge a line, vertices from 0."""
+    for src, dst, weight, kind in _edges(graph):
+        yield "".join(f"{a} {b} {c} {KINDS[d]}\n" for a, b, c, d in zip(src, dst, weight, kind, strict=True))
+
+
+def dot(graph: DependenceGraph) -> Iterator[str]:
+    """Graphviz; a vertex carries its static instruction."""
+    yield "digraph dependences {\n"
+    for first, instruction, time in _vertices(graph):
+        yield "".join(
+            f'  {first + i} [label="{first + i}: {a}", time={b}];\n'
+            for i, (a, b) in enumerate(zip(instruction, time, strict=True))
+        )
+    for src, dst, weight, kind in _edges(graph):
+        yield "".join(
+            f'  {a} -> {b} [weight={c}, kind="{KINDS[d]}"];\n'
+            for a, b, c, d in zip(src, dst, weight, kind, strict=True)
+        )
+    yield "}\n"
+
+
+def graphml(graph: DependenceGraph) -> Iterator[str]:
+    """GraphML with the attributes instruction, time, weight and kind."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    for name, of, type in (
+        ("instruction", "node", "int"),
+        ("time", "node", "int"),
+        ("weight", "edge", "int"),
+        ("kind", "edge", "string"),
+    ):
+        yield f'<key id="{name}" for="{of}" attr.name="{name}" attr.type="{type}"/>\n'
+    yield '<graph edgedefault="directed">\n'
+    for first, instruction, time in _vertices(graph):
+        yield "".join(
+            f'<node id="{first + i}"><data key="instruction">{a}</data><data key="time">{b}</data></node>\n'
+            for i, (a, b) in enumerate(zip(instruction, time, strict=True))
+        )
+    count = 0
+    for src, dst, weight, kind in _edges(graph):
+        yield "".join(
+            f'<edge id="e{count + i}" source="{a}" target="{b}"><data key="weight">{c}</data>'
+            f'<data key="kind">{KINDS[d]}</data></edge>\n'
+            for i, (a, b, c, d) in enumerate(zip(src, dst, weight, kind, strict=True))
+        )
+        count += len(src)
+    yield "</graph>\n</graphml>\n"
+
+
+def metis(graph: DependenceGraph) -> Iterator[str]:
+    """METIS: undirected, vertices from 1, the weights of parallel edges added up; a weight of 0 counts as 1."""
+    import scipy.sparse as sp
+
+    shape = (graph.n, graph.n)
+    half = sp.coo_array((np.maximum(graph.weight, 1).astype(np.int64), (graph.src, graph.dst)), shape=shape).tocsr()
+    whole = (half + half.T).tocsr()
+    whole.sort_indices()
+    yield f"{graph.n} {whole.nnz // 2} 001\n"
+    for first in range(0, graph.n, STEP):
+        rows = range(first, min(first + STEP, graph.n))
+        yield "".join(
+            " ".join(
+                f"{other + 1} {weight}"
+                for other, weight in zip(
+                    whole.indices[whole.indptr[row] : whole.indptr[row + 1]].tolist(),
+                    whole.data[whole.indptr[row] : whole.indptr[row + 1]].tolist(),
+                    strict=True,
+                )
+            )
+            + "\n"
+            for row in rows
+        )
+
+
+FORMATS: dict[str, Callable[[DependenceGraph], Iterator[str]]] = {
+    ".graphml": graphml,
+    ".dot": dot,
+    ".graph": metis,
+    **dict.fromkeys((".txt", ".el", ".edges", ".tsv"), edge_list),
+}
+
+
+def _edges(graph: DependenceGraph) -> Iterator[tuple[Any, Any, Any, Any]]:
+    for first in range(0, graph.m, STEP):
+        part = slice(first, first + STEP)
+        columns = (graph.src, graph.dst, graph.weight, graph.kind)
+        yield tuple(column[part].tolist() for column in columns)
+
+
+def _vertices(graph: DependenceGraph) -> Iterator[tuple[int, Any, Any]]:
+    for first in range(0, graph.n, STEP):
+        yield first, graph.instruction[first : first + STEP].tolist(), graph.time[first : first + STEP].tolist()

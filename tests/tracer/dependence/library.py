@@ -1,0 +1,187 @@
+"""The C library of the slow interpreter, with what each function reads and writes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .interpreter import Exit, Interpreter, LongJump
+from .llvalues import signed
+
+
+def malloc(machine: Interpreter, vertex: int, size: int) -> int:
+    return machine.allocate(size)
+
+
+def calloc(machine: Interpreter, vertex: int, count: int, size: int) -> int:
+    address = machine.allocate(count * size)
+    machine.writes(vertex, address, bytes(count * size))
+    return address
+
+
+def realloc(machine: Interpreter, vertex: int, old: int, size: int) -> int:
+    if old == 0:
+        return machine.allocate(size)
+    kept = machine.reads(vertex, old, min(size, machine.objects[old]))
+    machine.release(old)
+    address = machine.allocate(size)
+    machine.writes(vertex, address, kept)
+    return address
+
+
+def free(machine: Interpreter, vertex: int, address: int) -> None:
+    machine.release(address)
+
+
+def copy(machine: Interpreter, vertex: int, target: int, source: int, length: int) -> int:
+    machine.writes(vertex, target, machine.reads(vertex, source, length))
+    return target
+
+
+def fill(machine: Interpreter, vertex: int, target: int, byte: int, length: int) -> int:
+    machine.writes(vertex, target, bytes([byte & 255]) * length)
+    return target
+
+
+def strlen(machine: Interpreter, vertex: int, address: int) -> int:
+    return len(machine.text_at(vertex, address))
+
+
+def strcpy(machine: Interpreter, vertex: int, target: int, source: int) -> int:
+    machine.writes(vertex, target, machine.text_at(vertex, source) + b"\0")
+    return target
+
+
+def strcmp(machine: Interpreter, vertex: int, a: int, b: int) -> int:
+    x, y = machine.text_at(vertex, a), machine.text_at(vertex, b)
+    return ((x > y) - (x < y)) & 0xFFFFFFFF
+
+
+def memcmp(machine: Interpreter, vertex: int, a: int, b: int, length: int) -> int:
+    x, y = machine.reads(vertex, a, length), machine.reads(vertex, b, length)
+    return ((x > y) - (x < y)) & 0xFFFFFFFF
+
+
+def atoi(machine: Interpreter, vertex: int, text: int) -> int:
+    found = re.match(rb"\s*[-+]?\d+", machine.text_at(vertex, text))
+    return int(found.group()) & 0xFFFFFFFF if found else 0
+
+
+def printf(machine: Interpreter, vertex: int, format: int, *arguments: Any) -> int:
+    text = machine.text_at(vertex, format).decode()
+    rest = list(arguments)
+
+    def shown(found: re.Match[str]) -> str:
+        letter = found.group()[-1]
+        if letter == "%":
+            return "%"
+        value = rest.pop(0)
+        if letter == "s":
+            return machine.text_at(vertex, value).decode()
+        if letter in "di":
+            value = signed(value, 64 if "l" in found.group() else 32)
+        return re.sub("[lhz]", "", found.group()).replace("i", "d").replace("u", "d") % value
+
+    machine.output += re.sub(r"%[-+ 0#]*\d*(?:\.\d+)?[lhz]*[a-zA-Z%]", shown, text).encode()
+    return 0
+
+
+def puts(machine: Interpreter, vertex: int, text: int) -> int:
+    machine.output += machine.text_at(vertex, text) + b"\n"
+    return 0
+
+
+def putchar(machine: Interpreter, vertex: int, letter: int) -> int:
+    machine.output += bytes([letter & 255])
+    return letter
+
+
+def unknown(machine: Interpreter, vertex: int, *pointers: int) -> None:
+    """What a function may do of which nothing is known: read and write the objects that its pointers lie in."""
+    objects = [found for found in map(machine.object_at, pointers) if found is not None]
+    for start, length in objects:
+        machine.reads(vertex, start, length)
+    for start, length in objects:
+        machine.writes(vertex, start, machine.peek(start, length))
+
+
+def bsearch(machine: Interpreter, vertex: int, key: int, base: int, count: int, size: int, compare: int) -> int:
+    machine.reads(vertex, key, size)
+    machine.reads(vertex, base, count * size)
+    low, high = 0, count
+    while low < high:
+        place = (low + high) // 2
+        value, _ = machine.call(machine.code[compare], [("ptr", key, vertex), ("ptr", base + place * size, vertex)])
+        if value == 0:
+            return base + place * size
+        if signed(value, 32) < 0:
+            high = place
+        else:
+            low = place + 1
+    return 0
+
+
+def swab(machine: Interpreter, vertex: int, source: int, target: int, length: int) -> None:
+    unknown(machine, vertex, source, target)
+    data = machine.peek(source, length)
+    machine.poke(target, b"".join(data[place : place + 2][::-1] for place in range(0, length, 2)))
+
+
+def qsort(machine: Interpreter, vertex: int, base: int, count: int, size: int, compare: int) -> None:
+    machine.writes(vertex, base, machine.reads(vertex, base, count * size))
+    for end in range(count - 1, 0, -1):
+        for place in range(base, base + end * size, size):
+            value, _ = machine.call(machine.code[compare], [("ptr", place, vertex), ("ptr", place + size, vertex)])
+            if signed(value, 32) > 0:
+                machine.poke(place, machine.peek(place + size, size) + machine.peek(place, size))
+
+
+def setjmp(machine: Interpreter, vertex: int, buffer: int, *more: int) -> int:
+    machine.jumps[buffer] = (machine.frames[-1], machine.here)
+    return 0
+
+
+def longjmp(machine: Interpreter, vertex: int, buffer: int, value: int) -> None:
+    frame, place = machine.jumps[buffer]
+    raise LongJump(frame, place, value or 1, vertex)
+
+
+def leave(machine: Interpreter, vertex: int, status: int) -> None:
+    raise Exit(status)
+
+
+def pure(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda machine, vertex, *values: function(*values)
+
+
+LIBRARY: dict[str, Callable[..., Any]] = {
+    "malloc": malloc,
+    "calloc": calloc,
+    "realloc": realloc,
+    "free": free,
+    "memcpy": copy,
+    "memmove": copy,
+    "memset": fill,
+    "strlen": strlen,
+    "strcpy": strcpy,
+    "strcmp": strcmp,
+    "memcmp": memcmp,
+    "bcmp": memcmp,
+    "atoi": atoi,
+    "printf": printf,
+    "puts": puts,
+    "putchar": putchar,
+    "qsort": qsort,
+    "bsearch": bsearch,
+    "swab": swab,
+    "setjmp": setjmp,
+    "_setjmp": setjmp,
+    "longjmp": longjmp,
+    "exit": leave,
+    "abs": pure(lambda value: abs(signed(value, 32)) & 0xFFFFFFFF),
+    "sqrt": pure(math.sqrt),
+    "sin": pure(math.sin),
+    "cos": pure(math.cos),
+}

@@ -1,0 +1,109 @@
+"""Edges, byte for byte, against a slow interpreter of the same IR: from its own stream, and from the traced run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tracecut.ir.dependence import KINDS, DependenceGraph
+from tracecut.ir.errors import ArtefactError
+from tracecut.tracer.dependence.builder import Builder, dependence_graph
+
+from tracecut.dependences import Built, build_graph
+
+from .interpreter import Interpreter
+from .stream import Recorder
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.c"))
+FORMS = ("O1", "seed")
+
+
+class Case:
+    """A program that ran three times: traced, in the interpreter, and in the interpreter with its memory elsewhere."""
+
+    def __init__(self, source: Path, opt: str, folder: Path) -> None:
+        self.built: Built = build_graph(source, opt=opt, weights="unit", output=folder / "trace.tct")
+        self.static = self.built.trace.static
+        self.recorder, self.machine, self.status = self.interpreted(0)
+
+    def interpreted(self, moved: int) -> tuple[Recorder, Interpreter, int]:
+        recorder = Recorder(self.static)
+        machine = Interpreter(self.static.text, moved=moved, watch=recorder)
+        recorder.begin(machine)
+        return recorder, machine, machine.run()
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], Case]:
+    return cache(lambda source, opt: Case(source, opt, tmp_path_factory.mktemp(source.stem)))
+
+
+def edges_of(graph: DependenceGraph) -> set[tuple[int, int, str]]:
+    kinds = [KINDS[kind] for kind in graph.kind.tolist()]
+    found = set(zip(graph.src.tolist(), graph.dst.tolist(), kinds, strict=True))
+    assert len(found) == graph.m, "an edge stands twice"
+    return found
+
+
+@pytest.mark.parametrize("opt", FORMS)
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
+def test_the_graph_of_the_interpreters_stream(case: Callable[[Path, str], Case], source: Path, opt: str) -> None:
+    own = case(source, opt)
+    graph = dependence_graph(own.static, [own.recorder.stream()], weights="unit")
+    assert graph.instruction.tolist() == own.machine.executed
+    assert edges_of(graph) == own.machine.edges
+
+
+@pytest.mark.parametrize("opt", FORMS)
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
+def test_the_graph_of_the_traced_run(case: Callable[[Path, str], Case], source: Path, opt: str) -> None:
+    own = case(source, opt)
+    assert own.built.trace.outcome == f"left with status {own.status}"
+    assert own.built.graph.instruction.tolist() == own.machine.executed
+    assert edges_of(own.built.graph) == own.machine.edges
+    assert own.built.ending.complete and own.built.ending.lost == 0
+
+
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
+def test_a_graph_does_not_depend_on_addresses_nor_on_chunks(
+    case: Callable[[Path, str], Case], source: Path, tmp_path: Path
+) -> None:
+    own = case(source, "O1")
+    files = []
+    for number, moved in enumerate((0, 0x7_7531_2330)):
+        recorder, _, _ = own.interpreted(moved)
+        words, builder = recorder.stream(), Builder(own.static, narrow=50 if number else 2**31 - 2)
+        cuts = recorder.borders[1 :: 5 + number]
+        for part in np.split(words, cuts):
+            builder.feed(part)
+        files.append(builder.graph().save(tmp_path / f"{number}.npz").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_damaged_streams_are_refused_or_read(case: Callable[[Path, str], Case]) -> None:
+    """Whatever words come, the answer is a graph or an error that says so."""
+    own = case(Path(__file__).parent / "programs" / "control.c", "O1")
+    words, random = own.recorder.stream(), np.random.default_rng(3)
+    refused = 0
+    for _ in range(100):
+        damaged = words.copy()
+        for place in random.integers(0, words.size, random.integers(1, 4)).tolist():
+            small, large = random.integers(0, own.static.n_segments + 2), random.integers(0, 2**32)
+            damaged[place] = (small, large, damaged[place] ^ (1 << random.integers(32)))[random.integers(3)]
+        builder = Builder(own.static)
+        try:
+            builder.feed(damaged)
+            builder.graph().verify()
+        except (ArtefactError, MemoryError):
+            refused += 1
+    assert 20 < refused < 100
+    with pytest.raises(ArtefactError, match="is cut off"):
+        Builder(own.static).feed(words[:-1])
+
+
+def test_no_events_make_an_empty_graph(case: Callable[[Path, str], Case]) -> None:
+    static = case(Path(__file__).parent / "programs" / "control.c", "O1").static
+    assert dependence_graph(static, []).n == 0

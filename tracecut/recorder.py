@@ -1,0 +1,294 @@
+"""Tracing a program instruction by instruction: compile, instrument, run, keep."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecut.codegen.link import executable
+from tracecut.ir.errors import ArgumentError, SourceError, ToolchainError
+from tracecut.tracer.events.build import traced_objects
+from tracecut.tracer.events.recording import MEMORY, Recorded, record
+from tracecut.tracer.events.static import Static, static_of
+from tracecut.tracer.events.trace import Trace, tail_of
+from tracecut.tracer.events.tracefile import TraceWriter
+from tracecut.tracer.frontend import Flags, parse_flags, to_ir
+from tracecut.tracer.llvm import canonical, unoptimised
+from tracecut.tracer.numba_source import numba_program
+from tracecut.tracer.operators import outline_operators
+from tracecut.tracer.runner import Limits, private_folder
+from tracecut.tracer.toolchain import compiler
+
+from . import __version__
+from .api import AnyPath, _seconds, _whole, _word
+from .work import OUTPUT_LIMIT, phrase
+from .work import tail_of as last_words
+
+FORMS = ("O1", "seed")
+LEVELS = ("instructions",)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A program that is ready to be traced: the tables, and the executable."""
+
+    static: Static
+    program: Path
+    meta: dict[str, Any]
+
+
+def prepare(
+    sources: Sequence[str],
+    flags: Flags,
+    folder: Path,
+    *,
+    opt: str = "O1",
+    functions: Collection[str] | None = None,
+    timed: bool = False,
+) -> Prepared:
+    """Compile sources to the module that is traced, and to the executable that traces itself.
+
+    Args:
+        folder: for what is made on the way. opt: `O1`, the canonical form, or `seed`, unoptimised.
+        functions: to be instrumented, None: all. timed: with the time of each access.
+
+    Raises SourceError, UnsupportedError and ArgumentError (an unknown function).
+    """
+    if opt not in FORMS:
+        raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
+    texts = []
+    for number, source in enumerate(sources):
+        own = folder / f"source{number}"
+        own.mkdir(exist_ok=True)
+        text = to_ir(Path(source), flags, own, canonical=True, opt=opt)
+        texts.append(text.encode(errors="surrogateescape").decode(errors="replace"))
+    meta = {
+        "sources": [str(source) for source in sources],
+        "digests": [_digest(Path(source)) for source in sources],
+        "flags": list(flags.compile),
+    }
+    return _prepared(texts, flags, folder, opt, functions, meta, timed=timed)
+
+
+def prepare_function(
+    function: Any,
+    arguments: Sequence[Any],
+    folder: Path,
+    *,
+    opt: str = "O1",
+    functions: Collection[str] | None = None,
+    timed: bool = False,
+) -> tuple[Prepared, list[str]]:
+    """A function of Numba as `prepare` makes it of sources, and the command line to run it with.
+
+    `functions`: None: the kernel, what it calls, and the memory that it allocates; not the `main` around it.
+    """
+    if opt not in FORMS:
+        raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
+    made = numba_program(function, arguments, folder, opt=opt)
+    meta = {"sources": [made.kernel], "digests": [hashlib.sha256(made.texts[0].encode()).hexdigest()], "flags": []}
+    return _prepared(made.texts, Flags(), folder, opt, functions, meta, around=made.around, timed=timed), list(
+        made.argv
+    )
+
+
+def _prepared(
+    texts: Sequence[str],
+    flags: Flags,
+    folder: Path,
+    opt: str,
+    functions: Collection[str] | None,
+    meta: dict[str, Any],
+    *,
+    around: Collection[str] = (),
+    timed: bool = False,
+) -> Prepared:
+    """`around`: functions that are not instrumented unless they are chosen."""
+    module = canonical(texts) if opt == "O1" else unoptimised(texts)
+    text = outline_operators(str(module))
+    chosen = functions
+    if functions is None and around:
+        chosen = [name for name in module.functions if name.removeprefix("@") not in around]
+    if "@main" not in module.functions:
+        raise SourceError("the program has no main function", hint="Give all of its source files.")
+    static = static_of(text, chosen, timed=timed)
+    program = executable(traced_objects(text, chosen, timed=timed), flags, folder / "traced-program")
+    meta = {
+        "tracecut": __version__,
+        "opt": opt,
+        **meta,
+        "libraries": list(flags.libraries),
+        "functions_chosen": None if functions is None else sorted(functions),
+        "compiler": _compiler(),
+    }
+    return Prepared(static, program, meta)
+
+
+def trace(
+    source: AnyPath | Sequence[AnyPath] | Callable[..., Any],
+    argv: Sequence[Any] = (),
+    *,
+    level: str = "instructions",
+    opt: str = "O1",
+    functions: Collection[str] | None = None,
+    start: int = 0,
+    max_instructions: int | None = None,
+    stop: bool = False,
+    memory: int | None = None,
+    timed: bool = False,
+    keep: bool = True,
+    output: AnyPath | None = None,
+    stdin: AnyPath | None = None,
+    timeout: float | None = None,
+    sink: Callable[[int, npt.NDArray[np.uint32]], None] | None = None,
+    build: Callable[[Static], Callable[[int, npt.NDArray[np.uint32]], None]] | None = None,
+) -> Trace:
+    """Run a program once and record each instruction that it executes, and each address that it accesses.
+
+    The program runs in a child process. However it ends, the trace holds everything up to its last instruction; whether
+    it ended well is in `Trace.ok` and `Trace.outcome`.
+
+    Args:
+        source: a C, C++ or LLVM IR file, or all words of a compiler command: files and options; or a function of Numba.
+        argv: arguments to run the program with; of a function of Numba its arguments, which are copied.
+        level: `"instructions"`. (Loops are traced job by job inside of `optimize`.)
+        opt: `"O1"`: optimised, scalar; `"seed"`: unoptimised, as VertexCut §3.1 has it.
+        functions: names of the functions to record, None: all of the program.
+        start: instructions to pass by first. max_instructions: how many to keep then; the rest of the run is counted.
+        stop: stop the program when these are recorded.
+        memory: bytes of buffers between the program and this process, None: 8 MiB.
+        timed: whether to measure each access between fenced time stamps (slow; see `Static.timed`).
+        keep: whether to write a trace file. Without one only the totals remain, in bounded memory.
+        output: the trace file, None: a temporary one that goes with the returned object.
+        stdin: file that the program reads as its standard input, None: empty input.
+        timeout: seconds that the program may take, None: no limit.
+        sink: called with (stream, words) as they come, see `tracer.events.items`; words are only valid in the call.
+        build: called with the tables before the run; what it returns is the sink.
+
+    Raises ArgumentError, SourceError (missing file, does not compile), UnsupportedError (memory operations that can not
+    be followed, listed), OutputError and ToolchainError.
+    """
+    if level not in LEVELS:
+        raise ArgumentError(f"level is {level!r}, one of {', '.join(LEVELS)} was expected")
+    kernel = callable(source)
+    words = [source] if isinstance(source, str | bytes) or not isinstance(source, Sequence) else list(source)
+    sources, flags = ([], Flags()) if kernel else parse_flags([_word("source", word) for word in words])
+    if not sources and not kernel:
+        raise SourceError("no source file was given", hint="For example tracecut.trace('prog.c', ['--steps', '9']).")
+    if isinstance(argv, str | bytes) or isinstance(functions, str | bytes):
+        raise ArgumentError("argv or functions is a string, a list of them was expected")
+    if output is not None and not keep:
+        raise ArgumentError("output names a file, but keep is False")
+    if stdin is not None and not Path(stdin).is_file():
+        raise ArgumentError(f"stdin is {str(stdin)!r}: no such file")
+    arguments = [_shown(value) if kernel else _word("argv", value) for value in argv]
+    limits = Limits(seconds=None if timeout is None else _seconds("timeout", timeout), output_bytes=OUTPUT_LIMIT)
+    home = Path(tempfile.mkdtemp(prefix="tracecut-trace-")) if keep and output is None else None
+    target = None if not keep else Path(output) if output is not None else Path(str(home)) / "trace.tct"
+    try:
+        with private_folder("tracecut-record-") as folder:
+            if kernel:
+                ready, command = prepare_function(source, argv, folder, opt=opt, functions=functions, timed=timed)
+            else:
+                ready, command = prepare(sources, flags, folder, opt=opt, functions=functions, timed=timed), arguments
+            meta = {**ready.meta, "argv": arguments, "start": start, "max_instructions": max_instructions}
+            sink = sink if build is None else build(ready.static)
+            writer = None if target is None else TraceWriter(target, ready.static, meta)
+            try:
+                recorded = record(
+                    [ready.program, *command],
+                    ready.static,
+                    _into(writer, sink),
+                    folder=folder,
+                    stdin=None if stdin is None else Path(stdin),
+                    limits=limits,
+                    memory=MEMORY if memory is None else _whole("memory", memory, 1),
+                    start=_whole("start", start, 0),
+                    max_instructions=None
+                    if max_instructions is None
+                    else _whole("max_instructions", max_instructions, 0),
+                    stop_when_full=stop,
+                )
+                outcome = "was stopped when enough was kept" if recorded.finished is None else phrase(recorded.finished)
+                stderr = "" if recorded.finished is None else last_words(recorded.finished.stderr)
+                notes = [*flags.notes, *notes_of(recorded, ready.static)]
+                tail = tail_of(recorded, outcome, notes, stderr)
+                if writer is not None:
+                    writer.close(tail)
+            except BaseException:
+                if writer is not None:
+                    writer.abandon()
+                raise
+        if target is None:
+            return Trace(ready.static, meta, tail, None)
+        result = Trace.load(target)
+    except BaseException:
+        if home is not None:
+            shutil.rmtree(home, ignore_errors=True)
+        raise
+    if home is not None:
+        result.own(home)
+    return result
+
+
+def _shown(value: Any) -> str:
+    """An argument of a function as the trace names it: its value when it is a number, what it is when it is not."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+    return repr(value)[:100]
+
+
+def notes_of(recorded: Recorded, static: Static) -> list[str]:
+    """What the trace does not show, one sentence each."""
+    notes = []
+    names = sorted({name for _, name in static.unknown})
+    if names:
+        shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+        notes.append(f"what these functions do to memory is not known: {shown}; any object given to them may change")
+    if recorded.forks:
+        count = "a process" if recorded.forks == 1 else f"{recorded.forks} processes"
+        notes.append(f"the program forked {count}; what they do is not recorded")
+    if recorded.damaged:
+        notes.append("the program wrote into the buffers of its tracer: a part of the records is lost")
+    lost = recorded.totals.records - recorded.totals.kept_records
+    if lost:
+        notes.append(f"{lost} of {recorded.totals.records} records lie outside of what was to be kept")
+    for _, segment in recorded.crashed:
+        block = int(static.segment_block[segment])
+        function = int(np.searchsorted(static.function_block, block, side="right")) - 1
+        name = static.functions[function].removeprefix("@")
+        notes.append(f"the program ended in the middle of a block of {name}")
+    return notes
+
+
+def _into(
+    writer: TraceWriter | None, sink: Callable[[int, npt.NDArray[np.uint32]], None] | None
+) -> Callable[[int, npt.NDArray[np.uint32]], None]:
+    def both(stream: int, words: npt.NDArray[np.uint32]) -> None:
+        if writer is not None:
+            writer.add(stream, words)
+        if sink is not None:
+            sink(stream, words)
+
+    return both
+
+
+def _digest(path: Path) -> str:
+    from hashlib import sha256
+
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def _compiler() -> str:
+    try:
+        return compiler().version
+    except ToolchainError:  # IR files need none
+        return ""

@@ -1,0 +1,169 @@
+"""`tracecut trace` and `tracecut info`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from typing import Any
+
+from tracecut.ir.errors import UsageError
+
+TRACE_USAGE = "tracecut trace SOURCE… [compiler options] [options] [-- program arguments]"
+
+
+def run_trace(words: list[str]) -> int:
+    """Record a program. Leaves with 1, and with what was recorded, when the program fails."""
+    from .cli import _handle_signals, _seconds, _sort_words, _split
+
+    _handle_signals()
+    ours, program = _split(words)
+    parser = argparse.ArgumentParser(
+        prog="tracecut trace",
+        usage=TRACE_USAGE,
+        description="Everything that is not listed here goes to the compiler (-I, -D, -lm, …).",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("-o", "--output", default="trace.tct", metavar="FILE", help="the trace file (default: %(default)s)")
+    add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
+    add("--max-instructions", type=_count, metavar="N", help="keep so many IR instructions, count the others")
+    add("--start", type=_count, default=0, metavar="N", help="pass by so many instructions first")
+    add("--stop", action="store_true", help="stop the program when enough is kept")
+    add("--memory", type=_size, metavar="SIZE", help="buffers between program and recorder (default: 8M)")
+    add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
+    add("--timed", action="store_true", help="measure each access between fenced time stamps (slow)")
+    add("--timeout", type=_seconds, metavar="S", help="stop the program after so many seconds")
+    add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
+    add("--totals", action="store_true", help="count only, write no file")
+    add("--json", action="store_true", help="print JSON")
+    add("-q", "--quiet", action="store_true", help="print nothing when all is well")
+    mine, compiler = _sort_words(parser, ours)
+    options = parser.parse_args(mine)
+    if not any(not word.startswith("-") for word in compiler):
+        raise UsageError("no source file was given", hint=TRACE_USAGE)
+    if not options.output:
+        raise UsageError("-o: the name of a file expected", hint=TRACE_USAGE)
+    from .recorder import trace
+
+    result = trace(
+        compiler,
+        program,
+        opt=options.opt,
+        functions=options.function,
+        start=options.start,
+        max_instructions=options.max_instructions,
+        stop=options.stop,
+        memory=options.memory,
+        timed=options.timed,
+        keep=not options.totals,
+        output=None if options.totals else options.output,
+        stdin=options.stdin,
+        timeout=options.timeout,
+    )
+    done = result.ok or options.stop
+    if options.json:
+        print(json.dumps(summary_of(result), indent=1))
+    elif not options.quiet or not done:
+        print_trace(result)
+    if not done:
+        lines = [f"tracecut: the program {result.outcome}", *result.stderr.splitlines()]
+        print("\n  ".join(lines), file=sys.stderr)
+    return 0 if done else 1
+
+
+def run_info(words: list[str]) -> int:
+    """Say what a trace file holds."""
+    parser = argparse.ArgumentParser(prog="tracecut info", description="Say what a trace file holds.")
+    parser.add_argument("file", help="a file that `tracecut trace` wrote")
+    parser.add_argument("--check", action="store_true", help="read all of it, and count")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(words)
+    from tracecut.tracer.events.trace import Trace
+
+    result = Trace.load(options.file)
+    found = summary_of(result)
+    if options.check or not result.complete:
+        found["readable"] = _readable(result)
+    if options.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print_trace(result)
+        if "readable" in found:
+            counts = found["readable"]
+            print(f"  readable         {counts['instructions']:,} instructions in {counts['chunks']:,} chunks")
+    return 0
+
+
+def summary_of(trace: Any) -> dict[str, Any]:
+    """What is printed of a trace, as plain values."""
+    static = trace.static
+    size = None if trace.path is None else trace.path.stat().st_size
+    return {
+        "path": None if trace.path is None else str(trace.path),
+        "bytes": size,
+        "complete": trace.complete,
+        "outcome": trace.outcome,
+        "ok": trace.ok,
+        "totals": trace.totals,
+        "streams": trace.streams,
+        "functions": [name.removeprefix("@") for name in static.functions],
+        "blocks": static.n_blocks,
+        "segments": static.n_segments - 1,
+        "instructions": static.n_instructions,
+        "unknown": sorted({name for _, name in static.unknown}),
+        "notes": list(trace.notes),
+        "meta": {key: trace.meta.get(key) for key in ("tracecut", "opt", "sources", "digests", "flags", "argv")},
+    }
+
+
+def print_trace(trace: Any) -> None:
+    """The same for people."""
+    totals, static = trace.totals, trace.static
+    if trace.path is not None:
+        print(f"{trace.path}  {trace.path.stat().st_size:,} bytes")
+    print(f"  program          {' '.join(trace.meta.get('sources', []))} ({trace.meta.get('opt')}), {trace.outcome}")
+    print(f"  static           {static.n_functions:,} functions, {static.n_instructions:,} instructions")
+    if totals:
+        kept = totals["kept_instructions"]
+        part = "" if kept == totals["instructions"] else f" (kept: {kept:,})"
+        print(f"  instructions     {totals['instructions']:,}{part}")
+        print(f"  records          {totals['records']:,}, {4 * totals['words']:,} bytes as they came")
+        if trace.path is not None and kept:
+            print(f"  stored           {trace.path.stat().st_size / kept:.4f} bytes an instruction")
+    else:
+        print("  the recording was cut off: the file is good up to its last whole chunk")
+    for note in trace.notes:
+        print(f"  note: {note}")
+
+
+def _readable(trace: Any) -> dict[str, int]:
+    from tracecut.tracer.events.walk import instructions_of, lengths_of, mark_lengths, walk
+
+    tables = lengths_of(trace.static), instructions_of(trace.static), mark_lengths()
+    found = {"chunks": 0, "records": 0, "instructions": 0, "words": 0}
+    for _, words in trace.chunks():
+        _, _, records, instructions, _ = walk(words, *tables, 1 << 62)
+        found["chunks"] += 1
+        found["records"] += int(records)
+        found["instructions"] += int(instructions)
+        found["words"] += int(words.size)
+    return found
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text}: a whole number expected")
+    return value
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text)
+    if found is None or not int(found[1]):
+        raise argparse.ArgumentTypeError(f"{text}: a number of bytes such as 64M expected")
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2]]

@@ -1,0 +1,1 @@
+"""From the event stream of a traced program to its dynamic dependence graph."""

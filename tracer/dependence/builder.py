@@ -1,0 +1,233 @@
+"""The builder: chunks of the event stream in, a DependenceGraph out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir.cache import levels_of
+from ...ir.dependence import DependenceGraph
+from ...ir.errors import ArgumentError, ArtefactError
+from ...ir.machine import Machine
+from ..events.static import Static
+from . import frames as fr
+from . import shadow as sh
+from .accesses import Words
+from .frames import BAD_FRAME, DONE
+from .growing import Growing
+from .kernel import BAD_SEGMENT, CUT, Output, walk
+from .tables import Tables, tables_of
+
+NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "nobody"
+MOST_BYTES = 1 << 36  # of one record: more than any machine has
+WEIGHTS = ("model", "unit", "times")
+_EDGES = {"src": np.int32, "dst": np.int32, "weight": np.int32, "kind": np.uint8}
+_NODES = {"instruction": np.int32, "time": np.int32}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the traced program left, and what the graph lacks.
+
+    Attributes:
+        complete: the stream has an end mark.
+        reason, status: of the end mark (`events.items.End`); 0 without one.
+        lost: records that were not kept.
+        unresolved: pointers given to unknown functions whose object is not known.
+    """
+
+    complete: bool
+    reason: int
+    status: int
+    lost: int
+    unresolved: int
+
+
+class Builder:
+    """Follows one thread's stream. `feed` takes it chunk by chunk, `graph` ends it.
+
+    Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches.
+
+    Args:
+        static: tables of the traced module.
+        weights: "model" weighs memory accesses by simulated caches, "unit" has 1 everywhere, "times" takes what a timed
+            trace says of single loads and stores (see `measured`), and the model for all others.
+        machine: its caches and latencies; None takes `Machine.model()`.
+        control: whether to have control dependences, too: each instruction that is no phi on the branch that decided
+            that its block runs (the latest of those that it depends on, of the same function).
+        narrow: vertices from which ids have 64 bits.
+    """
+
+    def __init__(
+        self,
+        static: Static,
+        *,
+        weights: str = "model",
+        machine: Machine | None = None,
+        control: bool = False,
+        narrow: int = NARROW,
+    ) -> None:
+        if weights not in WEIGHTS:
+            raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
+        if weights == "times" and not static.timed:
+            raise ArgumentError("weights = 'times', but the trace has no times", hint="Trace with timed=True.")
+        machine = Machine.model() if machine is None else machine
+        self.static = static
+        self.tables: Tables = tables_of(static, control=control)
+        self.modelled, self.timed = weights != "unit", weights == "times"
+        self.levels = levels_of(machine.caches, machine.memory_latency)
+        self.narrow = narrow
+        self.state = np.zeros(fr.STATE, np.int64)
+        self.state[fr.UNWINDER] = -1
+        self.arrays: dict[str, Growing] = {
+            name: Growing(dtype, dense=True) for name, dtype in {**_EDGES, **_NODES}.items()
+        }
+        self.followed: dict[str, Growing] = {
+            "pages": Growing(np.int64, sh.FIELDS << 10),
+            "writers": Growing(np.int32, sh.WORDS << 6),
+            "singles": Growing(np.int32, sh.PAGE << 4),
+            "owners": Growing(np.int32, sh.GRANULES << 6),
+            "objects": Growing(np.int64, 4 << 10),
+            "globals": Growing(np.int64, 2 << 10),
+        }
+        self.stack: dict[str, Growing] = {
+            "frames": Growing(np.int64, fr.FRAME_FIELDS << 8),
+            "registers": Growing(np.int32, 1 << 14),
+            "slots": Growing(np.int64, 2 << 10),
+        }
+        self.bins = np.zeros(sh.BINS, np.int64)
+        self.counts = np.zeros(sh.COUNTERS, np.int64)
+        self.counts[sh.N_OBJECTS] = 1
+        self.keys, self.values = np.full(1 << 12, sh.NONE, np.int64), np.zeros(1 << 12, np.int64)
+        steps = np.diff(self.tables.step)
+        site_most = int(self.tables.site_count.max(initial=0)) + 2
+        self.most_edges = int(self.tables.edges.max(initial=0)) + site_most
+        self.most_steps = int(steps.max(initial=0)) + 2
+        self.most_pages = int(self.tables.pages.max(initial=0)) + 2 * self.most_steps
+        self.records_at = 0
+
+    def feed(self, words: Words) -> None:
+        """Follow the records of one chunk, which is cut at their borders.
+
+        Raises ArtefactError for words that are no records of this program. O(words) plus the memory they touch.
+        """
+        words = np.ascontiguousarray(words, np.uint32)
+        self.state[fr.POSITION] = 0
+        while True:
+            out, stack, memory = self._views()
+            how = self.modelled, self.timed
+            found = walk(words, self.tables, out, stack, memory, self.levels, self._limits(), self.state, *how)
+            del out, stack, memory  # views would keep the arrays from growing
+            if found == DONE:
+                break
+            if found in (BAD_SEGMENT, BAD_FRAME, CUT):
+                place = self.records_at + int(self.state[fr.POSITION])
+                what = {
+                    BAD_SEGMENT: "is no segment of this program",
+                    BAD_FRAME: "belongs to a function that is not running",
+                    CUT: "is cut off, or a mark that is not known",
+                }[found]
+                raise ArtefactError(
+                    f"the event stream is damaged: the record at word {place} {what}", hint="Trace the program again."
+                )
+            self._grow()
+        self.records_at += words.size
+
+    def graph(self) -> DependenceGraph:
+        """The graph of everything that was fed; the builder is used up by it."""
+        sizes = dict.fromkeys(_EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(_NODES, int(self.state[fr.NODES]))
+        self.followed, self.stack = {}, {}
+        return DependenceGraph(**{name: array.taken(sizes[name]) for name, array in self.arrays.items()})
+
+    def ending(self) -> Ending:
+        """How the stream ended so far."""
+        value = self.state.tolist()
+        return Ending(bool(value[fr.ENDED]), value[fr.REASON], value[fr.STATUS], value[fr.LOST], value[fr.UNRESOLVED])
+
+    def _views(self) -> tuple[Output, fr.Frames, sh.Shadow]:
+        out = Output(**{name: array.array for name, array in self.arrays.items()})
+        stack = fr.Frames(**{name: array.array for name, array in self.stack.items()})
+        followed = {name: array.array for name, array in self.followed.items()}
+        memory = sh.Shadow(keys=self.keys, values=self.values, bins=self.bins, counts=self.counts, **followed)
+        return out, stack, memory
+
+    def _limits(self) -> Any:
+        limits = np.zeros(fr.LIMITS, np.int64)
+        limits[fr.MAX_EDGES] = self.arrays["src"].capacity - self.most_edges
+        limits[fr.MAX_NODES] = self.arrays["time"].capacity - int(self.tables.size.max(initial=0))
+        if self.arrays["src"].dtype == np.int32:
+            limits[fr.MAX_NODES] = min(limits[fr.MAX_NODES], self.narrow - int(self.tables.size.max(initial=0)))
+        for place, name, row in (
+            (fr.MAX_PAGES, "pages", sh.FIELDS),
+            (fr.MAX_WRITERS, "writers", sh.WORDS),
+            (fr.MAX_SINGLES, "singles", sh.PAGE),
+            (fr.MAX_OWNERS, "owners", sh.GRANULES),
+        ):
+            limits[place] = self.followed[name].capacity // row - self.most_pages
+        limits[fr.MAX_PAGES] = min(limits[fr.MAX_PAGES], self.keys.size // 2 - self.most_pages)
+        limits[fr.MAX_OBJECTS] = self.followed["objects"].capacity // 4 - self.most_steps
+        limits[fr.MAX_GLOBALS] = self.followed["globals"].capacity // 2 - 2
+        limits[fr.MAX_SLOTS] = self.stack["slots"].capacity // 2 - self.most_steps
+        limits[fr.MAX_DEPTH] = self.stack["frames"].capacity // fr.FRAME_FIELDS - 2
+        limits[fr.MAX_REGISTERS] = self.stack["registers"].capacity - 2 * int(self.tables.slots.max(initial=0)) - 2
+        return limits
+
+    def _grow(self) -> None:
+        """Make room for the next record, and for as much again as there is."""
+        state, counts = self.state, self.counts
+        edges, pages = int(state[fr.EXTRA_EDGES]), int(state[fr.EXTRA_PAGES])
+        if max(edges, pages << sh.PAGE_BITS) > MOST_BYTES:
+            raise ArtefactError(
+                f"the event stream is damaged: the record at word {self.records_at + int(state[fr.POSITION])} touches "
+                f"{max(edges, pages << sh.PAGE_BITS)} bytes",
+                hint="Trace the program again.",
+            )
+        nodes = int(state[fr.NODES])
+        if self.arrays["src"].dtype == np.int32 and nodes + int(self.tables.size.max(initial=0)) > self.narrow:
+            self._widen()
+        for name in _EDGES:
+            self.arrays[name].reserve(int(state[fr.EDGES]) + edges + self.most_edges)
+        for name in _NODES:
+            self.arrays[name].reserve(nodes + int(self.tables.size.max(initial=0)))
+        for place, name, row, extra in (
+            (sh.N_PAGES, "pages", sh.FIELDS, pages),
+            (sh.N_WRITERS, "writers", sh.WORDS, pages),
+            (sh.N_SINGLES, "singles", sh.PAGE, 0),
+            (sh.N_OWNERS, "owners", sh.GRANULES, 0),
+        ):
+            self.followed[name].reserve((int(counts[place]) + extra + self.most_pages) * row)
+        self.followed["objects"].reserve((int(counts[sh.N_OBJECTS]) + self.most_steps) * 4)
+        self.followed["globals"].reserve((int(counts[sh.N_GLOBALS]) + 2) * 2)
+        depth = int(state[fr.DEPTH])
+        self.stack["frames"].reserve((depth + 2) * fr.FRAME_FIELDS)
+        self.stack["slots"].reserve((int(state[fr.SLOTS]) + self.most_steps) * 2)
+        if depth:
+            top = self.stack["frames"].array[(depth - 1) * fr.FRAME_FIELDS + fr.BASE]
+            self.stack["registers"].reserve(int(top) + 3 * int(self.tables.slots.max(initial=0)) + 2)
+        while self.keys.size // 2 < int(counts[sh.N_PAGES]) + pages + self.most_pages:
+            self._rehash()
+
+    def _rehash(self) -> None:
+        keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)
+        sh.rehash(self.keys, self.values, keys, values)
+        self.keys, self.values = keys, values
+
+    def _widen(self) -> None:
+        """Go on with 64-bit ids."""
+        state, counts = self.state, self.counts
+        for name in ("src", "dst"):
+            self.arrays[name] = self.arrays[name].widened(np.int64, int(state[fr.EDGES]))
+        self.followed["writers"] = self.followed["writers"].widened(np.int64, int(counts[sh.N_WRITERS]) * sh.WORDS)
+        self.followed["singles"] = self.followed["singles"].widened(np.int64, int(counts[sh.N_SINGLES]) * sh.PAGE)
+        self.stack["registers"] = self.stack["registers"].widened(np.int64, self.stack["registers"].capacity)
+
+
+def dependence_graph(static: Static, chunks: Iterable[Words], **options: Any) -> DependenceGraph:
+    """The graph of one thread's stream, given as chunks that are cut at record borders. `options`: see Builder."""
+    builder = Builder(static, **options)
+    for chunk in chunks:
+        builder.feed(chunk)
+    return builder.graph()

@@ -1,0 +1,243 @@
+"""Frames of the traced thread: calls, returns, unwinding, and the room that a record needs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ...ir.arrays import Longs
+from ..events.items import Mark
+from .objects import global_variable
+from .shadow import N_GLOBALS, N_PAGES, Int, Shadow, Writers, write
+from .tables import DIRECT, INDIRECT, Tables
+
+# Entries of `state`. EXTRA_…: what the record that did not fit needs beyond the static bounds.
+POSITION, NODES, EDGES, DEPTH, UNWINDER, SLOTS, UNRESOLVED = range(7)
+LOST, ENDED, REASON, STATUS, EXTRA_EDGES, EXTRA_PAGES, STATE = range(7, 14)
+# Entries of `limits`: how far each count may have come for the next record to fit.
+MAX_EDGES, MAX_NODES, MAX_PAGES, MAX_WRITERS, MAX_SINGLES, MAX_OWNERS = range(6)
+MAX_OBJECTS, MAX_SLOTS, MAX_DEPTH, MAX_REGISTERS, MAX_GLOBALS, LIMITS = range(6, 12)
+
+# Fields of a frame: function, first register, block that it was in last, vertex of its last call, site of the call that
+# is under way (−1: none), address, whether the caller's arguments are its parameters, stack slots below it.
+OF, BASE, BLOCK, CALLED, SITE, ADDRESS, KNOWN, SLOTS_BELOW, FRAME_FIELDS = range(9)
+UNDEFINED = -1
+DONE, FULL, BAD_FRAME = range(3)
+
+
+class Frames(NamedTuple):
+    """`frames`: int64 (depth · FRAME_FIELDS). `registers`: vertex that made each value, −1 when none did.
+
+    `slots`: int64 (slots · 2), address and bytes of the stack slots in use.
+    """
+
+    frames: Longs
+    registers: Writers
+    slots: Longs
+
+
+Words = npt.NDArray[np.uint32]
+
+
+@njit(cache=True, nogil=True)
+def take_mark(words: Words, position: Int, shadow: Shadow, limits: Longs, state: Longs, objects: bool) -> Int:
+    """Take a mark, globals only with `objects`.
+
+    Its length in words, 0 when there is no room, −1 when it is cut off or not known.
+    """
+    mark = np.int64(words[position])
+    left = words.size - position - 1
+    if mark == np.int64(Mark.GLOBAL):
+        if left < 5:
+            return -1
+        if not objects:
+            return 6
+        address, size = words[position + 2 : position + 4], words[position + 4 : position + 6]
+        start = np.int64(np.uint64(address[0]) | (np.uint64(address[1]) << np.uint64(32)))
+        length = np.int64(np.uint64(size[0]) | (np.uint64(size[1]) << np.uint64(32)))
+        state[EXTRA_EDGES], state[EXTRA_PAGES] = 0, (length >> 12) + 2
+        if shadow.counts[N_GLOBALS] > limits[MAX_GLOBALS] or (
+            shadow.counts[N_PAGES] + state[EXTRA_PAGES] > limits[MAX_PAGES]
+        ):
+            return 0
+        global_variable(shadow, start, length)
+        return 6
+    if mark == np.int64(Mark.PAUSED):
+        return 1
+    if mark == np.int64(Mark.RESUMED):
+        state[DEPTH] = 0
+        state[SLOTS] = 0
+        return 1
+    if left < 2:
+        return -1
+    low, high = np.int64(words[position + 1]), np.int64(words[position + 2])
+    if mark == np.int64(Mark.END):
+        state[ENDED], state[REASON], state[STATUS] = 1, low, high
+    elif mark == np.int64(Mark.TRUNCATED):
+        state[LOST] += low + (high << 32)
+        state[DEPTH] = 0
+        state[SLOTS] = 0
+    elif mark != np.int64(Mark.THREAD):
+        return -1
+    return 3
+
+
+@njit(cache=True, nogil=True)
+def enter(
+    words: Words,
+    payload: Int,
+    segment: Int,
+    tables: Tables,
+    frames: Frames,
+    shadow: Shadow,
+    limits: Longs,
+    state: Longs,
+) -> Int:
+    """Make the frame of the next record the top one: a call, a return, or unwinding.
+
+    DONE, FULL when there is no room for one more frame, BAD_FRAME when the record can not come next.
+    """
+    function = np.int64(tables.function[segment])
+    address = np.int64(0)
+    at = tables.frame[segment]
+    if at >= 0:
+        address = np.int64(np.uint64(words[payload + at]) | (np.uint64(words[payload + at + 1]) << np.uint64(32)))
+    if tables.entry[segment] >= 0:
+        if not _room(tables, frames, limits, state):
+            return FULL
+        _call(tables, frames, state, function, address)
+        return DONE
+    if state[DEPTH] and at >= 0:
+        _unwind(tables, frames, shadow, state, segment, function, address)
+    if state[DEPTH] == 0:  # tracing began or went on in the middle of it
+        _push(tables, frames, state, function, address, False)
+        return DONE
+    top = (state[DEPTH] - 1) * FRAME_FIELDS
+    frames.frames[top + SITE] = -1
+    return DONE if frames.frames[top + OF] == function else BAD_FRAME
+
+
+@njit(cache=True, nogil=True)
+def _room(tables: Tables, frames: Frames, limits: Longs, state: Longs) -> bool:
+    if state[DEPTH] == 0:
+        return True
+    frame = (state[DEPTH] - 1) * FRAME_FIELDS
+    top = frames.frames[frame + BASE] + tables.slots[frames.frames[frame + OF]]
+    return state[DEPTH] <= limits[MAX_DEPTH] and top <= limits[MAX_REGISTERS]
+
+
+@njit(cache=True, nogil=True)
+def _push(tables: Tables, frames: Frames, state: Longs, function: Int, address: Int, known: bool) -> None:
+    depth = state[DEPTH]
+    frame = depth * FRAME_FIELDS
+    base = np.int64(0)
+    if depth:
+        below = frame - FRAME_FIELDS
+        base = frames.frames[below + BASE] + tables.slots[frames.frames[below + OF]]
+    frames.frames[frame + OF] = function
+    frames.frames[frame + BASE] = base
+    frames.frames[frame + BLOCK] = -1
+    frames.frames[frame + CALLED] = UNDEFINED
+    frames.frames[frame + SITE] = -1
+    frames.frames[frame + ADDRESS] = address
+    frames.frames[frame + KNOWN] = known
+    frames.frames[frame + SLOTS_BELOW] = state[SLOTS]
+    for register in range(base, base + tables.slots[function]):
+        frames.registers[register] = UNDEFINED
+    state[DEPTH] = depth + 1
+
+
+@njit(cache=True, nogil=True)
+def _call(tables: Tables, frames: Frames, state: Longs, function: Int, address: Int) -> None:
+    """A function begins. Its parameters are the caller's arguments, or, called from outside, what that call made."""
+    depth = state[DEPTH]
+    below = (depth - 1) * FRAME_FIELDS
+    site = np.int64(-1)
+    known = False
+    if depth:
+        site = frames.frames[below + SITE]
+    if site >= 0:
+        kind, given, named = tables.site_kind[site], tables.site_count[site], tables.parameters[function]
+        known = kind == DIRECT and tables.site_callee[site] == function
+        known |= kind == INDIRECT and (given == named or (tables.variadic[function] == 1 and given >= named))
+    _push(tables, frames, state, function, address, known)
+    if site < 0:
+        return
+    own, outer = frames.frames[below + FRAME_FIELDS + BASE], frames.frames[below + BASE]
+    for place in range(tables.parameters[function]):
+        slot = tables.parameter_slot[tables.parameter_first[function] + place]
+        if slot >= 0 and not known:
+            frames.registers[own + slot] = frames.frames[below + CALLED]
+        elif slot >= 0 and place < tables.site_count[site]:
+            argument = tables.arguments[tables.site_first[site] + place]
+            if argument >= 0:
+                frames.registers[own + slot] = frames.registers[outer + argument]
+
+
+@njit(cache=True, nogil=True)
+def _unwind(
+    tables: Tables, frames: Frames, shadow: Shadow, state: Longs, segment: Int, function: Int, address: Int
+) -> None:
+    """Drop the frames that longjmp or an exception left; `state[UNWINDER]` is the call that did it, −1: none did."""
+    top = (state[DEPTH] - 1) * FRAME_FIELDS
+    site = frames.frames[top + SITE]
+    state[UNWINDER] = UNDEFINED
+    if frames.frames[top + ADDRESS] == address and site >= 0 and tables.site_next[site] == segment:
+        return
+    state[UNWINDER] = frames.frames[top + CALLED]
+    while state[DEPTH]:
+        top = (state[DEPTH] - 1) * FRAME_FIELDS
+        if frames.frames[top + ADDRESS] == address and frames.frames[top + OF] == function:
+            return
+        leave(frames, shadow, state)
+
+
+@njit(cache=True, nogil=True)
+def leave(frames: Frames, shadow: Shadow, state: Longs) -> None:
+    """The top frame ends; what lies in its stack slots has no writer any more.
+
+    Later frames use the memory, and not all of what they use is announced: variable arguments are saved there.
+    """
+    state[DEPTH] -= 1
+    below = frames.frames[state[DEPTH] * FRAME_FIELDS + SLOTS_BELOW]
+    for slot in range(below, state[SLOTS]):
+        write(shadow, frames.slots[2 * slot], frames.slots[2 * slot + 1], 0)
+    state[SLOTS] = below
+
+
+@njit(cache=True, nogil=True)
+def returned(tables: Tables, frames: Frames, shadow: Shadow, state: Longs, vertex: Int) -> None:
+    """The top frame returns: for its caller, when it is the one that called it, `vertex` made the result."""
+    leave(frames, shadow, state)
+    if state[DEPTH] == 0 or frames.frames[state[DEPTH] * FRAME_FIELDS + KNOWN] == 0:
+        return
+    frame = (state[DEPTH] - 1) * FRAME_FIELDS
+    result = tables.site_result[frames.frames[frame + SITE]]
+    if result >= 0:
+        frames.registers[frames.frames[frame + BASE] + result] = vertex
+
+
+@njit(cache=True, nogil=True)
+def variadic(tables: Tables, found: Writers, frames: Frames, state: Longs, at: Int) -> Int:
+    """Append what made the unnamed arguments of the top frame to `found`; the new end."""
+    if state[DEPTH] < 2:
+        return at
+    frame = (state[DEPTH] - 1) * FRAME_FIELDS
+    below = frame - FRAME_FIELDS
+    if frames.frames[frame + KNOWN] == 0:
+        if frames.frames[below + SITE] >= 0:
+            found[at] = frames.frames[below + CALLED]
+            at += 1
+        return at
+    site = frames.frames[below + SITE]
+    first = tables.site_first[site]
+    for place in range(tables.parameters[frames.frames[frame + OF]], tables.site_count[site]):
+        slot = tables.arguments[first + place]
+        source = frames.registers[frames.frames[below + BASE] + slot] if slot >= 0 else UNDEFINED
+        if source >= 0:
+            found[at] = source
+            at += 1
+    return at

@@ -1,0 +1,62 @@
+"""Arrays that grow without a copy: the pages that are not used yet take no memory."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+AnyArray = npt.NDArray[Any]
+FEWEST = 1 << 12
+
+
+class Growing:
+    """A one-dimensional array over anonymous memory.
+
+    Growing moves page tables and not bytes, and pages that were never written are not resident: the capacity may run
+    ahead of the use. All views of `array` must be gone when it grows. `dense`: it is filled from its start on.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike, capacity: int = FEWEST, *, dense: bool = False) -> None:
+        self.dtype = np.dtype(dtype)
+        self.dense = dense
+        self.capacity = max(FEWEST, capacity)
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared memory does not grow with its mapping
+        self._memory = mmap.mmap(-1, self.capacity * self.dtype.itemsize, flags=private)
+        if dense:
+            self._memory.madvise(mmap.MADV_HUGEPAGE)  # a fault for 2 MiB and not for each 4 KiB
+        self.array: AnyArray = self._view()
+
+    def reserve(self, size: int) -> None:
+        """Have room for `size` elements; at least doubles when it grows. Raises MemoryError."""
+        if size <= self.capacity:
+            return
+        self.capacity = max(size, 2 * self.capacity)
+        self._resize()
+
+    def widened(self, dtype: npt.DTypeLike, size: int) -> Growing:
+        """The first `size` elements as another type."""
+        other = Growing(dtype, self.capacity, dense=self.dense)
+        other.array[:size] = self.array[:size]
+        return other
+
+    def taken(self, size: int) -> AnyArray:
+        """The first `size` elements; the memory behind them is given back, and this object is done with."""
+        if size == 0:
+            return np.zeros(0, self.dtype)
+        self.capacity = size
+        self._resize()
+        return self.array
+
+    def _resize(self) -> None:
+        self.array = np.zeros(0, self.dtype)
+        try:
+            self._memory.resize(self.capacity * self.dtype.itemsize)
+        except (OSError, OverflowError) as error:
+            raise MemoryError(f"{self.capacity * self.dtype.itemsize} bytes for the graph") from error
+        self.array = self._view()
+
+    def _view(self) -> AnyArray:
+        return np.frombuffer(self._memory, self.dtype, self.capacity)

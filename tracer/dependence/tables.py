@@ -1,0 +1,381 @@
+"""Static tables of the graph builder: for each segment, the steps that one record of it takes.
+
+A step is one row of five numbers: code, place of the instruction in the segment, and three operands. The register
+dependences inside of a segment are known statically (LOCAL). Values that are used outside of the segment which makes
+them, by phis, or by calls of traced functions have a slot in the register file of their frame: KEEP writes it, LIVE
+reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...ir.arrays import Ints
+from ..events.items import READ, WRITE, Kind
+from ..events.static import LANDING, LEAVES, RETURNED_TWICE, Static
+from ..text import Function, Instruction
+from .control import controllers_of
+from .operations import cycles_of
+
+# Register steps. LOCAL: producer's place. LIVE, KEEP: slot. PHI: number of phis.
+LOCAL, LIVE, KEEP, PHI = range(4)
+# Memory steps: payload word, length (of a lane), lanes. LOAD, STORE: 1 in the place of the lanes for what the short way
+# can not do. RANGE_…: word of the address, word of the length.
+LOAD, STORE, RANGE_READ, LANES_READ, GATHER, RANGE_WRITE, LANES_WRITE, SCATTER = range(4, 12)
+# Objects: payload word. ALLOCATE: whether the bytes are written, too. DROP: length. OPAQUE_READ, OPAQUE_WRITE: all of
+# the object that the pointer lies in. REALLOC_READ: what stays of the old object. COPIED: length; the caller wrote it.
+ALLOCATE, RELEASE, REALLOCATE, SLOT, DROP, OPAQUE_READ, OPAQUE_WRITE, REALLOC_READ, COPIED = range(12, 21)
+# MANY_READS and READS_DONE stand around the reads of an instruction with several. CALL: site. RETURN: whether a value
+# comes back. UNWOUND: the call that unwound to here; place −1: it is kept in a slot instead.
+# CONTROL: first entry in `controllers`, and their number: the latest of these branches decided that the block runs.
+MANY_READS, READS_DONE, CALL, RETURN, LEAVE, VARIADIC, UNWOUND, CONTROL = range(21, 29)
+
+EXTERNAL, DIRECT, INDIRECT = range(3)  # kinds of call sites
+SIMPLE_BYTES = 8  # a load of at most as many takes the short way
+
+
+class Tables(NamedTuple):
+    """Flat tables. S segments, C call sites, F functions.
+
+    Attributes:
+        steps: int32 (steps · 5); segment s has the rows `step[s]` up to `step[s + 1]`.
+        step, first, size: int32, of each segment: first step, first instruction, number of instructions.
+        words: int32 (S), payload words. entry: function that the segment opens, else −1. closes: block that it ends,
+            else −1. frame: payload word of the frame's address, else −1. function: of each segment.
+        edges, pages: int32 (S), most edges and pages that one record can add, dynamic lengths apart.
+        dynamic: int32 (S), 1 when some length is part of the payload.
+        predecessors: int32, (phi block's) list of predecessors, blocks; sources: int32, slots by predecessor and phi.
+        phi_first, phi_count: int32 (S), its part of `predecessors`; phi_source: first entry of `sources`.
+        site_kind, site_callee, site_first, site_count, site_result, site_next: int32 (C): kind, function, its
+            arguments in `arguments`, slot of the result (−1: none), and the segment behind it.
+        arguments: int32, slots (−1: a constant).
+        slots, parameters, parameter_first, variadic: int32 (F): registers of a frame, number of named parameters, first
+            one in `parameter_slot`, whether there may be more.
+        time: int32 (instructions), cycles without memory accesses.
+        controllers: int32, slots of branches; empty without control dependences.
+    """
+
+    steps: Ints
+    step: Ints
+    first: Ints
+    size: Ints
+    words: Ints
+    entry: Ints
+    closes: Ints
+    frame: Ints
+    function: Ints
+    edges: Ints
+    pages: Ints
+    dynamic: Ints
+    predecessors: Ints
+    sources: Ints
+    phi_first: Ints
+    phi_count: Ints
+    phi_source: Ints
+    site_kind: Ints
+    site_callee: Ints
+    site_first: Ints
+    site_count: Ints
+    site_result: Ints
+    site_next: Ints
+    arguments: Ints
+    slots: Ints
+    parameters: Ints
+    parameter_first: Ints
+    parameter_slot: Ints
+    variadic: Ints
+    time: Ints
+    controllers: Ints
+
+
+@dataclass
+class _Site:
+    kind: int
+    callee: int
+    arguments: list[int]
+    result: int
+    next: int
+
+
+def tables_of(static: Static, *, control: bool = False) -> Tables:
+    """Tables of a traced module, with steps for control dependences if wanted. O(length of its text)."""
+    return _Maker(static, control).tables()
+
+
+class _Maker:
+    def __init__(self, static: Static, control: bool) -> None:
+        self.static = static
+        self.control = control
+        self.controllers: list[int] = []
+        self.functions = static.module.functions
+        self.number = {name: place for place, name in enumerate(static.functions)}
+        self.own = frozenset(static.functions)
+        self.items: dict[int, list[int]] = {}
+        for item, instruction in enumerate(static.item_instruction.tolist()):
+            self.items.setdefault(instruction, []).append(item)
+        sizes = static.segment_end - static.segment_first
+        self.segment = np.repeat(np.arange(static.n_segments), sizes).tolist()
+        self.steps: list[tuple[int, int, int, int, int]] = []
+        self.step = [0, 0]
+        count = static.n_segments
+        self.edges, self.pages, self.dynamic = [0] * count, [0] * count, [0] * count
+        self.closes, self.frame, self.of = [-1] * count, [-1] * count, [-1] * count
+        self.phi_first, self.phi_count, self.phi_source = [0] * count, [0] * count, [0] * count
+        self.predecessors: list[int] = []
+        self.sources: list[int] = []
+        self.sites: list[_Site] = []
+        self.slots: list[int] = []
+        self.parameter_first, self.parameter_slot = [0], list[int]()
+
+    def tables(self) -> Tables:
+        static = self.static
+        for name in static.functions:
+            self._function(self.functions[name])
+        entry = np.full(static.n_segments, -1, np.int32)
+        entry[static.block_segment[static.function_block[:-1]]] = np.arange(static.n_functions)
+        ints = lambda values: np.array(values, np.int32).reshape(-1)  # noqa: E731
+        return Tables(
+            steps=ints(self.steps),
+            step=ints(self.step),
+            first=static.segment_first,
+            size=static.segment_end - static.segment_first,
+            words=static.segment_words,
+            entry=entry,
+            closes=ints(self.closes),
+            frame=ints(self.frame),
+            function=ints(self.of),
+            edges=ints(self.edges),
+            pages=ints(self.pages),
+            dynamic=ints(self.dynamic),
+            predecessors=ints(self.predecessors),
+            sources=ints(self.sources),
+            phi_first=ints(self.phi_first),
+            phi_count=ints(self.phi_count),
+            phi_source=ints(self.phi_source),
+            site_kind=ints([site.kind for site in self.sites]),
+            site_callee=ints([site.callee for site in self.sites]),
+            site_first=ints(np.cumsum([0, *(len(site.arguments) for site in self.sites)])),
+            site_count=ints([len(site.arguments) for site in self.sites]),
+            site_result=ints([site.result for site in self.sites]),
+            site_next=ints([site.next for site in self.sites]),
+            arguments=ints([slot for site in self.sites for slot in site.arguments]),
+            slots=ints(self.slots),
+            parameters=ints(np.diff(self.parameter_first)),
+            parameter_first=ints(self.parameter_first),
+            parameter_slot=ints(self.parameter_slot),
+            variadic=ints([int("..." in self.functions[name].header) for name in static.functions]),
+            controllers=ints(self.controllers),
+            time=ints([cycles_of(instruction, self.own) for instruction in static.instructions]),
+        )
+
+    def _function(self, function: Function) -> None:
+        static = self.static
+        number = self.number[function.name]
+        self.block_base = int(static.function_block[number])
+        self.blocks = {block.name: self.block_base + place for place, block in enumerate(function.blocks)}
+        self.names = [block.name for block in function.blocks]
+        self.made: dict[str, int] = {parameter.name: -1 for parameter in function.parameters}
+        base = int(static.block_first[self.block_base])
+        for place, (_, instruction) in enumerate(function.instructions()):
+            if instruction.result is not None:
+                self.made[instruction.result] = base + place
+        self.slot: dict[str, int] = {}
+        for place, (_, instruction) in enumerate(function.instructions()):
+            for name in self._kept(instruction, base + place):
+                self.slot.setdefault(name, len(self.slot))
+        deciders = controllers_of(function) if self.control else {}
+        self.branches = {name for names in deciders.values() for name in names}
+        for name in sorted(self.branches):
+            self.slot[f"branch of {name}"] = len(self.slot)
+        for block in function.blocks:
+            self.decided = (len(self.controllers), len(deciders.get(block.name, ())))
+            self.controllers += [self.slot[f"branch of {name}"] for name in sorted(deciders.get(block.name, ()))]
+            self._block(block.instructions, self.blocks[block.name], number)
+        self.slots.append(len(self.slot))
+        self.parameter_slot.extend(self.slot.get(parameter.name, -1) for parameter in function.parameters)
+        self.parameter_first.append(len(self.parameter_slot))
+
+    def _kept(self, instruction: Instruction, place: int) -> Iterator[str]:
+        """Values that this use needs a slot for."""
+        everything = instruction.op == "phi" or self._is_site(instruction, place)
+        for name in self._operands(instruction):
+            maker = self.made[name]
+            if everything or maker < 0 or self.segment[maker] != self.segment[place]:
+                yield name
+        if self._is_site(instruction, place) and instruction.result is not None:
+            yield instruction.result
+
+    def _is_site(self, instruction: Instruction, place: int) -> bool:
+        """Whether traced code may run inside of this call: its segment ends behind it."""
+        return (
+            instruction.op in ("call", "invoke", "callbr") and place + 1 == self.static.segment_end[self.segment[place]]
+        )
+
+    def _operands(self, instruction: Instruction) -> Sequence[str]:
+        """Names of the values that an instruction uses, each once, in order."""
+        operands = instruction.operands
+        if any(operand.type == "?" for operand in operands):
+            names = list(instruction.uses)
+        else:
+            names = [operand.text for operand in operands]
+            if instruction.op in ("call", "invoke", "callbr"):
+                names.append(instruction.word)
+        return [name for name in dict.fromkeys(names) if name in self.made]
+
+    def _block(self, instructions: list[Instruction], block: int, function: int) -> None:
+        static = self.static
+        first_segment, end_segment = static.block_segment[block : block + 2].tolist()
+        self._phis([instruction for instruction in instructions if instruction.op == "phi"], first_segment)
+        for segment in range(first_segment, end_segment):
+            begin, end = int(static.segment_first[segment]), int(static.segment_end[segment])
+            role = int(static.segment_role[segment])
+            self.of[segment] = function
+            self.here = segment
+            if role & RETURNED_TWICE and self.sites and self.sites[-1].next == segment:
+                self._add(UNWOUND, -1, self.sites[-1].result)
+            for place in range(begin, end):
+                self._instruction(instructions[place - int(static.block_first[block])], place, place - begin, role)
+            if role & LEAVES and self.steps[-1][0] != RETURN:
+                self._add(LEAVE, end - begin - 1)
+            self.step.append(len(self.steps))
+        self.closes[end_segment - 1] = block
+
+    def _add(self, code: int, place: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+        self.steps.append((code, place, a, b, c))
+
+    def _phis(self, phis: list[Instruction], segment: int) -> None:
+        self.here = segment
+        if not phis:
+            return
+        labels = list(dict.fromkeys(label for phi in phis for label in phi.labels))
+        self.phi_first[segment], self.phi_count[segment] = len(self.predecessors), len(labels)
+        self.phi_source[segment] = len(self.sources)
+        self.predecessors.extend(self.blocks[label] for label in labels)
+        for label in labels:
+            for phi in phis:
+                text = phi.operands[phi.labels.index(label)].text
+                self.sources.append(self.slot[text] if text in self.made else -1)
+        self._add(PHI, 0, len(phis))
+        self.edges[segment] += len(phis)
+
+    def _instruction(self, instruction: Instruction, place: int, offset: int, role: int) -> None:
+        segment, op = self.here, instruction.op
+        if op != "phi":
+            for name in self._operands(instruction):
+                maker = self.made[name]
+                if maker >= 0 and self.segment[maker] == segment and maker < place:
+                    self._add(LOCAL, offset, maker - int(self.static.segment_first[segment]))
+                else:
+                    self._add(LIVE, offset, self.slot[name])
+                self.edges[segment] += 1
+            if self.decided[1]:
+                self._add(CONTROL, offset, *self.decided)
+                self.edges[segment] += 1
+        if op == "landingpad" and role & LANDING:
+            self._add(UNWOUND, offset)
+            self.edges[segment] += 1
+        if op == "call" and instruction.word.startswith("@llvm.va_start"):
+            self._add(VARIADIC, offset)
+        self._memory(instruction, place, offset)
+        if self._is_site(instruction, place):
+            self._site(instruction, offset)
+        if instruction.result is not None and instruction.result in self.slot:
+            self._add(KEEP, offset, self.slot[instruction.result])
+        if instruction.is_terminator and self._block_name(place) in self.branches:
+            self._add(KEEP, offset, self.slot[f"branch of {self._block_name(place)}"])
+        if op == "ret":
+            self._add(RETURN, offset, int(bool(instruction.operands)))
+
+    def _block_name(self, place: int) -> str:
+        return self.names[int(self.static.segment_block[self.segment[place]]) - self.block_base]
+
+    def _site(self, call: Instruction, offset: int) -> None:
+        kind = EXTERNAL
+        if call.word in self.own:
+            kind = DIRECT
+        elif call.word.startswith("%"):
+            kind = INDIRECT
+        arguments = [self.slot.get(operand.text, -1) for operand in call.operands if operand.type != "metadata"]
+        result = -1 if call.result is None else self.slot[call.result]
+        following = self.here + 1 if call.op == "call" else -1
+        self._add(CALL, offset, len(self.sites))
+        self.sites.append(_Site(kind, self.number.get(call.word, -1), arguments, result, following))
+
+    def _memory(self, instruction: Instruction, place: int, offset: int) -> None:
+        items = self.items.get(place, [])
+        reads = [row for item in items for row in self._reads(item)]
+        writes = [row for item in items for row in self._writes(item, instruction)]
+        plain = len(reads) == 1 and reads[0][0] == LOAD and reads[0][2] <= SIMPLE_BYTES
+        if reads and not plain:
+            self._add(MANY_READS, offset)
+        for code, word, size, lanes in reads:
+            self._add(code, offset, word, size, lanes if plain or code != LOAD else 1)
+        if reads and not plain:
+            self._add(READS_DONE, offset)
+        for code, *operands in writes:
+            self._add(code, offset, *operands)
+
+    def _reads(self, item: int) -> Iterator[tuple[int, int, int, int]]:
+        static, segment = self.static, self.here
+        kind, word = Kind(int(static.item_kind[item])), int(static.item_word[item])
+        if kind is Kind.FRAME:
+            self.frame[segment] = word
+        if kind is Kind.REALLOC:
+            yield REALLOC_READ, word, 0, 0
+        if not static.item_access[item] & READ:
+            return
+        size, lanes = int(static.item_bytes[item]), int(static.item_lanes[item])
+        if kind is Kind.ADDR:
+            yield LOAD, word, size, 0
+        elif kind is Kind.RANGE:
+            yield RANGE_READ, word, word + 2, 0
+        elif kind is Kind.COPY:
+            yield RANGE_READ, word + 2, word + 4, 0
+        elif kind in (Kind.MASK, Kind.GATHER):
+            yield (LANES_READ if kind is Kind.MASK else GATHER), word, size, lanes
+        elif kind is Kind.OPAQUE:
+            yield OPAQUE_READ, word, 0, 0
+        self._bound(kind, size, lanes)
+
+    def _writes(self, item: int, instruction: Instruction) -> Iterator[tuple[int, int, int, int]]:
+        static = self.static
+        kind, word = Kind(int(static.item_kind[item])), int(static.item_word[item])
+        size, lanes = int(static.item_bytes[item]), int(static.item_lanes[item])
+        if kind is Kind.ALLOC:
+            yield ALLOCATE, word, int(instruction.word == "@calloc"), 0
+        elif kind is Kind.FREE:
+            yield RELEASE, word, 0, 0
+        elif kind is Kind.REALLOC:
+            yield REALLOCATE, word, 0, 0
+        elif kind is Kind.ALLOCA:
+            yield SLOT, word, 0, 0
+        elif kind is Kind.LIFETIME:
+            yield DROP, word, size, 0
+        elif kind is Kind.BYVAL:
+            yield COPIED, word, size, 0
+        elif static.item_access[item] & WRITE:
+            if kind is Kind.ADDR:
+                yield STORE, word, size, int(size > SIMPLE_BYTES)
+            elif kind in (Kind.RANGE, Kind.COPY):
+                yield RANGE_WRITE, word, word + (2 if kind is Kind.RANGE else 4), 0
+            elif kind in (Kind.MASK, Kind.GATHER):
+                yield (LANES_WRITE if kind is Kind.MASK else SCATTER), word, size, lanes
+            elif kind is Kind.OPAQUE:
+                yield OPAQUE_WRITE, word, 0, 0
+        self._bound(kind, size, lanes)
+
+    def _bound(self, kind: Kind, size: int, lanes: int) -> None:
+        segment = self.here
+        total = size * max(1, lanes)
+        if kind is Kind.ADDR:
+            self.edges[segment] += size
+            self.pages[segment] += 2 + (size >> 12)
+        elif kind in (Kind.MASK, Kind.GATHER):
+            self.edges[segment] += total
+            self.pages[segment] += 2 * lanes + (total >> 12)
+        elif kind is not Kind.FRAME:
+            self.dynamic[segment] = 1

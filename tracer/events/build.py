@@ -1,0 +1,48 @@
+"""From the text of a module to the object code of its instrumented form, and the run-time support that it needs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ...ir.errors import ToolchainError
+from ..llvm import emit_object, host_text
+from ..toolchain import compiler, environment
+from .rewrite import CHUNK_BITS, instrumented
+
+SOURCE = Path(__file__).with_name("runtime.c")
+
+
+def traced_objects(
+    text: str, functions: Collection[str] | None = None, *, shared: bool = False, timed: bool = False
+) -> list[bytes]:
+    """Objects that, linked with the program's libraries, are the traced program. `text` as for `static.static_of`.
+
+    Args:
+        shared: for a shared library instead of an executable. timed: with time stamps around each access.
+
+    No pass runs behind the instrumentation, only code generation.
+    """
+    tls = "initialexec" if shared else "localexec"
+    code = host_text(instrumented(text, functions, tls=tls, timed=timed))
+    return [emit_object(code, optimise=False), runtime_object("initial-exec" if shared else "local-exec")]
+
+
+@cache
+def runtime_object(tls: str = "local-exec") -> bytes:
+    """Machine code of `runtime.c`. Raises ToolchainError when the compiler does not take it."""
+    with TemporaryDirectory(prefix="tracecut-build-") as folder:
+        out = Path(folder) / "runtime.ll"
+        command = [
+            *compiler().command,
+            *("-S", "-emit-llvm", "-O2", "-fPIC", "-fno-sanitize=undefined", "-fno-stack-protector"),
+            *(f"-DTC_CHUNK_BITS={CHUNK_BITS}", f'-DTC_TLS_MODEL="{tls}"'),
+            *("-o", str(out), str(SOURCE)),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+        if done.returncode != 0 or not out.exists():
+            raise ToolchainError("the run-time support of the tracer does not compile", detail=done.stderr[-2000:])
+        return emit_object(host_text(out.read_text()), optimise=False)
