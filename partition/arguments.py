@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ class Request:
         k, balance, passes, seed, threads, refine, hierarchy: as given.
         of: "jobs" or "data", what is to be labelled.
         targets: float64 (k), shares summing to 1.
-        weights: float64, one per job or per datum as `of` says.
+        own_weights: float64, one per job or per datum as `of` says; None where all weigh 1.
+        size: number of jobs or of data.
         coords: float64 (data, dimensions) or None.
         order: int32 permutation of the jobs, or None.
         given: names of the arguments that differ from their defaults.
@@ -37,7 +39,8 @@ class Request:
     of: str
     balance: float
     targets: Floats
-    weights: Floats
+    own_weights: Floats | None
+    size: int
     coords: Floats | None
     order: Ints | None
     passes: int
@@ -46,6 +49,11 @@ class Request:
     seed: int
     threads: int | None
     given: frozenset[str]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """float64 (size), made when it is first asked for: streaming takes little longer than to write it."""
+        return np.ones(self.size) if self.own_weights is None else self.own_weights
 
 
 def check_request(
@@ -80,8 +88,9 @@ def check_request(
     check_number("balance", balance, 1.0)
     own = graph.job_weights if of == "jobs" else graph.data_weights
     size = graph.n_jobs if of == "jobs" else graph.n_data
-    default = own if own.size else np.ones(size)
+    default = own if own.size else None
     loads = default if weights is None else check_weights("weights", weights, size)
+    total = float(size) if loads is None else float(loads.sum())
     optional = {
         "targets": targets,
         "weights": weights,
@@ -95,8 +104,9 @@ def check_request(
         k=int(k),
         of=of,
         balance=float(balance),
-        targets=_shares(targets, int(k), float(loads.sum())),
-        weights=loads,
+        targets=_shares(targets, int(k), total),
+        own_weights=loads,
+        size=size,
         coords=None if coords is None else _coordinates(coords, graph.n_data),
         order=None if order is None else _permutation(order, graph.n_jobs),
         passes=int(passes),

@@ -1,4 +1,4 @@
-"""Two machine instructions that Numba has no function for: count trailing zeros, and prefetch."""
+"""Machine instructions that Numba has no function for: trailing zeros, prefetch, the minimum of masked lanes."""
 
 from __future__ import annotations
 
@@ -38,5 +38,26 @@ def _prefetch_row(typing: Any, array: Any, row: Any, line: Any) -> Any:
     return types.void(array, types.uint64, types.uint64), emit
 
 
+def _least_masked(typing: Any, keys: Any, base: Any, mask: Any) -> Any:
+    """Smallest of the 64 uint64 keys from index `base` on whose bit in `mask` is set; the largest uint64 for none.
+
+    As vectors of 64 lanes: LLVM splits them into what the processor has, and masks the loads where it can.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        lanes = ir.VectorType(LONG, 64)
+        place = builder.gep(array.data, [arguments[1]], source_etype=LONG)
+        values = builder.load(builder.bitcast(place, lanes.as_pointer()), align=8, typ=lanes)
+        chosen = builder.bitcast(arguments[2], ir.VectorType(ir.IntType(1), 64))
+        left = builder.select(chosen, values, ir.Constant(lanes, [ir.Constant(LONG, -1)] * 64))
+        kind = ir.FunctionType(LONG, [lanes])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.umin.v64i64")
+        return builder.call(function, [left])
+
+    return types.uint64(keys, types.uint64, types.uint64), emit
+
+
+least_masked: Any = intrinsic(_least_masked)
 lowest_bit: Any = intrinsic(_lowest_bit)
 prefetch_row: Any = intrinsic(_prefetch_row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -40,6 +41,32 @@ class Crew:
         if self._pool is None:
             return [function(*arguments) for arguments in calls]
         return list(self._pool.map(lambda arguments: function(*arguments), calls))
+
+    def rooms(self, make: Callable[[], tuple[Any, ...]]) -> Rooms:
+        """Room to work in for each thread, made by `make`."""
+        return Rooms(self, make)
+
+
+class Rooms:
+    """Arrays that calls work in and leave as they found them, one set a thread."""
+
+    def __init__(self, crew: Crew, make: Callable[[], tuple[Any, ...]]) -> None:
+        self._crew = crew
+        self._free: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
+        for _ in range(crew.threads):
+            self._free.put(make())
+
+    def each(self, function: Callable[..., Result], calls: Iterable[Sequence[Any]]) -> list[Result]:
+        """As `Crew.each`, with the arrays of a room after the arguments of each call."""
+
+        def enter(*arguments: Any) -> Result:
+            room = self._free.get()
+            try:
+                return function(*arguments, *room)
+            finally:
+                self._free.put(room)
+
+        return self._crew.each(enter, calls)
 
 
 def blocks(items: int) -> list[tuple[int, int]]:

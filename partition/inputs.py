@@ -8,6 +8,7 @@
   index spaces; entries in the order in which a COO matrix stores them, or a CSR matrix, which others are turned into.
 - A networkx graph: data are the nodes in their order, job i is the i-th of `graph.edges`; the edge attribute "weight",
   where any edge has it, is the weight of the jobs (1 for edges without).
+- A `DependenceGraph`: data are the instructions, job i is edge i, with its weight (1 for edges that weigh nothing).
 - The path of a file: `graph_files.read_graph`.
 """
 
@@ -26,7 +27,7 @@ from ..ir.graph import LocalityGraph
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-EXPECTED = "a LocalityGraph, a scipy.sparse matrix, (u, v) arrays, a networkx graph or the path of a file"
+EXPECTED = "a LocalityGraph, a scipy.sparse matrix, (u, v) arrays, a networkx or dependence graph or the path of a file"
 
 
 def as_graph(graph: Any) -> LocalityGraph:
@@ -36,6 +37,9 @@ def as_graph(graph: Any) -> LocalityGraph:
     """
     if isinstance(graph, LocalityGraph):
         return graph
+    if hasattr(graph, "as_locality"):  # a DependenceGraph, whose module takes longer to import than this one
+        locality: LocalityGraph = graph.as_locality()
+        return locality
     if isinstance(graph, str | os.PathLike):
         from .graph_files import read_graph
 

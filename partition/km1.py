@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numba import njit
 
-from ..ir.arrays import Floats
-from .coarsen import Level, shuffled
-from .km1_search import border_nodes, search, sweep
-from .km1_state import cost_of, fill_lists
+from ..ir.arrays import Floats, Ints, Longs
+from .coarsen import WINDOW, mixed
+from .crew import Crew, blocks
+from .km1_lanes import LANES, Replica, lanes_of, search_lanes
+from .km1_search import Flags, gainers, mark_border, room, search, sweep
+from .km1_state import cost_of, fill_lists, fill_some, list_begins
+from .levels import Level
 from .views import Words, floats
 
 THIN = 8  # a border of less than one node in so many is searched from one seed at a time
+FEW = 1024  # nodes on the border, of fewer one search follows the other
+NO_END = 1 << 62
+SLICES = 4  # of the border, between which label propagation looks at what moved
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,8 @@ class Effort:
 
     Attributes:
         sweeps: rounds of label propagation at most.
-        passes: passes of FM at most.
+        passes: passes of FM at most,
+        more: and so many further ones where the border is not thin.
         least: an FM pass that gains less than this share of the cost is the last, and ends as soon as
             half of that is out of sight.
         together: seeds of one local search where the border is not thin. Many share the cost of climbing out of a
@@ -31,12 +40,15 @@ class Effort:
 
     sweeps: int = 1
     passes: int = 2
+    more: int = 2
     least: float = 0.002
     together: int = 50
     patience: float = 1.0
 
 
-def refine(level: Level, labels: Words, limits: Floats, effort: Effort, seed: int) -> tuple[Words, int]:
+def refine(
+    level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew | None = None
+) -> tuple[Words, int]:
     """Labels of a cost that is never higher, and that cost.
 
     Label propagation first, then localised FM; both keep the lists of `km1_state` up to date move by move, and move
@@ -47,36 +59,142 @@ def refine(level: Level, labels: Words, limits: Floats, effort: Effort, seed: in
         labels: uint32 (nodes).
         limits: float64 (k), what a cluster may hold. One that holds more gets nothing, and may keep it.
         effort, seed: see above; the seed shuffles the nodes.
+        crew: the threads, for large hypergraphs; the result does not depend on them. None: one search after the other.
 
     Returns:
         uint32 (nodes) and the cost. A round is O(pins of the border · clusters of a net).
     """
-    k = limits.size
     labels = labels.astype(np.uint32)
-    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
-    lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
-    state = (*level.arrays, *lists, labels, loads, floats(limits))
-    cost = int(cost_of(lists[1], level.net_weights))
-    draw = np.random.default_rng(seed)
-    active = border_nodes(level.net_offsets, level.net_nodes, lists[1], level.n_nodes)
-    for _ in range(effort.sweeps):
-        if active.size == 0:
-            break
-        gain, active = sweep(*state, shuffled(active, draw))
-        cost -= int(gain)
-    for _ in range(effort.passes):
-        if cost == 0:
-            break
-        seeds = border_nodes(level.net_offsets, level.net_nodes, lists[1], level.n_nodes)
-        together = 1 if THIN * seeds.size < level.n_nodes else effort.together
-        gain = int(search(*state, shuffled(seeds, draw), together, effort.patience, effort.least * cost / 2))
-        cost -= gain
-        if gain <= effort.least * cost:
-            break
-    return labels, cost
+    if crew is not None:
+        return labels, _together(level, labels, floats(limits), effort, seed, crew)
+    arguments: list[Any] = [
+        *level.arrays, labels, floats(limits), *room(level.n_nodes), effort.sweeps, effort.passes, effort.least,
+        effort.together, effort.patience, seed,
+    ]  # fmt: skip
+    return labels, int(_alone(*arguments))
 
 
 def level_cost(level: Level, labels: Words, k: int) -> int:
     """The vertex-copy cost of labels, uint32 (nodes). O(pins · clusters of a net)."""
     lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
     return int(cost_of(lists[1], level.net_weights))
+
+
+def _together(level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew) -> int:
+    """`refine` on a crew; overwrites `labels`, returns the cost."""
+    k = limits.size
+    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
+    begins = list_begins(level.net_offsets, k)
+    lengths, entries = np.zeros(level.n_nets, np.uint32), np.empty((int(begins[-1]), 2), np.uint32)
+    nets = (level.net_offsets, level.net_nodes)
+    crew.each(fill_some, [(*nets, labels, begins, lengths, entries, *part) for part in blocks(level.n_nets)])
+    first = Replica((*level.arrays, begins), (lengths, entries, labels, loads), limits)
+    cost = int(cost_of(lengths, level.net_weights))
+    active = _border(level, lengths, crew)
+    for turn in range(effort.sweeps):
+        _shuffle(active, seed + turn)
+        told = np.zeros(level.n_nodes, np.bool_)
+        for piece in np.array_split(active, SLICES):
+            asked = [(*first.state, piece[begin:end]) for begin, end in blocks(piece.size)]
+            for some in crew.each(gainers, asked):
+                cost -= int(first.run(sweep, some, told))
+        active = np.flatnonzero(told).astype(np.uint32)
+    replicas = [first]
+    for turn in range(effort.passes + effort.more if cost else 0):
+        seeds = _border(level, lengths, crew)
+        if turn >= effort.passes and THIN * seeds.size < level.n_nodes:
+            break
+        _shuffle(seeds, seed + effort.sweeps + turn)
+        together = 1 if THIN * seeds.size < level.n_nodes else effort.together
+        wanted = effort.least * cost / 2
+        if lanes_of(level.n_nodes, together) < 2 or seeds.size < FEW:
+            first.start()
+            ways = (together, effort.patience, wanted, NO_END, 0, NO_END)
+            gain = int(first.run(search, *first.room, seeds, *ways)[0])
+        else:
+            if len(replicas) == 1:
+                replicas += crew.each(first.copy, [()] * (min(crew.threads, LANES) - 1))
+            gain = search_lanes(replicas, seeds, together, effort.patience, wanted, turn, crew)
+        cost -= gain
+        if gain <= effort.least * cost or cost == 0:
+            break
+    return cost
+
+
+def _border(level: Level, lengths: Words, crew: Crew) -> Words:
+    """The nodes on nets of several clusters, uint32, ascending."""
+    on = np.zeros(level.n_nodes, np.bool_)
+    crew.each(mark_border, [(level.net_offsets, level.net_nodes, lengths, on, *part) for part in blocks(level.n_nets)])
+    return np.flatnonzero(on).astype(np.uint32)
+
+
+@njit(cache=True, nogil=True)
+def _alone(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    labels: Words,
+    limits: Floats,
+    clock: Longs,
+    moved: Flags,
+    place: Ints,
+    keys: Ints,
+    heap: Words,
+    told: Longs,
+    near: Words,
+    path: Words,
+    sweeps: int,
+    passes: int,
+    least: float,
+    together: int,
+    patience: float,
+    seed: int,
+) -> int:
+    """`refine` without a crew, in one kernel; overwrites `labels`, returns the cost."""
+    k, n = limits.size, labels.size
+    loads = np.zeros(k)
+    for u in range(n):
+        loads[labels[u]] += node_weights[u]
+    begins, lengths, entries = fill_lists(net_offsets, net_nodes, labels, k)
+    cost = cost_of(lengths, net_weights)
+    active = np.zeros(n, np.bool_)
+    mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
+    for turn in range(sweeps):
+        asked = np.flatnonzero(active).astype(np.uint32)
+        _shuffle(asked, seed + turn)
+        active[:] = False
+        cost -= sweep(
+            node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
+            labels, loads, limits, asked, active,
+        )  # fmt: skip
+    for turn in range(passes):
+        if cost == 0:
+            break
+        active[:] = False
+        moved[:] = False
+        mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
+        seeds = np.flatnonzero(active).astype(np.uint32)
+        _shuffle(seeds, seed + sweeps + turn)
+        gain = search(
+            node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
+            labels, loads, limits, clock, moved, place, keys, heap, told, near, path, seeds,
+            1 if THIN * seeds.size < n else together, patience, least * cost / 2, NO_END, 0, NO_END,
+        )[0]  # fmt: skip
+        cost -= gain
+        if gain <= least * cost:
+            break
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def _shuffle(values: Words, seed: int) -> None:
+    """Shuffle within windows, as `coarsen.shuffled`."""
+    state = mixed(np.uint64(seed))
+    for begin in range(0, values.size, WINDOW):
+        for i in range(min(begin + WINDOW, values.size) - 1, begin, -1):
+            state = mixed(state)
+            j = begin + np.int64(((state >> np.uint64(32)) * np.uint64(i - begin + 1)) >> np.uint64(32))
+            values[i], values[j] = values[j], values[i]

@@ -3,14 +3,56 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from .km1_state import Pairs, add_pin, best_move, drop_pin
 from .views import Words
 
+Flags = npt.NDArray[np.bool_]
+
 WIDE = 32  # pins; the other nodes of a larger net are not told that a move changed it
 LONGEST = 1000  # moves without a new best sum after which a search ends in any case
+
+
+def room(nodes: int) -> tuple[Longs, Flags, Ints, Ints, Words, Longs, Words, Words]:
+    """What `search` works in: clock, moved, place, keys, heap, told, near, path. O(nodes), untouched until used."""
+    return (
+        np.zeros(1, np.int64), np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32), np.empty(nodes, np.int32),
+        np.empty(nodes, np.uint32), np.zeros(nodes, np.int64), np.empty(nodes, np.uint32), np.empty(nodes, np.uint32),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def gainers(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    asked: Words,
+) -> Words:
+    """Those of the nodes `asked` whose best move gains; changes nothing."""
+    joint, clusters = np.zeros(loads.size, np.int32), np.empty(loads.size, np.uint32)
+    found = np.empty(asked.size, np.uint32)
+    count = 0
+    for u in asked:
+        gain, target = best_move(
+            u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads, limits,
+            joint, clusters,
+        )  # fmt: skip
+        if target >= 0 and gain > 0:
+            found[count] = u
+            count += 1
+    return found[:count].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -27,19 +69,16 @@ def sweep(
     labels: Words,
     loads: Floats,
     limits: Floats,
-    active: Words,
-) -> tuple[int, Words]:
-    """One round of label propagation over `active` nodes: each makes its best move if that gains.
+    asked: Words,
+    told: Flags,
+) -> int:
+    """Each of the nodes `asked`, in turn, makes its best move if that gains. Returns the gain.
 
-    Returns the gain and the nodes that moves brought into play, for the next round.
+    Sets `told` for the nodes that moves brought into play, for the next round.
     """
-    k = loads.size
-    joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
-    told = np.zeros(labels.size, np.bool_)
-    following = np.empty(labels.size, np.uint32)
-    n_following, total = 0, 0
-    for place in range(active.size):
-        u = active[place]
+    joint, clusters = np.zeros(loads.size, np.int32), np.empty(loads.size, np.uint32)
+    total = 0
+    for u in asked:
         gain, target = best_move(
             u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads, limits,
             joint, clusters,
@@ -58,23 +97,17 @@ def sweep(
             if (left > 1 and now > 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
                 continue
             for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
-                v = net_nodes[j]
-                if not told[v]:
-                    told[v] = True
-                    following[n_following] = v
-                    n_following += 1
-    return total, following[:n_following]
+                told[net_nodes[j]] = True
+    return total
 
 
 @njit(cache=True, nogil=True)
-def border_nodes(net_offsets: Longs, net_nodes: Words, lengths: Words, n_nodes: int) -> Words:
-    """The nodes on nets of several clusters, ascending. O(pins)."""
-    on = np.zeros(n_nodes, np.bool_)
-    for net in range(lengths.size):
+def mark_border(net_offsets: Longs, net_nodes: Words, lengths: Words, on: Flags, first: int, last: int) -> None:
+    """Set `on` for the nodes on nets, of those in [first, last), of several clusters. O(pins)."""
+    for net in range(first, last):
         if lengths[net] > 1:
             for i in range(net_offsets[net], net_offsets[net + 1]):
                 on[net_nodes[i]] = True
-    return np.flatnonzero(on).astype(np.uint32)
 
 
 @njit(cache=True, nogil=True)
@@ -91,34 +124,51 @@ def search(
     labels: Words,
     loads: Floats,
     limits: Floats,
+    clock: Longs,
+    moved: Flags,
+    place: Ints,
+    keys: Ints,
+    heap: Words,
+    told: Longs,
+    near: Words,
+    path: Words,
     seeds: Words,
     together: int,
     patience: float,
     wanted: float,
-) -> int:
-    """One pass of localised FM; returns the gain, never negative.
+    most: int,
+    low: int,
+    high: int,
+) -> tuple[int, int, Words, Words, Longs]:
+    """One pass of localised FM from `seeds`.
 
     From `together` seeds at a time, the best move of any node in the queue is made, worse ones included, and the
     nodes that it touches enter the queue. A search ends when its gains promise no better sum than the best so far
     (the rule of Osipov and Sanders 2010, `patience` its factor), and what came after the best sum is taken back. A
     node moves at most once a pass. From the first eighth of the seeds on, the pass ends when it is not on its way to a
     gain of `wanted`.
+
+    Args:
+        clock, moved, place, keys, heap, told, near, path: from `room`; left clean but for `moved`.
+        seeds, together, patience, wanted: see above.
+        most: moves after which no further search begins.
+        low, high: nodes in [low, high) enter the queue.
+
+    Returns:
+        The gain, never negative; how many seeds were used, all unless `most` nodes were moved before; every node that
+        was moved, uint32, those that moved back included; the clusters from which they came, uint32; and for each
+        search three int64: where in these its nodes begin, where those that came back begin, and where they end.
     """
-    n, k = labels.size, loads.size
+    k = loads.size
     joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
-    moved = np.zeros(n, np.bool_)
-    place = np.full(n, -1, np.int32)  # in the heap
-    keys = np.empty(n, np.int32)
-    heap = np.empty(n, np.uint32)
-    told = np.full(n, -1, np.int64)
-    near = np.empty(n, np.uint32)
-    path, origin = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    beta = np.log(max(n, 2))
-    step, total, first = np.int64(0), 0, 0
-    while first < seeds.size:
+    origin, cuts = np.empty(1024, np.uint32), np.empty((64, 3), np.int64)
+    beta = np.log(max(labels.size, 2))
+    step = clock[0]
+    total, first, n_path, n_cuts = 0, 0, 0, 0
+    while first < seeds.size and n_path < most:
         if first * 8 >= seeds.size and total * seeds.size < wanted * first:
             break
-        size, n_path = 0, 0
+        size, begin = 0, n_path
         added = 0
         while first < seeds.size and added < together:
             u = seeds[first]
@@ -132,7 +182,7 @@ def search(
             if target >= 0:
                 size = _put(heap, place, keys, size, u, gain)
                 added += 1
-        so_far, best, best_length = 0, 0, 0
+        so_far, best, best_length = 0, 0, begin
         mean, squares, tried = 0.0, 0.0, 0
         while size > 0:
             u = heap[0]
@@ -154,6 +204,10 @@ def search(
             loads[own] -= node_weights[u]
             loads[there] += node_weights[u]
             moved[u] = True
+            if n_path == origin.size:
+                longer = np.empty(2 * n_path, np.uint32)
+                longer[:n_path] = origin
+                origin = longer
             path[n_path], origin[n_path] = u, own
             n_path += 1
             so_far += gain
@@ -167,7 +221,7 @@ def search(
                     continue
                 for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
                     v = net_nodes[j]
-                    if moved[v] or told[v] == step or (now != 1 and labels[v] != own):
+                    if v < low or v >= high or moved[v] or told[v] == step or (now != 1 and labels[v] != own):
                         continue
                     told[v] = step
                     near[n_near] = v
@@ -180,11 +234,11 @@ def search(
                 )  # fmt: skip
                 if target < 0:
                     continue
-                if place[v] < 0:
+                if place[v] == 0:
                     size = _put(heap, place, keys, size, v, gain)
                 elif gain > keys[v]:
                     keys[v] = gain
-                    _up(heap, place, keys, place[v])
+                    _up(heap, place, keys, place[v] - 1)
             if so_far > best:
                 best, best_length = so_far, n_path
                 mean, squares, tried = 0.0, 0.0, 0
@@ -198,24 +252,47 @@ def search(
             if tried > LONGEST:
                 break
         for i in range(size):
-            place[heap[i]] = -1
+            place[heap[i]] = 0
         for i in range(n_path - 1, best_length - 1, -1):
-            u, own = path[i], origin[i]
-            here = labels[u]
-            labels[u] = own
-            loads[here] -= node_weights[u]
-            loads[own] += node_weights[u]
-            for j in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
-                drop_pin(begins, lengths, entries, node_nets[j], here)
-                add_pin(begins, lengths, entries, node_nets[j], own)
+            put_back(path[i], origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads)
         total += best
-    return total
+        if n_path > begin:
+            if n_cuts == len(cuts):
+                more = np.empty((2 * n_cuts, 3), np.int64)
+                more[:n_cuts] = cuts
+                cuts = more
+            cuts[n_cuts] = begin, best_length, n_path
+            n_cuts += 1
+    clock[0] = step
+    return total, first, path[:n_path].copy(), origin[:n_path].copy(), cuts[:n_cuts].copy()
+
+
+@njit(cache=True, nogil=True, inline="always")
+def put_back(
+    u: np.uint32,
+    own: np.uint32,
+    node_offsets: Longs,
+    node_nets: Words,
+    node_weights: Floats,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+) -> None:
+    """Move node u to the cluster `own`, wherever it is."""
+    here = labels[u]
+    labels[u] = own
+    loads[here] -= node_weights[u]
+    loads[own] += node_weights[u]
+    for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+        drop_pin(begins, lengths, entries, node_nets[i], here)
+        add_pin(begins, lengths, entries, node_nets[i], own)
 
 
 @njit(cache=True, nogil=True)
 def _put(heap: Words, place: Ints, keys: Ints, size: int, u: np.uint32, key: int) -> int:
     heap[size] = u
-    place[u] = size
     keys[u] = key
     _up(heap, place, keys, size)
     return size + 1
@@ -224,11 +301,11 @@ def _put(heap: Words, place: Ints, keys: Ints, size: int, u: np.uint32, key: int
 @njit(cache=True, nogil=True)
 def _take(heap: Words, place: Ints, keys: Ints, size: int) -> int:
     """Remove the first node."""
-    place[heap[0]] = -1
+    place[heap[0]] = 0
     size -= 1
     if size > 0:
         heap[0] = heap[size]
-        place[heap[0]] = 0
+        place[heap[0]] = 1
         _down(heap, place, keys, size, 0)
     return size
 
@@ -242,10 +319,10 @@ def _up(heap: Words, place: Ints, keys: Ints, spot: int) -> None:
         if keys[v] >= keys[u]:
             break
         heap[spot] = v
-        place[v] = spot
+        place[v] = spot + 1
         spot = above
     heap[spot] = u
-    place[u] = spot
+    place[u] = spot + 1
 
 
 @njit(cache=True, nogil=True)
@@ -261,7 +338,7 @@ def _down(heap: Words, place: Ints, keys: Ints, size: int, spot: int) -> None:
         if keys[v] <= keys[u]:
             break
         heap[spot] = v
-        place[v] = spot
+        place[v] = spot + 1
         spot = child
     heap[spot] = u
-    place[u] = spot
+    place[u] = spot + 1

@@ -18,20 +18,36 @@ CLUSTER, PINS = range(2)
 
 
 @njit(cache=True, nogil=True)
+def list_begins(net_offsets: Longs, k: int) -> Longs:
+    """Where the list of each net begins, int64 (nets + 1). O(nets)."""
+    nets = net_offsets.size - 1
+    begins = np.zeros(nets + 1, np.int64)
+    for net in range(nets):
+        begins[net + 1] = begins[net] + min(k, net_offsets[net + 1] - net_offsets[net])
+    return begins
+
+
+@njit(cache=True, nogil=True)
+def fill_some(
+    net_offsets: Longs, net_nodes: Words, labels: Words, begins: Longs, lengths: Words, entries: Pairs, first: int,
+    last: int,
+) -> None:  # fmt: skip
+    """Fill the lists of the nets in [first, last); their `lengths` must be 0. O(pins · λ)."""
+    for net in range(first, last):
+        for i in range(net_offsets[net], net_offsets[net + 1]):
+            add_pin(begins, lengths, entries, net, labels[net_nodes[i]])
+
+
+@njit(cache=True, nogil=True)
 def fill_lists(net_offsets: Longs, net_nodes: Words, labels: Words, k: int) -> tuple[Longs, Words, Pairs]:
     """The lists of all nets: where each begins, int64 (nets + 1), how long it is, uint32, and the entries. O(pins · λ).
 
     λ, the clusters of a net, is looked for among those found before.
     """
-    nets = net_offsets.size - 1
-    begins = np.zeros(nets + 1, np.int64)
-    for net in range(nets):
-        begins[net + 1] = begins[net] + min(k, net_offsets[net + 1] - net_offsets[net])
-    lengths = np.zeros(nets, np.uint32)
-    entries = np.empty((begins[nets], 2), np.uint32)
-    for net in range(nets):
-        for i in range(net_offsets[net], net_offsets[net + 1]):
-            add_pin(begins, lengths, entries, net, labels[net_nodes[i]])
+    begins = list_begins(net_offsets, k)
+    lengths = np.zeros(net_offsets.size - 1, np.uint32)
+    entries = np.empty((begins[-1], 2), np.uint32)
+    fill_some(net_offsets, net_nodes, labels, begins, lengths, entries, 0, lengths.size)
     return begins, lengths, entries
 
 
@@ -100,8 +116,9 @@ def best_move(
 ) -> tuple[int, int]:
     """The gain of the best move of node u to a cluster that has room, and that cluster; -1 when there is none.
 
-    Only clusters that share a net with u are asked; ties go to the one with the most room for its limit. `joint` is
-    int32 (k), zero before and after; `clusters` has room for k.
+    Only clusters that share a net with u are asked; ties go to the one with the most room for its limit, then to the
+    lowest: the order of the lists does not matter. `joint` is int32 (k), zero before and after; `clusters` has room
+    for k.
     """
     own = labels[u]
     total, leaving, count = np.int32(0), np.int32(0), 0
@@ -134,6 +151,6 @@ def best_move(
         if after > limits[cluster]:
             continue
         full = after / limits[cluster]
-        if value > most or full < fullest:
+        if value > most or full < fullest or (full == fullest and int(cluster) < best):
             best, most, fullest = int(cluster), value, full
     return int(leaving + most - total), best

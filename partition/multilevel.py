@@ -6,9 +6,11 @@ import numpy as np
 
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
-from .coarsen import Level, coarsen, finest_level
+from .coarsen import coarsen
+from .crew import Crew
 from .expansion import grow
 from .km1 import Effort, level_cost, refine
+from .levels import Level, finest_level
 from .loads import capacities, equal_targets
 from .multilevel_initial import first_partition
 from .views import Words
@@ -31,6 +33,7 @@ def multilevel(
     targets: Floats | None = None,
     weights: Floats | None = None,
     seed: int = 0,
+    threads: int | None = None,
     cycles: int = 0,
 ) -> Ints:
     """A job partition of few vertex copies; int32 (jobs).
@@ -46,6 +49,7 @@ def multilevel(
         targets: float64 (k), shares of the load summing to 1; None means equal.
         weights: float64 (jobs), positive; None means 1 each.
         seed: breaks ties; the same seed gives the same labels.
+        threads: threads at most; the labels do not depend on it.
         cycles: further V-cycles, each through a new hierarchy that keeps to the labels so far. None raises the cost.
 
     Returns:
@@ -60,7 +64,8 @@ def multilevel(
     if k == 1 or graph.n_jobs == 0:
         return np.zeros(graph.n_jobs, np.int32)
     grown, order = grow(graph, k, weights=loads, targets=shares)
-    return _cycles(graph, grown, order, loads, shares, balance, seed, cycles, True)
+    with Crew(threads, graph.n_jobs) as crew:
+        return _cycles(graph, grown, order, loads, shares, balance, seed, cycles, True, crew)
 
 
 def refine_km1(
@@ -71,6 +76,7 @@ def refine_km1(
     targets: Floats,
     balance: float = 1.03,
     seed: int = 0,
+    threads: int | None = None,
     cycles: int = 1,
 ) -> Ints:
     """Labels of jobs with no more vertex copies than those given; int32 (jobs).
@@ -83,7 +89,7 @@ def refine_km1(
         labels: int32 (jobs), of any method. A cluster above its capacity gets nothing more, and may keep what it has.
         weights: float64 (jobs), positive.
         targets: float64 (k), shares of the load summing to 1.
-        balance, seed, cycles: as in `multilevel`.
+        balance, seed, threads, cycles: as in `multilevel`.
 
     Returns:
         As `multilevel`.
@@ -91,7 +97,8 @@ def refine_km1(
     if targets.size == 1 or graph.n_jobs == 0:
         return labels
     _, order = grow(graph, targets.size, weights=weights, targets=targets)
-    return _cycles(graph, labels, order, weights, targets, balance, seed, cycles, False)
+    with Crew(threads, graph.n_jobs) as crew:
+        return _cycles(graph, labels, order, weights, targets, balance, seed, cycles, False, crew)
 
 
 def _cycles(
@@ -104,18 +111,19 @@ def _cycles(
     seed: int,
     cycles: int,
     fresh: bool,
+    crew: Crew,
 ) -> Ints:
     """V-cycles on the jobs in `order`, the first of which may start anew where `fresh`."""
     limits = capacities(weights, shares, balance)
     targets = shares * weights.sum()
-    finest = finest_level(graph, weights, order)
+    finest = finest_level(graph, weights, order, crew)
     own = labels[order].astype(np.uint32)
     if level_cost(finest, own, shares.size) == 0:
         return labels
     if fresh:
-        own = v_cycle(finest, own, targets, limits, seed, fresh=True)
+        own = v_cycle(finest, own, targets, limits, seed, crew, fresh=True)
     for cycle in range(cycles):
-        own = v_cycle(finest, own, targets, limits, seed + cycle + 1)
+        own = v_cycle(finest, own, targets, limits, seed + cycle + 1, crew)
     result = np.empty(graph.n_jobs, np.int32)
     result[order] = own.view(np.int32)
     return result
@@ -127,6 +135,7 @@ def v_cycle(
     targets: Floats,
     limits: Floats,
     seed: int,
+    crew: Crew | None = None,
     *,
     nodes: int = NODES,
     fresh: bool = False,
@@ -138,17 +147,21 @@ def v_cycle(
         labels: where to start; also what no group of nodes crosses.
         targets, limits: float64 (k), as loads.
         seed: breaks ties.
+        crew: the threads, which change nothing but the time; None: one.
         nodes: nodes per cluster of the coarsest level.
         fresh: try bisection at the coarsest level as well, and refine there by an inner cycle.
 
     Returns:
         uint32 (nodes), of no higher cost unless `fresh`.
     """
+    if crew is None:
+        with Crew(1, 0) as alone:
+            return v_cycle(finest, labels, targets, limits, seed, alone, nodes=nodes, fresh=fresh)
     k = targets.size
     levels, groupings = [finest], []
     heaviest = float(finest.node_weights.sum()) / (nodes * k)
     while levels[-1].n_nodes > nodes * k:
-        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=nodes * k)
+        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=nodes * k, crew=crew)
         if coarser.n_nodes > STUCK * levels[-1].n_nodes:
             break
         inherited = np.empty(coarser.n_nodes, np.uint32)
@@ -157,17 +170,17 @@ def v_cycle(
         levels.append(coarser)
         groupings.append(groups)
     coarsest = levels[-1]
-    labels, cost = refine(coarsest, labels, limits, UP, seed)
+    labels, cost = refine(coarsest, labels, limits, UP, seed, crew)
     if fresh:
         repeats = min(max(finest.node_nets.size // (3 * max(coarsest.node_nets.size, 1)), 1), REPEATS)
-        other = first_partition(coarsest, targets, limits, seed, repeats)
+        other = first_partition(coarsest, targets, limits, seed, repeats, crew)
         if level_cost(coarsest, other, k) < HOPELESS * cost:
-            other, second = refine(coarsest, other, limits, UP, seed)
+            other, second = refine(coarsest, other, limits, UP, seed, crew)
             if second < BEHIND * cost and _fits(coarsest, other, limits):
                 labels = other
-        labels = v_cycle(coarsest, labels, targets, limits, seed, nodes=FEW_NODES)
+        labels = v_cycle(coarsest, labels, targets, limits, seed, crew, nodes=FEW_NODES)
     for finer, groups in zip(reversed(levels[:-1]), reversed(groupings), strict=True):
-        labels, _ = refine(finer, labels[groups], limits, UP, seed)
+        labels, _ = refine(finer, labels[groups], limits, UP, seed, crew)
     return labels
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
-from .coarsen import Level, coarsen, part_level
+from .coarsen import coarsen
+from .crew import Crew
 from .km1 import Effort, refine
+from .levels import Level, part_level
 from .views import Words
 
 SMALL = 120  # nodes that are bisected without coarsening further
@@ -17,49 +20,64 @@ TRIES = 6  # first bisections, of which the best is kept
 PAIR = Effort(sweeps=1, passes=2, least=0.01, together=25, patience=1.0)
 
 
-def first_partition(level: Level, targets: Floats, limits: Floats, seed: int, repeats: int = 1) -> Words:
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Nodes, uint32, of the clusters from `first` on; the level that they make, and what their clusters should hold."""
+
+    level: Level
+    nodes: Words
+    first: int
+    targets: Floats
+    limits: Floats
+    seed: int
+
+    def shares(self) -> tuple[Floats, Floats]:
+        """The loads that the two halves should have, and may have; float64 (2) each."""
+        half = self.targets.size // 2
+        load = float(self.level.node_weights.sum())
+        sums = np.array([self.targets[:half].sum(), self.targets[half:].sum()])
+        room = np.array([self.limits[:half].sum(), self.limits[half:].sum()])
+        shares = sums / sums.sum() * load
+        slack = max(1.0, float(room.sum()) / load) ** (1.0 / math.ceil(math.log2(self.targets.size)))
+        return shares, np.minimum(shares * slack, room)
+
+    def side(self, sides: Words, side: int) -> _Part:
+        half = self.targets.size // 2
+        own = slice(half, None) if side else slice(half)
+        level, chosen = part_level(self.level, sides, side)
+        first = self.first + side * half
+        return _Part(level, self.nodes[chosen], first, self.targets[own], self.limits[own], 2 * self.seed + side + 1)
+
+
+def first_partition(
+    level: Level, targets: Floats, limits: Floats, seed: int, repeats: int = 1, crew: Crew | None = None
+) -> Words:
     """Labels of a hypergraph by recursive bisection of its nodes and of the clusters; uint32 (nodes).
 
     Each half may take its share of the slack that its clusters' `limits` leave above their `targets` (both float64
     (k), as loads), spread evenly over the bisections still to come. The best of `repeats` bisections is kept each
-    time. O(pins · log k · levels · repeats). Heavy nodes may leave a cluster above its limit.
+    time. Bisections of one depth are shared out among the `crew`. O(pins · log k · levels · repeats). Heavy nodes may
+    leave a cluster above its limit.
     """
+    if crew is None:
+        with Crew(1, 0) as alone:
+            return first_partition(level, targets, limits, seed, repeats, alone)
     labels = np.zeros(level.n_nodes, np.uint32)
-    _split(level, np.arange(level.n_nodes, dtype=np.uint32), 0, targets, limits, labels, seed, repeats)
+    parts = [_Part(level, np.arange(level.n_nodes, dtype=np.uint32), 0, targets, limits, seed)]
+    while parts:
+        for part in parts:
+            labels[part.nodes] = part.first
+        parts = [part for part in parts if part.targets.size > 1 and part.nodes.size]
+        calls = [
+            (part.level, *part.shares(), (part.seed + 977 * trial) % 2**31)
+            for part in parts
+            for trial in range(repeats)
+        ]
+        found = crew.each(bisect, calls)
+        best = [min(found[i : i + repeats], key=lambda result: result[1:]) for i in range(0, len(found), repeats)]
+        halves = [(part, result[0], side) for part, result in zip(parts, best, strict=True) for side in (0, 1)]
+        parts = crew.each(_Part.side, halves)
     return labels
-
-
-def _split(
-    level: Level,
-    nodes: Words,
-    first: int,
-    targets: Floats,
-    limits: Floats,
-    labels: Words,
-    seed: int,
-    repeats: int,
-) -> None:
-    """Write the labels `first`, `first` + 1, … of the nodes of a part."""
-    k = targets.size
-    if k == 1 or nodes.size == 0:
-        labels[nodes] = first
-        return
-    half = k // 2
-    load = float(level.node_weights.sum())
-    sums = np.array([targets[:half].sum(), targets[half:].sum()])
-    room = np.array([limits[:half].sum(), limits[half:].sum()])
-    shares = sums / sums.sum() * load
-    slack = max(1.0, float(room.sum()) / load) ** (1.0 / math.ceil(math.log2(k)))
-    allowed = np.minimum(shares * slack, room)
-    found = [bisect(level, shares, allowed, (seed + 977 * trial) % 2**31) for trial in range(repeats)]
-    sides, _, _ = min(found, key=lambda result: result[1:])
-    for side, (begin, end) in enumerate(((0, half), (half, k))):
-        if end - begin == 1:
-            labels[nodes[sides == side]] = first + begin
-            continue
-        part, chosen = part_level(level, sides, side)
-        own = (targets[begin:end], limits[begin:end])
-        _split(part, nodes[chosen], first + begin, *own, labels, 2 * seed + side + 1, repeats)
 
 
 def bisect(level: Level, shares: Floats, limits: Floats, seed: int) -> tuple[Words, float, int]:

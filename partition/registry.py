@@ -1,163 +1,29 @@
-"""All partitioning methods by name, and the two calls that run them.
-
-To add a method, write a plain function and one record of `METHODS`. The function gets what its record's `uses` names,
-as keywords; any other keyword of the function is an option of the method.
-"""
+"""The two calls that run any method of the catalogue: `partition` and `order`."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
 
 from ..ir.arrays import Ints
 from ..ir.clustering import Clustering
-from ..ir.errors import ArgumentError, BackendError
+from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
 from ..ir.ordering import Ordering
 from .arguments import Request, check_number, check_options, check_request, check_used
+from .catalogue import ARGUMENTS, AUTO, LOADS, METHODS, Method, methods
 from .inputs import as_graph
-
-ARGUMENTS = frozenset(
-    {"balance", "targets", "weights", "coords", "order", "passes", "refine", "hierarchy", "seed", "threads"}
-)
-LOADS = frozenset({"targets", "weights"})
-BALANCED = frozenset({"balance", "targets", "weights", "seed"})
-PLACED = LOADS | {"coords"}
-COMPACT = PLACED | {"balance", "threads"}
-STREAM = frozenset({"order"})
-RESTREAM = frozenset({"balance", "targets", "weights", "order", "passes"})
-SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS takes minutes on SPAC's graph
-SKEWED = 16  # a largest degree above this many times the mean: hubs, which are better copied than kept whole
-
-
-@dataclass(frozen=True)
-class Method:
-    """One partitioning method.
-
-    Attributes:
-        name: how callers ask for it.
-        kind: what its function makes. `"order"`: `function(graph, **uses) -> Ordering`. `"jobs"`, `"data"`:
-            `function(graph, k, **uses) -> labels`, int32 in [0, k), of the jobs or of the data.
-        source: the paper or the seed section.
-        complexity: time, in jobs, data, pins and k.
-        target: `"module:function"` in this package, imported when it is first used.
-        uses: the arguments of `partition` that the function takes, out of `ARGUMENTS`.
-    """
-
-    name: str
-    kind: str
-    source: str
-    complexity: str
-    target: str
-    uses: frozenset[str] = frozenset()
-
-    @cached_property
-    def function(self) -> Callable[..., Any]:
-        module, _, name = self.target.partition(":")
-        return getattr(importlib.import_module(f".{module}", __package__), name)
-
-    def options(self) -> dict[str, Any]:
-        """The options of the method and their defaults: the keywords of its function that `partition` has not."""
-        return {
-            name: parameter.default
-            for name, parameter in inspect.signature(self.function).parameters.items()
-            if parameter.kind is parameter.KEYWORD_ONLY and name not in ARGUMENTS
-        }
-
-
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method("original", "order", "baseline", "jobs + data", "linear:original_order"),
-        Method("first-touch", "order", "SPAC §4", "pins + data", "linear:first_touch_order"),
-        Method("random", "order", "baseline", "jobs + data", "linear:random_order", frozenset({"seed"})),
-        Method("rcm", "order", "Cuthill and McKee 1969", "pins + data", "rcm:rcm_order"),
-        Method("degree-z", "order", "TileSpMV §3, Morton 1966", "pins + data + jobs log data", "degree:degree_z_order"),
-        Method("chunks", "jobs", "baseline", "jobs", "loads:chunks", frozenset({"targets", "weights", "order"})),
-        Method("metis", "data", "Karypis and Kumar 1998", "pins + METIS", "metis:metis_labels", BALANCED),
-        Method(
-            "expansion",
-            "jobs",
-            "Zhang et al. 2017, Mayer and Jacobsen 2021",
-            "pins · copies",
-            "expansion:expansion",
-            LOADS,
-        ),
-        Method(
-            "multilevel",
-            "jobs",
-            "Schlag et al. 2016, Gottesbüren et al. 2021",
-            "pins · log k",
-            "multilevel:multilevel",
-            BALANCED,
-        ),
-        Method("hilbert", "data", "Zoltan HSFC, Hetero §III", "data", "curves:hilbert", PLACED),
-        Method("morton", "data", "Morton 1966", "data", "curves:morton", PLACED),
-        Method("rcb", "data", "Berger and Bokhari 1987", "data · log data · log k", "bisection:rcb", PLACED),
-        Method("rib", "data", "Simon 1991", "data · log data · log k", "bisection:rib", PLACED),
-        Method("multijagged", "data", "Deveci et al. 2016", "data · log data", "bisection:multijagged", PLACED),
-        Method("kmeans", "data", "von Looz et al. 2018", "sweeps · (data + k²)", "kmeans:kmeans", COMPACT),
-        Method(
-            "hkmeans",
-            "data",
-            "Hetero §V",
-            "levels · sweeps · data + k²",
-            "kmeans:hkmeans",
-            COMPACT | {"hierarchy"},
-        ),
-        Method("geographer-r", "data", "Hetero §V", "pins · log data", "geographer:geographer_r", COMPACT),
-        Method("parcubed", "data", "ParCubed §2", "pins · depth", "parcubed:parcubed", frozenset({"threads"})),
-        Method(
-            "parcubed-det",
-            "data",
-            "ParCubed §2, improved",
-            "pins",
-            "parcubed_det:parcubed_det",
-            LOADS | {"balance", "threads"},
-        ),
-        Method("gpart", "data", "Han and Tseng 2006, ParCubed §4", "pins · depth", "parcubed:gpart"),
-        Method(
-            "compnet",
-            "data",
-            "stand-in for CompNet, Xiao et al. 2017",
-            "pins · log data",
-            "compnet:compnet",
-            LOADS | {"balance"},
-        ),
-        Method("spac-split", "jobs", "SPAC §3.2", "pins + METIS", "spac_split:spac_split", BALANCED),
-        Method("spac", "jobs", "SPAC §3.2, contracted", "pins + METIS", "metis:spac_labels", BALANCED),
-        Method("wvp-random", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_random", BALANCED),
-        Method("wvp-greedy", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_greedy", BALANCED),
-        Method("dbh", "jobs", "Xie et al. 2014", "pins", "hashing:dbh", frozenset({"seed"})),
-        Method("powergraph", "jobs", "Gonzalez et al. 2012", "pins", "streaming:powergraph", STREAM),
-        Method("powergraph-simple", "jobs", "SPAC §3.3.2", "pins", "streaming:powergraph_simple", STREAM),
-        Method("libra", "jobs", "VertexCut §4.3", "pins", "streaming:libra", STREAM),
-        Method("w-pg", "jobs", "VertexCut §4.3", "pins", "streaming:w_pg", STREAM | {"weights"}),
-        Method("w-libra", "jobs", "VertexCut §4.3", "pins", "streaming:w_libra", STREAM | {"weights"}),
-        Method("wb-pg", "jobs", "VertexCut §4.3", "pins · passes", "streaming:wb_pg", RESTREAM),
-        Method("wb-libra", "jobs", "VertexCut §4.3, algorithm 1", "pins · passes", "streaming:wb_libra", RESTREAM),
-    )
-}
-
-
-def methods(kind: str | None = None) -> tuple[Method, ...]:
-    """All methods, or those of one kind (`"order"`, `"jobs"`, `"data"`)."""
-    if kind not in (None, "order", "jobs", "data"):
-        raise ArgumentError(f"kind = {kind!r}, 'order', 'jobs' or 'data' expected")
-    return tuple(method for method in METHODS.values() if kind in (None, method.kind))
 
 
 def partition(
     graph: Any,
-    k: int,
+    k: int | None,
     method: str = "auto",
     *,
+    tile_bytes: float | None = None,
     of: str = "jobs",
     balance: float = 1.03,
     targets: npt.ArrayLike | None = None,
@@ -177,10 +43,12 @@ def partition(
         graph: a LocalityGraph, a scipy.sparse matrix, `(u, v)` integer arrays, a networkx graph, or the path of a
             file (Matrix Market, METIS, hMETIS, edge list; `.gz` too). `inputs` says what the jobs and data of each are:
             `labels[i]` belongs to edge i as given, or to entry i of the strict upper triangle of a symmetric matrix.
-        k: number of clusters, at least 1. More clusters than jobs leaves some empty.
-        method: a name of `methods()`, or `"auto"`: the fewest vertex copies among chunks of the given order, chunks
-            of `rcm` and of `degree-z`, and METIS (`metis` where degrees are even; `spac` where they are not, up to
-            2**20 pins). Linear orders give contiguous chunks of equal load.
+        k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes`.
+        method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (20; `auto` says
+            how they are predicted), keeps the one of lowest cost and says why in `report()`. Linear orders give
+            contiguous chunks of equal load.
+        tile_bytes: the data of a cluster should fit in as many bytes, instead of k: `tiles.parts_for_bytes`, with 8
+            bytes a datum unless the graph has weights of data.
         of: `"jobs"` for a partition of jobs; `"data"` for the data partition that methods of kind `"data"` make.
         balance: largest load of a cluster over its target, at least 1. Kept by every method that takes it, except
             that a cluster may always hold up to one heaviest item more than its target, which is what chunks keep.
@@ -210,7 +78,7 @@ def partition(
         order = _stream(graph, order, seed)
     request = check_request(
         graph,
-        k,
+        _clusters(graph, k, tile_bytes),
         of=of,
         balance=balance,
         targets=targets,
@@ -226,7 +94,7 @@ def partition(
     if refine is not None and (refine != "km1" or of != "jobs"):
         raise ArgumentError(f"refine = {refine!r} for a partition of {of}; 'km1', for jobs, is the one there is")
     bare = replace(request, given=request.given - {"refine"})
-    found = _best(graph, bare, options) if method == "auto" else _partition(graph, _find(method), bare, options)
+    found = _best(graph, bare, options) if method == AUTO.name else _partition(graph, _find(method), bare, options)
     return found if refine is None else _refined(graph, found, request)
 
 
@@ -271,10 +139,21 @@ def order(
     return order_clusters(graph, partition(graph, blocks, method, seed=seed, **options))
 
 
+def _clusters(graph: LocalityGraph, k: int | None, tile_bytes: float | None) -> int:
+    if k is not None and tile_bytes is not None:
+        raise ArgumentError(f"k = {k!r} and tile_bytes = {tile_bytes!r}, one of the two was expected")
+    if k is not None:
+        return k
+    if tile_bytes is None:
+        raise ArgumentError("k = None, a whole number of clusters was expected", hint="tile_bytes= takes its place.")
+    from .tiles import parts_for_bytes
+
+    return parts_for_bytes(graph, tile_bytes)
+
+
 def _find(name: str) -> Method:
-    known = [method.name for method in methods()]
-    if name not in known:
-        raise ArgumentError(f"there is no partitioning method {name!r}", hint=f"Known: {', '.join(known)}.")
+    if not isinstance(name, str) or name not in METHODS:
+        raise ArgumentError(f"there is no partitioning method {name!r}", hint=f"Known: {', '.join(METHODS)}.")
     return METHODS[name]
 
 
@@ -307,10 +186,13 @@ def _users(argument: str) -> list[str]:
 
 
 def _keywords(method: Method, request: Request) -> dict[str, Any]:
-    return {name: getattr(request, name) for name in method.uses}
+    """The arguments that the function takes. Of jobs that all weigh 1 it gets no weights: None means that."""
+    plain = "own_weights" if method.kind == "jobs" else "weights"
+    return {name: getattr(request, plain if name == "weights" else name) for name in method.uses}
 
 
 def _partition(graph: LocalityGraph, method: Method, request: Request, options: Mapping[str, Any]) -> Clustering:
+    from .filling import fill_empty
     from .loads import chunks, flipped, jobs_of_data, settle, work_on_data
 
     # Every linear order is cut to any targets and weights here, whatever its function takes.
@@ -322,7 +204,6 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
             hint=f"Methods that make one: {', '.join(other.name for other in methods('data'))}.",
         )
     keywords = _keywords(method, request)
-    load = (request.weights, request.targets, request.balance)
     labels: Ints
     if method.kind == "order":
         linear = method.function(graph, **keywords, **options)
@@ -332,9 +213,12 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
             keywords["weights"] = work_on_data(graph, request.weights)
         labels = method.function(graph, request.k, **keywords, **options)
         if request.of == "jobs" and method.kind == "data":
-            labels = jobs_of_data(graph, labels, *load)
-        elif "balance" in method.uses:  # a method without a bound is left as its paper has it
-            labels = settle(graph if request.of == "jobs" else flipped(graph), labels, *load)
+            labels = jobs_of_data(graph, labels, request.weights, request.targets, request.balance)
+        elif "balance" in method.uses and not method.bare:  # a rule without a bound is left as its paper has it
+            loaded = graph if request.of == "jobs" else flipped(graph)
+            labels = settle(loaded, labels, request.weights, request.targets, request.balance)
+    if not method.bare:
+        labels = fill_empty(labels, request.k, request.weights)
     weights = request.weights if "weights" in request.given else None
     record = _record(request, options)
     return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
@@ -342,42 +226,41 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
 
 def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clustering:
     """The clustering after km1 refinement, within its capacities whether the method kept to them or not."""
+    from .filling import fill_empty
     from .loads import settle
     from .multilevel import refine_km1
 
     load = (request.weights, request.targets, request.balance)
     start = settle(graph, found.labels, *load)
     labels = refine_km1(
-        graph, start, weights=request.weights, targets=request.targets, balance=request.balance, seed=request.seed
+        graph,
+        start,
+        weights=request.weights,
+        targets=request.targets,
+        balance=request.balance,
+        seed=request.seed,
+        threads=request.threads,
     )
-    return replace(found, labels=settle(graph, labels, *load), options={**found.options, "refine": "km1"})
+    labels = fill_empty(settle(graph, labels, *load), request.k, request.weights)
+    return replace(found, labels=labels, options={**found.options, "refine": "km1"})
 
 
 def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) -> Clustering:
-    """The `"auto"` of `partition`."""
-    if request.of == "data":
-        return _partition(graph, METHODS["metis"], request, options)
-    from ..ir.metrics import vertex_copies
+    """The `"auto"` of `partition`: `auto.choose` decides, its candidates are run here."""
+    from .auto import choose
 
-    names = ["chunks"]
-    if request.k > 1:
-        names += ["rcm", "degree-z"]
-        if graph.degrees().max(initial=0) * graph.n_data <= SKEWED * graph.n_pins:
-            names.append("metis")
-        elif graph.n_pins <= SLOW_PINS:
-            names.append("spac")
-    tried = [METHODS[name] for name in names]
-    check_used(request, "auto", LOADS.union(*(method.uses for method in tried)), _users)
-    check_options("auto", {key: value for method in tried for key, value in method.options().items()}, options)
-    found = []
-    for method in tried:
-        own = replace(request, given=request.given & (method.uses | LOADS))
-        mine = {key: value for key, value in options.items() if key in method.options()}
-        try:
-            found.append(_partition(graph, method, own, mine))
-        except BackendError:
-            continue  # the linear orders never fail
-    return min(found, key=lambda clustering: vertex_copies(graph, clustering))
+    check_used(request, AUTO.name, AUTO.uses, _users)
+    check_options(AUTO.name, AUTO.options(), options)
+
+    def run(name: str, changes: Mapping[str, Any]) -> Clustering:
+        method = METHODS[name]
+        uses = method.uses | LOADS if method.kind == "order" else method.uses
+        arguments = {key: changes[key] for key in changes if key in ARGUMENTS - {"refine"}}
+        own = replace(request, given=(request.given & uses) | set(arguments), **arguments)
+        found = _partition(graph, method, own, {key: changes[key] for key in changes if key not in ARGUMENTS})
+        return found if "refine" not in changes else _refined(graph, found, own)
+
+    return choose(graph, request, run, **options)
 
 
 def _record(request: Request, options: Mapping[str, Any]) -> dict[str, Any]:

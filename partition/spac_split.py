@@ -7,9 +7,9 @@ from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
-from .backend import run_metis
 from .expand import PlainGraph, merged, whole
 from .loads import capacities, equal_targets
+from .metis import run_inner
 from .views import Words, floats, longs, words
 
 DOMINANT = 1000  # SPAC §3.2: in practice as good as infinite
@@ -25,6 +25,7 @@ def spac_split(
     seed: int = 0,
     ring: bool = False,
     dominant: int = DOMINANT,
+    inner: str = "metis",
     recursive: bool | None = None,
     time_limit: float | None = None,
 ) -> Ints:
@@ -39,7 +40,7 @@ def spac_split(
         graph: the locality graph; jobs of d data make d clones, those of none go to the lightest cluster.
         k: number of clusters.
         weights: float64 (jobs), positive; None means 1 each. Clones share their job's weight.
-        targets, balance, seed, recursive, time_limit: as in `metis.metis_labels`.
+        targets, balance, seed, recursive, time_limit: as in `metis.metis_labels`. inner: as in `metis.spac_labels`.
         ring: close the path of each datum (footnote 2).
         dominant: weight of a dominant edge; at least the most data of a job, which theorem 3.4 needs.
 
@@ -55,11 +56,12 @@ def spac_split(
     shares = equal_targets(k) if targets is None else targets
     split = split_graph(graph, ring=ring, dominant=max(dominant, int(np.diff(graph.offsets).max(initial=1))))
     sizes = np.diff(graph.offsets)
-    parts = run_metis(
+    parts = run_inner(
+        inner,
         split,
         k,
-        vertex_weights=whole(np.repeat(loads / np.maximum(sizes, 1), sizes)),
-        targets=shares,
+        whole(np.repeat(loads / np.maximum(sizes, 1), sizes)),
+        shares,
         balance=balance,
         recursive=recursive,
         seed=seed,

@@ -2,8 +2,8 @@
 
 A cluster's load and number are one key, `load << shift | cluster`, so that the smallest key is the least loaded cluster
 and the lowest number on ties. Loads only grow, so a cluster too full for the lightest job is closed for good; closed
-clusters leave the candidates by one `and`, and the smallest key of 64 masked ones is a branch-free loop that compiles
-to vector minima. Rows of data that come soon are prefetched.
+clusters leave the candidates by one `and`, and the smallest key of 64 masked ones is a few vector minima. Rows of data
+that come soon are prefetched.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Longs
-from .bits import lowest_bit, prefetch_row
+from .bits import least_masked, lowest_bit, prefetch_row
 from .views import Words
 
 Masks = npt.NDArray[np.uint64]
@@ -195,10 +195,7 @@ def _least(keys: Whole, base: Any, mask: Any) -> Any:
     """Smallest of the 64 keys from `base` on that `mask` names; FULL for none."""
     if mask != ZERO and mask & (mask - ONE) == ZERO:
         return keys[base + lowest_bit(mask)]
-    best = FULL
-    for i in range(64):
-        best = min(best, keys[base + np.uint64(i)] | (((mask >> np.uint64(i)) & ONE) - ONE))
-    return best
+    return least_masked(keys, np.uint64(base), mask)
 
 
 @njit(inline="always")

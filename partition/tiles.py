@@ -27,7 +27,7 @@ def parts_for_bytes(graph: LocalityGraph, tile: float = TILE, datum: float = DAT
 
     Source: ParCubed §4.
     """
-    check_number("tile", tile, 1.0)
+    check_number("tile_bytes", tile, 1.0)
     check_number("datum", datum, 1.0)
     total = float(graph.data_weights.sum()) if graph.data_weights.size else datum * graph.n_data
     return max(1, min(graph.n_data, math.ceil(total / tile)))

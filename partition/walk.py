@@ -67,7 +67,7 @@ def hub_limit(n_jobs: int) -> int:
 
 def has_pairs(graph: LocalityGraph) -> bool:
     """Whether every job touches two data (which may be the same). O(jobs)."""
-    return graph.n_pins == 2 * graph.n_jobs and bool((np.diff(graph.offsets) == 2).all())
+    return graph.n_pins == 2 * graph.n_jobs and bool(_all_two(longs(graph.offsets)))
 
 
 def has_centres(graph: LocalityGraph) -> bool:
@@ -75,6 +75,14 @@ def has_centres(graph: LocalityGraph) -> bool:
     if graph.n_jobs == 0 or graph.n_jobs > graph.n_data or bool((np.diff(graph.offsets) < 2).any()):
         return False
     return int(np.bincount(graph.data[graph.offsets[:-1]]).max()) == 1
+
+
+@njit(cache=True, nogil=True)
+def _all_two(offsets: Longs) -> bool:
+    other = 0
+    for job in range(offsets.size):
+        other |= offsets[job] ^ 2 * job
+    return other == 0
 
 
 @njit(cache=True, nogil=True)

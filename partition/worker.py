@@ -1,4 +1,4 @@
-"""The process that METIS runs in: `python -m tracecut.partition.worker GRAPH LABELS [PARENT]`.
+"""The process that foreign partitioners run in: `python -m tracecut.partition.worker GRAPH LABELS [PARENT]`.
 
 Reads a graph file that `backend` wrote and writes the labels. PARENT is the process to die with.
 """
@@ -10,18 +10,19 @@ import os
 import resource
 import signal
 import sys
-
-import numpy as np
+import time
+from pathlib import Path
 
 from ..ir.errors import TracecutError
 from ..ir.files import read_arrays, write_arrays
+from .foreign import call
 
-GRAPH_KIND, LABELS_KIND = "MetisGraph", "MetisLabels"
+GRAPH_KIND, LABELS_KIND = "ForeignGraph", "ForeignLabels"
 GRAPH_MEMBERS = {
     "offsets": "int64",
-    "neighbours": "int32",
+    "members": "int32",
     "edge_weights": "int64",
-    "vertex_weights?": "int64",
+    "vertex_weights": "int64",
     "targets?": "float64",
 }
 LABELS_MEMBERS = {"labels": "int32"}
@@ -36,29 +37,18 @@ def main(arguments: list[str]) -> int:
         _die_with(int(arguments[2]))
     try:
         _partition(graph, labels)
-    except (TracecutError, OSError, RuntimeError, ValueError, MemoryError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    except (TracecutError, OSError, RuntimeError, ValueError, TypeError, ImportError, MemoryError) as error:
+        print(f"{type(error).__name__}: {error}"[:2000], file=sys.stderr)
         return 1
     return 0
 
 
 def _partition(graph: str, labels: str) -> None:
-    import pymetis
-
     arrays, meta = read_arrays(graph, GRAPH_KIND, GRAPH_MEMBERS)
-    options = pymetis.Options()
-    options.seed = int(meta["seed"]) + 1  # the C library takes 0 and 1 for the same seed
-    options.ufactor = max(1, round((float(meta["balance"]) - 1) * 1000))
-    _, result = pymetis.part_graph(
-        int(meta["k"]),
-        pymetis.CSRAdjacency(arrays["offsets"], arrays["neighbours"].astype(np.int64)),
-        eweights=arrays["edge_weights"],
-        vweights=arrays.get("vertex_weights"),
-        tpwgts=arrays["targets"].tolist() if "targets" in arrays else None,
-        recursive=meta["recursive"],
-        options=options,
-    )
-    write_arrays(labels, LABELS_KIND, {"labels": np.asarray(result).astype(np.int32)}, {})
+    before = time.process_time()
+    found = call(meta["tool"], arrays, {**meta, "folder": str(Path(labels).absolute().parent)})
+    seconds = time.process_time() - before
+    write_arrays(labels, LABELS_KIND, {"labels": found}, {"cpu_seconds": seconds})
 
 
 def _die_with(parent: int) -> None:
@@ -69,4 +59,6 @@ def _die_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(status)  # Mt-KaHyPar can crash while Python ends, with the labels written

@@ -120,7 +120,7 @@ def test_a_bad_answer_is_refused(plain: PlainGraph, labels: str, problem: str, m
     plant(
         monkeypatch,
         "import sys, numpy as np\nfrom tracecut.ir.files import write_arrays\n"
-        f"write_arrays(sys.argv[2], 'MetisLabels', {{'labels': {labels}}}, {{}})",
+        f"write_arrays(sys.argv[2], 'ForeignLabels', {{'labels': {labels}}}, {{}})",
     )
     with pytest.raises(BackendError, match=problem):
         run_metis(plain, 4)

@@ -7,16 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.coarsen import (
-    WINDOW,
-    Level,
-    coarsen,
-    contract,
-    finest_level,
-    part_level,
-    shuffled,
-)
+from tracecut.partition.coarsen import WINDOW, coarsen, contract, shuffled
+from tracecut.partition.crew import Crew
 from tracecut.partition.km1 import level_cost
+from tracecut.partition.levels import Level, finest_level, part_level
 
 
 def rows(offsets: np.ndarray, members: np.ndarray) -> list[list[int]]:
@@ -115,3 +109,25 @@ def test_shuffled(size: int) -> None:
     assert np.sort(found).tolist() == values.tolist()
     assert (np.abs(found.astype(np.int64) - np.arange(size)) < WINDOW).all()
     assert size < 2 or found.tolist() != values.tolist()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_crew_changes_nothing(weighted: bool) -> None:
+    """Levels large enough for several blocks of nodes and nets, on one thread and on three."""
+    draw = np.random.default_rng(3)
+    names = draw.permutation(40_000)
+    graph = LocalityGraph.from_edges(names, np.concatenate([names[1:], names[-1:] // 3]))
+    weights = draw.random(graph.n_jobs) + 0.5 if weighted else np.ones(graph.n_jobs)
+    labels = (np.arange(graph.n_jobs) * 7 // graph.n_jobs).astype(np.uint32)
+    found = []
+    for threads in (1, 3):
+        with Crew(threads, 10**6) as crew:
+            level = finest_level(graph, weights, None, crew)
+            found.append((level, *coarsen(level, 50.0, 1, labels, crew=crew)))
+    assert found[0][2].tolist() == found[1][2].tolist()
+    for i in (0, 1):
+        for one, other in zip(found[0][i].arrays, found[1][i].arrays, strict=True):
+            assert one.tolist() == other.tolist()
+    lone = coarsen(finest_level(graph, weights), 50.0, 1, labels)
+    assert lone[1].tolist() == found[0][2].tolist()
+    assert lone[0].net_nodes.tolist() == found[0][1].net_nodes.tolist()

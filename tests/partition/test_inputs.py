@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from tracecut.ir import ArgumentError, Clustering, LocalityGraph
+from tracecut.ir.dependence import DependenceGraph
 from tracecut.partition import partition
 from tracecut.partition.inputs import as_graph
 
@@ -146,3 +147,12 @@ def test_a_clustering_answers_for_itself() -> None:
     assert by_data.cost() == by_data.report()["edge_cut"] and "vertex_copies" not in by_data.report()
     with pytest.raises(ArgumentError, match="the clustering does not know its graph"):
         Clustering(found.labels, 2).cost()
+
+
+def test_a_dependence_graph_is_partitioned_by_its_edges() -> None:
+    """Four instructions, four dependences: job i is edge i, with its weight."""
+    ones = np.ones(4, np.int32)
+    ends = np.array([0, 0, 1, 2], np.int32), np.array([1, 2, 3, 3], np.int32)
+    graph = DependenceGraph(*ends, np.array([5, 1, 1, 5], np.int32), ones.astype(np.uint8), ones, ones)
+    assert pairs(as_graph(graph)) == [[0, 1], [0, 2], [1, 3], [2, 3]]
+    assert partition(graph, 2, "chunks").labels.tolist() == [0, 0, 1, 1]

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from tracecut.ir import ArgumentError, Clustering, LocalityGraph
 from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import partition
-from tracecut.partition.coarsen import Level, finest_level
-from tracecut.partition.km1 import Effort, level_cost, refine
-from tracecut.partition.km1_search import border_nodes, search, sweep
+from tracecut.partition.crew import Crew
+from tracecut.partition.km1 import NO_END, Effort, level_cost, refine
+from tracecut.partition.km1_lanes import Replica, commit, explore
+from tracecut.partition.km1_search import gainers, mark_border, room, search, sweep
 from tracecut.partition.km1_state import best_move, cost_of, fill_lists
+from tracecut.partition.levels import Level, finest_level
 from tracecut.partition.loads import capacities
 
 Labels = npt.NDArray[np.uint32]
@@ -103,14 +105,22 @@ def test_moves_keep_the_state_right(
     limits = capacities(level.node_weights, np.full(k, 1 / k), 1.1)
     limits.flags.writeable = False
     start, roof = slow_cost(level, labels), np.maximum(loads, limits)
-    border = border_nodes(level.net_offsets, level.net_nodes, lists[1], level.n_nodes)
+    on = np.zeros(level.n_nodes, np.bool_)
+    mark_border(level.net_offsets, level.net_nodes, lists[1], on, 0, level.n_nets)
+    border = np.flatnonzero(on).astype(np.uint32)
     assert border.tolist() == sorted({u for row in nets_of(level) if len({labels[v] for v in row}) > 1 for u in row})
     state = (*level.arrays, *lists, labels, loads, limits)
-    swept, following = sweep(*state, border)
-    assert swept >= 0 and np.unique(following).size == following.size
+    assert set(gainers(*state, border)) <= set(border.tolist())
+    told = np.zeros(level.n_nodes, np.bool_)
+    swept = sweep(*state, border, told)
+    assert swept >= 0 and (told.any() or swept == 0)
     assert slow_cost(level, labels) == start - swept
-    found = search(*state, border, together, 1.0, 0.0)
+    found, used, nodes, origin, cuts = search(
+        *state, *room(level.n_nodes), border, together, 1.0, 0.0, NO_END, 0, NO_END
+    )
     assert found >= 0 and slow_cost(level, labels) == start - swept - found
+    assert used <= border.size and np.unique(nodes).size == nodes.size == origin.size
+    assert cuts.ravel().tolist() == sorted(cuts.ravel().tolist()) and (cuts.size == 0 or cuts[-1, 2] == nodes.size)
     assert lists_as_counters(lists) == counted(level, labels)
     np.testing.assert_allclose(loads, np.bincount(labels, level.node_weights, k), rtol=1e-12, atol=1e-12)
     assert (loads <= roof * (1 + 1e-9)).all()
@@ -162,3 +172,66 @@ def test_refine_halves_a_random_partition(mesh: LocalityGraph) -> None:
 def test_refinement_is_of_jobs(mesh: LocalityGraph) -> None:
     with pytest.raises(ArgumentError, match="refine = 'km1' for a partition of data"):
         partition(mesh, 4, "metis", of="data", refine="km1")
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data(), k=st.integers(2, 5), together=st.sampled_from([1, 4]), middle=st.integers(0, 16))
+def test_what_lanes_find_is_made_later(
+    graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int, together: int, middle: int
+) -> None:
+    """Searches leave no trace; made again on two replicas, in one order, they leave the same one, and never lose."""
+    _, level, labels = drawn(graphs, data, k)
+    limits = capacities(level.node_weights, np.full(k, 1 / k), 1.1)
+    limits.flags.writeable = False
+    begins, lengths, entries = fill_lists(level.net_offsets, level.net_nodes, labels, k)
+    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
+    start, roof, old_loads = slow_cost(level, labels), np.maximum(loads, limits), loads.copy()
+    one = Replica((*level.arrays, begins), (lengths, entries, labels, loads), limits)
+    other = one.copy()
+    seeds = np.arange(level.n_nodes, dtype=np.uint32)
+    logs = []
+    for low, high in ((0, middle), (middle, level.n_nodes)):
+        result = explore(*one.state, *one.room, seeds[low:high], together, 1.0, NO_END, low, high)
+        assert all(low <= u < high for u in result[2])
+        assert lists_as_counters((begins, lengths, entries)) == counted(level, other.changing[2])
+        assert labels.tolist() == other.changing[2].tolist() and loads.tolist() == old_loads.tolist()
+        assert not one.room[1].any()
+        logs.append(result[2:])
+    one.catch_up(logs)
+    other.catch_up(logs[:1])
+    other.catch_up(logs)
+    assert one.gain == other.gain >= 0 and slow_cost(level, labels) == start - one.gain
+    for mine, its in zip(one.changing[2:], other.changing[2:], strict=True):
+        assert mine.tolist() == its.tolist()
+    assert lists_as_counters((begins, lengths, entries)) == counted(level, labels)
+    assert (loads <= roof * (1 + 1e-9)).all()
+
+
+def test_moves_that_lost_their_gain_are_not_made() -> None:
+    """Two jobs of a pair each would join the other's cluster: after the first, the second gains nothing."""
+    level = finest_level(LocalityGraph.from_edges([0, 1], [1, 0]), np.ones(2))
+    labels, limits = np.array([0, 1], np.uint32), np.full(2, 2.0)
+    limits.flags.writeable = False
+    begins, lengths, entries = fill_lists(level.net_offsets, level.net_nodes, labels, 2)
+    replica = Replica((*level.arrays, begins), (lengths, entries, labels, np.ones(2)), limits)
+    nodes = np.array([0, 1], np.uint32)
+    logs = [explore(*replica.state, *replica.room, nodes[i : i + 1], 1, 1.0, NO_END, i, i + 1)[2:] for i in range(2)]
+    gains = [int(commit(*replica.state, replica.room[1], *log)) for log in logs]
+    assert gains == [2, 0] and labels.tolist() == [1, 1]
+
+
+def test_a_crew_finds_what_one_thread_finds() -> None:
+    """A grid, cut at random and in strips: short searches from single seeds, and long ones from many."""
+    draw = np.random.default_rng(2)
+    names = np.arange(200 * 200).reshape(200, 200)
+    u = np.concatenate([names[:, :-1].ravel(), names[:-1].ravel()])
+    v = np.concatenate([names[:, 1:].ravel(), names[1:].ravel()])
+    level = finest_level(LocalityGraph.from_edges(u, v), np.ones(u.size))
+    for labels in (draw.integers(0, 8, u.size), np.arange(u.size) * 400 // u.size % 8):
+        found = []
+        for threads in (1, 2, 5):
+            with Crew(threads, 10**6) as crew:
+                limits = np.full(8, u.size / 8 * 1.05)
+                found.append(refine(level, labels.astype(np.uint32), limits, Effort(passes=3), 1, crew))
+        assert found[0][0].tolist() == found[1][0].tolist() == found[2][0].tolist()
+        assert found[0][1] == level_cost(level, found[0][0], 8) < level_cost(level, labels.astype(np.uint32), 8)

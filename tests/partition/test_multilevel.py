@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import target_imbalance, vertex_copies
 from tracecut.partition import partition
-from tracecut.partition.coarsen import finest_level
 from tracecut.partition.km1 import level_cost
+from tracecut.partition.levels import finest_level
 from tracecut.partition.loads import capacities
 from tracecut.partition.multilevel import multilevel, refine_km1, v_cycle
 from tracecut.partition.multilevel_initial import bisect, first_partition
@@ -41,6 +41,19 @@ def test_it_beats_the_methods_that_it_starts_from(torus: LocalityGraph) -> None:
 def test_same_seed_same_labels(torus: LocalityGraph) -> None:
     first = partition(torus, 5, "multilevel", seed=4, threads=1)
     assert partition(torus, 5, "multilevel", seed=4, threads=2).labels.tolist() == first.labels.tolist()
+
+
+def test_threads_change_nothing() -> None:
+    """A graph that is large enough for several threads in every phase."""
+    draw = np.random.default_rng(4)
+    ends = draw.integers(0, 20_000, 80_000)
+    graph = LocalityGraph.from_edges(ends, (ends + draw.geometric(0.02, ends.size)) % 20_000)
+    one, two = (partition(graph, 6, "multilevel", seed=1, threads=threads) for threads in (1, 2))
+    assert one.labels.tolist() == two.labels.tolist()
+    start = partition(graph, 6, "chunks")
+    weights, targets = np.ones(graph.n_jobs), np.full(6, 1 / 6)
+    again = [refine_km1(graph, start.labels, weights=weights, targets=targets, threads=threads) for threads in (1, 2)]
+    assert again[0].tolist() == again[1].tolist()
 
 
 def test_two_cliques_and_a_bridge() -> None:

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir import ArgumentError, BackendError, Clustering, LocalityGraph
+from tracecut.ir import ArgumentError, Clustering, LocalityGraph
 from tracecut.ir.metrics import load_imbalance, target_imbalance, vertex_copies, weight_imbalance
 from tracecut.partition import METHODS, methods, order, partition
+from tracecut.partition.catalogue import ARGUMENTS, AUTO, Method
 from tracecut.partition.loads import capacities
-from tracecut.partition.registry import ARGUMENTS, Method
 
-BLIND = [method.name for method in methods() if "coords" not in method.uses]
-CHEAP = [name for name in BLIND if "METIS" not in METHODS[name].complexity]
+HERE = [method for method in METHODS.values() if method.installed]
+BLIND = [method.name for method in HERE if "coords" not in method.uses]
+CHEAP = [name for name in BLIND if not METHODS[name].module and "METIS" not in METHODS[name].complexity]
 UNBOUNDED = {"dbh", "powergraph", "powergraph-simple", "libra", "w-pg", "w-libra"}
 
 
-@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
 def test_a_record_fits_its_function(method: Method) -> None:
     parameters = inspect.signature(method.function).parameters
     taken = {name for name in parameters if name in ARGUMENTS}
@@ -37,7 +38,8 @@ def test_a_record_fits_its_function(method: Method) -> None:
 
 def test_methods_by_kind() -> None:
     assert {"metis", "kmeans", "parcubed-det"} <= {method.name for method in methods("data")}
-    assert len(methods()) == len(METHODS) == sum(len(methods(kind)) for kind in ("order", "jobs", "data"))
+    assert methods() == (*METHODS.values(), AUTO)
+    assert len(METHODS) == sum(len(methods(kind)) for kind in ("order", "jobs", "data"))
     with pytest.raises(ArgumentError, match="kind = 'all'"):
         methods("all")
 
@@ -67,31 +69,6 @@ def test_metis_partitions_keep_the_balance(mesh: LocalityGraph, name: str) -> No
     again = partition(mesh, 6, name, seed=2, balance=1.02)
     assert again.labels.tolist() == found.labels.tolist()
     assert vertex_copies(mesh, found) < vertex_copies(mesh, partition(mesh, 6, "random")) / 3
-
-
-def test_auto_takes_the_fewest_copies(mesh: LocalityGraph) -> None:
-    found = partition(mesh, 6, "auto")
-    costs = {name: vertex_copies(mesh, partition(mesh, 6, name)) for name in ("chunks", "rcm", "degree-z", "metis")}
-    assert vertex_copies(mesh, found) == min(costs.values()) == costs[found.method]
-    assert partition(mesh, 1).method == "chunks"
-
-
-def test_auto_survives_a_failing_backend(mesh: LocalityGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise BackendError("METIS was killed by SIGSEGV")
-
-    monkeypatch.setattr("tracecut.partition.metis.run_metis", fail)
-    assert partition(mesh, 6, "auto", time_limit=5.0).method == "rcm"
-    with pytest.raises(BackendError, match="SIGSEGV"):
-        partition(mesh, 6, "metis")
-
-
-def test_auto_on_a_star_leaves_the_data_graph_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hubs: SPAC is tried, METIS on the data is not."""
-    graph = LocalityGraph.from_edges(np.zeros(99, np.int32), np.arange(1, 100))
-    monkeypatch.setattr("tracecut.partition.metis.metis_labels", None)
-    found = partition(graph, 4, "auto")
-    assert vertex_copies(graph, found) == 3
 
 
 def test_data_partitions(mesh: LocalityGraph) -> None:
@@ -202,7 +179,7 @@ MESH = LocalityGraph.from_edges([0, 1, 2], [1, 2, 0])
         ({"refine": "fm"}, "refine = 'fm' for a partition of jobs; 'km1'"),
         ({"hierarchy": [2, 1]}, "makes no use of hierarchy"),
         ({"method": "rcm", "order": [0, 1, 2]}, "'rcm' makes no use of order\nMethods that do: chunks"),
-        ({"method": "auto", "coords": [[1], [2], [3]]}, "method 'auto' makes no use of coords"),
+        ({"method": "auto", "passes": 2}, "method 'auto' makes no use of passes"),
         ({"order": [0, 1]}, "order has 2 entries, 3 jobs were expected"),
         ({"order": [0, 1, 1]}, "order is not a permutation: 2 is missing"),
         ({"order": "metis"}, "there is no order 'metis'\nKnown: natural, shuffled, bfs, degree, original"),

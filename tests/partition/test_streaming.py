@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from tracecut.ir import ArgumentError, LocalityGraph
 from tracecut.ir.metrics import replication_factor, vertex_copies
 from tracecut.partition import partition, streaming
+from tracecut.partition.bits import least_masked
 from tracecut.partition.hashing import expected_replication, expected_replication_power_law
 from tracecut.partition.loads import capacities
 from tracecut.partition.stream_masks import NARROW
@@ -231,6 +233,22 @@ def test_expected_replication() -> None:
 def test_wrong_arguments(call: object, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         call()  # type: ignore[operator]
+
+
+@njit
+def least(keys: np.ndarray, base: int, mask: int) -> int:
+    return least_masked(keys, base, mask)
+
+
+@settings(deadline=None)
+@given(
+    keys=st.lists(st.integers(0, 2**64 - 1), min_size=192, max_size=192),
+    group=st.integers(0, 2),
+    mask=st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 63).map(lambda bit: 1 << bit), st.just(0)),
+)
+def test_the_least_of_masked_keys(keys: list[int], group: int, mask: int) -> None:
+    expected = min((keys[64 * group + i] for i in range(64) if mask >> i & 1), default=2**64 - 1)
+    assert int(least(np.array(keys, np.uint64), np.uint64(64 * group), np.uint64(mask))) == expected
 
 
 def test_a_bound_below_the_lightest_job() -> None:

@@ -1,0 +1,168 @@
+"""`method="auto"`: what to run within a budget of seconds, by the shape of the graph and by what cheap methods gave.
+
+The seconds of a method are predicted from counts alone (pins, and the vertex copies that expansion left), never
+measured: the same call makes the same choice on every machine, under any load and on any number of threads. They are
+CPU seconds of one core at about 2.5 GHz, mostly within a factor of two on the graphs that they were fitted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..ir.clustering import Clustering
+from ..ir.errors import BackendError
+from ..ir.graph import LocalityGraph
+from .arguments import Request
+
+SKEWED = 16  # a largest degree above this many times the mean: hubs, which are better copied than kept whole
+BUDGET = 20.0
+Run = Callable[[str, Mapping[str, Any]], Clustering]
+
+SPARSE = 0.1  # copies that expansion left, per pin, below which SPAC may beat what is best elsewhere
+SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS takes minutes on SPAC's graph
+
+# Seconds: a fixed part, then microseconds a pin, a copy that expansion left, and a job of the coarsest graph (160 k).
+SECONDS = {
+    "chunks": (0.0, 0.01, 0.0, 0.0),
+    "wb-libra": (0.001, 0.015, 0.0, 0.1),
+    "wb-libra, 2 passes": (0.0, 0.08, 0.0, 0.1),
+    "expansion": (0.0, 0.09, 0.0, 0.0),
+    "expansion, km1": (0.0, 0.8, 35.0, 0.0),
+    "multilevel": (0.05, 0.5, 45.0, 8.0),
+    "spac": (0.08, 0.25, 17.0, 4.0),
+    "metis": (0.13, 0.15, 8.5, 4.0),
+    "metis, km1": (0.09, 0.9, 33.0, 4.0),
+    "geographer-r, km1": (0.1, 1.0, 45.0, 8.0),
+    "geographer-r": (0.12, 1.0, 0.0, 10.0),
+    "parcubed-det": (0.005, 0.1, 0.0, 0.3),
+}
+WITH_HUBS = {"expansion": (0.0, 0.14, 0.0, 0.0), "multilevel": (0.05, 0.9, 50.0, 10.0)}
+COARSE = 160
+FOREIGN = frozenset({"metis", "spac"})  # run METIS in a process of its own, which could hang
+PATIENCE = 20  # times the predicted seconds, and a minute, that such a process is waited for
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate: a method, what differs from the call for it, and what it is called in `SECONDS`."""
+
+    name: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        passes = self.changes.get("passes")
+        extra = [f"{passes} passes"] if passes else []
+        return ", ".join([self.name, *extra, *([self.changes["refine"]] if "refine" in self.changes else [])])
+
+    def seconds(self, pins: int, copies: float, coarse: int, hubs: bool) -> float:
+        """Predicted CPU seconds; `copies` is what expansion left, `coarse` the jobs of the coarsest graph."""
+        rates = {**SECONDS, **(WITH_HUBS if hubs else {})}[self.title]
+        return rates[0] + (rates[1] * pins + rates[2] * copies + rates[3] * coarse) * 1e-6
+
+
+class _Search:
+    """The candidates run so far, the best of them, and what is left of the budget."""
+
+    def __init__(self, graph: LocalityGraph, k: int, hubs: bool, run: Run, budget: float | None) -> None:
+        self.pins, self.coarse, self.hubs, self.run = graph.n_pins, min(graph.n_jobs, COARSE * k), hubs, run
+        self.copies = 0.0
+        self.left = float("inf") if budget is None else budget
+        self.best: Clustering | None = None
+        self.lines: list[str] = []
+
+    def try_(self, trial: Trial) -> Clustering | None:
+        """Run a candidate if the budget has room for it; None if not, or if it failed."""
+        seconds = trial.seconds(self.pins, self.copies, self.coarse, self.hubs)
+        if seconds > self.left:
+            self.lines.append(f"{trial.title}: not run, about {seconds:.2g} s, {self.left:.2g} s are left")
+            return None
+        limit = {"time_limit": 60.0 + PATIENCE * seconds} if trial.name in FOREIGN else {}
+        try:
+            found = self.run(trial.name, {**trial.changes, **limit})
+        except BackendError as error:
+            self.lines.append(f"{trial.title}: {error.message}")
+            return None
+        self.left -= seconds
+        cost = found.cost()
+        self.lines.append(f"{trial.title}: cost {cost:.0f}, about {seconds:.2g} s")
+        if self.best is None or cost < self.best.cost():
+            self.best = found
+        return found
+
+    def first(self, trials: list[Trial]) -> str:
+        """Run the first of the candidates that the budget has room for and that does not fail; its title or none."""
+        for trial in trials:
+            if self.try_(trial) is not None:
+                return trial.title
+        return ""
+
+
+def choose(graph: LocalityGraph, request: Request, run: Run, *, budget: float | None = BUDGET) -> Clustering:
+    """The best clustering that candidates give within the budget, with the reasons in `why`.
+
+    Jobs: contiguous chunks and neighbourhood expansion first (streaming where the budget has no room for that), then
+    the strongest that still fits. Without hubs that is k-means with Geographer's refinement and km1 where there are
+    coordinates, else multilevel, SPAC, METIS; with hubs multilevel, else expansion with km1. What is left goes to the
+    one rival that now and then beats these: METIS with km1, or with hubs SPAC, where few data are copied.
+    Data: ParCubed, then Geographer-R with coordinates, else METIS.
+
+    Args:
+        graph: the locality graph.
+        request: what `partition` was called with.
+        run: runs a method by name, with changes to the request.
+        budget: CPU seconds, predicted (see above); None has no end. Contiguous chunks are always run.
+
+    Returns:
+        The clustering of lowest cost among those run.
+    """
+    hubs = bool(graph.degrees().max(initial=0) * graph.n_data > SKEWED * graph.n_pins)
+    search = _Search(graph, request.k, hubs, run, budget)
+    placed = request.coords is not None
+    search.lines.append(
+        f"{graph.n_jobs} jobs on {graph.n_data} data, {'with' if hubs else 'without'} hubs, "
+        f"{'with' if placed else 'without'} coordinates"
+    )
+    (_for_jobs if request.of == "jobs" else _for_data)(search, request.k, placed)
+    assert search.best is not None  # the first candidates never fail and are always run
+    best = search.best
+    return replace(best, why=(*search.lines, f"{best.method} had the lowest cost"))
+
+
+def _for_jobs(search: _Search, k: int, placed: bool) -> None:
+    left, search.left = search.left, float("inf")
+    search.try_(Trial("chunks"))
+    search.left = left
+    if k == 1 or search.pins == 0:
+        return
+    grown = search.try_(Trial("expansion"))
+    if grown is None:
+        search.try_(Trial("wb-libra"))
+        search.try_(Trial("wb-libra", {"passes": 2}))
+        return
+    search.copies = grown.cost()
+    if search.copies == 0:
+        return
+    refined = {"refine": "km1"}
+    spac = [Trial("spac")] if search.pins <= SLOW_PINS else []
+    if search.hubs:
+        sparse = search.copies < SPARSE * search.pins
+        ran = search.first([Trial("multilevel"), Trial("expansion", refined)])
+        rivals = spac if sparse else []
+    else:
+        geometric = [Trial("geographer-r", refined)] if placed else []
+        ran = search.first([*geometric, Trial("multilevel"), *spac, Trial("metis")])
+        rivals = [Trial("metis", refined)]
+    if search.hubs or ran == "multilevel":
+        for rival in rivals:
+            search.try_(rival)
+
+
+def _for_data(search: _Search, k: int, placed: bool) -> None:
+    left, search.left = search.left, float("inf")
+    search.try_(Trial("parcubed-det"))
+    search.left = left
+    if k > 1 and search.pins:
+        search.first([*([Trial("geographer-r")] if placed and not search.hubs else []), Trial("metis")])

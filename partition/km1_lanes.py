@@ -1,0 +1,221 @@
+"""FM on many threads with one result: lanes search side by side, what they found is made in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ..ir.arrays import Floats, Ints, Longs
+from .crew import Crew
+from .km1_search import Flags, put_back, room, search
+from .km1_state import Pairs, add_pin, drop_pin
+from .views import Words
+
+LANES = 4  # searched side by side, on any number of threads,
+LANE = 8192  # with so many nodes each at least, where single seeds search,
+LONG_LANE = 32768  # or where many search together: long ways end at the ends of a lane;
+TURNS = 8  # and how often a pass brings them together at least;
+SHIFTS = (0.0, 0.5, 0.25, 0.75)  # of the lanes in each pass: what one cannot bring together, another can
+SHARE = 32  # more often where long searches would move all nodes in fewer turns than that
+
+
+class Replica:
+    """The state of a refinement, for one thread at a time, and how much of what lanes found it has made its own.
+
+    `fixed` are the arrays of a level and where the lists begin, `changing` lengths and entries of the lists, labels and
+    loads, all as `km1_search.search` takes them.
+    """
+
+    def __init__(self, fixed: tuple[Any, ...], changing: tuple[Any, ...], limits: Floats) -> None:
+        self.fixed, self.changing, self.limits = fixed, changing, limits
+        self.state = (*fixed, *changing, limits)
+        self.room = room(changing[2].size)
+        self.done, self.gain = 0, 0
+
+    def copy(self) -> Replica:
+        return Replica(self.fixed, tuple(part.copy() for part in self.changing), self.limits)
+
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """`kernel` on this state, and what else it takes."""
+        return kernel(*self.state, *arguments)
+
+    def start(self) -> None:
+        """Begin a pass."""
+        self.room[1][:] = False
+        self.done, self.gain = 0, 0
+
+    def catch_up(self, found: list[Any]) -> None:
+        """Commit what is new in `found`."""
+        for log in found[self.done :]:
+            self.gain += int(self.run(commit, self.room[1], *log))
+        self.done = len(found)
+
+
+def lanes_of(nodes: int, together: int) -> int:
+    """How many lanes a pass over so many nodes has; below 2, `search` does it alone."""
+    return min(LANES, nodes // (LANE if together == 1 else LONG_LANE))
+
+
+def search_lanes(
+    replicas: list[Replica], seeds: Words, together: int, patience: float, wanted: float, turn: int, crew: Crew
+) -> int:
+    """A pass of FM; the gain.
+
+    Lanes search from their own stripes of the seeds, each as if it were alone, and take their moves back. Then every
+    replica makes all of them again, lane by lane, as far as they gain after those before: all end in the same state,
+    the one that the level's own arrays hold included. Where many seeds search together, paths are long and would
+    mostly be the same in all lanes: there a lane moves only nodes of its own range of numbers.
+
+    Args:
+        replicas: equal ones, one a thread.
+        seeds: uint32, nodes at the border.
+        together, patience: as in `km1_search.search`.
+        wanted: the pass ends when it is not on its way to this gain.
+        turn: of the passes.
+        crew: the threads; the result does not depend on them.
+    """
+    free: SimpleQueue[Replica] = SimpleQueue()
+    for replica in replicas:
+        replica.start()
+        free.put(replica)
+    found: list[Any] = []
+
+    def lane(own: Words, most: int, low: int, high: int) -> Any:
+        replica = free.get()
+        try:
+            replica.catch_up(found)
+            return replica.run(explore, *replica.room, own, together, patience, most, low, high)
+        finally:
+            free.put(replica)
+
+    nodes = replicas[0].room[1].size
+    lanes = lanes_of(nodes, together)
+    if together > 1:
+        shift = SHIFTS[turn % len(SHIFTS)]
+        bounds = [min(max(0, int(nodes * (lane - shift) / lanes)), nodes) for lane in range(lanes + 2)]
+        ranges = list(pairwise(bounds))
+        stripes = [seeds[(seeds >= low) & (seeds < high)] for low, high in ranges]
+    else:
+        ranges = [(0, nodes)] * lanes
+        stripes = np.array_split(seeds, lanes)
+    share, most = -(-seeds.size // (lanes * TURNS)), nodes // (lanes * SHARE)
+    claimed, left = 0, seeds.size
+    while left:
+        results = crew.each(lane, [(stripe[:share], most, *own) for stripe, own in zip(stripes, ranges, strict=True)])
+        found += [result[2:] for result in results]
+        claimed += sum(int(result[0]) for result in results)
+        stripes = [stripe[result[1] :] for stripe, result in zip(stripes, results, strict=True)]
+        left = sum(stripe.size for stripe in stripes)
+        tried = seeds.size - left
+        if 8 * tried >= seeds.size and claimed * seeds.size < wanted * tried:
+            break
+    crew.each(Replica.catch_up, [(replica, found) for replica in replicas])
+    return replicas[0].gain
+
+
+@njit(cache=True, nogil=True)
+def explore(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    clock: Longs,
+    moved: Flags,
+    place: Ints,
+    keys: Ints,
+    heap: Words,
+    told: Longs,
+    near: Words,
+    path: Words,
+    seeds: Words,
+    together: int,
+    patience: float,
+    most: int,
+    low: int,
+    high: int,
+) -> tuple[int, int, Words, Words, Words, Longs]:
+    """As `search`, but takes every move back and also returns, before the last, where each node went."""
+    before = loads.copy()
+    total, used, nodes, origin, cuts = search(
+        node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries, labels,
+        loads, limits, clock, moved, place, keys, heap, told, near, path, seeds, together, patience, -1.0, most, low,
+        high,
+    )  # fmt: skip
+    targets = np.empty(nodes.size, np.uint32)
+    for c in range(len(cuts) - 1, -1, -1):
+        for i in range(cuts[c, 0], cuts[c, 1]):
+            u = nodes[i]
+            targets[i] = labels[u]
+            put_back(u, origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads)
+    for u in nodes:
+        moved[u] = False
+    loads[:] = before  # sums that came back are not always the same to the last bit
+    return total, used, nodes, origin, targets, cuts
+
+
+@njit(cache=True, nogil=True)
+def commit(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    moved: Flags,
+    nodes: Words,
+    origin: Words,
+    targets: Words,
+    cuts: Longs,
+) -> int:
+    """Make the moves that `explore` found, as far as they still gain after others' moves; returns the gain.
+
+    Of each search those are kept that lead to its best sum; moves of nodes that others moved, or to clusters that
+    have become full, are left out. Sets `moved` for all nodes that were tried.
+    """
+    total = 0
+    made = np.zeros(nodes.size, np.bool_)
+    for c in range(len(cuts)):
+        begin, end = cuts[c, 0], cuts[c, 1]
+        so_far, best, best_end = 0, 0, begin
+        for i in range(begin, end):
+            u, own, there = nodes[i], origin[i], targets[i]
+            if labels[u] != own or loads[there] + node_weights[u] > limits[there]:
+                continue
+            made[i] = True
+            labels[u] = there
+            loads[own] -= node_weights[u]
+            loads[there] += node_weights[u]
+            for j in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+                net = node_nets[j]
+                so_far += net_weights[net] * (drop_pin(begins, lengths, entries, net, own) == 0)
+                so_far -= net_weights[net] * (add_pin(begins, lengths, entries, net, there) == 1)
+            if so_far > best:
+                best, best_end = so_far, i + 1
+        for i in range(end - 1, best_end - 1, -1):
+            if made[i]:
+                put_back(
+                    nodes[i], origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads
+                )
+        total += best
+    for u in nodes:
+        moved[u] = True
+    return total
