@@ -21,6 +21,7 @@ REPEATS = 3  # of each bisection at most, while that costs little beside the res
 STUCK = 0.95  # coarsening that leaves more than this share of the nodes has ended
 # Expansion starts near a local optimum and bisection of the coarse hypergraph does not: it gains more on the way up.
 BEHIND = 1.07  # cost up to which it is taken, over that of expansion, both refined at the coarsest level
+FEW_PINS = 1 << 17  # up to which a second hierarchy that keeps to no labels is tried: circuits gain most
 HOPELESS = 1.12  # and before refinement, from which it is not even refined
 UP = Effort()
 
@@ -40,7 +41,8 @@ def multilevel(
 
     Neighbourhood expansion labels the jobs. A hierarchy that keeps to these labels is built by joining jobs that
     share most. At its coarsest level recursive bisection makes a second partition; the better of the two is refined
-    there by a small hierarchy of its own, and then on every level back to the jobs.
+    there by a small hierarchy of its own, and then on every level back to the jobs. Small graphs are also partitioned
+    through a hierarchy that keeps to no labels, and the better result is returned.
 
     Args:
         graph: the locality graph; jobs may touch any number of data.
@@ -122,6 +124,12 @@ def _cycles(
         return labels
     if fresh:
         own = v_cycle(finest, own, targets, limits, seed, crew, fresh=True)
+        if graph.n_pins <= FEW_PINS:
+            other = _anew(finest, targets, limits, seed, crew)
+            if level_cost(finest, other, shares.size) < level_cost(finest, own, shares.size) and _fits(
+                finest, other, limits
+            ):
+                own = other
     for cycle in range(cycles):
         own = v_cycle(finest, own, targets, limits, seed + cycle + 1, crew)
     result = np.empty(graph.n_jobs, np.int32)
@@ -158,17 +166,7 @@ def v_cycle(
         with Crew(1, 0) as alone:
             return v_cycle(finest, labels, targets, limits, seed, alone, nodes=nodes, fresh=fresh)
     k = targets.size
-    levels, groupings = [finest], []
-    heaviest = float(finest.node_weights.sum()) / (nodes * k)
-    while levels[-1].n_nodes > nodes * k:
-        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=nodes * k, crew=crew)
-        if coarser.n_nodes > STUCK * levels[-1].n_nodes:
-            break
-        inherited = np.empty(coarser.n_nodes, np.uint32)
-        inherited[groups] = labels
-        labels = inherited
-        levels.append(coarser)
-        groupings.append(groups)
+    levels, groupings, labels = _hierarchy(finest, labels, nodes * k, seed, crew)
     coarsest = levels[-1]
     labels, cost = refine(coarsest, labels, limits, UP, seed, crew)
     if fresh:
@@ -179,6 +177,38 @@ def v_cycle(
             if second < BEHIND * cost and _fits(coarsest, other, limits):
                 labels = other
         labels = v_cycle(coarsest, labels, targets, limits, seed, crew, nodes=FEW_NODES)
+    return _up(levels, groupings, labels, limits, seed, crew)
+
+
+def _anew(finest: Level, targets: Floats, limits: Floats, seed: int, crew: Crew) -> Words:
+    """Labels from a hierarchy that keeps to none, bisected at its coarsest level; uint32 (nodes)."""
+    k = targets.size
+    levels, groupings, _ = _hierarchy(finest, np.zeros(finest.n_nodes, np.uint32), NODES * k, seed, crew)
+    labels = first_partition(levels[-1], targets, limits, seed, REPEATS, crew)
+    labels, _ = refine(levels[-1], labels, limits, UP, seed, crew)
+    return _up(levels, groupings, labels, limits, seed, crew)
+
+
+def _hierarchy(
+    finest: Level, labels: Words, enough: int, seed: int, crew: Crew
+) -> tuple[list[Level], list[Words], Words]:
+    """(levels from `finest` down to about `enough` nodes, group of each node of all but the last, labels of that)."""
+    levels, groupings = [finest], []
+    heaviest = float(finest.node_weights.sum()) / enough
+    while levels[-1].n_nodes > enough:
+        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=enough, crew=crew)
+        if coarser.n_nodes > STUCK * levels[-1].n_nodes:
+            break
+        inherited = np.empty(coarser.n_nodes, np.uint32)
+        inherited[groups] = labels
+        labels = inherited
+        levels.append(coarser)
+        groupings.append(groups)
+    return levels, groupings, labels
+
+
+def _up(levels: list[Level], groupings: list[Words], labels: Words, limits: Floats, seed: int, crew: Crew) -> Words:
+    """Labels of the coarsest level brought to the finest, refined on every level on the way."""
     for finer, groups in zip(reversed(levels[:-1]), reversed(groupings), strict=True):
         labels, _ = refine(finer, labels[groups], limits, UP, seed, crew)
     return labels

@@ -13,9 +13,10 @@ from ..ir.graph import LocalityGraph
 from .crew import Crew
 from .expand import PlainGraph, data_graph
 from .filling import fill_empty
-from .unions import depth, find, join
+from .unions import depth, find, join, swap
 from .views import Words, longs, words
 
+GROWING = -(1 << 62)  # the mark of a seed: a root, and not alone
 GPART_PASSES = (0.5, 0.75, 1.25)  # of the final size, ParCubed §4
 
 
@@ -128,10 +129,14 @@ def _fold(by_size: Longs, k: int) -> Longs:
 
 @njit(cache=True, nogil=True)
 def _inflate(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, end: int) -> None:
-    """Figure 3 from each vertex of [begin, end) that stands alone."""
+    """Figure 3 from each vertex of [begin, end) that stands alone.
+
+    A seed is marked while it grows, and takes only what stands alone at that very moment: so no other thread can take
+    it or what it has, and no part gets larger than `most`.
+    """
     queue = np.empty(1024, np.uint32)
     for seed in range(begin, end):
-        if parents[seed] != -1:
+        if parents[seed] != -1 or not swap(parents, seed, -1, GROWING):
             continue
         size, head, tail = 1, 0, 0
         v = np.int64(seed)
@@ -151,8 +156,9 @@ def _inflate(offsets: Longs, near: Words, parents: Longs, most: int, begin: int,
                 break
             v = np.int64(queue[head])
             head += 1
-            if join(parents, seed, v):
+            if swap(parents, v, -1, seed):
                 size += 1
+        parents[seed] = -size
 
 
 @njit(cache=True, nogil=True)

@@ -85,7 +85,7 @@ USAGE = {
     "region": (["optimize", "program.c", "--region", "program.c"], "--region program.c: FILE:LINE expected"),
     "line of a region": (["optimize", "program.c", "--region", "program.c:²"], "FILE:LINE expected"),
     "compile only": (["optimize", "program.c", "-c"], "compiler option -c: tracecut links by itself"),
-    "openmp": (["optimize", "program.c", "-fopenmp"], "compiler option -fopenmp"),
+    "profiling": (["optimize", "program.c", "-pg"], "compiler option -pg"),
     "methods": (["methods", "rcm"], "rcm"),
 }
 
