@@ -13,6 +13,8 @@ CASES = {
     ("md_forces", "natural"): "the same atoms, numbered along the box",
     ("spmv_cg", "scattered"): "`spmv_cg.c`, 9.7 M nonzeros, rows numbered at random",
     ("spmv_cg", "natural"): "the same matrix, rows numbered along the mesh",
+    ("graph_heat", "scattered"): "`graph_heat.c`, an R-MAT graph, vertices numbered at random",
+    ("graph_heat", "natural"): "the same graph, as generated",
     ("dense_stencil", "natural"): "`dense_stencil.c` (refused: regular)",
     ("prefix_sum", "scattered"): "`prefix_sum.c` (refused: ordered)",
 }

@@ -22,7 +22,7 @@ class Weighed:
 
     Attributes:
         threads: the best number of threads. original, optimized: the seconds that were compared, with so many.
-        pays: whether the change pays. slower: numbers of threads with which the original is faster all the same.
+        pays: whether the change pays. slower: numbers of threads with which it does not pay all the same.
     """
 
     threads: int
@@ -65,5 +65,5 @@ def weigh(
     threads = min(after, key=lambda count: (min(after[count]), count))
     saved = [(min(after[threads]), min(before)), (statistics.median(after[threads]), statistics.median(before))]
     pays = all(new <= (1 - min_gain) * old for new, old in saved)
-    slower = tuple(count for count, runs in after.items() if min(runs) >= min(before))
+    slower = tuple(count for count, runs in after.items() if min(runs) > (1 - min_gain) * min(before))
     return Weighed(threads, min(before), min(after[threads]), pays, slower)
