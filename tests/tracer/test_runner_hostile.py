@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -127,11 +128,9 @@ def alive(marker: str) -> list[int]:
     """Processes (not zombies) with the marker in their command line."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
+        with contextlib.suppress(OSError):  # it has just ended
             if marker.encode() in path.read_bytes():
                 found.append(int(path.parent.name))
-        except OSError:
-            pass
     return found
 
 

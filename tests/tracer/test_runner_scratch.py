@@ -97,8 +97,6 @@ def test_reused_pid_is_told_by_its_start_time(base: Path) -> None:
 
 def test_no_room_for_the_folder(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(base / "none"))
-    with (
-        pytest.raises(OutputError, match=r"cannot make a temporary folder in .*/none: No such file"),
-        private_folder("x"),
-    ):
-        pass
+    folder = private_folder("x")
+    with pytest.raises(OutputError, match=r"cannot make a temporary folder in .*/none: No such file"):
+        folder.__enter__()
