@@ -142,13 +142,13 @@ def run_tool(
     known = TOOLS[tool]
     size = graph.size
     members = graph.pins if isinstance(graph, Nets) else graph.neighbours
+    if k == 1 or members.size == 0 or k >= size:
+        return Answer((np.arange(size, dtype=np.int64) * k // max(1, size)).astype(np.int32), 0.0)
     if not installed(tool):
         raise BackendError(
             f"{known.title} is not installed: method {method or tool!r} needs the module {known.module!r}",
             hint=INSTALL if tool != "metis" else "pip install pymetis",
         )
-    if k == 1 or members.size == 0 or k >= size:
-        return Answer((np.arange(size, dtype=np.int64) * k // max(1, size)).astype(np.int32), 0.0)
     check_offsets("offsets", graph.offsets, members.size)
     check_range("neighbours", members, 0, size)
     nets = isinstance(graph, Nets)
