@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from ..ir.errors import ArgumentError, ArtefactError
 from ..ir.graph import LocalityGraph
-from .inputs import from_matrix, from_pairs, upper_triangle
+from .conversions import from_matrix, from_pairs, upper_triangle
 
 MOST_BYTES = 16 << 30
 

@@ -18,6 +18,8 @@ from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import Trace
 from tracecut.tracer.sourcemap import HotLine, SegmentCounter, annotate, hot_lines, instruction_counts
 
+from .command_line import handle_signals, seconds, sort_words, split_words
+
 USAGE = "tracecut annotate SOURCE… [compiler options] [options] [-- program arguments]"
 LEAST = 0.01  # share of the work of a file that is shown
 AROUND = 2
@@ -66,10 +68,8 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
 
 def run_annotate(words: list[str]) -> int:
     """Print the files that did the work. Leaves with 1, and with what was recorded, when the program fails."""
-    from .cli import _handle_signals, _seconds, _sort_words, _split
-
-    _handle_signals()
-    ours, program = _split(words)
+    handle_signals()
+    ours, program = split_words(words)
     parser = argparse.ArgumentParser(
         prog="tracecut annotate",
         usage=USAGE,
@@ -81,10 +81,10 @@ def run_annotate(words: list[str]) -> int:
     add("--cycles", action="store_true", help="weigh instructions by cycles of the cache model")
     add("--whole", action="store_true", help="show whole files, not only the lines that ran and their neighbours")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
-    add("--timeout", type=_seconds, metavar="S", help="stop the program after so many seconds")
+    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--json", action="store_true", help="print the lines as JSON")
-    mine, compiler = _sort_words(parser, ours)
+    mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
     files = [word for word in compiler if not word.startswith("-")]
     if not files:

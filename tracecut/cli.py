@@ -17,6 +17,7 @@ from typing import NoReturn
 from tracecut.ir.errors import UsageError
 
 from . import __version__
+from .command_line import handle_signals, positive, seconds, sort_words, split_words
 
 DESCRIPTION = "Makes irregular programs fast: traces a program, regroups its work, emits the rescheduled program."
 OPTIMIZE_USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"
@@ -72,7 +73,7 @@ def _dispatch(words: list[str]) -> int:
 
         return run_annotate(rest)
     if command == "graph":
-        from .dependences import run_graph
+        from .graph_command import run_graph
 
         return run_graph(rest)
     parser = argparse.ArgumentParser(prog="tracecut", description=DESCRIPTION)
@@ -91,10 +92,10 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _optimize(words: list[str]) -> int:
-    _handle_signals()
-    ours, program = _split(words)
+    handle_signals()
+    ours, program = split_words(words)
     parser = _optimize_parser()
-    mine, compiler = _sort_words(parser, ours)
+    mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
     from tracecut.tracer.frontend import parse_flags
 
@@ -135,11 +136,11 @@ def _optimize(words: list[str]) -> int:
 def _run(words: list[str]) -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # as the program would end, also before it has started
-    ours, program = _split(words)
+    ours, program = split_words(words)
     parser = argparse.ArgumentParser(prog="tracecut run", usage=RUN_USAGE, allow_abbrev=False)
     parser.add_argument("output", help="folder that `tracecut optimize` wrote")
     parser.add_argument("-v", "--verbose", action="store_true", help="say on stderr which schedules are used")
-    parser.add_argument("--threads", type=_positive, help="threads (default: as measured to be best)")
+    parser.add_argument("--threads", type=positive, help="threads (default: as measured to be best)")
     parser.add_argument("--original", action="store_true", help="run the original loops (for comparison)")
     parser.add_argument("--counters", type=Path, help=argparse.SUPPRESS)
     options, extra = parser.parse_known_args(ours)
@@ -188,11 +189,11 @@ def _optimize_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("-o", "--output", default="tracecut-out", metavar="OUT", help="folder for the results (default: %(default)s)")
     add("--method", default="auto", help="order to use: auto, or a name from `tracecut methods`")
-    add("--k", type=_positive, help="number of clusters (default: from the cache sizes)")
-    add("--threads", type=_positive, help="threads of the result (default: one a core)")
+    add("--k", type=positive, help="number of clusters (default: from the cache sizes)")
+    add("--threads", type=positive, help="threads of the result (default: one a core)")
     add("--seed", type=int, default=0, help="of every random choice (default: 0)")
-    add("--budget", type=_seconds, default=20.0, metavar="S", help="seconds for trying orders (default: 20)")
-    add("--timeout", type=_seconds, metavar="S", help="stop the program when one run takes longer")
+    add("--budget", type=seconds, default=20.0, metavar="S", help="seconds for trying orders (default: 20)")
+    add("--timeout", type=seconds, metavar="S", help="stop the program when one run takes longer")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--region", metavar="FILE:LINE", help="optimize the loop that starts there")
     add("--arch", action="append", metavar="SM", help="GPU architecture to emit kernels for (default: sm_90)")
@@ -200,37 +201,6 @@ def _optimize_parser() -> argparse.ArgumentParser:
     add("--json", action="store_true", help="print the manifest as JSON")
     add("-q", "--quiet", action="store_true", help="no progress lines")
     return parser
-
-
-def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    if "--" not in words:
-        return words, []
-    place = words.index("--")
-    return words[:place], words[place + 1 :]
-
-
-def _sort_words(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
-    """Our own options, and what belongs to the compiler."""
-    takes_value = {
-        name: action.nargs is None and not isinstance(action, argparse._StoreTrueAction | argparse._HelpAction)
-        for action in parser._actions
-        for name in action.option_strings
-    }
-    mine: list[str] = []
-    compiler: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        name = word.partition("=")[0] if word.startswith("--") else word
-        if name not in takes_value:
-            compiler.append(word)
-            continue
-        mine.append(word)
-        if takes_value[name] and name == word:
-            value = next(rest, None)
-            if value is None:
-                raise UsageError(f"{word} needs a value", hint=OPTIMIZE_USAGE)
-            mine.append(value)
-    return mine, compiler
 
 
 def _known_method(name: str) -> str:
@@ -274,26 +244,6 @@ def _readable(name: str) -> Path:
     return path
 
 
-def _positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a whole number of at least 1 expected")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text}: a positive number of seconds expected")
-    return value
-
-
 def _complain(error: Exception) -> int:
     """Say what is wrong. Returns the exit status."""
     from .errors import InternalError, TracecutError
@@ -314,25 +264,6 @@ def _complain(error: Exception) -> int:
         lines = ["not enough memory"]
     print("tracecut: " + "\n  ".join(lines), file=sys.stderr)
     return getattr(error, "exit_code", 1)
-
-
-def _handle_signals() -> None:
-    """Turn the signals that ask to stop into exceptions, once: what is cleaned up then is not interrupted again."""
-
-    def stop(number: int, frame: object) -> None:
-        for other in stops:
-            signal.signal(other, signal.SIG_IGN)
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
-        raise SystemExit(128 + number)
-
-    stops = [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or a job in the background
-    ]
-    for number in stops:
-        signal.signal(number, stop)
 
 
 def _replace_closed_streams() -> None:

@@ -10,15 +10,15 @@ from typing import Any
 
 from tracecut.ir.errors import UsageError
 
+from .command_line import handle_signals, seconds, sort_words, split_words
+
 TRACE_USAGE = "tracecut trace SOURCE… [compiler options] [options] [-- program arguments]"
 
 
 def run_trace(words: list[str]) -> int:
     """Record a program. Leaves with 1, and with what was recorded, when the program fails."""
-    from .cli import _handle_signals, _seconds, _sort_words, _split
-
-    _handle_signals()
-    ours, program = _split(words)
+    handle_signals()
+    ours, program = split_words(words)
     parser = argparse.ArgumentParser(
         prog="tracecut trace",
         usage=TRACE_USAGE,
@@ -34,12 +34,12 @@ def run_trace(words: list[str]) -> int:
     add("--memory", type=_size, metavar="SIZE", help="buffers between program and recorder (default: 8M)")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
     add("--timed", action="store_true", help="measure each access between fenced time stamps (slow)")
-    add("--timeout", type=_seconds, metavar="S", help="stop the program after so many seconds")
+    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--totals", action="store_true", help="count only, write no file")
     add("--json", action="store_true", help="print JSON")
     add("-q", "--quiet", action="store_true", help="print nothing when all is well")
-    mine, compiler = _sort_words(parser, ours)
+    mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
     if not any(not word.startswith("-") for word in compiler):
         raise UsageError("no source file was given", hint=TRACE_USAGE)
@@ -139,12 +139,12 @@ def print_trace(trace: Any) -> None:
 
 
 def _readable(trace: Any) -> dict[str, int]:
-    from tracecut.tracer.events.walk import instructions_of, lengths_of, mark_lengths, walk
+    from tracecut.tracer.events.walk import Lengths, walk
 
-    tables = lengths_of(trace.static), instructions_of(trace.static), mark_lengths()
+    lengths = Lengths.of(trace.static)
     found = {"chunks": 0, "records": 0, "instructions": 0, "words": 0}
-    for _, words in trace.chunks():
-        _, _, records, instructions, _ = walk(words, *tables, 1 << 62)
+    for _, words in trace.chunks(runs=True):
+        _, _, records, instructions, _ = walk(words, lengths, 1 << 62)
         found["chunks"] += 1
         found["records"] += int(records)
         found["instructions"] += int(instructions)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import tracecut
-from tracecut.cli import _optimize_parser, _sort_words, _split
+from tracecut.cli import _optimize_parser
+from tracecut.command_line import sort_words, split_words
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -35,9 +36,9 @@ def test_the_commands_are_understood() -> None:
     commands = [shlex.split(line)[2:] for line in lines if line.startswith("tracecut optimize ")]
     assert commands
     for words in commands:
-        ours, _ = _split(words)
+        ours, _ = split_words(words)
         parser = _optimize_parser()
-        mine, _ = _sort_words(parser, ours)
+        mine, _ = sort_words(parser, ours)
         parser.parse_args(mine)
 
 

@@ -1,0 +1,1 @@
+../../tracecut/command_line.py
