@@ -11,18 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..tracer.access import Accesses
-from ..tracer.patterns import DIRECT, SCALAR, Array, find_arrays, find_pattern
+from ..tracer.patterns import DIRECT, OTHER, SCALAR, Array, Pattern, find_arrays, find_pattern
 from .iterations import follows_counter, is_local
 
 
 @dataclass(frozen=True)
 class Companion:
-    """A loop that walks renumbered arrays: it visits the numbers [low, high). `why`: why it can not, or empty."""
+    """A loop that walks renumbered arrays: it visits the numbers [low, high). `why`: why it can not, or empty.
+
+    `steps`: iterations that it takes for one record; the numbers are iterations.
+    """
 
     loop: int
     low: int
     high: int
     why: str = ""
+    steps: int = 1
 
 
 def examine(accesses: Accesses, loop: int) -> Companion:
@@ -49,10 +53,21 @@ def examine(accesses: Accesses, loop: int) -> Companion:
         for access in accesses.inside(loop)
         if access.runs and not is_local(nest, (), access.site)
     ]
+    for pattern in patterns:
+        if pattern.kind == OTHER and _may_follow(pattern, loop):
+            return Companion(loop, 0, 0, "picks by its number what is not renumbered")
     for array in find_arrays(patterns):
         if array.written and not _any_order(array, loop):
             return Companion(loop, 0, 0, "may write what another of its iterations touches")
     return Companion(loop, 0, size)
+
+
+def _may_follow(pattern: Pattern, loop: int) -> bool:
+    """Whether an address may depend on the number of the iteration, in a way that is no linear form."""
+    return any(
+        node.kind in ("opaque", "any") or (node.kind == "counter" and node.data[0] == loop)
+        for node in pattern.access.site.address.walk()
+    )
 
 
 def _entry_size(accesses: Accesses, loop: int) -> int | None:

@@ -76,12 +76,12 @@ def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[in
     for pattern in patterns:
         if pattern.access.site.length is not None:
             accesses.evaluation.rely_on(pattern.access.site.length)
-    arrays = find_arrays(patterns)
+    inside = {loop: region for region in regions for loop in nest.inside(region)}
+    arrays = find_arrays(patterns, lambda pattern: pattern.access.site.loop not in inside)
     home = {pattern: place for place, array in enumerate(arrays) for pattern in array.patterns}
     by_site: dict[str, list[Pattern]] = {}
     for pattern in home:
         by_site.setdefault(pattern.access.site.key, []).append(pattern)
-    inside = {loop: region for region in regions for loop in nest.inside(region)}
     fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
     return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), frozen)
 

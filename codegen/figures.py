@@ -13,6 +13,7 @@ from ..ir.metrics import replication_factor
 from ..ir.ordering import Ordering
 from ..ir.reuse import locality_profile
 from ..mapping import place_in_order
+from .fixed_lines import LINE
 from .incidence import ScopeGraph
 from .inspect import Inspection
 
@@ -54,8 +55,9 @@ def describe_region(
 
 
 def record_bytes(inspection: Inspection, graph: ScopeGraph) -> list[int]:
-    """Bytes of one datum of each space: all arrays that are moved together."""
-    return [max(1, sum(inspection.plan.arrays[place].stride for place in space.arrays)) for space in graph.data_starts]
+    """Bytes of one datum of each space: all arrays that are moved together; of lines that stay, a line."""
+    moved = [max(1, sum(inspection.plan.arrays[place].stride for place in space.arrays)) for space in graph.data_starts]
+    return [*moved, *[LINE] * graph.line_spaces]
 
 
 def cluster_count(graph: LocalityGraph, data_bytes: int, machine: Machine, threads: int) -> int:

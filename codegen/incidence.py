@@ -1,4 +1,7 @@
-"""The locality graph of a layout scope: the jobs of all its regions, the data of all its spaces."""
+"""The locality graph of a layout scope: the jobs of all its regions, the data of all its spaces.
+
+Regions that reach no datum that is renumbered touch the cache lines that stay (`fixed_lines.py`).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import numpy.typing as npt
 from ..ir.graph import LocalityGraph
 from ..tracer.expr import Expr
 from ..tracer.patterns import INDIRECT, Pattern
+from .fixed_lines import line_spaces, without_repeats
 from .plan import ScopePlan, Space
 
 Pins = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -22,13 +26,15 @@ class ScopeGraph:
     """The graph, and which ids belong to whom.
 
     Attributes:
-        graph: jobs of the movable regions one after the other; data of the indexed spaces one after the other.
-        job_starts: region → first job id. `data_starts`: space → first datum id.
+        graph: jobs of the movable regions one after the other; data of the indexed spaces one after the other, and
+            behind them lines that stay where they are, whatever an order says of them.
+        job_starts: region → first job id. `data_starts`: space → first datum id. line_spaces: how many kinds of lines.
     """
 
     graph: LocalityGraph
     job_starts: dict[int, int]
     data_starts: dict[Space, int]
+    line_spaces: int = 0
 
 
 def scope_graph(plan: ScopePlan) -> ScopeGraph:
@@ -39,13 +45,22 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
     for space in spaces:
         data_starts[space] = total
         total += space.high - space.low
+    regions = sorted(plan.movable)
+    pins_of = {region: region_pins(plan, region, data_starts) for region in regions}
+    edges = [*data_starts.values(), total]
+    lines = line_spaces(plan, [region for region in regions if not pins_of[region]])
+    for kind in lines:
+        for region, own in kind.pins.items():
+            pins_of[region] += [(jobs, numbers + total) for jobs, numbers in own]
+        total += kind.count
+        edges.append(total)
     job_starts: dict[int, int] = {}
     parts: list[tuple[int, list[Pins]]] = []
     count = 0
-    for region in sorted(plan.movable):
+    for region in regions:
         job_starts[region] = count
         size = plan.accesses.size(region) or 0
-        parts.append((size, region_pins(plan, region, data_starts)))
+        parts.append((size, pins_of[region]))
         count += size
     # Jobs that touch one datum beside jobs that touch two count as loops: graphs are ordered faster than hypergraphs.
     width = 2 if max((len(pins) for _, pins in parts), default=0) == 2 else 0
@@ -55,10 +70,9 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
         np.int64
     )
     pins = np.concatenate([np.zeros(0, np.int32), *(data for _, data in rows)]).astype(np.int32, copy=False)
-    edges = np.array([*data_starts.values(), total], np.int64)
-    names = tuple(space.name for space in spaces)
-    graph = LocalityGraph(offsets, pins, total, space_offsets=edges, names=names)
-    return ScopeGraph(graph, job_starts, data_starts)
+    names = (*(space.name for space in spaces), *(f"lines {number}" for number in range(len(lines))))
+    graph = LocalityGraph(offsets, pins, total, space_offsets=np.array(edges, np.int64), names=names)
+    return ScopeGraph(graph, job_starts, data_starts, len(lines))
 
 
 def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> list[Pins]:
@@ -81,7 +95,7 @@ def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> 
         valid = valid & (data >= home.low) & (data < home.high)
         if not valid.all():
             jobs, data = jobs[valid], data[valid]
-        found.append((jobs, data - home.low + data_starts[home]))
+        found.append(without_repeats(jobs, data - home.low + data_starts[home]))
     return found
 
 

@@ -64,6 +64,8 @@ module asm "pop %rbp"
 module asm "pop %rbx"
 module asm "ret"
 """
+# What compilers leave to a library: wide integers, complex products, quadruple precision.
+_ARITHMETIC = re.compile(r"undefined symbol: __[a-z]+(?:[hsdtx][fci]){1,2}[0-9]?$", re.MULTILINE)
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/lib/x86_64-linux-gnu")
 
 
@@ -102,8 +104,10 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
         out = folder / "linked"
         libraries = [str(find_library(library, flags)) for library in flags.libraries if library not in ("c", "m")]
         command = [*linker(), *options, "-z", "noexecstack", "--eh-frame-hdr", "-o", str(out), *paths, *flags.objects]
-        command += [*libraries, str(_mapped("libm")), str(_mapped("libc")), str(_mapped("ld-linux"))]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment(), check=False)
+        system = [str(_mapped("libm")), str(_mapped("libc")), str(_mapped("ld-linux"))]
+        done = _run([*command, *libraries, *system])
+        if _ARITHMETIC.search(done.stderr) and "gcc_s" not in flags.libraries:
+            done = _run([*command, *libraries, str(find_library("gcc_s", flags)), *system])
         if done.returncode != 0 or not out.exists():
             raise _explain(done.stderr)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,6 +117,10 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
         write_atomic(target, lambda file: _write(file, data), sync=False)
         target.chmod(0o755)
     return target
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment(), check=False)
 
 
 def find_library(name: str, flags: Flags) -> Path:
@@ -175,6 +183,11 @@ def _explain(stderr: str) -> SourceError:
         return SourceError(
             f"the program uses functions that are defined nowhere: {names}",
             hint="Add the missing source files, or the library with -l.",
+        )
+    if re.search(r"relocation R_X86_64_\w+ out of range", stderr):
+        return SourceError(
+            "the program has more static data than the 2 GiB that its code can reach",
+            hint="Allocate its large arrays with malloc.",
         )
     return SourceError("the program does not link", detail="\n".join(stderr.splitlines()[:20]))
 

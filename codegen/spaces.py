@@ -8,6 +8,7 @@ moved together is one *space*: arrays, index fields, and counters whose numbers 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 
 from ..tracer.access import Accesses
 from ..tracer.patterns import DIRECT, INDIRECT, RANGE, SCALAR, SEGMENT, Array, Pattern
@@ -175,16 +176,24 @@ class _Planner:
     ) -> list[int]:
         assert pattern.major is not None
         loop = int(pattern.major.data[0])
+        steps, first = array.fine.get(pattern, (1, 0))  # iterations to a record
         companion = companions.get(loop)
         if companion is None:
-            companion = companions[loop] = examine(self.accesses, loop)
+            companion = companions[loop] = replace(examine(self.accesses, loop), steps=steps)
         sign = 1 if pattern.step > 0 else -1
-        if companion.why or not links.relate(("array", place), ("walk", loop, sign), array.record(pattern)):
-            why = companion.why or "reaches it at two distances"
+        low, high = (companion.low, companion.high) if sign > 0 else (1 - companion.high, 1 - companion.low)
+        why = companion.why
+        if not why and companion.steps != steps:
+            why = "walks records of it in pieces, and others in other pieces"
+        elif not why and (first % steps or (low + first) % steps or (high + first) % steps):
+            why = "walks a part of a record"
+        record = first // steps if steps > 1 else array.record(pattern)
+        if not why and not links.relate(("array", place), ("walk", loop, sign), record):
+            why = "reaches it at two distances"
+        if why:
             self._keep(place, f"the loop at {self.nest.loops[loop].place} {why}")
             return []
-        low, high = (companion.low, companion.high) if sign > 0 else (1 - companion.high, 1 - companion.low)
-        cuts.setdefault(place, set()).update((low + array.record(pattern), high + array.record(pattern)))
+        cuts.setdefault(place, set()).update((low // steps + record, high // steps + record))
         others = [
             self.home[other]
             for other in self.home

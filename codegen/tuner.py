@@ -15,11 +15,11 @@ import numpy as np
 from ..ir.machine import Machine
 from ..tracer.capture import Capture
 from .figures import cluster_count, record_bytes
+from .fixed_lines import LINE
 from .proposals import CURVE, LINEAR, block_copies, cluster_methods, linear_methods, no_reason, seconds
 from .replay import Outcome
 from .trials import Bench, Candidate, Subject, measure_original, predict, try_order, unchanged
 
-LINE = 64  # bytes of a cache line
 ALIKE = 1.02  # times within this factor are the same
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 

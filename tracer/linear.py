@@ -106,11 +106,33 @@ def _combine(node: Expr, a: Linear, b: Linear) -> Linear | None:
         total = _scaled(a, 1 << b.const, _union(a.fits, b.fits))
     elif opcode == "exact" and not b.terms:
         return _divided(a, b.const, str(type))
+    elif opcode == "and" and not (a.terms and b.terms):
+        return _masked(a, b.const) if a.terms else _masked(b, a.const)
     else:
         return None
     if int_bits(str(type)) in (None, 64):
         return total
     return _requiring(total, total, str(type), signed=True)
+
+
+def mask_bits(mask: int) -> tuple[int, int] | None:
+    """[low, high) of the bits of a mask, None when they do not follow each other."""
+    if mask <= 0:
+        return None
+    low, high = (mask & -mask).bit_length() - 1, mask.bit_length()
+    return (low, high) if mask == (1 << high) - (1 << low) else None
+
+
+def _masked(form: Linear, mask: int) -> Linear | None:
+    """A number of which a mask takes away only bits that are zero: multiples of 2^low below 2^high stay as they are."""
+    bits = mask_bits(mask)
+    if not form.terms or bits is None:
+        return None
+    low, high = bits
+    if any(number % (1 << low) for number in (form.const, *form.terms.values())):
+        return None
+    bare = Linear(form.const, form.terms)
+    return Linear(form.const, form.terms, (*form.fits, (bare, 0, (1 << high) - 1)))
 
 
 def _divided(a: Linear, divisor: int, type: str) -> Linear | None:

@@ -6,7 +6,7 @@ one object whose bytes overlap belong to one array; the array's stride is the st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from .access import Access, Accesses
@@ -55,6 +55,8 @@ class Array:
             structure was found, and `why` says why.
         patterns: every access to its bytes.
         low, high: bytes that are touched.
+        numbers: see `record`. fine: loops that walk it in a fraction of a record's step, pattern → (steps a record,
+            step that the counter 0 stands for, counted from the origin).
     """
 
     object: Object
@@ -65,9 +67,10 @@ class Array:
     stride: int = 0
     why: str = ""
     numbers: dict[Pattern, int] = field(default_factory=dict)
+    fine: dict[Pattern, tuple[int, int]] = field(default_factory=dict)
 
     def record(self, pattern: Pattern) -> int:
-        """Record that the pattern picks when its major is 0."""
+        """Record that the pattern picks when its major is 0; not of fine ones."""
         return self.numbers[pattern]
 
     @property
@@ -144,8 +147,11 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> 
     return Pattern(access, kind, major, inner, form.terms[major], first, high - low + access.width, inside)
 
 
-def find_arrays(patterns: Iterable[Pattern]) -> list[Array]:
-    """Group patterns by object and overlapping bytes, and find each group's record structure."""
+def find_arrays(patterns: Iterable[Pattern], fine: Callable[[Pattern], bool] = lambda pattern: False) -> list[Array]:
+    """Group patterns by object and overlapping bytes, and find each group's record structure.
+
+    `fine`: which patterns may walk an array in steps that are a fraction of a record.
+    """
     by_object: dict[Object, list[Pattern]] = {}
     for pattern in patterns:
         if pattern.access.object is not None and pattern.access.runs:
@@ -155,15 +161,15 @@ def find_arrays(patterns: Iterable[Pattern]) -> list[Array]:
         members.sort(key=lambda pattern: (pattern.access.low, pattern.access.high))
         found: list[Array] = []
         for pattern in members:
-            found.append(_array(item, [pattern]))
+            found.append(_array(item, [pattern], fine))
             while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
                 last = found.pop()
-                found[-1] = _array(item, [*found[-1].patterns, *last.patterns])
+                found[-1] = _array(item, [*found[-1].patterns, *last.patterns], fine)
         arrays.extend(found)
     return arrays
 
 
-def _array(item: Object, patterns: list[Pattern]) -> Array:
+def _array(item: Object, patterns: list[Pattern], fine: Callable[[Pattern], bool]) -> Array:
     low = min(pattern.access.low for pattern in patterns)
     high = max(pattern.access.high for pattern in patterns)
     array = Array(item, patterns, low, high)
@@ -173,18 +179,29 @@ def _array(item: Object, patterns: list[Pattern]) -> Array:
     if odd:
         array.why = f"the access at {odd[0].access.site.place} is not understood"
         return array
-    if len(strides) != 1:
-        array.why = "it is walked in steps of different sizes" if strides else "it is not walked"
+    if not strides:
+        array.why = "it is not walked"
         return array
-    stride = strides.pop()
+    stride = max(strides)
+    small = [pattern for pattern in stepping if abs(pattern.step) < stride]
+    if any(
+        pattern.step <= 0 or stride % pattern.step or pattern.kind != DIRECT or not fine(pattern) for pattern in small
+    ):
+        array.why = "it is walked in steps of different sizes"
+        return array
+    stepping = [pattern for pattern in stepping if abs(pattern.step) == stride]
     residues = {pattern.first % stride for pattern in stepping}
     array.why = "its accesses do not stay inside of one record"
     for origin in sorted({0, *residues}):  # records may begin with fields that nothing touches
         fields = [(pattern.first - origin) % stride + pattern.extent for pattern in stepping]
+        fields += [
+            stride - pattern.step + (pattern.first - origin) % pattern.step + pattern.extent for pattern in small
+        ]
         if max(fields) > stride:
             continue
         array.origin, array.stride = origin, stride
         array.numbers = {pattern: (pattern.first - origin) // stride for pattern in stepping}
+        array.fine = {pattern: (stride // pattern.step, (pattern.first - origin) // pattern.step) for pattern in small}
         if array.capacity[0] <= array.touched[0] and array.touched[1] <= array.capacity[1]:
             array.why = ""
             return array

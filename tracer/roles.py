@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .expr import Expr
+from .linear import mask_bits
 from .reduction import Uses
 from .scalar import low_bits
 from .text import Instruction
@@ -23,13 +24,18 @@ FORMING = frozenset(
 def forms(instruction: Instruction) -> bool:
     """Whether an address may be formed with what an instruction computes, and still be linear in its operands.
 
-    Of divisions, those without a remainder: how far apart two pointers are. Of masks, those that a cast would do.
+    Of divisions, those without a remainder: how far apart two pointers are. Of masks, those that a cast would do, and
+    those of bits that follow each other, which may be all that a multiple has.
     """
-    if low_bits(instruction):
+    if low_bits(instruction) or (instruction.op == "and" and _keeps_a_piece(instruction.operands[1].text)):
         return True
     if instruction.op in ("sdiv", "ashr"):
         return "exact" in instruction.flags
     return instruction.op in FORMING or instruction.op == "ptrtoint"
+
+
+def _keeps_a_piece(mask: str) -> bool:
+    return mask.isdigit() and mask_bits(int(mask)) is not None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from tracecut.codegen.plan import ScopePlan, Space
+from tracecut.partition import order
 
 from .conftest import apart
 from .harness import Inspected
@@ -47,12 +48,14 @@ def _home(plan: ScopePlan, item: object, low: int) -> tuple[int, Space, int] | N
     return None
 
 
-@pytest.mark.parametrize("name", ["pairs", "rows", "indirect", "locals", "edges"])
-def test_pins_are_what_jobs_touch(inspected: Catalogue, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "least"), [("pairs", 5), ("rows", 5), ("indirect", 5), ("locals", 5), ("edges", 5), ("pieces", 3)]
+)
+def test_pins_are_what_jobs_touch(inspected: Catalogue, name: str, least: int) -> None:
     checked = 0
     for item in apart(inspected(name)):
         graph = item.graph.graph
-        if not graph.n_pins or not item.inspection.verdicts[item.region].movable:
+        if not graph.n_pins or item.graph.line_spaces or not item.inspection.verdicts[item.region].movable:
             continue
         expected = brute_force(item)
         offsets = graph.offsets
@@ -60,7 +63,7 @@ def test_pins_are_what_jobs_touch(inspected: Catalogue, name: str) -> None:
             pins = set(graph.data[offsets[job] : offsets[job + 1]].tolist())
             assert pins == expected[job], (item.mark, job)
         checked += 1
-    assert checked >= 5
+    assert checked >= least
 
 
 def test_jobs_with_one_of_two_data_have_two_pins(inspected: Catalogue) -> None:
@@ -75,3 +78,44 @@ def test_rows_without_entries_have_few_pins(inspected: Catalogue) -> None:
     assert not isinstance(item, str)
     pins = np.diff(item.graph.graph.offsets)
     assert pins[:3].sum() == pins[-3:].sum() == 0 < pins.max()
+
+
+def test_jobs_whose_data_stay_touch_lines(inspected: Catalogue) -> None:
+    """Two jobs meet in the graph exactly when their indices pick the same line; arrays of one index share lines."""
+    item = inspected("pieces")["staying"]
+    assert not isinstance(item, str)
+    graph = item.graph.graph
+    assert item.graph.line_spaces == 1 and not item.graph.data_starts
+    (cell,) = (
+        np.frombuffer(item.capture.memory.contents[array.object.base], np.int32)
+        for array in item.inspection.plan.arrays
+        if array.object.size == 2400
+    )
+    lines = cell // 8  # eight numbers of eight bytes to a line
+    np.testing.assert_array_equal(np.diff(graph.offsets), 1)
+    np.testing.assert_array_equal(graph.data - graph.data.min(), lines - lines.min())
+
+
+def test_lines_far_apart_are_packed(inspected: Catalogue) -> None:
+    """No more lines than are touched, where an index reaches far."""
+    item = inspected("pieces")["far_apart"]
+    assert not isinstance(item, str)
+    graph = item.graph.graph
+    assert item.graph.line_spaces == 1
+    assert graph.n_data == np.unique(graph.data).size == 50
+
+
+def test_lines_decide_the_order_of_jobs(inspected: Catalogue) -> None:
+    """Jobs of one line follow each other."""
+    item = inspected("pieces")["staying"]
+    assert not isinstance(item, str)
+    graph = item.graph.graph
+    made = order(graph, "rcm")
+    lines = graph.data[made.jobs]
+    assert np.count_nonzero(np.diff(lines)) == np.unique(lines).size - 1
+
+
+def test_renumbered_data_have_no_lines(inspected: Catalogue) -> None:
+    item = inspected("pieces")["flat"]
+    assert not isinstance(item, str)
+    assert item.graph.line_spaces == 0 and item.graph.graph.n_data == 200

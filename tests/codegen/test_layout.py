@@ -35,6 +35,9 @@ MOVED = [
     ("indirect", "two_levels", {"2400": "direct", "1200+8": "spaced", "1600": "moved", "2400+16": "moved"}),
     ("indirect", "members", {"2400": "direct", "1600": "moved"}),  # pointers that are loaded each time
     ("locals", "local_array", {"2400": "direct", "1600": "moved"}),
+    ("pieces", "flat", {"2400": "direct", "4800": "moved"}),  # another loop walks its records piece by piece
+    ("pieces", "flat_middle", {"2400": "direct", "6400": "moved"}),
+    ("pieces", "copied_rows", {"804": "offsets", "2480": "segment", "12800": "moved"}),
 ]
 
 
@@ -58,6 +61,12 @@ KEPT = [
     ("indirect", "swapping_and_kept", "1600", "the access at", "reaches it and something that stays"),
     ("locals", "hidden_in_choice", "1600", "the access at", "reaches it and something that stays"),
     ("locals", "hidden_in_choice", "%i", "every iteration", "has it for itself"),
+    ("pieces", "flat_part", "4800", "the loop at", "walks a part of a record"),
+    ("pieces", "flat_shifted", "4800", "the loop at", "walks it together with something that stays"),
+    ("pieces", "two_sizes", "4800", "the loop at", "walks it together with something that stays"),
+    ("pieces", "cut_number", "3200", "the loop at", "picks by its number what is not renumbered"),
+    ("pieces", "masked_number", "1600", "the loop at", "picks by its number what is not renumbered"),
+    ("pieces", "staying", "1600", "the index at", "reaches it at two distances"),
 ]
 
 

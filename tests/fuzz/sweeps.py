@@ -37,8 +37,13 @@ def _companion(d: Draft) -> None:
     d.note("companion")
     array = d.draw.choice(found)
     name = array.outside("v")
-    style = d.pick({"apply": 50, "damp": 25, "move": 25})
-    if style == "damp":
+    style = d.pick({"apply": 45, "damp": 20, "move": 20, "pick": 15})
+    if style == "pick":
+        contents = "real" if real(array.type) else tuple(7 * v % 11 for v in range(256))
+        few = Array(d.fresh("few"), array.type, 256, contents, False, passed=False)
+        d.arrays[few.name] = few
+        lines = [f"{name} = {name} / 2 + {few.outside(d.draw.choice(['(unsigned char)v', '(v & 7)']))};"]
+    elif style == "damp":
         lines = [f"{name} = {'0.5 * ' + name if real(array.type) else name + ' / 2'};"]
     else:
         other = Array(d.fresh("state"), array.type, array.length, "real", True, passed=False)

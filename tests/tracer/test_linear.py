@@ -29,7 +29,14 @@ def addresses(draw: st.DrawFn, pool: Pool, bits: int, depth: int) -> Expr:
             case 1:
                 return pool.live(draw(st.sampled_from([f"%s{bits}", f"%a{bits}", f"%b{bits}"])), type)
         return pool.const(signed(draw(st.one_of(st.integers(-9, 70), st.sampled_from(EDGES))), bits))
-    shape = draw(st.sampled_from("op op op cast choice odd".split()))
+    shape = draw(st.sampled_from("op op op cast choice odd mask mask".split()))
+    if shape == "mask":
+        low = draw(st.integers(0, min(bits - 1, 8)))
+        mask = (1 << draw(st.integers(low + 1, bits))) - (1 << low)
+        masked = draw(addresses(pool, bits, depth - 1))
+        if draw(st.booleans()):
+            masked = pool.op("shl", type, masked, pool.const(low))
+        return pool.op("and", type, masked, pool.const(signed(mask, bits)))
     if shape == "op":
         left, right = (draw(addresses(pool, bits, depth - 1)) for _ in range(2))
         return pool.op(draw(st.sampled_from(["add", "sub", "mul", "shl"])), type, left, right)
@@ -160,3 +167,30 @@ def test_the_range_is_that_of_the_corners(const: int, low: int, factor: int, wid
     k = pool.counter(0)
     values = [const + factor * value for value in range(low, low + width + 1)]
     assert Linear(const, {k: factor}).range({k: (low, low + width)}) == (min(values), max(values))
+
+
+@pytest.mark.parametrize(
+    ("shift", "mask", "high", "holds"),
+    [
+        (6, 0x7FFFFFFC0, (1 << 29) - 1, True),
+        (6, 0x7FFFFFFC0, 1 << 29, False),  # the mask takes a bit away
+        (3, 0x7FFFFFFF8, 9, True),
+        (0, 7, 7, True),
+        (0, 7, 8, False),
+    ],
+)
+def test_a_mask_that_takes_nothing_away(shift: int, mask: int, high: int, holds: bool) -> None:
+    pool = Pool()
+    counter = pool.counter(0)
+    form = linear_form(pool.op("and", "i64", pool.op("shl", "i64", counter, pool.const(shift)), pool.const(mask)), {})
+    assert dict(form.terms) == {counter: 1 << shift}
+    assert form.holds({counter: (0, high)}) == holds
+    assert not form.holds({counter: (-1, 0)})
+
+
+@pytest.mark.parametrize("mask", [0x7FFFFFFC0, 5, -8])
+def test_other_masks_are_atoms(mask: int) -> None:
+    """Of numbers that are no multiples, with gaps, or without an end."""
+    pool = Pool()
+    masked = pool.op("and", "i64", pool.counter(0), pool.const(mask))
+    assert dict(linear_form(masked, {}).terms) == {masked: 1}

@@ -1,0 +1,1 @@
+../../tracecut/graph_command.py
