@@ -100,6 +100,8 @@ def geometric(given: Input, options: Options) -> Iterator[Row]:
         yield Row(given.name, "natural", f"{name} k={K}: edge cut", ours.cost(), "METIS", float(peer))
         yield Row(given.name, "natural", f"{name} k={K}: CPU s", seconds, "METIS", found["metis"][1])
         yield Row(given.name, "natural", f"{name} k={K}: imbalance", ours.imbalance(), "allowed", 1.03)
+    cells = partition(graph, K, "kmeans", borders=False, **shared)
+    yield Row(given.name, "natural", f"kmeans by coordinates alone k={K}: edge cut", cells.cost(), "METIS", float(peer))
     flat = found["kmeans"][0].cost()
     yield Row(given.name, "natural", f"hkmeans k={K}: edge cut / kmeans", found["hkmeans"][0].cost(), "kmeans", flat)
     yield Row(given.name, "natural", f"METIS k={K}: imbalance", other.imbalance(), "allowed", 1.03)

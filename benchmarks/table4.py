@@ -4,11 +4,10 @@
 rows of the others stay as they are in the file). Both forms are traced: `O1`, the canonical one, and `seed`, the
 unoptimised code that the paper describes.
 
-The paper does not say how it fits its exponent, nor which paths it averages. So each is given in two ways: the exponent
-by maximum likelihood over all degrees from 1 on, continuous (`exponent_all`, the closest to the paper's numbers), and
-over the tail where a power law is least implausible (`exponent_tail`, with `exponent_tail_p`: below 0.1 it is none);
-the mean length of shortest paths along the dependences (`path_directed`) and in any direction (`path_any`), both from
-64 random vertices.
+The paper does not say how it fits its exponent, nor which paths it averages, so each is given in two ways, as
+`DependenceGraph.stats` has them: `exponent_all` and `exponent_tail`, `path_directed` and `path_any` (from 64 random
+vertices). Nor does it say which operands of an instruction become edges. Rows whose metric begins with `one_source_`
+are of the graph in which it is one register for each instruction (`DependenceGraph.with_one_source`).
 """
 
 from __future__ import annotations
@@ -18,14 +17,10 @@ import json
 import sys
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rows import Row, print_rows, write_rows
-from tracecut.ir.dependence import DependenceGraph
-from tracecut.ir.graphstats import average_path_length
+from tracecut.ir.graphstats import continuous_exponent
 
 import tracecut
 
@@ -49,35 +44,26 @@ SOURCES = 64
 FLAGS = ("-std=c11", "-ffp-contract=off")
 
 
-def exponent_of_all(degrees: npt.NDArray[np.int64]) -> float:
-    """Maximum-likelihood exponent of a continuous power law from degree 1 on; vertices without an edge are left out."""
-    found = degrees[degrees > 0]
-    return float(1 + found.size / np.log(found).sum())
-
-
-def directed_path_length(graph: DependenceGraph) -> float:
-    """Mean number of edges from random vertices to all that depend on them."""
-    order = np.argsort(graph.src, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(graph.src, minlength=graph.n)))).astype(np.int64)
-    return average_path_length(offsets, graph.dst[order], sources=SOURCES)
-
-
 def rows_of(name: str, opt: str) -> list[Row]:
     """All numbers of one program."""
     graph = tracecut.dependence_graph([FOLDER / f"{name}.c", *FLAGS, "-lm"], opt=opt)
     stats = graph.stats(sources=SOURCES)
     nodes, edges, exponent, path = TABLE[name]
+    single = graph.with_one_source()
     values = (
         ("nodes", graph.n, nodes),
         ("edges", graph.m, edges),
-        ("edges_per_node", graph.m / graph.n, edges / nodes),
-        ("exponent_all", exponent_of_all(graph.degrees()), exponent),
-        ("exponent_tail", stats["exponent"], exponent),
-        ("path_directed", directed_path_length(graph), path),
+        ("edges_per_node", stats["edges_per_node"], edges / nodes),
+        ("exponent_all", stats["exponent_all"], exponent),
+        ("exponent_tail", stats["exponent_tail"], exponent),
+        ("path_directed", stats["path_directed"], path),
         ("path_any", stats["path_length"], path),
+        ("one_source_edges", single.m, edges),
+        ("one_source_edges_per_node", single.m / single.n, edges / nodes),
+        ("one_source_exponent_all", continuous_exponent(single.degrees()), exponent),
     )
     found = [Row(name, opt, metric, float(value), PAPER, float(peer)) for metric, value, peer in values]
-    return [*found, Row(name, opt, "exponent_tail_p", float(stats["exponent_p"]))]
+    return [*found, Row(name, opt, "exponent_tail_p", float(stats["exponent_tail_p"]))]
 
 
 def main() -> None:
@@ -89,7 +75,7 @@ def main() -> None:
     for name in options.programs:
         for opt in ("O1", "seed"):
             rows += rows_of(name, opt)
-            print_rows(rows[-8:])
+            print_rows(rows[-11:])
     if options.json is None:
         return
     if options.json.exists():

@@ -163,6 +163,7 @@ def traced(built: Built, folder: Path, calls: int, memory: int, *, keep: bool) -
         folder=folder,
         limits=LIMITS,
         memory=memory,
+        runs=True,
     )
     if writer is not None:
         writer.close({})

@@ -6,21 +6,20 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from .arrays import Bytes, Ints, Longs, frozen
+from .edgekinds import ANTI, CONTROL, KINDS, MEMORY, OUTPUT, REGISTER
 from .errors import ArgumentError, ArtefactError
 from .files import read_arrays, write_arrays
+from .graph import LocalityGraph
+from .graphexport import export
+from .graphstats import average_path_length, continuous_exponent, power_law
 
-if TYPE_CHECKING:
-    from .graph import LocalityGraph
-
-REGISTER, MEMORY, ANTI, OUTPUT, CONTROL = 1, 2, 3, 4, 5
-KINDS = {REGISTER: "register", MEMORY: "memory", ANTI: "anti", OUTPUT: "output", CONTROL: "control"}
 SMALL_EDGES = 1_000_000  # what networkx holds in about a gigabyte
 Ids = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
@@ -88,6 +87,22 @@ class DependenceGraph:
         offsets, neighbours = _adjacency(self.src, self.dst, self.n)
         return frozen("offsets", offsets, np.int64), frozen("neighbours", neighbours, neighbours.dtype)
 
+    def _users(self) -> tuple[Longs, Ids]:
+        """CSR by source `(offsets, targets)`."""
+        offsets = _offsets(self.src, self.n)
+        return offsets, self.dst[np.argsort(self.src, kind="stable")]
+
+    def with_one_source(self) -> DependenceGraph:
+        """The graph in which each instruction depends on one register only, the last of its operands that has a maker.
+
+        VertexCut §3.3 calls the pointer of a store *the* source register of that store, whose value is a register, too;
+        with one source for each instruction the graphs of the unoptimised programs have the edges per node that its
+        Table 4 states. All other kinds of edges stay. O(m).
+        """
+        keep = _one_source(self.dst, self.kind)
+        edges = self.src[keep], self.dst[keep], self.weight[keep], self.kind[keep]
+        return DependenceGraph(*edges, self.instruction, self.time)
+
     def degrees(self) -> Longs:
         """Edges at each vertex, in and out, int64 (n)."""
         return _degrees(self.src, self.dst, self.n)
@@ -95,14 +110,17 @@ class DependenceGraph:
     def stats(self, *, sources: int = 64, seed: int = 0) -> dict[str, Any]:
         """Nodes, edges, power-law exponent and average path length: the columns of VertexCut's Table 4.
 
-        Keys: nodes, edges, edges_per_node, `kinds` (edges by name); of the degrees exponent, exponent_from (smallest
-        degree of the fit), exponent_distance (Kolmogorov and Smirnov), exponent_p (share of synthetic samples that fit
-        worse; below 0.1 a power law is implausible) and exponent_all (over all degrees, continuous: nearest to how the
-        seed's numbers come about); path_length (mean over sampled pairs that are connected, direction ignored) and
-        path_sources. See `graphstats`. O(sources · (n + m)).
-        """
-        from .graphstats import average_path_length, continuous_exponent, power_law
+        The paper does not say how it fits its exponent nor which paths it averages, so each stands here in two ways.
+        See `graphstats`; O(sources · (n + m)). Keys:
 
+        - nodes, edges, edges_per_node, and `kinds`: edges by name;
+        - exponent_all: over all degrees from 1 on, continuous (the nearest to the paper's numbers);
+        - exponent_tail: of the tail for which a power law is least implausible, which begins at exponent_tail_from,
+          with exponent_tail_distance (Kolmogorov and Smirnov) and exponent_tail_p (share of synthetic samples that fit
+          worse; below 0.1 a power law is implausible);
+        - path_length: mean over pairs that are connected when direction is ignored; path_directed: along the
+          dependences; both from so many random vertices: path_sources.
+        """
         degrees = self.degrees()
         fit = power_law(degrees, seed=seed)
         return {
@@ -110,19 +128,18 @@ class DependenceGraph:
             "edges": self.m,
             "edges_per_node": self.m / max(1, self.n),
             "kinds": {name: int(np.count_nonzero(self.kind == kind)) for kind, name in KINDS.items()},
-            "exponent": fit.exponent,
-            "exponent_from": fit.start,
-            "exponent_distance": fit.distance,
-            "exponent_p": fit.p,
             "exponent_all": continuous_exponent(degrees),
+            "exponent_tail": fit.exponent,
+            "exponent_tail_from": fit.start,
+            "exponent_tail_distance": fit.distance,
+            "exponent_tail_p": fit.p,
             "path_length": average_path_length(*self.adjacency, sources=sources, seed=seed),
+            "path_directed": average_path_length(*self._users(), sources=sources, seed=seed),
             "path_sources": min(sources, self.n),
         }
 
     def as_locality(self) -> LocalityGraph:
         """Edges as jobs, vertices as data: what vertex cuts partition (VertexCut §4). Jobs weigh what the edges do."""
-        from .graph import LocalityGraph
-
         if self.n >= 2**31 or self.m >= 2**31:
             raise ArgumentError(f"{self.n} vertices and {self.m} edges: both must be below 2**31 to be partitioned")
         pins = np.empty(2 * self.m, np.int32)
@@ -148,9 +165,10 @@ class DependenceGraph:
         return graph
 
     def export(self, path: str | os.PathLike[str]) -> Path:
-        """Write `.npz` (`save`), `.graphml`, `.dot`, `.graph` (METIS) or an edge list (`.txt`, `.el`, `.edges`)."""
-        from .graphexport import export
+        """Write `.npz` (`save`), `.graphml`, `.dot`, `.graph` (METIS), `.parquet`, or an edge list (`.txt`, `.el`, …).
 
+        Parquet needs pyarrow (`pip install 'tracecut[arrow]'`) and makes two files, see `graphexport.parquet`.
+        """
         return export(self, path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -170,6 +188,8 @@ class DependenceGraph:
     def __repr__(self) -> str:
         return f"<DependenceGraph {self.n} instructions, {self.m} dependences>"
 
+
+__all__ = ["ANTI", "CONTROL", "KINDS", "MEMORY", "OUTPUT", "REGISTER", "DependenceGraph"]
 
 _RULES = (
     "has an end that does not exist",
@@ -211,6 +231,18 @@ def _offsets(dst: Ids, n: int) -> Longs:
     for vertex in range(n):
         offsets[vertex + 1] += offsets[vertex]
     return offsets
+
+
+@njit(cache=True, nogil=True)
+def _one_source(dst: Ids, kind: Bytes) -> npt.NDArray[np.bool_]:
+    keep = np.ones(dst.size, np.bool_)
+    last = -1  # register edge of the same vertex
+    for edge in range(dst.size):
+        if kind[edge] == REGISTER:
+            if last >= 0 and dst[last] == dst[edge]:
+                keep[last] = False
+            last = edge
+    return keep
 
 
 @njit(cache=True, nogil=True)

@@ -5,26 +5,53 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from .dependence import KINDS, DependenceGraph
+from .arrow import dictionary, write_parquet
+from .edgekinds import KINDS
 from .errors import ArgumentError
 from .files import write_atomic
 
 STEP = 1 << 16
+BATCH = 1 << 20  # rows of a group in Parquet files
 
 
-def export(graph: DependenceGraph, path: str | os.PathLike[str]) -> Path:
+class Edges(Protocol):
+    """What is written of a graph (`dependence.DependenceGraph`)."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def src(self) -> npt.NDArray[Any]: ...
+    @property
+    def dst(self) -> npt.NDArray[Any]: ...
+    @property
+    def weight(self) -> npt.NDArray[Any]: ...
+    @property
+    def kind(self) -> npt.NDArray[Any]: ...
+    @property
+    def instruction(self) -> npt.NDArray[Any]: ...
+    @property
+    def time(self) -> npt.NDArray[Any]: ...
+    def save(self, path: str | os.PathLike[str]) -> Path: ...
+
+
+def export(graph: Edges, path: str | os.PathLike[str]) -> Path:
     """Write the graph in the format that the ending of `path` names. Raises ArgumentError for an unknown one."""
     target = Path(path)
     if target.suffix == ".npz":
         return graph.save(target)
+    if target.suffix == ".parquet":
+        return parquet(graph, target)
     if target.suffix not in FORMATS:
         raise ArgumentError(
             f"{target}: the ending {target.suffix!r} names no graph format",
-            hint=f"Known: .npz, {', '.join(FORMATS)}.",
+            hint=f"Known: .npz, .parquet, {', '.join(FORMATS)}.",
         )
     lines = FORMATS[target.suffix]
 
@@ -35,13 +62,13 @@ def export(graph: DependenceGraph, path: str | os.PathLike[str]) -> Path:
     return write_atomic(target, write)
 
 
-def edge_list(graph: DependenceGraph) -> Iterator[str]:
+def edge_list(graph: Edges) -> Iterator[str]:
     """`source target weight kind`, one edge a line, vertices from 0."""
     for src, dst, weight, kind in _edges(graph):
         yield "".join(f"{a} {b} {c} {KINDS[d]}\n" for a, b, c, d in zip(src, dst, weight, kind, strict=True))
 
 
-def dot(graph: DependenceGraph) -> Iterator[str]:
+def dot(graph: Edges) -> Iterator[str]:
     """Graphviz; a vertex carries its static instruction."""
     yield "digraph dependences {\n"
     for first, instruction, time in _vertices(graph):
@@ -57,7 +84,7 @@ def dot(graph: DependenceGraph) -> Iterator[str]:
     yield "}\n"
 
 
-def graphml(graph: DependenceGraph) -> Iterator[str]:
+def graphml(graph: Edges) -> Iterator[str]:
     """GraphML with the attributes instruction, time, weight and kind."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for name, of, type in (
@@ -84,7 +111,7 @@ def graphml(graph: DependenceGraph) -> Iterator[str]:
     yield "</graph>\n</graphml>\n"
 
 
-def metis(graph: DependenceGraph) -> Iterator[str]:
+def metis(graph: Edges) -> Iterator[str]:
     """METIS: undirected, vertices from 1, the weights of parallel edges added up; a weight of 0 counts as 1."""
     import scipy.sparse as sp
 
@@ -109,7 +136,26 @@ def metis(graph: DependenceGraph) -> Iterator[str]:
         )
 
 
-FORMATS: dict[str, Callable[[DependenceGraph], Iterator[str]]] = {
+def parquet(graph: Edges, path: Path) -> Path:
+    """Edges (src, dst, weight, kind by name) in `path`, vertices (instruction, time) beside it in `….vertices.parquet`.
+
+    Row v of the vertices is vertex v. Raises UnsupportedError without pyarrow.
+    """
+    vertices = {"instruction": graph.instruction, "time": graph.time}
+    write_parquet(path.with_name(f"{path.stem}.vertices.parquet"), [vertices])
+    names = list(KINDS.values())
+    columns = {"src": graph.src, "dst": graph.dst, "weight": graph.weight}
+    return write_parquet(
+        path,
+        (
+            {name: values[first : first + BATCH] for name, values in columns.items()}
+            | {"kind": dictionary(graph.kind[first : first + BATCH] - 1, names)}
+            for first in range(0, max(1, graph.m), BATCH)
+        ),
+    )
+
+
+FORMATS: dict[str, Callable[[Edges], Iterator[str]]] = {
     ".graphml": graphml,
     ".dot": dot,
     ".graph": metis,
@@ -117,13 +163,13 @@ FORMATS: dict[str, Callable[[DependenceGraph], Iterator[str]]] = {
 }
 
 
-def _edges(graph: DependenceGraph) -> Iterator[tuple[Any, Any, Any, Any]]:
+def _edges(graph: Edges) -> Iterator[tuple[Any, Any, Any, Any]]:
     for first in range(0, graph.m, STEP):
         part = slice(first, first + STEP)
         columns = (graph.src, graph.dst, graph.weight, graph.kind)
         yield tuple(column[part].tolist() for column in columns)
 
 
-def _vertices(graph: DependenceGraph) -> Iterator[tuple[int, Any, Any]]:
+def _vertices(graph: Edges) -> Iterator[tuple[int, Any, Any]]:
     for first in range(0, graph.n, STEP):
         yield first, graph.instruction[first : first + STEP].tolist(), graph.time[first : first + STEP].tolist()

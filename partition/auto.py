@@ -106,7 +106,8 @@ def choose(graph: LocalityGraph, request: Request, run: Run, *, budget: float | 
     Jobs: contiguous chunks and neighbourhood expansion first (streaming where the budget has no room for that), then
     the strongest that still fits. Without hubs that is k-means with Geographer's refinement and km1 where there are
     coordinates, else multilevel, SPAC, METIS; with hubs multilevel, else expansion with km1. What is left goes to the
-    one rival that now and then beats these: METIS with km1, or with hubs SPAC, where few data are copied.
+    one rival that now and then beats these: METIS with km1, with coordinates multilevel, or with hubs SPAC, where few
+    data are copied.
     Data: ParCubed, then Geographer-R with coordinates, else METIS.
 
     Args:
@@ -154,8 +155,8 @@ def _for_jobs(search: _Search, k: int, placed: bool) -> None:
     else:
         geometric = [Trial("geographer-r", refined)] if placed else []
         ran = search.first([*geometric, Trial("multilevel"), *spac, Trial("metis")])
-        rivals = [Trial("metis", refined)]
-    if search.hubs or ran == "multilevel":
+        rivals = [Trial("multilevel")] if geometric and ran == geometric[0].title else [Trial("metis", refined)]
+    if search.hubs or ran in ("multilevel", "geographer-r, km1"):
         for rival in rivals:
             search.try_(rival)
 

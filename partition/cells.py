@@ -12,8 +12,7 @@ import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats
-from .crew import Crew, blocks
-from .views import Words, floats, words
+from .views import Words
 
 WALLS = 40  # a cell has about 6 walls on a plane and 15 in space; a point beyond the last of the list asks everybody
 FLAT = 3  # coordinates of every point; planes are padded, so that the innermost loop has a fixed length
@@ -32,65 +31,14 @@ class Cells:
     reach: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Census:
-    """What an assignment found: float64 (k) loads and (k, dimensions) centres of mass; the old centres of cells
-    without points."""
-
-    loads: Floats
-    means: Floats
-
-
 def padded(points: Floats) -> Floats:
     """Points with at least three coordinates, the added ones zero; float64 (n, max(3, dimensions)). O(n)."""
     missing = FLAT - points.shape[1]
     return np.ascontiguousarray(np.pad(points, ((0, 0), (0, missing)))) if missing > 0 else points
 
 
-def assign(points: Floats, loads: Floats, labels: Words, cells: Cells, crew: Crew) -> Census:
-    """Move every point to its cell: overwrites `labels`.
-
-    A point closer to its old centre than all walls of the old cell is settled by one distance; others ask the cells
-    behind the walls that are nearer than themselves, nearest wall first. A point between equals stays.
-
-    Args:
-        points: float64 (n, dimensions), from `padded`.
-        loads: float64 (n).
-        labels: uint32 (n), any valid labels; the closer to right, the faster.
-        cells: where to.
-        crew: the threads.
-
-    Returns:
-        The census of the new labels, the same for any crew. O(k · centres looked at + n · walls asked).
-    """
-    k = cells.reach.size
-    centres, reach = floats(cells.centres), floats(cells.reach)
-    count = min(k - 1, WALLS)
-    walls, other = np.empty((k, count)), np.empty((k, count), np.uint32)
-    share = max(64, -(-k // 16))
-    axis = int(np.ptp(centres, axis=0).argmax())
-    line = words(np.argsort(centres[:, axis], kind="stable").astype(np.uint32))
-    common = (centres, reach, line, axis, float(reach.max()), walls, other)
-    crew.each(_find_walls, [(*common, c, min(k, c + share)) for c in range(0, k, share)])
-    inverse = floats(1.0 / (reach * reach))
-    parts = blocks(points.shape[0])
-    sums = np.zeros((len(parts), k, points.shape[1] + 1))
-    crew.each(
-        _assign,
-        [
-            (points, loads, labels, centres, inverse, floats(walls), other, begin, end, sums[i])
-            for i, (begin, end) in enumerate(parts)
-        ],
-    )
-    total = sums.sum(axis=0)
-    filled = total[:, 0] > 0
-    mass = np.where(filled, total[:, 0], 1.0)
-    means = np.where(filled[:, None], total[:, 1:] / mass[:, None], cells.centres)
-    return Census(total[:, 0].copy(), means)
-
-
 @njit(cache=True, nogil=True)
-def _find_walls(
+def find_walls(
     centres: Floats,
     reach: Floats,
     line: Words,
@@ -151,7 +99,7 @@ def _square(points: Floats, i: int, centres: Floats, c: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _assign(
+def assign_block(
     points: Floats,
     loads: Floats,
     labels: Words,
@@ -163,6 +111,11 @@ def _assign(
     end: int,
     sums: Floats,
 ) -> None:
+    """Move the points of [begin, end) to their cells and add their loads and centres of mass to `sums`.
+
+    A point closer to its old centre than all walls of the old cell is settled by one distance; others ask the cells
+    behind the walls that are nearer than themselves, nearest wall first. A point between equals stays.
+    """
     count = walls.shape[1]
     all_listed = count == inverse.size - 1
     for i in range(begin, end):

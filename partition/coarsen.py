@@ -17,14 +17,8 @@ Keys = npt.NDArray[np.uint64]
 LARGE = 512  # pins; shared data of more jobs say little about which two belong together, and asking costs their square
 WINDOW = 1024  # nodes shuffled among each other
 STUCK = 0.8  # share of nodes left alone from which strangers are joined,
+LITTLE = 4096  # nodes, of fewer one thread visits all
 MANY = 4  # where there are so many times more nodes than enough; fewer are stuck because they are heavy
-
-
-def shuffled(values: Words, draw: np.random.Generator) -> Words:
-    """A shuffle within windows of `WINDOW`: as good as any for breaking ties, and near in memory what is near."""
-    cut = values.size - values.size % WINDOW
-    head = draw.permuted(values[:cut].reshape(-1, WINDOW), axis=1).ravel()
-    return np.concatenate([head, draw.permutation(values[cut:])]).astype(np.uint32)
 
 
 def coarsen(
@@ -43,20 +37,19 @@ def coarsen(
     """
     n = level.n_nodes
     none = words(np.zeros(0, np.uint32)) if labels is None else words(labels)
-    order = shuffled(np.arange(n, dtype=np.uint32), np.random.default_rng(seed))
+    order = np.arange(n, dtype=np.uint32)
+    shuffle(order, seed)
     leader, load, alone = np.arange(n, dtype=np.uint32), level.node_weights.copy(), np.ones(n, np.bool_)
     common = (*level.arrays, float(heaviest), none, leader, load, alone)
-    if crew is None or labels is None or len(blocks(n)) == 1:
-        _group(*common, words(order), np.zeros(n, np.float32), np.empty(n, np.uint32))
+    if crew is None or labels is None or n < LITTLE:
+        group_nodes(*common, words(order), np.zeros(n, np.float32), np.empty(n, np.uint32))
     else:
-        lots = (labels.astype(np.int64) * MOST // (int(labels.max()) + 1)).astype(np.uint8)
-        cuts = np.cumsum(np.bincount(lots, minlength=MOST))[:-1]
-        own = np.split(order[np.argsort(lots[order], kind="stable")], cuts)
+        own = np.split(*_dealt(order, none, int(labels.max()) + 1))
         rooms = crew.rooms(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
-        rooms.each(_group, [(*common, words(part)) for part in own])
+        rooms.each(group_nodes, [(*common, words(part)) for part in own])
     if n > MANY * enough and np.count_nonzero(alone) > STUCK * n:
-        _join_strangers(level.node_weights, words(order), float(heaviest), none, alone, leader, load)
-    groups, n_groups = _numbered(leader)
+        join_strangers(level.node_weights, words(order), float(heaviest), none, alone, leader, load)
+    groups, n_groups = numbered(leader)
     return contract(level, groups, n_groups, crew), groups
 
 
@@ -73,16 +66,42 @@ def contract(level: Level, groups: Words, n_groups: int, crew: Crew | None = Non
         )
         rooms = crew.rooms(lambda: (np.full(n_groups, NONE, np.uint32),))
         parts = blocks(nets)
-        rooms.each(_map_nets, [(level.net_offsets, level.net_nodes, own, pins, sizes, keys, *part) for part in parts])
-        number, offsets, weights = _equal_nets(sizes, keys, level.net_weights)
+        rooms.each(map_nets, [(level.net_offsets, level.net_nodes, own, pins, sizes, keys, *part) for part in parts])
+        number, offsets, weights = equal_nets(sizes, keys, level.net_weights)
         tight = np.empty(int(offsets[-1]), np.uint32)
-        crew.each(_keep_nets, [(level.net_offsets, pins, number, offsets, tight, *part) for part in parts])
+        crew.each(keep_nets, [(level.net_offsets, pins, number, offsets, tight, *part) for part in parts])
         node_weights = np.bincount(groups, level.node_weights, n_groups).astype(np.float64)
         return make_level(offsets, tight, node_weights, weights, crew)
 
 
 @njit(cache=True, nogil=True)
-def _group(
+def shuffle(values: Words, seed: int) -> None:
+    """Shuffle within windows of `WINDOW`: as good as any for breaking ties, and near in memory what is near."""
+    state = mixed(np.uint64(seed))
+    for begin in range(0, values.size, WINDOW):
+        for i in range(min(begin + WINDOW, values.size) - 1, begin, -1):
+            state = mixed(state)
+            j = begin + np.int64(((state >> np.uint64(32)) * np.uint64(i - begin + 1)) >> np.uint64(32))
+            values[i], values[j] = values[j], values[i]
+
+
+@njit(cache=True, nogil=True)
+def _dealt(order: Words, labels: Words, k: int) -> tuple[Words, Longs]:
+    """The nodes in `MOST` lots of whole labels, each lot in the order that was; where each lot but the first begins."""
+    starts = np.zeros(MOST + 1, np.int64)
+    for u in order:
+        starts[np.int64(labels[u]) * MOST // k + 1] += 1
+    starts = np.cumsum(starts)
+    dealt, place = np.empty(order.size, np.uint32), starts.copy()
+    for u in order:
+        lot = np.int64(labels[u]) * MOST // k
+        dealt[place[lot]] = u
+        place[lot] += 1
+    return dealt, starts[1:MOST].copy()
+
+
+@njit(cache=True, nogil=True)
+def group_nodes(
     node_offsets: Longs,
     node_nets: Words,
     net_offsets: Longs,
@@ -135,7 +154,7 @@ def _group(
 
 
 @njit(cache=True, nogil=True)
-def _numbered(leader: Words) -> tuple[Words, int]:
+def numbered(leader: Words) -> tuple[Words, int]:
     """The group of each node, numbered as met in node order, and how many there are."""
     number = np.full(leader.size, NONE, np.uint32)
     groups = np.empty(leader.size, np.uint32)
@@ -150,7 +169,7 @@ def _numbered(leader: Words) -> tuple[Words, int]:
 
 
 @njit(cache=True, nogil=True)
-def _join_strangers(
+def join_strangers(
     node_weights: Floats,
     order: Words,
     heaviest: float,
@@ -180,7 +199,7 @@ def _join_strangers(
 
 
 @njit(cache=True, nogil=True)
-def _map_nets(
+def map_nets(
     offsets: Longs,
     nodes: Words,
     groups: Words,
@@ -207,7 +226,7 @@ def _map_nets(
 
 
 @njit(cache=True, nogil=True)
-def _equal_nets(sizes: Words, keys: Keys, weights: Ints) -> tuple[Words, Longs, Ints]:
+def equal_nets(sizes: Words, keys: Keys, weights: Ints) -> tuple[Words, Longs, Ints]:
     """The new number of each net that is the first with its pins, NONE for others; new offsets and summed weights."""
     slots = np.uint64(16)
     while slots < np.uint64(2 * sizes.size):
@@ -241,7 +260,7 @@ def _equal_nets(sizes: Words, keys: Keys, weights: Ints) -> tuple[Words, Longs, 
 
 
 @njit(cache=True, nogil=True)
-def _keep_nets(old: Longs, pins: Words, number: Words, offsets: Longs, tight: Words, first: int, last: int) -> None:
+def keep_nets(old: Longs, pins: Words, number: Words, offsets: Longs, tight: Words, first: int, last: int) -> None:
     for net in range(first, last):
         own = number[net]
         if own != NONE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ class Crew:
     def __init__(self, threads: int | None, items: int) -> None:
         usable = len(os.sched_getaffinity(0)) if threads is None else threads
         self.threads = max(1, min(usable, items // LEAST))
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
 
     def __enter__(self) -> Crew:
         return self
@@ -38,9 +39,25 @@ class Crew:
 
     def each(self, function: Callable[..., Result], calls: Iterable[Sequence[Any]]) -> list[Result]:
         """`function(*arguments)` for each of `calls`, in any order in time; the results in the order of `calls`."""
-        if self._pool is None:
-            return [function(*arguments) for arguments in calls]
-        return list(self._pool.map(lambda arguments: function(*arguments), calls))
+        given = list(calls)
+        if self._pool is None or len(given) == 1:
+            return [function(*arguments) for arguments in given]
+        results: list[Any] = [None] * len(given)
+        turn = count()
+
+        def work() -> None:
+            while (i := next(turn)) < len(given):
+                results[i] = function(*given[i])
+
+        # Handing over a task costs as much as a small block: each thread gets one, and this one works as well.
+        others = [self._pool.submit(work) for _ in range(min(self.threads, len(given)) - 1)]
+        try:
+            work()
+        finally:
+            for other in others:
+                if not other.cancel():  # one that has not started is not missed
+                    other.result()
+        return results
 
     def rooms(self, make: Callable[[], tuple[Any, ...]]) -> Rooms:
         """Room to work in for each thread, made by `make`."""
@@ -71,5 +88,5 @@ class Rooms:
 
 def blocks(items: int) -> list[tuple[int, int]]:
     """`[0, items)` in at most 16 contiguous ranges of nearly equal length."""
-    count = max(1, min(MOST, items // LEAST))
-    return [(items * i // count, items * (i + 1) // count) for i in range(count)]
+    pieces = max(1, min(MOST, items // LEAST))
+    return [(items * i // pieces, items * (i + 1) // pieces) for i in range(pieces)]

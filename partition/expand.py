@@ -41,12 +41,39 @@ def data_graph(graph: LocalityGraph) -> PlainGraph:
     the same unit; of more data a path in program order, since a clique would cost d² and a star an artificial hub.
     Parallel edges are merged, weights added. O(pins · 8).
     """
-    sizes = np.diff(graph.offsets)
-    plain = bool((sizes <= 2).all())
-    pairs = _count_pairs(longs(graph.offsets))
-    u, v, weight = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32), np.empty(pairs, np.uint32)
-    _expand_jobs(longs(graph.offsets), words(graph.data), 1 if plain else UNIT, u, v, weight)
-    return merged(u, v, weight, graph.n_data)
+    return merged(*_pairs(graph), graph.n_data)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeStream:
+    """The edges of a data graph in the order of the jobs, neither merged nor free of loops.
+
+    Attributes:
+        size: number of vertices.
+        ends: uint32, both ends of edge i at 2 i and 2 i + 1.
+        weights: int64, of each edge; empty means 1 each.
+        starts, names: int64 (size + 1), uint32: the edges of each vertex, loops twice.
+    """
+
+    size: int
+    ends: Words
+    weights: Longs
+    starts: Longs
+    names: Words
+
+
+def edge_stream(graph: LocalityGraph) -> EdgeStream:
+    """`data_graph` without the work of making rows of neighbours: where every job has two data it is the graph itself.
+
+    O(pins · 8); O(jobs) where every job has two data and the graph knows its transpose.
+    """
+    if graph.n_pins == 2 * graph.n_jobs and _all_pairs(longs(graph.offsets)):
+        starts, jobs = graph.transpose
+        return EdgeStream(graph.n_data, words(graph.data), longs(np.zeros(0, np.int64)), longs(starts), words(jobs))
+    u, v, weight = _pairs(graph)
+    ends = np.stack([u, v], axis=1).ravel()
+    starts, names = _incidence(words(ends), graph.n_data)
+    return EdgeStream(graph.n_data, words(ends), longs(weight), longs(starts), words(names))
 
 
 def job_graph(graph: LocalityGraph, *, ring: bool = False) -> PlainGraph:
@@ -77,6 +104,39 @@ def merged(u: Words, v: Words, weight: Words, size: int) -> PlainGraph:
     """The graph of these edges on `size` vertices: self-loops dropped, weights of parallel edges added. O(edges)."""
     offsets, near, weights = _merge(words(u), words(v), weight, size)
     return PlainGraph(offsets, near.view(np.int32), weights)
+
+
+def _pairs(graph: LocalityGraph) -> tuple[Words, Words, Words]:
+    """Both ends and the weight of each edge of the data graph, parallel ones one by one."""
+    plain = bool((np.diff(graph.offsets) <= 2).all())
+    pairs = _count_pairs(longs(graph.offsets))
+    u, v, weight = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32), np.empty(pairs, np.uint32)
+    _expand_jobs(longs(graph.offsets), words(graph.data), 1 if plain else UNIT, u, v, weight)
+    return u, v, weight
+
+
+@njit(cache=True, nogil=True)
+def _all_pairs(offsets: Longs) -> bool:
+    same = True
+    for job in range(offsets.size):
+        same &= offsets[job] == 2 * job
+    return same
+
+
+@njit(cache=True, nogil=True)
+def _incidence(ends: Words, size: int) -> tuple[Longs, Words]:
+    """The edges of each vertex, rising."""
+    starts = np.zeros(size + 2, np.int64)
+    for i in range(ends.size):
+        starts[ends[i] + np.uint32(2)] += 1
+    for v in range(size):
+        starts[v + 2] += starts[v + 1]
+    names = np.empty(ends.size, np.uint32)
+    for i in range(ends.size):
+        place = starts[ends[i] + np.uint32(1)]
+        names[place] = i >> 1
+        starts[ends[i] + np.uint32(1)] = place + 1
+    return starts[: size + 1].copy(), names
 
 
 @njit(cache=True, nogil=True)

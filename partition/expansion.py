@@ -8,25 +8,35 @@ A full cluster is closed and the next one starts. Data with open jobs left on a 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
+from .bits import lowest_bit
+from .expansion_pairs import MOST_CLUSTERS, grow_pairs
+from .expansion_queue import (
+    BEGIN,
+    BUCKET,
+    BUCKETS,
+    END,
+    NONE,
+    OPEN,
+    SET,
+    Table,
+    data_table,
+    link,
+    sorted_border,
+    unlink,
+)
 from .loads import equal_targets
 from .views import Words, floats, longs, words
+from .walk import has_pairs
 
-BUCKETS = 64  # data with more open jobs are never the best while any other is left; one word holds the bucket set
 SKEWED = 16  # a largest degree above this many times the mean: the graph has hubs
-NONE = np.uint32(0xFFFFFFFF)
 ASSIGNED = np.uint32(0x80000000)  # flag in a job's state; the other bits are its cluster
 
-# Columns of the two record tables: what one visit needs lies in one cache line.
-BEGIN, END, OPEN, SET, NEXT, PREVIOUS, BUCKET = range(7)
-STATE, MISSING, FIRST, SIZE = range(4)
-
-Table = npt.NDArray[np.uint32]
+STATE, MISSING, FIRST, SIZE = range(4)  # columns of the record table of the jobs
 
 
 def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None) -> Ints:
@@ -66,12 +76,15 @@ def grow(
     shares = equal_targets(k) if targets is None else targets
     loads = floats(np.zeros(0) if weights is None or (weights == 1.0).all() else weights)
     total = float(loads.sum()) if loads.size else float(graph.n_jobs)
-    starts, near = graph.transpose
-    even = int(np.diff(starts).max(initial=0)) * graph.n_data <= SKEWED * graph.n_pins
-    labels, order = _grow(
-        longs(graph.offsets), words(graph.data), longs(starts), near.view(np.uint32).copy(), loads,
-        floats(np.cumsum(shares) * total), even,
-    )  # fmt: skip
+    even = int(graph.degrees().max(initial=0)) * graph.n_data <= SKEWED * graph.n_pins
+    ends = floats(np.cumsum(shares) * total)
+    if k <= MOST_CLUSTERS and has_pairs(graph):
+        labels, order = grow_pairs(words(graph.data), graph.n_data, loads, ends, even)
+    else:
+        starts, near = graph.transpose
+        labels, order = _grow(
+            longs(graph.offsets), words(graph.data), longs(starts), near.view(np.uint32).copy(), loads, ends, even
+        )
     return labels.view(np.int32), order.view(np.int32)
 
 
@@ -82,7 +95,7 @@ def _grow(
     """Labels and jobs as placed. `near` is overwritten; `ends` is the running target after each cluster, `weights`
     empty for 1 each."""
     n_jobs, n_data, k = offsets.size - 1, starts.size - 1, ends.size
-    jobs, data = _job_table(offsets), _data_table(starts)
+    jobs, data = _job_table(offsets), data_table(starts)
     heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
     order = np.empty(n_jobs, np.uint32)
@@ -94,9 +107,9 @@ def _grow(
         full = False
         while not full:
             if used != 0:
-                bucket = _lowest_bit(used)
+                bucket = lowest_bit(used)
                 x = tails[bucket]
-                _unlink(data, heads, tails, x)
+                unlink(data, heads, tails, x)
                 if heads[bucket] == NONE:
                     used &= ~(np.uint64(1) << np.uint64(bucket))
                 if data[x, OPEN] == 0:
@@ -139,7 +152,7 @@ def _grow(
             for i in range(n_members):
                 data[members[i], BUCKET] = NONE
         else:
-            border = _sorted_border(data, members[:n_members])
+            border = sorted_border(data, members[:n_members])
             taken = 0
         heads[:] = NONE
         tails[:] = NONE
@@ -198,72 +211,18 @@ def _join(
                 continue
             new = min(data[z, OPEN], np.uint32(BUCKETS - 1))
             if new != old:
-                _unlink(data, heads, tails, z)
+                unlink(data, heads, tails, z)
                 if heads[old] == NONE:
                     used &= ~(np.uint64(1) << np.uint64(old))
                 if new != 0:
-                    _link(data, heads, tails, z, new, even)
+                    link(data, heads, tails, z, new, even)
                     used |= np.uint64(1) << np.uint64(new)
     data[y, END] = out
     if data[y, OPEN] != 0:
         bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
-        _link(data, heads, tails, y, bucket, True)
+        link(data, heads, tails, y, bucket, True)
         used |= np.uint64(1) << np.uint64(bucket)
     return full, load, used, placed
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _link(data: Table, heads: Words, tails: Words, x: np.uint32, bucket: np.uint32, last: bool) -> None:
-    """Queue x: `last` to be taken after all others of its bucket, else before them. The tail is taken first."""
-    if last:
-        other = heads[bucket]
-        data[x, NEXT], data[x, PREVIOUS] = other, NONE
-        if other != NONE:
-            data[other, PREVIOUS] = x
-        else:
-            tails[bucket] = x
-        heads[bucket] = x
-    else:
-        other = tails[bucket]
-        data[x, NEXT], data[x, PREVIOUS] = NONE, other
-        if other != NONE:
-            data[other, NEXT] = x
-        else:
-            heads[bucket] = x
-        tails[bucket] = x
-    data[x, BUCKET] = bucket
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _unlink(data: Table, heads: Words, tails: Words, x: np.uint32) -> None:
-    bucket, after, before = data[x, BUCKET], data[x, NEXT], data[x, PREVIOUS]
-    if before != NONE:
-        data[before, NEXT] = after
-    else:
-        heads[bucket] = after
-    if after != NONE:
-        data[after, PREVIOUS] = before
-    else:
-        tails[bucket] = before
-    data[x, BUCKET] = NONE
-
-
-@njit(cache=True, nogil=True)
-def _sorted_border(data: Table, members: Words) -> Words:
-    """Empty the queue; the members with open jobs, by their number, then by id."""
-    keys = np.empty(members.size, np.int64)
-    size = 0
-    for i in range(members.size):
-        y = members[i]
-        data[y, BUCKET] = NONE
-        if data[y, OPEN] != 0:
-            keys[size] = (np.int64(data[y, OPEN]) << 32) | np.int64(y)
-            size += 1
-    ordered = np.sort(keys[:size])
-    border = np.empty(size, np.uint32)
-    for i in range(size):
-        border[i] = ordered[i] & 0xFFFFFFFF
-    return border
 
 
 @njit(cache=True, nogil=True)
@@ -286,21 +245,6 @@ def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, order: Word
     return labels
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _lowest_bit(word: np.uint64) -> int:
-    place = 0
-    if word & np.uint64(0xFFFFFFFF) == 0:
-        place += 32
-        word >>= np.uint64(32)
-    while word & np.uint64(15) == 0:
-        place += 4
-        word >>= np.uint64(4)
-    while word & np.uint64(1) == 0:
-        place += 1
-        word >>= np.uint64(1)
-    return place
-
-
 @njit(cache=True, nogil=True)
 def _job_table(offsets: Longs) -> Table:
     table = np.empty((offsets.size - 1, 4), np.uint32)
@@ -309,16 +253,4 @@ def _job_table(offsets: Longs) -> Table:
         table[job, MISSING] = 0
         table[job, FIRST] = offsets[job]
         table[job, SIZE] = offsets[job + 1] - offsets[job]
-    return table
-
-
-@njit(cache=True, nogil=True)
-def _data_table(starts: Longs) -> Table:
-    table = np.empty((starts.size - 1, 8), np.uint32)
-    for datum in range(starts.size - 1):
-        table[datum, BEGIN] = starts[datum]
-        table[datum, END] = starts[datum + 1]
-        table[datum, OPEN] = starts[datum + 1] - starts[datum]
-        table[datum, SET] = NONE
-        table[datum, BUCKET] = NONE
     return table

@@ -6,14 +6,15 @@ import numpy as np
 
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
+from .arranging import arranged
 from .crew import Crew
-from .expand import data_graph
 from .filling import fill_empty
 from .kmeans import along_curve, cluster
 from .loads import capacities, equal_targets
-from .matching import Weighted, arranged, halved
+from .matching import Weighted, halved
 from .pairwise import refine_pairs
 from .points import unit_points
+from .sorting import stable_order
 from .views import Words, longs, words
 
 SMALLEST = 40  # vertices a part on the coarsest level
@@ -53,14 +54,13 @@ def geographer_r(
     shares = equal_targets(k) if targets is None else targets
     with Crew(threads, graph.n_data) as crew:
         near = along_curve(points, crew)
-        labels = cluster(points, loads, shares, balance, crew, order=near)
+        labels, _ = cluster(points, loads, shares, balance, crew, order=near)
         if k == 1 or graph.n_data <= k:
             return labels
-        plain = data_graph(graph)
         limits = capacities(loads, shares, balance)
         for _ in range(cycles):
-            order = near[np.argsort(labels[near], kind="stable")]
-            finest = arranged(plain, loads, order, crew)
+            order = near[stable_order(labels[near])]
+            finest = arranged(graph, loads, order, crew)
             found = _cycle(finest, np.ascontiguousarray(labels[order]).view(np.uint32), limits, layers, crew)
             labels = np.empty_like(labels)
             labels[order] = found.view(np.int32)

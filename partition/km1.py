@@ -9,16 +9,17 @@ import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
-from .coarsen import WINDOW, mixed
+from .coarsen import shuffle
 from .crew import Crew, blocks
 from .km1_lanes import LANES, Replica, lanes_of, search_lanes
 from .km1_search import Flags, gainers, mark_border, room, search, sweep
-from .km1_state import cost_of, fill_lists, fill_some, list_begins
+from .km1_state import cost_of, cost_of_nets, fill_lists, fill_some, list_begins
 from .levels import Level
 from .views import Words, floats
 
 THIN = 8  # a border of less than one node in so many is searched from one seed at a time
 FEW = 1024  # nodes on the border, of fewer one search follows the other
+ASKED = 1024  # nodes that one thread asks for their gains; more are shared out
 NO_END = 1 << 62
 SLICES = 4  # of the border, between which label propagation looks at what moved
 
@@ -42,7 +43,7 @@ class Effort:
     passes: int = 2
     more: int = 2
     least: float = 0.002
-    together: int = 50
+    together: int = 5000
     patience: float = 1.0
 
 
@@ -71,13 +72,15 @@ def refine(
         *level.arrays, labels, floats(limits), *room(level.n_nodes), effort.sweeps, effort.passes, effort.least,
         effort.together, effort.patience, seed,
     ]  # fmt: skip
-    return labels, int(_alone(*arguments))
+    return labels, int(alone(*arguments))
 
 
-def level_cost(level: Level, labels: Words, k: int) -> int:
-    """The vertex-copy cost of labels, uint32 (nodes). O(pins · clusters of a net)."""
-    lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
-    return int(cost_of(lists[1], level.net_weights))
+def level_cost(level: Level, labels: Words, k: int, crew: Crew | None = None) -> int:
+    """The vertex-copy cost of labels, uint32 (nodes). O(pins)."""
+    nets = (level.net_offsets, level.net_nodes, level.net_weights)
+    if crew is None:
+        return int(cost_of_nets(*nets, labels, k, 0, level.n_nets))
+    return sum(crew.each(cost_of_nets, [(*nets, labels, k, *part) for part in blocks(level.n_nets)]))
 
 
 def _together(level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew) -> int:
@@ -92,11 +95,12 @@ def _together(level: Level, labels: Words, limits: Floats, effort: Effort, seed:
     cost = int(cost_of(lengths, level.net_weights))
     active = _border(level, lengths, crew)
     for turn in range(effort.sweeps):
-        _shuffle(active, seed + turn)
+        shuffle(active, seed + turn)
         told = np.zeros(level.n_nodes, np.bool_)
         for piece in np.array_split(active, SLICES):
-            asked = [(*first.state, piece[begin:end]) for begin, end in blocks(piece.size)]
-            for some in crew.each(gainers, asked):
+            # Asking changes nothing: the answers do not depend on how the nodes are shared out.
+            shares = np.array_split(piece, 2 * crew.threads if crew.threads > 1 and piece.size > ASKED else 1)
+            for some in crew.each(gainers, [(*first.state, share) for share in shares]):
                 cost -= int(first.run(sweep, some, told))
         active = np.flatnonzero(told).astype(np.uint32)
     replicas = [first]
@@ -104,10 +108,9 @@ def _together(level: Level, labels: Words, limits: Floats, effort: Effort, seed:
         seeds = _border(level, lengths, crew)
         if turn >= effort.passes and THIN * seeds.size < level.n_nodes:
             break
-        _shuffle(seeds, seed + effort.sweeps + turn)
         together = 1 if THIN * seeds.size < level.n_nodes else effort.together
         wanted = effort.least * cost / 2
-        if lanes_of(level.n_nodes, together) < 2 or seeds.size < FEW:
+        if lanes_of(level.n_nodes) < 2 or seeds.size < FEW:
             first.start()
             ways = (together, effort.patience, wanted, NO_END, 0, NO_END)
             gain = int(first.run(search, *first.room, seeds, *ways)[0])
@@ -129,7 +132,7 @@ def _border(level: Level, lengths: Words, crew: Crew) -> Words:
 
 
 @njit(cache=True, nogil=True)
-def _alone(
+def alone(
     node_offsets: Longs,
     node_nets: Words,
     net_offsets: Longs,
@@ -164,7 +167,7 @@ def _alone(
     mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
     for turn in range(sweeps):
         asked = np.flatnonzero(active).astype(np.uint32)
-        _shuffle(asked, seed + turn)
+        shuffle(asked, seed + turn)
         active[:] = False
         cost -= sweep(
             node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
@@ -177,7 +180,7 @@ def _alone(
         moved[:] = False
         mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
         seeds = np.flatnonzero(active).astype(np.uint32)
-        _shuffle(seeds, seed + sweeps + turn)
+        shuffle(seeds, seed + sweeps + turn)
         gain = search(
             node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
             labels, loads, limits, clock, moved, place, keys, heap, told, near, path, seeds,
@@ -187,14 +190,3 @@ def _alone(
         if gain <= least * cost:
             break
     return cost
-
-
-@njit(cache=True, nogil=True)
-def _shuffle(values: Words, seed: int) -> None:
-    """Shuffle within windows, as `coarsen.shuffled`."""
-    state = mixed(np.uint64(seed))
-    for begin in range(0, values.size, WINDOW):
-        for i in range(min(begin + WINDOW, values.size) - 1, begin, -1):
-            state = mixed(state)
-            j = begin + np.int64(((state >> np.uint64(32)) * np.uint64(i - begin + 1)) >> np.uint64(32))
-            values[i], values[j] = values[j], values[i]

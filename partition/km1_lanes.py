@@ -17,8 +17,7 @@ from .km1_state import Pairs, add_pin, drop_pin
 from .views import Words
 
 LANES = 4  # searched side by side, on any number of threads,
-LANE = 8192  # with so many nodes each at least, where single seeds search,
-LONG_LANE = 32768  # or where many search together: long ways end at the ends of a lane;
+LANE = 8192  # with about so many nodes each at least;
 TURNS = 8  # and how often a pass brings them together at least;
 SHIFTS = (0.0, 0.5, 0.25, 0.75)  # of the lanes in each pass: what one cannot bring together, another can
 SHARE = 32  # more often where long searches would move all nodes in fewer turns than that
@@ -56,9 +55,9 @@ class Replica:
         self.done = len(found)
 
 
-def lanes_of(nodes: int, together: int) -> int:
+def lanes_of(nodes: int) -> int:
     """How many lanes a pass over so many nodes has; below 2, `search` does it alone."""
-    return min(LANES, nodes // (LANE if together == 1 else LONG_LANE))
+    return min(LANES, max(nodes // LANE, 2 if nodes >= LANE else 1))
 
 
 def search_lanes(
@@ -94,7 +93,7 @@ def search_lanes(
             free.put(replica)
 
     nodes = replicas[0].room[1].size
-    lanes = lanes_of(nodes, together)
+    lanes = lanes_of(nodes)
     if together > 1:
         shift = SHIFTS[turn % len(SHIFTS)]
         bounds = [min(max(0, int(nodes * (lane - shift) / lanes)), nodes) for lane in range(lanes + 2)]

@@ -7,15 +7,17 @@ import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
-from .km1_state import Pairs, add_pin, best_move, drop_pin
+from .km1_state import CLUSTER, PINS, Pairs, add_pin, best_move, drop_pin
 from .views import Words
 
 Flags = npt.NDArray[np.bool_]
 
 WIDE = 32  # pins; the other nodes of a larger net are not told that a move changed it
+CAUTION = 0.3  # of the logarithm of the number of nodes: the square of the gains' sum that a search may lose at least
 LONGEST = 1000  # moves without a new best sum after which a search ends in any case
 
 
+@njit(cache=True, nogil=True)
 def room(nodes: int) -> tuple[Longs, Flags, Ints, Ints, Words, Longs, Words, Words]:
     """What `search` works in: clock, moved, place, keys, heap, told, near, path. O(nodes), untouched until used."""
     return (
@@ -45,6 +47,8 @@ def gainers(
     found = np.empty(asked.size, np.uint32)
     count = 0
     for u in asked:
+        if not _leaves(u, node_offsets, node_nets, begins, lengths, entries, labels):
+            continue
         gain, target = best_move(
             u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads, limits,
             joint, clusters,
@@ -53,6 +57,24 @@ def gainers(
             found[count] = u
             count += 1
     return found[:count].copy()
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _leaves(
+    u: np.uint32, node_offsets: Longs, node_nets: Words, begins: Longs, lengths: Words, entries: Pairs, labels: Words
+) -> bool:
+    """Whether node u is the only pin of a net in its cluster; no move of another gains."""
+    own = labels[u]
+    for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+        net = node_nets[i]
+        if lengths[net] == 1:
+            continue
+        j = begins[net]
+        while entries[j, CLUSTER] != own:
+            j += 1
+        if entries[j, PINS] == 1:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -162,7 +184,7 @@ def search(
     k = loads.size
     joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
     origin, cuts = np.empty(1024, np.uint32), np.empty((64, 3), np.int64)
-    beta = np.log(max(labels.size, 2))
+    beta = CAUTION * np.log(max(labels.size, 2))
     step = clock[0]
     total, first, n_path, n_cuts = 0, 0, 0, 0
     while first < seeds.size and n_path < most:

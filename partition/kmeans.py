@@ -1,30 +1,32 @@
-"""Balanced k-means: compact clusters of given loads out of coordinates alone."""
+"""Balanced k-means: compact clusters of given loads out of coordinates, with borders that follow the graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numba import njit
 
 from ..ir.arrays import Floats, Ints
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
-from .cells import Cells, assign, padded
-from .crew import Crew
+from .borders import follow
+from .cells import FLAT, Cells, padded
+from .crew import Crew, blocks
 from .curves import curve_order
 from .filling import fill_empty
-from .loads import capacities, chunk_labels, equal_targets
+from .loads import capacities, chunk_offsets, equal_targets
 from .points import unit_points
+from .sweeps import evened, settled
 from .trimming import trim
 from .views import Words, floats
 
-SAMPLES = ((16, 80), (4, 60), (1, 32))  # one point in so many, and how often centres move on them
-AGAIN = ((4, 60), (1, 30))  # the same from a start that is nearly right
+SAMPLES = ((64, 60), (16, 80), (4, 60), (1, 12))  # one point in so many, and how often centres move on them
+AGAIN = ((4, 60), (1, 12))  # the same from a start that is nearly right
 PER_CELL = 32  # points of a cell that a sample needs to tell where its centre is
-MANY, LONGEST = 1 << 16, 60  # of that many points, all of them are not swept more often than that
+MANY, LONGEST = 1 << 16, 40  # of that many points, all of them are not swept more often than that
 EVEN = 30  # more sweeps, with centres at rest, for the loads to come inside the balance
 SLACK = 0.014  # a reach rests while its load is that close: freer cells are rounder
-STEP = 1.2  # largest change of a reach in one sweep
 
 
 def kmeans(
@@ -36,35 +38,42 @@ def kmeans(
     targets: Floats | None = None,
     balance: float = 1.03,
     threads: int | None = None,
+    borders: bool = True,
 ) -> Ints:
     """Compact clusters with their targets' loads, from where the data lie.
 
     Centres start along the Hilbert curve. Sweeps assign every point to the centre with the least distance over reach,
     move centres to the means, and widen the reach of cells with less than their target; first on samples, then on all.
-    Last, cells that still hold too much give the points closest to a neighbour with room.
+    Cells that still hold too much give the points closest to a neighbour with room. So far only coordinates count;
+    last, data about as near to two centres go with the majority of their neighbours in the graph (`borders.follow`).
 
     Args:
-        graph: the locality graph; of it only the number of data counts.
+        graph: the locality graph; without `borders` only its number of data counts.
         k: number of clusters.
         coords: float64 (data, dimensions), where the data lie; required.
         weights: float64 (data), positive; None means 1 each.
         targets: float64 (k), shares summing to 1; None means equal.
         balance: largest load of a cluster over its target.
         threads: threads at most; the labels do not depend on it.
+        borders: whether data near a border follow the graph; without, clusters are cells of the plane or of space.
 
     Returns:
-        int32 (data), labels in [0, k); no cluster is empty when k ≤ data. O(sweeps · (data + k²)).
+        int32 (data), labels in [0, k); no cluster is empty when k ≤ data. O(sweeps · (data + k²) + pins).
 
     Raises:
         ArgumentError: there are no coordinates.
 
     Source: Geographer, von Looz et al. 2018 (Hetero §V), without its distance bounds: `cells.assign` has better ones.
+    The last step is not in it.
     """
     points = unit_points(graph, coords, "kmeans")
     loads = np.ones(graph.n_data) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
     with Crew(threads, graph.n_data) as crew:
-        return cluster(points, loads, shares, balance, crew)
+        labels, cells = cluster(points, loads, shares, balance, crew)
+        if borders and k < graph.n_data:
+            labels = follow(graph, padded(points), loads, labels, cells, capacities(loads, shares, balance), crew)
+    return fill_empty(labels, k, loads)
 
 
 def hkmeans(
@@ -78,15 +87,17 @@ def hkmeans(
     hierarchy: Sequence[int] | None = None,
     threads: int | None = None,
     smooth: bool = True,
+    borders: bool = True,
 ) -> Ints:
     """k-means level by level: clusters that follow each other in number lie together, for machines with levels.
 
     Args:
-        graph, k, coords, weights, targets, balance, threads: as in `kmeans`.
+        graph, k, coords, weights, targets, balance, threads, borders: as in `kmeans`.
         hierarchy: the fan-outs, from the outermost level to the innermost, of product k; None takes two levels, the
             outer one the largest divisor of k up to its square root. Cluster c of the result is child
             `c % fan_out[-1]` of cluster `c // fan_out[-1]` of the level above.
         smooth: repartition all data at the end, from the centres that were found: levels mix a little at borders.
+            Without, borders do not follow the graph either.
 
     Returns:
         int32 (data), as `kmeans`. O(levels · sweeps · data + k²).
@@ -112,10 +123,13 @@ def hkmeans(
             for c in range(done):
                 own = order[cuts[c] : cuts[c + 1]]
                 part = wanted[c] / wanted[c].sum()
-                finer[own] = c * fan + cluster(np.ascontiguousarray(points[own]), loads[own], part, tight, crew)
+                some, cells = cluster(np.ascontiguousarray(points[own]), loads[own], part, tight, crew)
+                finer[own] = c * fan + some
             labels, done = finer, done * fan
         if smooth and len(fans) > 1:
-            labels = cluster(points, loads, shares, balance, crew, labels)
+            labels, cells = cluster(points, loads, shares, balance, crew, labels)
+        if smooth and borders and k < graph.n_data:
+            labels = follow(graph, padded(points), loads, labels, cells, capacities(loads, shares, balance), crew)
     return fill_empty(labels, k, loads)
 
 
@@ -142,24 +156,26 @@ def cluster(
     crew: Crew,
     start: Ints | None = None,
     order: Words | None = None,
-) -> Ints:
-    """`kmeans` on points of the unit cube; from `start`, int32 (n), where given, else from the Hilbert curve.
+) -> tuple[Ints, Cells]:
+    """Cells of points of the unit cube; from `start`, int32 (n), where given, else from the Hilbert curve.
 
-    `order` is that curve (`along_curve`), for callers that have it already.
+    `order` is that curve (`along_curve`), for callers that have it already. Returns labels, int32 (n), and the cells,
+    within whose loads they are but for some points on borders.
     """
     n, k = points.shape[0], shares.size
     if k == 1 or n <= k:
-        return np.arange(n, dtype=np.int32) % np.int32(k)
+        alone: Ints = np.arange(n, dtype=np.int32) % np.int32(k)
+        return alone, Cells(padded(points[:k]), np.ones(min(n, k)))
     order = along_curve(points, crew) if order is None else order
-    near, load = floats(padded(points[order])), floats(loads[order])
+    near, load = _gathered(points, loads, order, crew)
     if start is None:
-        first = chunk_labels(np.arange(n, dtype=np.int32), load, shares)
-        first = fill_empty(first, k, load)
+        cuts = chunk_offsets(load, shares)
+        first = fill_empty(np.repeat(np.arange(k, dtype=np.int32), np.diff(cuts)), k, load)
     else:
         first = fill_empty(start[order], k, load)
     labels = np.ascontiguousarray(first).view(np.uint32)
-    some = slice(None, None, max(1, n // max(PER_CELL * k, 1 << 14)))
-    cells = _first_cells(near[some], load[some], labels[some], k)
+    few = slice(None, None, max(1, n // max(PER_CELL * k, 1 << 14)))
+    cells = _first_cells(near[few], load[few], labels[few], k)
     dims = points.shape[1]
     slack = min(SLACK, (balance - 1.0) / 2)
     sweeps = 0
@@ -170,19 +186,36 @@ def cluster(
         if stride == 1 or n // stride >= max(PER_CELL * k, 1 << 12):
             few = slice(None, None, stride)
             own = np.ascontiguousarray(labels[few])
-            cells = _settled(floats(near[few]), floats(load[few]), own, cells, shares, sweeps, dims, slack, crew)
+            some = (floats(near[few]), floats(load[few]), own)
+            cells = settled(*some, cells, shares, crew, sweeps=sweeps, power=1.0 / dims, slack=slack)
             sweeps = 0
     aim = 1.0 + (balance - 1.0) / 2
-    cells = _evened(near, load, labels, cells, shares, aim, dims, slack, crew)
+    cells = evened(near, load, labels, cells, shares, crew, sweeps=EVEN, power=1.0 / dims, slack=slack, aim=aim)
     limits = capacities(load, shares, balance)
     result = np.empty(n, np.int32)
     result[order] = fill_empty(trim(near, load, labels, cells, limits), k, load)
-    return result
+    return result, cells
 
 
 def along_curve(points: Floats, crew: Crew) -> Words:
     """The Hilbert curve through the points, as fine as memory order profits from; uint32 (n). O(n · log n)."""
     return curve_order(points, bits=points.shape[0].bit_length() + 4, crew=crew)
+
+
+def _gathered(points: Floats, loads: Floats, order: Words, crew: Crew) -> tuple[Floats, Floats]:
+    """`padded` points and loads in another order."""
+    n, dims = points.shape
+    near, load = np.zeros((n, max(FLAT, dims))), np.empty(n)
+    crew.each(_gather, [(floats(points), floats(loads), order, near, load, *part) for part in blocks(n)])
+    return floats(near), floats(load)
+
+
+@njit(cache=True, nogil=True)
+def _gather(points: Floats, loads: Floats, order: Words, near: Floats, load: Floats, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        load[i] = loads[order[i]]
+        for j in range(points.shape[1]):
+            near[i, j] = points[order[i], j]
 
 
 def _first_cells(points: Floats, loads: Floats, labels: Words, k: int) -> Cells:
@@ -191,49 +224,3 @@ def _first_cells(points: Floats, loads: Floats, labels: Words, k: int) -> Cells:
     means = np.ascontiguousarray(np.stack(centres, axis=1))
     spread = np.bincount(labels, loads * ((points - means[labels]) ** 2).sum(axis=1), k) / mass
     return Cells(means, np.sqrt(spread) + 1e-3 * np.sqrt(spread.mean()) + 1e-150)
-
-
-def _settled(
-    points: Floats,
-    loads: Floats,
-    labels: Words,
-    cells: Cells,
-    shares: Floats,
-    sweeps: int,
-    dims: int,
-    slack: float,
-    crew: Crew,
-) -> Cells:
-    """Move centres and reaches `sweeps` times; overwrites `labels`."""
-    for _ in range(sweeps):
-        census = assign(points, loads, labels, cells, crew)
-        cells = Cells(census.means, _wider(cells.reach, census.loads, shares, 1.0 / dims, slack))
-    return cells
-
-
-def _evened(
-    points: Floats,
-    loads: Floats,
-    labels: Words,
-    cells: Cells,
-    shares: Floats,
-    aim: float,
-    dims: int,
-    slack: float,
-    crew: Crew,
-) -> Cells:
-    """Change reaches alone until no load is above `aim` times its target, or 30 times; overwrites `labels`."""
-    for sweep in range(EVEN):
-        census = assign(points, loads, labels, cells, crew)
-        if (census.loads <= aim * shares * census.loads.sum()).all():
-            break
-        cells = Cells(cells.centres, _wider(cells.reach, census.loads, shares, 0.5 ** (sweep / 15) / dims, slack))
-    return cells
-
-
-def _wider(reach: Floats, loads: Floats, shares: Floats, power: float, slack: float) -> Floats:
-    """Reaches after a step towards the targets: a cell's load goes with the power `dimensions` of its reach."""
-    lack = shares * loads.sum() / np.maximum(loads, 1e-300)
-    lack = np.where(np.abs(lack - 1.0) < slack, 1.0, lack)
-    moved = reach * np.clip(lack**power, 1.0 / STEP, STEP)
-    return moved / np.exp(np.log(moved).mean())

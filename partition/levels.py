@@ -9,10 +9,16 @@ from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
+from .bits import prefetch_row
 from .crew import Crew, blocks
 from .views import Words, floats, longs, words
 
 NONE = np.uint32(0xFFFFFFFF)
+LONELY = np.uint32(0xFFFFFFFE)  # instead of a number: a datum of one job
+NUMBER, LAST = range(2)
+SOON = 16  # jobs between asking for a row of offsets or data and reading it
+AHEAD = 4  # data of a job that are asked for
+LINE = np.uint64(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,7 @@ def _flipped(offsets: Longs, members: Words, size: int, crew: Crew | None) -> tu
     """The transposed rows, ascending."""
     parts = blocks(offsets.size - 1)[:1] if crew is None or crew.threads == 1 else blocks(offsets.size - 1)
     if len(parts) == 1:
-        return _flip(offsets, members, size)
+        return flip(offsets, members, size)
     few = [(parts[i][0], parts[min(i + 3, len(parts) - 1)][1]) for i in range(0, len(parts), 4)]
     counts = np.zeros((len(few), size), np.uint32)
     assert crew is not None
@@ -110,7 +116,7 @@ def _flipped(offsets: Longs, members: Words, size: int, crew: Crew | None) -> tu
 
 
 @njit(cache=True, nogil=True)
-def _flip(offsets: Longs, members: Words, size: int) -> tuple[Longs, Words]:
+def flip(offsets: Longs, members: Words, size: int) -> tuple[Longs, Words]:
     counts = np.zeros((1, size), np.uint32)
     _count(offsets, members, counts[0], 0, offsets.size - 1)
     starts, places = _places(counts)
@@ -151,23 +157,35 @@ def _scatter(offsets: Longs, members: Words, places: Longs, rows: Words, first: 
 @njit(cache=True, nogil=True)
 def _renumber(offsets: Longs, data: Words, starts: Longs, near: Words, order: Words) -> tuple[Longs, Words, int]:
     """The nets of each job, each once, jobs in `order`; nets are the data of several jobs, numbered as met."""
-    numbers = np.full(starts.size - 1, NONE, np.uint32)
+    table = np.empty((starts.size - 1, 2), np.uint32)  # number and last job of a datum, in one cache line
+    for datum in range(starts.size - 1):
+        # Jobs ascend in a row: one that begins and ends with the same job has no other.
+        begin, end = starts[datum], starts[datum + 1]
+        table[datum, NUMBER] = NONE if begin < end and near[begin] != near[end - 1] else LONELY
+        table[datum, LAST] = NONE
     rows = np.zeros(order.size + 1, np.int64)
     nets = np.empty(data.size, np.uint32)
-    last = np.full(starts.size - 1, NONE, np.uint32)  # the last job that met the datum
     count, out = 0, 0
     for place in range(order.size):
+        if place + 2 * SOON < order.size:
+            prefetch_row(offsets, np.uint64(order[place + 2 * SOON]), LINE)
+            prefetch_row(data, np.uint64(offsets[order[place + SOON]]), LINE)
+        if place + SOON // 2 < order.size:
+            later = order[place + SOON // 2]
+            for pin in range(offsets[later], min(offsets[later] + AHEAD, offsets[later + np.uint32(1)])):
+                prefetch_row(table, np.uint64(data[pin]), LINE)
         job = order[place]
         for pin in range(offsets[job], offsets[job + np.uint32(1)]):
             datum = data[pin]
-            # Jobs ascend in a row: one that begins and ends with the same job has no other.
-            if last[datum] == job or near[starts[datum]] == near[starts[datum + np.uint32(1)] - 1]:
+            number = table[datum, NUMBER]
+            if number == LONELY or table[datum, LAST] == job:
                 continue
-            last[datum] = job
-            if numbers[datum] == NONE:
-                numbers[datum] = count
+            table[datum, LAST] = job
+            if number == NONE:
+                number = np.uint32(count)
+                table[datum, NUMBER] = number
                 count += 1
-            nets[out] = numbers[datum]
+            nets[out] = number
             out += 1
         rows[place + 1] = out
     return rows, nets[:out].copy(), count

@@ -10,6 +10,7 @@ from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
+from .filling import counted
 from .views import Words, floats, longs, words
 
 LOOK = 32  # a hub's jobs are not all asked, else settling takes quadratic time
@@ -26,7 +27,11 @@ def capacities(weights: Floats, targets: Floats, balance: float) -> Floats:
     With every cluster below `target + heaviest · (1 - share)`, the one with the most room always takes one more
     job, so that bound is the least that can be promised for any weights. float64 (k).
     """
-    total, heaviest = float(weights.sum()), float(weights.max(initial=0.0))
+    return limits_of(float(weights.sum()), float(weights.max(initial=0.0)), targets, balance)
+
+
+def limits_of(total: float, heaviest: float, targets: Floats, balance: float) -> Floats:
+    """`capacities`, given the sum and the largest of the weights. O(k)."""
     return np.maximum(balance * total * targets, total * targets + heaviest * (1.0 - targets)) * (1 + 1e-12)
 
 
@@ -83,26 +88,28 @@ def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:
     return np.where(touched, work, work[touched].min() if touched.any() else 1.0)
 
 
-def flipped(graph: LocalityGraph) -> LocalityGraph:
-    """Jobs and data exchanged: for what is written for jobs and wanted for data. O(pins)."""
-    starts, jobs = graph.transpose
-    return LocalityGraph(starts, jobs, graph.n_jobs)
-
-
-def settle(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats, balance: float) -> Ints:
-    """Labels of jobs in which no cluster exceeds its capacity; the same labels where none does.
+def settle(
+    graph: LocalityGraph, labels: Ints, weights: Floats | None, targets: Floats, balance: float, of: str = "jobs"
+) -> Ints:
+    """Labels of jobs, or of data, in which no cluster exceeds its capacity; the same labels where none does.
 
     Jobs leave an overfull cluster from the last to the first: those first that find room in the cluster of another
-    job on one of their data (the first 32 jobs of each are asked), then any. O(jobs + pins of overfull clusters).
+    job on one of their data (the first 32 jobs of each are asked), then any. For data the same with jobs and data
+    exchanged. No `weights` mean 1 each. O(jobs + pins of overfull clusters).
     """
-    limits = floats(capacities(weights, targets, balance))
-    loads = _sum_loads(words(labels), floats(weights), targets.size)
+    if weights is None:
+        limits = floats(limits_of(float(labels.size), float(labels.size > 0), targets, balance))
+        loads = counted(words(labels), targets.size).astype(np.float64)
+    else:
+        limits = floats(capacities(weights, targets, balance))
+        loads = _sum_loads(words(labels), floats(weights), targets.size)
     if (loads <= limits).all():
         return labels
+    weights = np.ones(labels.size) if weights is None else weights
     starts, near = graph.transpose
     rows = (longs(graph.offsets), words(graph.data), longs(starts), words(near))
     settled = labels.copy()
-    _settle(*rows, floats(weights), limits, settled, loads)
+    _settle(*(rows if of == "jobs" else rows[2:] + rows[:2]), floats(weights), limits, settled, loads)
     return settled
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Longs
 from .crew import Crew, blocks
-from .expand import PlainGraph
 from .views import Words, floats, longs, words
 
 NONE = np.uint32(0xFFFFFFFF)
@@ -34,18 +34,6 @@ class Weighted:
         return self.loads.size
 
 
-def arranged(plain: PlainGraph, loads: Floats, order: Words, crew: Crew) -> Weighted:
-    """The graph with vertex `order[i]` renamed to i; O(edges)."""
-    rank = np.empty(order.size, np.uint32)
-    rank[order] = np.arange(order.size, dtype=np.uint32)
-    degrees = np.diff(plain.offsets)[order]
-    offsets = longs(np.concatenate([[0], np.cumsum(degrees)]))
-    near, edges = np.empty(plain.neighbours.size, np.uint32), np.empty(plain.neighbours.size, np.int64)
-    old = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights))
-    crew.each(_arrange, [(*old, words(order), words(rank), offsets, near, edges, *part) for part in blocks(order.size)])
-    return Weighted(offsets, words(near), longs(edges), floats(loads[order]))
-
-
 def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, crew: Crew) -> tuple[Weighted, Words]:
     """One step of coarsening.
 
@@ -61,10 +49,10 @@ def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, crew: 
     """
     mates = np.full(graph.size, NONE, np.uint32)
     arrays = (graph.offsets, graph.near, graph.edges, graph.loads)
-    crew.each(
-        _match,
-        [(*arrays, labels, heaviest, mates, int(parts[c]), int(parts[c + 1])) for c in range(parts.size - 1)],
-    )
+    # Whole parts at a time, since nothing is matched across parts.
+    cuts = np.searchsorted(parts, [begin for begin, _ in blocks(graph.size)])
+    ends = [int(parts[c]) for c in np.unique([*cuts, 0, parts.size - 1])]
+    crew.each(_match, [(*arrays, labels, heaviest, mates, *part) for part in pairwise(ends)])
     return contracted(graph, mates, crew)
 
 
@@ -87,28 +75,6 @@ def contracted(graph: Weighted, mates: Words, crew: Crew) -> tuple[Weighted, Wor
     tight_near, tight_edges = np.empty(int(offsets[-1]), np.uint32), np.empty(int(offsets[-1]), np.int64)
     crew.each(_compact, [(space, offsets, near, edges, tight_near, tight_edges, *part) for part in blocks(count)])
     return Weighted(offsets, words(tight_near), longs(tight_edges), floats(loads)), coarse
-
-
-@njit(cache=True, nogil=True)
-def _arrange(
-    old_offsets: Longs,
-    old_near: Words,
-    old_edges: Longs,
-    order: Words,
-    rank: Words,
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    begin: int,
-    end: int,
-) -> None:
-    for v in range(begin, end):
-        place = offsets[v]
-        old = order[v]
-        for i in range(old_offsets[old], old_offsets[old + np.uint32(1)]):
-            near[place] = rank[old_near[i]]
-            edges[place] = old_edges[i]
-            place += 1
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""METIS on the data, and a vertex partitioner on the jobs through SPAC's split-and-connect graph."""
+"""METIS on the data."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ir.arrays import Floats, Ints, Longs
-from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
-from .backend import run_metis, run_tool
-from .expand import PlainGraph, data_graph, job_graph, whole
+from .backend import run_metis
+from .expand import PlainGraph, data_graph, whole
 from .loads import chunk_labels, equal_targets, work_on_data
-
-# Vertex partitioners that can stand inside another method, with the options of their calls.
-INNER: dict[str, dict[str, str]] = {
-    "metis": {},
-    "kahip": {"mode": "fast"},
-    "kaminpar": {"preset": "default"},
-    "mtkahypar": {"preset": "default"},
-}
 
 
 def metis_labels(
@@ -93,74 +84,6 @@ def label_data(
         wanted = missing / missing.sum() if missing.sum() > 0 else shares
         labels[rest] = chunk_labels(np.arange(rest.size, dtype=np.int32), loads[rest], wanted)
     return labels
-
-
-def spac_labels(
-    graph: LocalityGraph,
-    k: int,
-    *,
-    weights: Floats | None = None,
-    targets: Floats | None = None,
-    balance: float = 1.03,
-    seed: int = 0,
-    ring: bool = False,
-    inner: str = "metis",
-    recursive: bool | None = None,
-    time_limit: float | None = None,
-) -> Ints:
-    """Partition the jobs by split-and-connect, contracted: a vertex partitioner on one vertex per job (SPAC §3.2).
-
-    The weight of the cut path edges bounds the vertex-copy cost from above. Against the published graph of two
-    vertices per job, contraction halves the graph, needs no infinite weight and never cuts a dominant edge.
-
-    Args:
-        graph: the locality graph, any number of data per job.
-        k: number of clusters.
-        weights: float64 (jobs), positive; None means 1 each.
-        targets, balance, seed, recursive, time_limit: as in `metis_labels`.
-        ring: close the path of each datum, as in the seed's experiments (footnote 2).
-        inner: the vertex partitioner, one of `INNER`; `recursive` is for METIS.
-
-    Returns:
-        int32 (jobs), labels in [0, k). O(pins) and the inner partitioner.
-
-    Raises:
-        ArgumentError: there is no such inner partitioner.
-        BackendError: it failed, or is not installed.
-
-    Source: SPAC §3.2, definitions 3.2 and 3.3.
-    """
-    return run_inner(
-        inner, job_graph(graph, ring=ring), k, None if weights is None else whole(weights), targets,
-        balance=balance, recursive=recursive, seed=seed, time_limit=time_limit, method="spac",
-    )  # fmt: skip
-
-
-def run_inner(
-    inner: str,
-    plain: PlainGraph,
-    k: int,
-    loads: Longs | None,
-    targets: Floats | None,
-    *,
-    balance: float,
-    recursive: bool | None,
-    seed: int,
-    time_limit: float | None,
-    method: str,
-) -> Ints:
-    """Labels of the vertices of `plain` by the vertex partitioner of this name; see `spac_labels`."""
-    if inner not in INNER:
-        raise ArgumentError(f"inner = {inner!r}, one of {', '.join(INNER)} was expected")
-    if inner == "metis":
-        return run_metis(
-            plain, k, vertex_weights=loads, targets=targets, balance=balance, recursive=recursive, seed=seed,
-            time_limit=time_limit, method=method,
-        )  # fmt: skip
-    return run_tool(
-        inner, plain, k, loads, targets, balance=balance, seed=seed, time_limit=time_limit, method=method,
-        options=INNER[inner],
-    ).labels  # fmt: skip
 
 
 def _without_isolated(plain: PlainGraph, used: Ints) -> PlainGraph:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..ir.arrays import Floats, Ints
@@ -12,17 +14,19 @@ from .expansion import grow
 from .km1 import Effort, level_cost, refine
 from .levels import Level, finest_level
 from .loads import capacities, equal_targets
-from .multilevel_initial import first_partition
+from .multilevel_initial import contest
+from .paths import along_paths
 from .views import Words
 
 NODES = 160  # per cluster, at which coarsening stops
 FEW_NODES = 20  # per cluster, for the cycle inside the coarsest level
-REPEATS = 3  # of each bisection at most, while that costs little beside the rest
+REPEATS = 4  # of each bisection, where that costs little beside the rest:
+SHRUNK = 8  # the coarsest level has fewer pins than one in so many,
+TINY = 1 << 16  # or there are fewer than these
 STUCK = 0.95  # coarsening that leaves more than this share of the nodes has ended
 # Expansion starts near a local optimum and bisection of the coarse hypergraph does not: it gains more on the way up.
-BEHIND = 1.07  # cost up to which it is taken, over that of expansion, both refined at the coarsest level
-FEW_PINS = 1 << 17  # up to which a second hierarchy that keeps to no labels is tried: circuits gain most
-HOPELESS = 1.12  # and before refinement, from which it is not even refined
+BEHIND = 1.08  # cost up to which it is taken, over that of the other labels, both refined at the coarsest level
+FEW_PINS = 1 << 18  # up to which labels along paths are tried as well
 UP = Effort()
 
 
@@ -39,10 +43,10 @@ def multilevel(
 ) -> Ints:
     """A job partition of few vertex copies; int32 (jobs).
 
-    Neighbourhood expansion labels the jobs. A hierarchy that keeps to these labels is built by joining jobs that
-    share most. At its coarsest level recursive bisection makes a second partition; the better of the two is refined
-    there by a small hierarchy of its own, and then on every level back to the jobs. Small graphs are also partitioned
-    through a hierarchy that keeps to no labels, and the better result is returned.
+    Neighbourhood expansion labels the jobs; small graphs are labelled along the paths of SPAC's graph as well, and the
+    labels of lower cost are taken. A hierarchy that keeps to them is built by joining jobs that share most. At its
+    coarsest level recursive bisection makes a second partition, which is given up when it falls behind; the better of
+    the two is refined there by a small hierarchy of its own, and then on every level back to the jobs.
 
     Args:
         graph: the locality graph; jobs may touch any number of data.
@@ -120,16 +124,15 @@ def _cycles(
     targets = shares * weights.sum()
     finest = finest_level(graph, weights, order, crew)
     own = labels[order].astype(np.uint32)
-    if level_cost(finest, own, shares.size) == 0:
+    if level_cost(finest, own, shares.size, crew) == 0:
         return labels
     if fresh:
-        own = v_cycle(finest, own, targets, limits, seed, crew, fresh=True)
         if graph.n_pins <= FEW_PINS:
-            other = _anew(finest, targets, limits, seed, crew)
-            if level_cost(finest, other, shares.size) < level_cost(finest, own, shares.size) and _fits(
-                finest, other, limits
-            ):
+            other = along_paths(graph, weights, shares, limits, crew)[order]
+            better = level_cost(finest, other, shares.size, crew) < level_cost(finest, own, shares.size, crew)
+            if better and _fits(finest, other, limits):
                 own = other
+        own = v_cycle(finest, own, targets, limits, seed, crew, fresh=True)
     for cycle in range(cycles):
         own = v_cycle(finest, own, targets, limits, seed + cycle + 1, crew)
     result = np.empty(graph.n_jobs, np.int32)
@@ -168,24 +171,19 @@ def v_cycle(
     k = targets.size
     levels, groupings, labels = _hierarchy(finest, labels, nodes * k, seed, crew)
     coarsest = levels[-1]
-    labels, cost = refine(coarsest, labels, limits, UP, seed, crew)
-    if fresh:
-        repeats = min(max(finest.node_nets.size // (3 * max(coarsest.node_nets.size, 1)), 1), REPEATS)
-        other = first_partition(coarsest, targets, limits, seed, repeats, crew)
-        if level_cost(coarsest, other, k) < HOPELESS * cost:
+    if not fresh:
+        labels, _ = refine(coarsest, labels, limits, UP, seed, crew)
+    else:
+        pins = finest.node_nets.size
+        repeats = REPEATS if pins < TINY or pins > SHRUNK * coarsest.node_nets.size else 1
+        with Crew(1, 0) as alone:
+            keep = partial(refine, coarsest, labels, limits, UP, seed, alone)
+            labels, cost, other = contest(coarsest, targets, limits, seed, repeats, crew, keep)
+        if other is not None:
             other, second = refine(coarsest, other, limits, UP, seed, crew)
             if second < BEHIND * cost and _fits(coarsest, other, limits):
                 labels = other
         labels = v_cycle(coarsest, labels, targets, limits, seed, crew, nodes=FEW_NODES)
-    return _up(levels, groupings, labels, limits, seed, crew)
-
-
-def _anew(finest: Level, targets: Floats, limits: Floats, seed: int, crew: Crew) -> Words:
-    """Labels from a hierarchy that keeps to none, bisected at its coarsest level; uint32 (nodes)."""
-    k = targets.size
-    levels, groupings, _ = _hierarchy(finest, np.zeros(finest.n_nodes, np.uint32), NODES * k, seed, crew)
-    labels = first_partition(levels[-1], targets, limits, seed, REPEATS, crew)
-    labels, _ = refine(levels[-1], labels, limits, UP, seed, crew)
     return _up(levels, groupings, labels, limits, seed, crew)
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-from ..ir.arrays import Floats, Ints, Longs
-from .coarsen import coarsen
+from ..ir.arrays import Floats
 from .crew import Crew
-from .km1 import Effort, refine
+from .km1 import level_cost
 from .levels import Level, part_level
-from .views import Words
+from .multilevel_bisect import bisect_nodes
+from .views import Words, floats
 
-SMALL = 120  # nodes that are bisected without coarsening further
-TRIES = 6  # first bisections, of which the best is kept
-PAIR = Effort(sweeps=1, passes=2, least=0.01, together=25, patience=1.0)
+HOPELESS = 1.17  # cost, over that of other labels, from which bisection is given up,
+STEP = 0.06  # and by so much earlier for each depth that is still to come
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,106 +64,74 @@ def first_partition(
         with Crew(1, 0) as alone:
             return first_partition(level, targets, limits, seed, repeats, alone)
     labels = np.zeros(level.n_nodes, np.uint32)
-    parts = [_Part(level, np.arange(level.n_nodes, dtype=np.uint32), 0, targets, limits, seed)]
+    parts = _roots(level, targets, limits, seed)
     while parts:
-        for part in parts:
-            labels[part.nodes] = part.first
-        parts = [part for part in parts if part.targets.size > 1 and part.nodes.size]
-        calls = [
-            (part.level, *part.shares(), (part.seed + 977 * trial) % 2**31)
-            for part in parts
-            for trial in range(repeats)
-        ]
-        found = crew.each(bisect, calls)
-        best = [min(found[i : i + repeats], key=lambda result: result[1:]) for i in range(0, len(found), repeats)]
-        halves = [(part, result[0], side) for part, result in zip(parts, best, strict=True) for side in (0, 1)]
-        parts = crew.each(_Part.side, halves)
+        parts = _halved(parts, crew.each(_call, _bisections(parts, repeats)), repeats, labels, crew)
     return labels
 
 
+def contest(
+    level: Level,
+    targets: Floats,
+    limits: Floats,
+    seed: int,
+    repeats: int,
+    crew: Crew,
+    rival: Callable[[], tuple[Words, int]],
+) -> tuple[Words, int, Words | None]:
+    """What `rival` returns, labels and their cost, and beside it `first_partition`, or None when that falls behind.
+
+    The rival is found while the first bisection runs. After each depth the cost is compared with that of the rival, of
+    which clusters that are still to be parted count as one. Bisection is strongest at first: it may cost `HOPELESS`
+    times as much at the end, and less before.
+    """
+    labels, k = np.zeros(level.n_nodes, np.uint32), targets.size
+    parts = _roots(level, targets, limits, seed)
+    depths = math.ceil(math.log2(k))
+    (others, cost), *found = crew.each(_call, [(rival,), *_bisections(parts, repeats)])
+    while parts:
+        parts = _halved(parts, found, repeats, labels, crew)
+        depths -= 1
+        firsts = np.unique(np.append(labels, np.uint32(0)))  # 0 may have got no node
+        merged = (np.searchsorted(firsts, others, side="right") - 1).astype(np.uint32)
+        if level_cost(level, labels, k, crew) > (HOPELESS - STEP * depths) * level_cost(level, merged, k, crew):
+            return others, cost, None
+        found = crew.each(_call, _bisections(parts, repeats))
+    return others, cost, labels
+
+
+def _roots(level: Level, targets: Floats, limits: Floats, seed: int) -> list[_Part]:
+    whole = _Part(level, np.arange(level.n_nodes, dtype=np.uint32), 0, targets, limits, seed)
+    return [whole] if targets.size > 1 and level.n_nodes else []
+
+
+def _call(function: Callable[[], Any]) -> Any:
+    return function()
+
+
+def _bisections(parts: list[_Part], repeats: int) -> list[tuple[Callable[[], tuple[Words, float, int]]]]:
+    """Calls for `_call`, `repeats` a part."""
+    return [
+        (partial(bisect, part.level, *part.shares(), (part.seed + 977 * trial) % 2**31),)
+        for part in parts
+        for trial in range(repeats)
+    ]
+
+
+def _halved(
+    parts: list[_Part], found: list[tuple[Words, float, int]], repeats: int, labels: Words, crew: Crew
+) -> list[_Part]:
+    """Write the `labels` of the best bisection of each part; the halves that are to be parted further."""
+    best = [min(found[i : i + repeats], key=lambda result: result[1:]) for i in range(0, len(found), repeats)]
+    halves = crew.each(
+        _Part.side, [(part, sides[0], i) for part, sides in zip(parts, best, strict=True) for i in (0, 1)]
+    )
+    for half in halves:
+        labels[half.nodes] = half.first
+    return [half for half in halves if half.targets.size > 1 and half.nodes.size]
+
+
 def bisect(level: Level, shares: Floats, limits: Floats, seed: int) -> tuple[Words, float, int]:
-    """Two sides of the loads `shares`, at most `limits` where nodes allow; both float64 (2).
-
-    Returns uint32 (nodes), the load above the limits, and the cost.
-    """
-    levels, groupings = [level], []
-    heaviest = float(level.node_weights.sum()) / SMALL * 1.5
-    while levels[-1].n_nodes > SMALL:
-        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), enough=SMALL)
-        if coarser.n_nodes > 0.95 * levels[-1].n_nodes:
-            break
-        levels.append(coarser)
-        groupings.append(groups)
-    sides, excess, cost = _first_sides(levels[-1], shares, limits, seed)
-    for finer, groups in zip(reversed(levels[:-1]), reversed(groupings), strict=True):
-        sides, cost = refine(finer, sides[groups], limits, PAIR, seed)
-    return sides, excess, cost
-
-
-def _first_sides(level: Level, shares: Floats, limits: Floats, seed: int) -> tuple[Words, float, int]:
-    draw = np.random.default_rng(seed)
-    found = []
-    for _ in range(TRIES):
-        order = draw.permutation(level.n_nodes).astype(np.uint32)
-        grown = _grow_side(*level.arrays, order, float(shares[0]), float(limits[0]))
-        sides, cost = refine(level, grown, limits, PAIR, seed)
-        excess = np.maximum(np.bincount(sides, level.node_weights, 2) - limits, 0.0)
-        found.append((sides, float(excess.sum()), cost))
-    return min(found, key=lambda result: result[1:])
-
-
-@njit(cache=True, nogil=True)
-def _grow_side(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    order: Words,
-    share: float,
-    limit: float,
-) -> Words:
-    """Side 0 grows from `order[0]` to `share`: the node whose move costs least joins, ties to the earliest.
-
-    O(nodes² + Σ over nets of size²); the graphs are small.
-    """
-    n = node_weights.size
-    sides = np.ones(n, np.uint32)
-    inside = np.zeros(net_weights.size, np.int64)
-    gain = np.zeros(n, np.int64)
-    for u in range(n):
-        for i in range(node_offsets[u], node_offsets[u + 1]):
-            gain[u] -= net_weights[node_nets[i]]
-    reached = np.zeros(n, np.bool_)
-    load = 0.0
-    while load < share:
-        best = -1
-        for near in (True, False):  # a node that shares a net, or, from an exhausted component, any
-            for place in range(n):
-                u = int(order[place])
-                if sides[u] == 1 and reached[u] == near and load + node_weights[u] <= limit:
-                    if best < 0 or (near and gain[u] > gain[best]):
-                        best = u
-                    if not near:
-                        break
-            if best >= 0:
-                break
-        if best < 0 or load + node_weights[best] * 0.5 > share:
-            break
-        sides[best] = 0
-        load += node_weights[best]
-        for i in range(node_offsets[best], node_offsets[best + 1]):
-            net = node_nets[i]
-            inside[net] += 1
-            size = net_offsets[net + np.uint32(1)] - net_offsets[net]
-            if inside[net] != 1 and inside[net] != size - 1:
-                continue
-            for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
-                v = net_nodes[j]
-                reached[v] = True
-                if inside[net] == 1:
-                    gain[v] += net_weights[net]
-                if inside[net] == size - 1 and sides[v] == 1:
-                    gain[v] += net_weights[net]
-    return sides
+    """`multilevel_bisect.bisect_nodes` on a level."""
+    sides, excess, cost = bisect_nodes(*level.arrays, floats(shares), floats(limits), seed)
+    return sides, float(excess), int(cost)

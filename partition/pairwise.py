@@ -7,11 +7,14 @@ import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Longs
-from .crew import Crew, blocks
+from .crew import Crew
+from .lockstep import gate, meet, take, together
 from .matching import Weighted
+from .quotient import coloured, neighbours
 from .views import Words, longs, words
 
 NONE = np.uint32(0xFFFFFFFF)
+FEW = 512  # vertices on borders: with fewer, one thread is done before another has started
 SEARCHES = 2  # of each pair: one for each of its two processors, the better one is kept (Hetero §V)
 
 
@@ -45,104 +48,32 @@ def refine_pairs(
     arrays = (graph.offsets, graph.near, graph.edges, graph.loads)
     total = 0
     for _ in range(sweeps):
-        cuts = crew.each(_cut_edges, [(*arrays[:3], labels, k, *part) for part in blocks(graph.size)])
-        keys, ends, weights = (np.concatenate([found[i] for found in cuts]) for i in range(3))
-        first, second, weight, starts, seeds = _pairs(keys, ends, weights, k)
+        first, second, weight, starts, seeds = neighbours(graph, labels, k, crew)
         heavy_first = np.argsort(-weight, kind="stable")
         live = heavy_first[fresh[first[heavy_first]] | fresh[second[heavy_first]]]
         if live.size == 0:
             break
-        colours = _coloured(longs(live), longs(first), longs(second), k)
+        colours = coloured(longs(live), longs(first), longs(second), k)
+        in_turn = longs(live[np.argsort(colours, kind="stable")])
+        rounds = longs(np.concatenate([[0], np.cumsum(np.bincount(colours))]))
         fresh = np.zeros(k, np.bool_)
-        before = total
-        for colour in range(int(colours.max()) + 1):
-            chosen = live[colours == colour]
-            chunks = np.array_split(chosen, min(chosen.size, 4 * crew.threads)) if crew.threads > 1 else [chosen]
-            total += sum(
-                crew.each(
-                    _refine_all,
-                    [
-                        (*arrays, labels, held, limits, place, longs(chunk), longs(first), longs(second),
-                         longs(starts), words(seeds), fresh, layers, patience)
-                        for chunk in chunks
-                    ],
-                )
-            )  # fmt: skip
+        gains = np.zeros(live.size, np.int64)
+        pairs = (in_turn, rounds, longs(first), longs(second), longs(starts), words(seeds))
+        parties = crew.threads if seeds.size >= FEW else 1
+        together(
+            _refine_rounds,
+            (*arrays, labels, held, limits, place, *pairs, fresh, gains, layers, patience),
+            parties,
+            gate(),
+        )
+        before, total = total, total + int(gains.sum())
         if total == before:
             break
     return total
 
 
 @njit(cache=True, nogil=True)
-def _cut_edges(
-    offsets: Longs, near: Words, edges: Longs, labels: Words, k: int, begin: int, end: int
-) -> tuple[Longs, Words, Longs]:
-    """The vertices of [begin, end) once for each other part next to them: the pair of parts, who, the weight cut."""
-    count = 0
-    for v in range(begin, end):
-        for i in range(offsets[v], offsets[v + 1]):
-            count += labels[near[i]] != labels[v]
-    keys, ends, weights = np.empty(count, np.int64), np.empty(count, np.uint32), np.empty(count, np.int64)
-    count = 0
-    for v in range(begin, end):
-        first = count
-        for i in range(offsets[v], offsets[v + 1]):
-            a, b = np.int64(labels[v]), np.int64(labels[near[i]])
-            if a == b:
-                continue
-            key = min(a, b) * k + max(a, b)
-            for j in range(first, count):
-                if keys[j] == key:
-                    weights[j] += edges[i]
-                    break
-            else:
-                keys[count], ends[count], weights[count] = key, v, edges[i]
-                count += 1
-    return keys[:count].copy(), ends[:count].copy(), weights[:count].copy()
-
-
-@njit(cache=True, nogil=True)
-def _pairs(keys: Longs, ends: Words, weights: Longs, k: int) -> tuple[Longs, Longs, Longs, Longs, Words]:
-    """Pairs of parts with cut edges between them: both parts, cut weight, and the vertices on their borders."""
-    count = keys.size
-    order = np.argsort(keys, kind="mergesort")
-    first, second = np.empty(count, np.int64), np.empty(count, np.int64)
-    weight, starts, seeds = np.zeros(count, np.int64), np.empty(count + 1, np.int64), np.empty(count, np.uint32)
-    pairs = 0
-    last = np.int64(-1)
-    for place in range(count):
-        i = order[place]
-        if keys[i] != last:
-            last = keys[i]
-            first[pairs], second[pairs], starts[pairs] = last // k, last % k, place
-            pairs += 1
-        weight[pairs - 1] += weights[i]
-        seeds[place] = ends[i]
-    starts[pairs] = count
-    return first[:pairs].copy(), second[:pairs].copy(), weight[:pairs].copy(), starts[: pairs + 1].copy(), seeds
-
-
-@njit(cache=True, nogil=True)
-def _coloured(live: Longs, first: Longs, second: Longs, k: int) -> Longs:
-    """Greedy colours of the edges `live` of the quotient graph, in that order: the least free at both ends."""
-    degrees = np.zeros(k, np.int64)
-    for pair in live:
-        degrees[first[pair]] += 1
-        degrees[second[pair]] += 1
-    used = np.zeros((k, 2 * degrees.max()), np.bool_)
-    colours = np.empty(live.size, np.int64)
-    for i in range(live.size):
-        a, b = first[live[i]], second[live[i]]
-        colour = 0
-        while used[a, colour] or used[b, colour]:
-            colour += 1
-        used[a, colour] = used[b, colour] = True
-        colours[i] = colour
-    return colours
-
-
-@njit(cache=True, nogil=True)
-def _refine_all(
+def _refine_rounds(
     offsets: Longs,
     near: Words,
     edges: Longs,
@@ -151,39 +82,72 @@ def _refine_all(
     held: Floats,
     limits: Floats,
     place: Words,
-    chosen: Longs,
+    in_turn: Longs,
+    rounds: Longs,
     first: Longs,
     second: Longs,
     starts: Longs,
     seeds: Words,
     fresh: npt.NDArray[np.bool_],
+    gains: Longs,
+    layers: int,
+    patience: int,
+    own: Longs,
+    rank: int,
+    parties: int,
+) -> None:
+    """One of several threads: in each round it takes one pair after the other, and waits for the others at its end."""
+    for colour in range(rounds.size - 1):
+        while True:
+            turn = rounds[colour] + take(own, rounds[colour] + colour * parties)
+            if turn >= rounds[colour + 1]:
+                break
+            pair = in_turn[turn]
+            gains[turn] = _refine_pair(
+                offsets, near, edges, loads, labels, held, limits, place, seeds[starts[pair] : starts[pair + 1]],
+                np.uint32(first[pair]), np.uint32(second[pair]), fresh, layers, patience,
+            )  # fmt: skip
+        if not meet(own, parties):
+            return
+
+
+@njit(cache=True, nogil=True)
+def _refine_pair(
+    offsets: Longs,
+    near: Words,
+    edges: Longs,
+    loads: Floats,
+    labels: Words,
+    held: Floats,
+    limits: Floats,
+    place: Words,
+    seeds: Words,
+    a: np.uint32,
+    b: np.uint32,
+    fresh: npt.NDArray[np.bool_],
     layers: int,
     patience: int,
 ) -> int:
-    total = 0
-    for pair in chosen:
-        a, b = np.uint32(first[pair]), np.uint32(second[pair])
-        members = _candidates(offsets, near, labels, place, seeds[starts[pair] : starts[pair + 1]], a, b, layers)
-        best_gain, best_over, best_moves = 0, np.inf, np.empty(0, np.uint32)
-        for salt in range(SEARCHES):
-            gain, over, moves = _search(
-                offsets, near, edges, loads, labels, held, limits, place, members, a, b, patience, salt
-            )
-            if salt == 0 or over < best_over or (over == best_over and gain > best_gain):
-                best_gain, best_over, best_moves = gain, over, moves
-        for m in best_moves:
-            v = members[m]
-            here = labels[v]
-            there = b if here == a else a
-            labels[v] = there
-            held[here] -= loads[v]
-            held[there] += loads[v]
-        if best_moves.size > 0:
-            fresh[a] = fresh[b] = True
-        total += best_gain
-        for v in members:
-            place[v] = NONE
-    return total
+    members = _candidates(offsets, near, labels, place, seeds, a, b, layers)
+    best_gain, best_over, best_moves = 0, np.inf, np.empty(0, np.uint32)
+    for salt in range(SEARCHES):
+        gain, over, moves = _search(
+            offsets, near, edges, loads, labels, held, limits, place, members, a, b, patience, salt
+        )
+        if salt == 0 or over < best_over or (over == best_over and gain > best_gain):
+            best_gain, best_over, best_moves = gain, over, moves
+    for m in best_moves:
+        v = members[m]
+        here = labels[v]
+        there = b if here == a else a
+        labels[v] = there
+        held[here] -= loads[v]
+        held[there] += loads[v]
+    if best_moves.size > 0:
+        fresh[a] = fresh[b] = True
+    for v in members:
+        place[v] = NONE
+    return best_gain
 
 
 @njit(cache=True, nogil=True)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
+from .bordering import border, margins, polish
+from .claiming import claim, linked, relabel
 from .crew import Crew
-from .expand import PlainGraph, data_graph
+from .expand import EdgeStream, edge_stream
 from .filling import fill_empty
-from .growing import grow, improve
-from .inflating import inflate
-from .loads import capacities, equal_targets
+from .growing import attempts, settled
+from .loads import equal_targets, limits_of
 from .matching import Weighted, halved
 from .views import Words, floats, longs, words
 
-PIECES = 64  # clusters a part at least, to balance with
-LARGEST = 16  # vertices of a cluster, about: parts made of larger ones have rough borders
-COARSEST = 10  # vertices a part on the coarsest graph of clusters
-FINAL = 3  # passes over the vertices at borders
-SWEEPS = 6  # over the graph of clusters, on each level
+LARGEST = 32  # vertices of a cluster at most
+PIECES = 16  # clusters a part at least, to balance with
+SECOND = 160  # vertices of a cluster of clusters, where the stream jumps about
+FEWEST = 7  # of these a part at least
+PLENTY = 40  # clusters a part, and
+MANY = 1 << 16  # clusters, from which on they are gathered again if that is no harm
+SAMPLE = 8192  # ends of edges that are looked at to tell whether the order of a stream says anything
+COARSEST = 14  # vertices a part at most on the coarsest graph of clusters: those of a stream in order are long and thin
+COARSER = 24  # where they were gathered again
+TRIES = 24  # first partitions of a small graph
+SMALL = 1 << 14  # ends of its edges at most
+LANES = 4  # that share them, for as many threads
+FINAL = 2  # passes over the vertices at borders
+SWEEPS = 2  # over the graph of clusters, on each level
+FIRST = 3  # over a small graph
+NO_WORDS: Words = words(np.zeros(0, np.uint32))
 
 
 def parcubed_det(
@@ -34,10 +45,10 @@ def parcubed_det(
 ) -> Ints:
     """ParCubed's phases, each the better way: exactly k parts, balanced, the same labels for any number of threads.
 
-    Inflate: breadth-first clusters of up to 16 vertices, each begun at the border of those before, and the graph
-    of clusters, all in one look at each edge. Join: clusters are matched along heavy edges, level by level. Fold: parts
-    grow over what is left, by adjacency instead of by size, and greedy moves improve them on every level. Last,
-    greedy passes over the vertices of clusters at a border.
+    Inflate: small clusters and the edges between them, in one look at each edge in the order of the jobs; where that
+    order jumps about and leaves very many clusters, they are gathered once more. Join: clusters are matched along heavy
+    edges, level by level. Fold: parts grow over what is left, by adjacency instead of by size, and greedy moves improve
+    them on every level. Last, greedy passes over the vertices at borders.
 
     Args:
         graph: the locality graph; `expand.data_graph` says how jobs of many data are modelled.
@@ -52,53 +63,89 @@ def parcubed_det(
 
     Source: ParCubed §2 and the improvement that its §2.3 suggests.
     """
-    loads = np.ones(graph.n_data) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
     if k == 1 or graph.n_data <= k:
         return np.arange(graph.n_data, dtype=np.int32) % np.int32(k)
+    loads = floats(np.zeros(0) if weights is None or weights.min() == weights.max() else weights)
     with Crew(threads, graph.n_data) as crew:
-        return split(data_graph(graph), k, loads, shares, balance, crew)
+        return split(edge_stream(graph), k, loads, shares, balance, crew)
 
 
-def split(plain: PlainGraph, k: int, loads: Floats, shares: Floats, balance: float, crew: Crew) -> Ints:
-    """`parcubed_det` on a graph of more vertices than parts; int32 (vertices). O(edges)."""
-    n = plain.size
-    offsets, near = longs(plain.offsets), words(plain.neighbours)
-    same = plain.edge_weights.size == 0 or plain.edge_weights.min() == plain.edge_weights.max()
-    edges = longs(np.zeros(0, np.int64) if same else plain.edge_weights)
-    even = loads.min() == loads.max()
-    own = floats(np.zeros(0) if even else loads)
-    total = float(loads.sum())
-    most = min(float(LARGEST), max(1.0, n / (PIECES * k))) * (1.0 if even else total / n)
-    groups, order = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    starts, held, tails, other, weight = inflate(offsets, near, edges, own, most, groups, order)
-    if even:
-        held = held * loads[0]
-    rows, ends, between = _both_ways(tails, other, weight)
-    clusters = Weighted(longs(rows), words(ends), longs(between), floats(held))
-    limits = capacities(loads, shares, balance)
+def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: float, crew: Crew) -> Ints:
+    """`parcubed_det` on a graph of more vertices than parts; empty `loads` mean 1 each. int32 (vertices). O(edges)."""
+    n = stream.size
+    total = float(loads.sum()) if loads.size else float(n)
+    mean = total / n
+    limits = floats(limits_of(total, float(loads.max()) if loads.size else 1.0, shares, balance))
+    pairs, names = np.empty(stream.ends.size, np.uint32), np.empty(stream.ends.size // 2, np.uint32)
+    most = min(LARGEST, n / (PIECES * k)) * mean
+    groups, held, links = _inflated(stream.ends, names.size, NO_WORDS, loads, most, n, pairs, names)
+    second = None
+    if held.size > max(PLENTY * k, MANY) and _jumps(pairs[: 2 * links], held.size):
+        most = min(SECOND, n / (FEWEST * k)) * mean
+        second, held, links = _inflated(words(pairs), links, words(names), held, most, held.size, pairs, names)
+    pairs, names = words(pairs[: 2 * links]), words(names[:links])
+    clusters = Weighted(*_read_only(linked(pairs, names.size, names, stream.weights, held.size)), floats(held))
     if clusters.size > k:
-        found = _fold(clusters, shares, floats(limits), crew)
+        found = _fold(clusters, COARSEST if second is None else COARSER, shares, limits, crew)
     else:
         found = fill_empty(np.arange(clusters.size, dtype=np.int32), k, held).view(np.uint32)
-    labels = found[groups]
-    border = _border(clusters.offsets, clusters.near, found, starts, words(order))
-    sums = np.bincount(found, held, k).astype(np.float64)
-    unit = loads[0] if even else 1.0
-    room, sums = floats(limits / unit), sums / unit
-    sizes = np.bincount(found, np.diff(starts), k).astype(np.int64)
+    margin = margins(stream.starts)
+    own = np.bincount(found, held, k).astype(np.float64)
+    full = (own > limits).astype(np.uint8)
+    chosen = border(pairs, names.size, names, found, stream.ends, full, margin)
+    relabel(groups, words(found if second is None else found[second]))
+    sizes = (np.bincount(groups, minlength=k) if loads.size else np.rint(own)).astype(np.int64)
+    rows = (stream.starts, stream.names, stream.ends, stream.weights, loads)
     for _ in range(FINAL):
-        if improve(offsets, near, edges, own, room, labels, sums, sizes, words(border)) == 0:
+        if chosen.size == 0:
             break
-    return fill_empty(labels.view(np.int32), k, loads)
+        chosen = polish(*rows, limits, groups, own, sizes, margin, words(chosen))
+    if sizes.min() > 0:
+        return groups.view(np.int32)
+    return fill_empty(groups.view(np.int32), k, loads if loads.size else None)
 
 
-def _fold(finest: Weighted, shares: Floats, limits: Floats, crew: Crew) -> Words:
-    """Labels of the clusters: join down to ten a part, grow the parts, and improve them on the way back."""
+def _jumps(pairs: Words, clusters: int) -> bool:
+    """Whether edges join clusters that were founded at any time.
+
+    Where clusters founded soon after each other are neighbours, gathering them in the order of the stream makes long
+    rows of them; where the order says nothing, it makes good clusters.
+    """
+    some = _sample(pairs)
+    return some.size > 0 and float(np.abs(some[:, 0] - some[:, 1]).mean()) > clusters / 8
+
+
+def _scattered(pairs: Words, n: int) -> bool:
+    """Whether edges that follow each other begin anywhere."""
+    some, following = _sample(pairs[:-2]), _sample(pairs[2:])
+    return some.size > 0 and float(np.abs(some[:, 0] - following[:, 0]).mean()) > n / 8
+
+
+def _sample(pairs: Words) -> Longs:
+    return pairs.reshape(-1, 2)[:: max(1, pairs.size // SAMPLE)].astype(np.int64)
+
+
+def _inflated(
+    pairs: Words, count: int, names: Words, loads: Floats, most: float, n: int, out: Words, out_names: Words
+) -> tuple[Words, Floats, int]:
+    """The cluster of each vertex, the loads of the clusters, and the number of edges between them; see `claim`."""
+    groups, held = np.empty(n, np.uint32), np.empty(n)
+    wide = _scattered(pairs[: 2 * count], n)
+    clusters, links = claim(pairs, count, names, loads, most, wide, groups, held, out, out_names)
+    return groups, floats(held[:clusters]), links
+
+
+def _read_only(rows: tuple[Longs, Words, Longs]) -> tuple[Longs, Words, Longs]:
+    return longs(rows[0]), words(rows[1]), longs(rows[2])
+
+
+def _fold(finest: Weighted, coarsest: int, shares: Floats, limits: Floats, crew: Crew) -> Words:
+    """Labels of the clusters: join level by level, grow parts some times, improve the best on the way back."""
     k = shares.size
     levels, coarse_of = [finest], []
     heaviest = float(finest.loads.sum()) / (4 * k)
-    while levels[-1].size > COARSEST * k:
+    while levels[-1].size > coarsest * k:
         level = levels[-1]
         everywhere = longs(np.array([0, level.size]))
         coarser, coarse = halved(level, words(np.zeros(level.size, np.uint32)), everywhere, heaviest, crew)
@@ -106,55 +153,22 @@ def _fold(finest: Weighted, shares: Floats, limits: Floats, crew: Crew) -> Words
             break
         levels.append(coarser)
         coarse_of.append(coarse)
-    last = levels[-1]
-    labels = grow(last.offsets, last.near, last.edges, last.loads, floats(shares))
-    for place in range(len(levels) - 1, -1, -1):
-        level = levels[place]
-        if place < len(levels) - 1:
-            labels = labels[coarse_of[place]]
-        held = np.bincount(labels, level.loads, k).astype(np.float64)
-        everyone = words(np.arange(level.size, dtype=np.uint32))
-        sizes = np.bincount(labels, minlength=k).astype(np.int64)
-        arrays = (level.offsets, level.near, level.edges, level.loads)
-        for _ in range(SWEEPS):
-            if improve(*arrays, limits, labels, held, sizes, everyone) == 0:
-                break
+
+    labels = _first(levels[-1], shares, limits, crew)
+    for level, coarse in zip(reversed(levels[:-1]), reversed(coarse_of), strict=True):
+        labels = labels[coarse]
+        settled(*arrays(level), limits, labels, SWEEPS)
     return labels
 
 
-@njit(cache=True, nogil=True)
-def _both_ways(tails: Longs, other: Words, weight: Longs) -> tuple[Longs, Words, Longs]:
-    """The symmetric rows of links that are stored at their later end."""
-    n = tails.size - 1
-    offsets = np.zeros(n + 1, np.int64)
-    for v in range(n):
-        offsets[v + 1] += tails[v + 1] - tails[v]
-        for i in range(tails[v], tails[v + 1]):
-            offsets[other[i] + np.uint32(1)] += 1
-    for v in range(n):
-        offsets[v + 1] += offsets[v]
-    place = offsets[:-1].copy()
-    near, edges = np.empty(offsets[n], np.uint32), np.empty(offsets[n], np.int64)
-    for v in range(n):
-        for i in range(tails[v], tails[v + 1]):
-            u = other[i]
-            near[place[v]], edges[place[v]] = u, weight[i]
-            place[v] += 1
-            near[place[u]], edges[place[u]] = v, weight[i]
-            place[u] += 1
-    return offsets, near, edges
+def _first(level: Weighted, shares: Floats, limits: Floats, crew: Crew) -> Words:
+    """The best of some grown partitions of a small graph, the first of equals; one of a large graph."""
+    tries, lanes, sweeps = (TRIES, LANES, FIRST) if level.near.size <= SMALL else (1, 1, SWEEPS)
+    starts = level.size * np.arange(tries) // tries
+    given = (*arrays(level), floats(shares), limits)
+    found = crew.each(attempts, [(*given, longs(starts[i::lanes]), sweeps) for i in range(lanes)])
+    return min(found, key=lambda attempt: attempt[1])[0]
 
 
-@njit(cache=True, nogil=True)
-def _border(offsets: Longs, near: Words, labels: Words, starts: Longs, order: Words) -> Words:
-    """The vertices of all clusters that are linked to another part, cluster by cluster."""
-    found = np.empty(order.size, np.uint32)
-    count = 0
-    for c in range(labels.size):
-        for i in range(offsets[c], offsets[c + 1]):
-            if labels[near[i]] != labels[c]:
-                for j in range(starts[c], starts[c + 1]):
-                    found[count] = order[j]
-                    count += 1
-                break
-    return found[:count].copy()
+def arrays(graph: Weighted) -> tuple[Longs, Words, Longs, Floats]:
+    return graph.offsets, graph.near, graph.edges, graph.loads

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from ..ir.arrays import Floats
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
+from .views import floats
 
 
 def unit_points(graph: LocalityGraph, coords: Floats | None, method: str) -> Floats:
@@ -30,10 +32,30 @@ def unit_points(graph: LocalityGraph, coords: Floats | None, method: str) -> Flo
         )
     if coords.shape[0] == 0:
         return np.zeros(coords.shape)
-    largest = float(np.abs(coords).max())
+    largest, low, high = _extremes(floats(coords))
     if largest == 0.0:
         return np.zeros(coords.shape)
-    points = coords / largest  # a difference of two given numbers may overflow, of these it does not
-    points -= points.min(axis=0)
-    extent = float(points.max())
-    return np.ascontiguousarray(points / extent if extent > 0 else points)
+    # A difference of two given numbers may overflow, of these it does not.
+    low, high = low / largest, high / largest
+    extent = float((high - low).max())
+    return _scaled(floats(coords), largest, low, extent if extent > 0 else 1.0)
+
+
+@njit(cache=True, nogil=True)
+def _extremes(coords: Floats) -> tuple[float, Floats, Floats]:
+    """The largest absolute value, and the least and largest value of each dimension."""
+    low, high = coords[0].copy(), coords[0].copy()
+    for i in range(1, coords.shape[0]):
+        for j in range(coords.shape[1]):
+            low[j] = min(low[j], coords[i, j])
+            high[j] = max(high[j], coords[i, j])
+    return max(np.abs(low).max(), np.abs(high).max()), low, high
+
+
+@njit(cache=True, nogil=True)
+def _scaled(coords: Floats, largest: float, low: Floats, extent: float) -> Floats:
+    points = np.empty_like(coords)
+    for i in range(coords.shape[0]):
+        for j in range(coords.shape[1]):
+            points[i, j] = (coords[i, j] / largest - low[j]) / extent
+    return points

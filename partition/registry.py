@@ -59,7 +59,8 @@ def partition(
         order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`, `"bfs"` or
             `"degree"` (`stream_orders`), or the name of a linear order.
         passes, hierarchy: repetitions and hierarchical k, for methods that have them.
-        refine: `"km1"` lowers the vertex copies of any job partition, within its balance (`multilevel.refine_km1`).
+        refine: `"km1"` lowers the vertex copies of any job partition, within its balance (`multilevel.refine_km1`;
+            `"spac"` has its own, shorter one: `km1_cycles`).
         seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
         threads: threads to use at most; None lets the method choose.
         options: what else the method's function takes, such as `time_limit` (seconds) or `ring`.
@@ -93,7 +94,9 @@ def partition(
     )
     if refine is not None and (refine != "km1" or of != "jobs"):
         raise ArgumentError(f"refine = {refine!r} for a partition of {of}; 'km1', for jobs, is the one there is")
-    bare = replace(request, given=request.given - {"refine"})
+    if method != AUTO.name and "refine" in _find(method).uses:
+        return _partition(graph, _find(method), request, options)
+    bare = replace(request, refine=None, given=request.given - {"refine"})
     found = _best(graph, bare, options) if method == AUTO.name else _partition(graph, _find(method), bare, options)
     return found if refine is None else _refined(graph, found, request)
 
@@ -193,7 +196,7 @@ def _keywords(method: Method, request: Request) -> dict[str, Any]:
 
 def _partition(graph: LocalityGraph, method: Method, request: Request, options: Mapping[str, Any]) -> Clustering:
     from .filling import fill_empty
-    from .loads import chunks, flipped, jobs_of_data, settle, work_on_data
+    from .loads import chunks, jobs_of_data, settle, work_on_data
 
     # Every linear order is cut to any targets and weights here, whatever its function takes.
     check_used(request, method.name, method.uses | LOADS if method.kind == "order" else method.uses, _users)
@@ -215,10 +218,9 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
         if request.of == "jobs" and method.kind == "data":
             labels = jobs_of_data(graph, labels, request.weights, request.targets, request.balance)
         elif "balance" in method.uses and not method.bare:  # a rule without a bound is left as its paper has it
-            loaded = graph if request.of == "jobs" else flipped(graph)
-            labels = settle(loaded, labels, request.weights, request.targets, request.balance)
+            labels = settle(graph, labels, request.own_weights, request.targets, request.balance, request.of)
     if not method.bare:
-        labels = fill_empty(labels, request.k, request.weights)
+        labels = fill_empty(labels, request.k, request.own_weights)
     weights = request.weights if "weights" in request.given else None
     record = _record(request, options)
     return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)

@@ -9,7 +9,7 @@ from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
 from .expand import PlainGraph, merged, whole
 from .loads import capacities, equal_targets
-from .metis import run_inner
+from .spac import run_inner
 from .views import Words, floats, longs, words
 
 DOMINANT = 1000  # SPAC §3.2: in practice as good as infinite
@@ -40,7 +40,7 @@ def spac_split(
         graph: the locality graph; jobs of d data make d clones, those of none go to the lightest cluster.
         k: number of clusters.
         weights: float64 (jobs), positive; None means 1 each. Clones share their job's weight.
-        targets, balance, seed, recursive, time_limit: as in `metis.metis_labels`. inner: as in `metis.spac_labels`.
+        targets, balance, seed, recursive, time_limit: as in `metis.metis_labels`. inner: one of `spac.INNER`.
         ring: close the path of each datum (footnote 2).
         dominant: weight of a dominant edge; at least the most data of a job, which theorem 3.4 needs.
 
@@ -50,7 +50,7 @@ def spac_split(
     Raises:
         BackendError: METIS failed.
 
-    Source: SPAC §3.2, definitions 3.2 and 3.3; `metis.spac_labels` is the contracted form.
+    Source: SPAC §3.2, definitions 3.2 and 3.3; `spac.spac_labels` is the contracted form.
     """
     loads = np.ones(graph.n_jobs) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tracecut import errors
     from tracecut.api import optimize
-    from tracecut.dependences import PartialGraphWarning, dependence_graph
+    from tracecut.dependences import PartialGraphWarning, dependence_graph, graph_totals
     from tracecut.ir.dependence import DependenceGraph
     from tracecut.ir.errors import TracecutError
+    from tracecut.loops import loop_summaries
     from tracecut.partition import methods, partition
     from tracecut.recorder import trace
     from tracecut.result import Optimized, Outcome
+    from tracecut.tracer.events.columns import export_trace
     from tracecut.tracer.events.trace import Trace
 
 __version__ = "0.1.0"
@@ -39,6 +41,9 @@ __all__ = [
     "TracecutError",
     "dependence_graph",
     "errors",
+    "export_trace",
+    "graph_totals",
+    "loop_summaries",
     "methods",
     "optimize",
     "partition",
@@ -53,6 +58,9 @@ _HOMES = {
     "PartialGraphWarning": "dependences",
     "TracecutError": "errors",
     "dependence_graph": "dependences",
+    "export_trace": "tracer.events.columns",
+    "graph_totals": "dependences",
+    "loop_summaries": "loops",
     "methods": "partition",
     "optimize": "api",
     "trace": "recorder",

@@ -112,13 +112,14 @@ def run_annotate(words: list[str]) -> int:
 
 
 def listing(found: Annotated, *, whole: bool = False, width: int = 110) -> str:
-    """The files that did at least one per cent of the work, the busiest first; the others are named in one line."""
+    """The files that did at least one per cent of the work, the busiest first, those of the system behind the program's
+    own; the others are named in one line."""
     total = sum(line.weight for line in found.lines) or 1.0
     shares: dict[str, float] = {}
     for line in found.lines:
         shares[line.file] = shares.get(line.file, 0.0) + line.weight / total
     parts, rest = [], []
-    for file, share in sorted(shares.items(), key=lambda item: (-item[1], item[0])):
+    for file, share in sorted(shares.items(), key=lambda item: (item[0].startswith("/usr/"), -item[1], item[0])):
         if file and share >= LEAST and Path(file).is_file():
             text = Path(file).read_text(errors="replace").splitlines()
             parts.append(annotate(file, text, found.lines, width=width, around=None if whole else AROUND))

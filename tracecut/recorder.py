@@ -15,13 +15,18 @@ import numpy.typing as npt
 
 from tracecut.codegen.link import executable
 from tracecut.ir.errors import ArgumentError, SourceError, ToolchainError
+from tracecut.tracer.aliases import resolve_aliases
+from tracecut.tracer.dependence.jobs import DATUM
 from tracecut.tracer.events.build import traced_objects
+from tracecut.tracer.events.expanding import Expander
 from tracecut.tracer.events.recording import MEMORY, Recorded, record
+from tracecut.tracer.events.selecting import selected
 from tracecut.tracer.events.static import Static, static_of
 from tracecut.tracer.events.trace import Trace, tail_of
 from tracecut.tracer.events.tracefile import TraceWriter
 from tracecut.tracer.frontend import Flags, parse_flags, to_ir
 from tracecut.tracer.llvm import canonical, unoptimised
+from tracecut.tracer.mangling import demangled
 from tracecut.tracer.numba_source import numba_program
 from tracecut.tracer.operators import outline_operators
 from tracecut.tracer.runner import Limits, private_folder
@@ -29,11 +34,12 @@ from tracecut.tracer.toolchain import compiler
 
 from . import __version__
 from .api import AnyPath, _seconds, _whole, _word
+from .loops import job_regions
 from .work import OUTPUT_LIMIT, phrase
 from .work import tail_of as last_words
 
 FORMS = ("O1", "seed")
-LEVELS = ("instructions",)
+LEVELS = ("instructions", "jobs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +58,18 @@ def prepare(
     *,
     opt: str = "O1",
     functions: Collection[str] | None = None,
-    timed: bool = False,
+    timed: bool | str = False,
+    region: str | None = None,
+    every: int = 1,
 ) -> Prepared:
     """Compile sources to the module that is traced, and to the executable that traces itself.
 
     Args:
         folder: for what is made on the way. opt: `O1`, the canonical form, or `seed`, unoptimised.
-        functions: to be instrumented, None: all. timed: with the time of each access.
+        functions: to be instrumented, None: all. timed: with the time of each access, see `trace`.
+        region, every: the loop to record, None: everything, and the first of how many of its iterations.
 
-    Raises SourceError, UnsupportedError and ArgumentError (an unknown function).
+    Raises SourceError, UnsupportedError and ArgumentError (an unknown function, no such loop).
     """
     if opt not in FORMS:
         raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
@@ -75,7 +84,7 @@ def prepare(
         "digests": [_digest(Path(source)) for source in sources],
         "flags": list(flags.compile),
     }
-    return _prepared(texts, flags, folder, opt, functions, meta, timed=timed)
+    return _prepared(texts, flags, folder, opt, functions, meta, timed=timed, region=region, every=every)
 
 
 def prepare_function(
@@ -85,7 +94,7 @@ def prepare_function(
     *,
     opt: str = "O1",
     functions: Collection[str] | None = None,
-    timed: bool = False,
+    timed: bool | str = False,
 ) -> tuple[Prepared, list[str]]:
     """A function of Numba as `prepare` makes it of sources, and the command line to run it with.
 
@@ -109,21 +118,29 @@ def _prepared(
     meta: dict[str, Any],
     *,
     around: Collection[str] = (),
-    timed: bool = False,
+    timed: bool | str = False,
+    region: str | None = None,
+    every: int = 1,
 ) -> Prepared:
     """`around`: functions that are not instrumented unless they are chosen."""
     module = canonical(texts) if opt == "O1" else unoptimised(texts)
-    text = outline_operators(str(module))
+    text = outline_operators(resolve_aliases(str(module)))
+    if region is not None:
+        text = selected(text, region, every)
     chosen = functions
     if functions is None and around:
         chosen = [name for name in module.functions if name.removeprefix("@") not in around]
     if "@main" not in module.functions:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
-    static = static_of(text, chosen, timed=timed)
-    program = executable(traced_objects(text, chosen, timed=timed), flags, folder / "traced-program")
+    static = static_of(text, chosen, timed=bool(timed))
+    objects = traced_objects(text, chosen, timed=bool(timed), fenced=timed != "seed")
+    program = executable(objects, flags, folder / "traced-program")
     meta = {
         "tracecut": __version__,
         "opt": opt,
+        "timed": timed,
+        "region": region,
+        "every": every,
         **meta,
         "libraries": list(flags.libraries),
         "functions_chosen": None if functions is None else sorted(functions),
@@ -139,11 +156,14 @@ def trace(
     level: str = "instructions",
     opt: str = "O1",
     functions: Collection[str] | None = None,
+    region: str | None = None,
+    every: int = 1,
     start: int = 0,
     max_instructions: int | None = None,
     stop: bool = False,
     memory: int | None = None,
-    timed: bool = False,
+    timed: bool | str = False,
+    datum: int = DATUM,
     keep: bool = True,
     output: AnyPath | None = None,
     stdin: AnyPath | None = None,
@@ -159,13 +179,20 @@ def trace(
     Args:
         source: a C, C++ or LLVM IR file, or all words of a compiler command: files and options; or a function of Numba.
         argv: arguments to run the program with; of a function of Numba its arguments, which are copied.
-        level: `"instructions"`. (Loops are traced job by job inside of `optimize`.)
+        level: `"instructions"`, or `"jobs"`: the run is reduced to the iterations of its hottest loops (of those in
+            `region`) and the data that each one touches, in `Trace.regions`; records are then only kept in `output`.
+            (`optimize` traces the loops that it can reorder by itself, from their index arrays.)
         opt: `"O1"`: optimised, scalar; `"seed"`: unoptimised, as VertexCut §3.1 has it.
         functions: names of the functions to record, None: all of the program.
+        region: `FILE:LINE` or `LINE` of a loop: only while it runs something is recorded, what it calls included. Its
+            stream has RESUMED and PAUSED marks, its totals count what was recorded.
+        every: record the first of so many iterations of that loop, whole.
         start: instructions to pass by first. max_instructions: how many to keep then; the rest of the run is counted.
         stop: stop the program when these are recorded.
         memory: bytes of buffers between the program and this process, None: 8 MiB.
-        timed: whether to measure each access between fenced time stamps (slow; see `Static.timed`).
+        timed: whether to measure each access between fenced time stamps (slow; see `Static.timed`); `"seed"`: between
+            stamps without fences, the way of VertexCut §3.2, which do not wait for the memory.
+        datum: of level `"jobs"`: bytes of a datum, a power of two.
         keep: whether to write a trace file. Without one only the totals remain, in bounded memory.
         output: the trace file, None: a temporary one that goes with the returned object.
         stdin: file that the program reads as its standard input, None: empty input.
@@ -176,8 +203,23 @@ def trace(
     Raises ArgumentError, SourceError (missing file, does not compile), UnsupportedError (memory operations that can not
     be followed, listed), OutputError and ToolchainError.
     """
+    if timed not in (False, True, "seed"):
+        raise ArgumentError(f"timed is {timed!r}; False, True or 'seed' was expected")
     if level not in LEVELS:
         raise ArgumentError(f"level is {level!r}, one of {', '.join(LEVELS)} was expected")
+    if level == "jobs":
+        if sink is not None or build is not None or not keep:
+            raise ArgumentError("level = 'jobs': sink, build and keep are for records, which are not kept")
+        more: dict[str, Any] = {
+            "region": region,
+            "every": every,
+            "start": start,
+            "max_instructions": max_instructions,
+            "stop": stop,
+        }
+        more |= {"memory": memory, "output": output, "stdin": stdin, "timeout": timeout}
+        kept = trace(source, argv, opt=opt, functions=functions, **more)
+        return kept.reduced(job_regions(kept, datum=datum))
     kernel = callable(source)
     words = [source] if isinstance(source, str | bytes) or not isinstance(source, Sequence) else list(source)
     sources, flags = ([], Flags()) if kernel else parse_flags([_word("source", word) for word in words])
@@ -189,6 +231,10 @@ def trace(
         raise ArgumentError("output names a file, but keep is False")
     if stdin is not None and not Path(stdin).is_file():
         raise ArgumentError(f"stdin is {str(stdin)!r}: no such file")
+    if region is None and every != 1:
+        raise ArgumentError(f"every is {every!r}, but no region is given whose iterations it could mean")
+    if region is not None and kernel:
+        raise ArgumentError("region chooses a loop of a C or C++ program; of a function give `functions`")
     arguments = [_shown(value) if kernel else _word("argv", value) for value in argv]
     limits = Limits(seconds=None if timeout is None else _seconds("timeout", timeout), output_bytes=OUTPUT_LIMIT)
     home = Path(tempfile.mkdtemp(prefix="tracecut-trace-")) if keep and output is None else None
@@ -198,7 +244,10 @@ def trace(
             if kernel:
                 ready, command = prepare_function(source, argv, folder, opt=opt, functions=functions, timed=timed)
             else:
-                ready, command = prepare(sources, flags, folder, opt=opt, functions=functions, timed=timed), arguments
+                ready = prepare(
+                    sources, flags, folder, opt=opt, functions=functions, timed=timed, region=region, every=every
+                )
+                command = arguments
             meta = {**ready.meta, "argv": arguments, "start": start, "max_instructions": max_instructions}
             sink = sink if build is None else build(ready.static)
             writer = None if target is None else TraceWriter(target, ready.static, meta)
@@ -206,7 +255,7 @@ def trace(
                 recorded = record(
                     [ready.program, *command],
                     ready.static,
-                    _into(writer, sink),
+                    _into(writer, sink, ready.static),
                     folder=folder,
                     stdin=None if stdin is None else Path(stdin),
                     limits=limits,
@@ -216,10 +265,14 @@ def trace(
                     if max_instructions is None
                     else _whole("max_instructions", max_instructions, 0),
                     stop_when_full=stop,
+                    runs=True,
                 )
                 outcome = "was stopped when enough was kept" if recorded.finished is None else phrase(recorded.finished)
                 stderr = "" if recorded.finished is None else last_words(recorded.finished.stderr)
                 notes = [*flags.notes, *notes_of(recorded, ready.static)]
+                if region is not None:
+                    share = f", the first of {every} iterations" if every > 1 else ""
+                    notes.append(f"only the loop at {region} was recorded{share}")
                 tail = tail_of(recorded, outcome, notes, stderr)
                 if writer is not None:
                     writer.close(tail)
@@ -251,7 +304,7 @@ def notes_of(recorded: Recorded, static: Static) -> list[str]:
     notes = []
     names = sorted({name for _, name in static.unknown})
     if names:
-        shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+        shown = ", ".join(map(demangled, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         notes.append(f"what these functions do to memory is not known: {shown}; any object given to them may change")
     if recorded.forks:
         count = "a process" if recorded.forks == 1 else f"{recorded.forks} processes"
@@ -264,19 +317,23 @@ def notes_of(recorded: Recorded, static: Static) -> list[str]:
     for _, segment in recorded.crashed:
         block = int(static.segment_block[segment])
         function = int(np.searchsorted(static.function_block, block, side="right")) - 1
-        name = static.functions[function].removeprefix("@")
+        name = demangled(static.functions[function].removeprefix("@").strip('"'))
         notes.append(f"the program ended in the middle of a block of {name}")
     return notes
 
 
 def _into(
-    writer: TraceWriter | None, sink: Callable[[int, npt.NDArray[np.uint32]], None] | None
+    writer: TraceWriter | None, sink: Callable[[int, npt.NDArray[np.uint32]], None] | None, static: Static
 ) -> Callable[[int, npt.NDArray[np.uint32]], None]:
+    """A sink that stores words with their runs, and gives `sink` the records that they stand for."""
+    expander = Expander(static, reuse=True)
+
     def both(stream: int, words: npt.NDArray[np.uint32]) -> None:
         if writer is not None:
             writer.add(stream, words)
         if sink is not None:
-            sink(stream, words)
+            for part in expander.pieces(words, stream):
+                sink(stream, part)
 
     return both
 

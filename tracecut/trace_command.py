@@ -28,6 +28,8 @@ def run_trace(words: list[str]) -> int:
     add = parser.add_argument
     add("-o", "--output", default="trace.tct", metavar="FILE", help="the trace file (default: %(default)s)")
     add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
+    add("--region", metavar="FILE:LINE", help="record only the loop that begins there, and what it calls")
+    add("--every", type=_count, default=1, metavar="N", help="record the first of N iterations of that loop")
     add("--max-instructions", type=_count, metavar="N", help="keep so many IR instructions, count the others")
     add("--start", type=_count, default=0, metavar="N", help="pass by so many instructions first")
     add("--stop", action="store_true", help="stop the program when enough is kept")
@@ -52,6 +54,8 @@ def run_trace(words: list[str]) -> int:
         program,
         opt=options.opt,
         functions=options.function,
+        region=options.region,
+        every=options.every,
         start=options.start,
         max_instructions=options.max_instructions,
         stop=options.stop,
@@ -78,12 +82,17 @@ def run_info(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tracecut info", description="Say what a trace file holds.")
     parser.add_argument("file", help="a file that `tracecut trace` wrote")
     parser.add_argument("--check", action="store_true", help="read all of it, and count")
+    parser.add_argument("--parquet", metavar="FILE", help="also write its records as FILE.parquet (needs pyarrow)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
     from tracecut.tracer.events.trace import Trace
 
     result = Trace.load(options.file)
     found = summary_of(result)
+    if options.parquet is not None:
+        from tracecut.tracer.events.columns import export_trace
+
+        export_trace(result, options.parquet)
     if options.check or not result.complete:
         found["readable"] = _readable(result)
     if options.json:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..ir.errors import ArgumentError, ArtefactError
 from .events.items import FIRST_MARK
 from .events.static import Static
-from .events.walk import BAD, lengths_of, mark_lengths
+from .events.walk import BAD, Lengths
 from .text.lines import Lines, Place
 
 Numbers = npt.NDArray[np.float64] | npt.NDArray[np.int64]
@@ -72,8 +72,8 @@ class SegmentCounter:
 
     def __init__(self, static: Static) -> None:
         self.counts = np.zeros(static.n_segments, np.int64)
-        self._lengths = lengths_of(static)
-        self._marks = mark_lengths()
+        lengths = Lengths.of(static)
+        self._lengths, self._marks = lengths.words[: lengths.segments], lengths.marks
 
     def take(self, stream: int, words: npt.NDArray[np.uint32]) -> None:
         """Add a chunk of whole records of any stream. Raises ArtefactError when it is none. O(records)."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import ArgumentError, ArtefactError
 from tracecut.ir.dependence import KINDS, MEMORY, REGISTER, DependenceGraph
+from tracecut.ir.errors import UnsupportedError
 from tracecut.ir.graphstats import average_path_length, continuous_exponent, power_law
 from tracecut.partition import partition
 
@@ -40,6 +44,7 @@ def test_numbers_of_a_small_graph() -> None:
     found = DIAMOND.stats()
     assert found["edges_per_node"] == 0.8 and found["kinds"]["register"] == 1
     assert found["path_length"] == pytest.approx((2 * (1 + 1 + 2) * 2) / 12)
+    assert found["path_directed"] == pytest.approx((1 + 1 + 2 + 1 + 1) / 5)
     assert repr(DIAMOND) == "<DependenceGraph 5 instructions, 4 dependences>"
 
 
@@ -113,6 +118,33 @@ def test_parallel_dependences_of_several_kinds() -> None:
     assert both.degrees().tolist() == [2, 2]
 
 
+@settings(deadline=None, max_examples=60)
+@given(graph=graphs())
+def test_one_source_is_the_last_of_the_registers(graph: DependenceGraph) -> None:
+    rows = list(zip(graph.src.tolist(), graph.dst.tolist(), graph.weight.tolist(), graph.kind.tolist(), strict=True))
+    last = {row[1]: place for place, row in enumerate(rows) if row[3] == REGISTER}
+    found = graph.with_one_source()
+    kept = zip(found.src.tolist(), found.dst.tolist(), found.weight.tolist(), found.kind.tolist(), strict=True)
+    assert list(kept) == [row for place, row in enumerate(rows) if row[3] != REGISTER or last[row[1]] == place]
+    assert found.n == graph.n and found.instruction.tolist() == graph.instruction.tolist()
+
+
+def test_parquet_files_or_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("pyarrow") is not None:
+        table = importlib.import_module("pyarrow.parquet").read_table
+        edges = table(DIAMOND.export(tmp_path / "g.parquet")).to_pydict()
+        assert edges["src"] == [0, 0, 1, 2] and edges["dst"] == [1, 2, 3, 3] and edges["weight"] == [2, 3, 4, 5]
+        assert edges["kind"] == ["register", "memory", "anti", "output"]
+        vertices = table(tmp_path / "g.vertices.parquet").to_pydict()
+        assert vertices == {"instruction": [0, 1, 2, 3, 4], "time": [3] * 5}
+        graph_of([], 2).export(tmp_path / "empty.parquet")
+        assert table(tmp_path / "empty.parquet").num_rows == 0
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UnsupportedError, match="pyarrow, which is not installed"):
+        DIAMOND.export(tmp_path / "h.parquet")
+    assert not list(tmp_path.glob("h*"))
+
+
 def test_edges_are_the_jobs_of_a_vertex_cut() -> None:
     locality = DIAMOND.as_locality()
     assert (locality.n_jobs, locality.n_data) == (4, 5)
@@ -141,7 +173,9 @@ def test_a_power_law_is_found_again(exponent: float) -> None:
 def test_the_continuous_exponent() -> None:
     values = (1 - np.random.default_rng(2).random(50_000)) ** (-1 / 1.4)
     assert continuous_exponent(values) == pytest.approx(2.4, abs=0.02)
-    assert DIAMOND.stats()["exponent_all"] == pytest.approx(1 + 1 / np.log(2))
+    found = DIAMOND.stats()
+    assert found["exponent_all"] == pytest.approx(1 + 1 / np.log(2))
+    assert np.isnan(found["exponent_tail"]) and found["exponent_tail_from"] == 2
 
 
 def test_what_is_no_power_law_is_said_so() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.coarsen import WINDOW, coarsen, contract, shuffled
+from tracecut.partition.coarsen import WINDOW, coarsen, contract, shuffle
 from tracecut.partition.crew import Crew
 from tracecut.partition.km1 import level_cost
 from tracecut.partition.levels import Level, finest_level, part_level
@@ -103,12 +103,15 @@ def test_strangers_are_joined() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 5, WINDOW, 2 * WINDOW + 7])
-def test_shuffled(size: int) -> None:
+def test_shuffle(size: int) -> None:
     values = np.arange(size, dtype=np.uint32)
-    found = shuffled(values, np.random.default_rng(1))
+    found, again, other = values.copy(), values.copy(), values.copy()
+    for own, seed in ((found, 1), (again, 1), (other, 2)):
+        shuffle(own, seed)
     assert np.sort(found).tolist() == values.tolist()
     assert (np.abs(found.astype(np.int64) - np.arange(size)) < WINDOW).all()
-    assert size < 2 or found.tolist() != values.tolist()
+    assert found.tolist() == again.tolist()
+    assert size < WINDOW or values.tolist() != found.tolist() != other.tolist()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

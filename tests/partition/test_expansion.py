@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import partition
-from tracecut.partition.expansion import BUCKETS, SKEWED, expansion, grow
+from tracecut.partition.expansion import BUCKETS, SKEWED, _grow, expansion, grow
+from tracecut.partition.expansion_pairs import grow_pairs
+from tracecut.partition.views import floats, longs, words
 
 
 class Reference:
@@ -126,6 +128,27 @@ def test_equals_the_reference_on_a_mesh(mesh: LocalityGraph, hub: bool) -> None:
     labels, order = Reference(graph, [1.0] * graph.n_jobs, [1 / 7] * 7).run()
     found, placed = grow(graph, 7)
     assert found.tolist() == labels and placed.tolist() == order
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data(), k=st.integers(1, 6), even=st.booleans())
+def test_jobs_of_two_data_are_placed_as_all_others(data: st.DataObject, k: int, even: bool) -> None:
+    """Both kernels agree on graphs with loops, parallel jobs, hubs, weights and any targets."""
+    ends = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11) if even else st.sampled_from([0, 3, 7])))
+    u, v = np.array(data.draw(ends), np.int32).reshape(-1, 2).T
+    graph = LocalityGraph.from_edges(u, v, 12)
+    weights = np.array(data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=u.size, max_size=u.size)))
+    loads = np.zeros(0) if data.draw(st.booleans()) else weights
+    total = float(loads.sum()) if loads.size else float(u.size)
+    shares = np.array(data.draw(st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=k, max_size=k)))
+    running = floats(np.cumsum(shares / shares.sum()) * total)
+    starts, near = graph.transpose
+    labels, order = _grow(
+        longs(graph.offsets), words(graph.data), longs(starts), words(near).copy(), floats(loads), running, even
+    )
+    found, placed = grow_pairs(words(graph.data), graph.n_data, floats(loads), running, even)
+    assert found.tolist() == labels.tolist()
+    assert placed.tolist() == order.tolist()
 
 
 @settings(deadline=None, max_examples=100)

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tracecut.ir import ArgumentError
 from tracecut.partition import partition
 from tracecut.partition.bisection import multijagged, rcb, rib
-from tracecut.partition.cells import Cells, assign, padded
+from tracecut.partition.cells import Cells, padded
 from tracecut.partition.crew import Crew, blocks
 from tracecut.partition.curves import curve_order
 from tracecut.partition.filling import fill_empty
 from tracecut.partition.kmeans import fan_outs, hkmeans, kmeans
+from tracecut.partition.sweeps import STEP, assign, evened, settled
 from tracecut.partition.trimming import trim
 from tracecut.partition.views import floats
 
@@ -49,6 +50,46 @@ def test_centres_on_top_of_each_other_share_one_cell() -> None:
     with Crew(1, 50) as crew:
         assign(points, floats(np.ones(50)), labels, Cells(np.full((3, 3), 0.5), np.array([1.0, 1.0, 2.0])), crew)
     assert set(labels.tolist()) == {2}
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_sweeps_move_centres_to_the_means_and_reaches_to_the_targets(dims: int) -> None:
+    draw = np.random.default_rng(dims)
+    points, loads = padded(draw.random((700, dims))), draw.uniform(0.5, 2.0, 700)
+    centres, reach, shares = padded(draw.random((9, dims))), draw.uniform(0.5, 1.0, 9), np.arange(1.0, 10.0) / 45
+    labels = np.zeros(700, np.uint32)
+    with Crew(1, 700) as crew:
+        found = settled(
+            floats(points), floats(loads), labels, Cells(centres, reach), shares, crew,
+            sweeps=6, power=1 / dims, slack=0.05,
+        )  # fmt: skip
+    for _ in range(6):
+        own = (np.linalg.norm(points[:, None] - centres[None], axis=2) / reach).argmin(axis=1)
+        held = np.bincount(own, loads, 9)
+        for c in np.flatnonzero(held):
+            centres[c] = np.average(points[own == c], axis=0, weights=loads[own == c])
+        lack = shares * loads.sum() / np.maximum(held, 1e-300)
+        lack[np.abs(lack - 1) < 0.05] = 1
+        reach = reach * np.clip(lack ** (1 / dims), 1 / STEP, STEP)
+        reach /= np.exp(np.log(reach).mean())
+    assert labels.tolist() == own.tolist()
+    assert found.centres == pytest.approx(centres) and found.reach == pytest.approx(reach)
+
+
+def test_reaches_alone_even_the_loads() -> None:
+    points, shares = padded(np.random.default_rng(5).random((4000, 2))), np.array([0.1, 0.2, 0.3, 0.4])
+    cells, labels = Cells(padded(np.random.default_rng(6).random((4, 2))), np.ones(4)), np.zeros(4000, np.uint32)
+    with Crew(1, 4000) as crew:
+        found = evened(
+            floats(points), floats(np.ones(4000)), labels, cells, shares, crew,
+            sweeps=60, power=0.5, slack=0.005, aim=1.02,
+        )  # fmt: skip
+    assert found.centres.tolist() == cells.centres.tolist()
+    assert over(labels, 4, None, shares) <= 1.02
+    assert (
+        labels.tolist()
+        == (np.linalg.norm(points[:, None] - found.centres, axis=2) / found.reach).argmin(axis=1).tolist()
+    )
 
 
 def test_trimming_moves_the_points_nearest_to_the_border() -> None:
@@ -136,7 +177,7 @@ def test_k_means_on_points_of_very_different_density() -> None:
 def test_a_hierarchy_keeps_children_together() -> None:
     graph, points = lattice(24)
     rough = hkmeans(graph, 12, coords=points, hierarchy=[2, 6], smooth=False)
-    coarse = hkmeans(graph, 2, coords=points, hierarchy=[2], balance=1.015)
+    coarse = hkmeans(graph, 2, coords=points, hierarchy=[2], balance=1.015, smooth=False)
     assert (rough // 6).tolist() == coarse.tolist()
     smooth = hkmeans(graph, 12, coords=points, hierarchy=[2, 6])
     assert (smooth // 6 == rough // 6).mean() > 0.8

@@ -14,7 +14,6 @@ from tracecut.partition.loads import (
     chunk_offsets,
     chunks,
     equal_targets,
-    flipped,
     jobs_of_data,
     settle,
     work_on_data,
@@ -66,6 +65,10 @@ def test_settle_keeps_every_bound(
     if (np.bincount(before, weights, k) <= limits).all():
         assert after.tolist() == before.tolist()
     assert before.tolist() == labels.tolist()
+    ones = np.ones(graph.n_jobs)
+    assert (
+        settle(graph, before, None, shares, balance).tolist() == settle(graph, before, ones, shares, balance).tolist()
+    )
 
 
 def test_settle_moves_jobs_to_clusters_that_share_their_data() -> None:
@@ -112,10 +115,22 @@ def test_work_is_spread_over_pins() -> None:
     assert work_on_data(graph, np.array([4.0, 1.0, 9.0])).tolist() == [2.0, 3.0, 2.0]
 
 
-def test_flipped_twice_is_the_same_up_to_pin_order() -> None:
-    graph = LocalityGraph([0, 2, 3], [2, 0, 2], 3)
-    twice = flipped(flipped(graph))
-    assert twice.offsets.tolist() == [0, 2, 3] and twice.data.tolist() == [0, 2, 2]
+@settings(deadline=None, max_examples=80)
+@given(data=st.data(), k=st.integers(1, 6))
+def test_data_settle_as_the_jobs_of_the_transposed_graph(
+    graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int
+) -> None:
+    graph = data.draw(graphs)
+    other = LocalityGraph(*graph.transpose, graph.n_jobs)
+    drawn = data.draw(st.lists(st.integers(0, k - 1), min_size=graph.n_data, max_size=graph.n_data))
+    labels = np.array(drawn, np.int32)
+    weights = np.array(data.draw(st.lists(WEIGHTS, min_size=graph.n_data, max_size=graph.n_data)))
+    own = settle(graph, labels, weights, equal_targets(k), 1.0, "data")
+    assert (np.bincount(own, weights, k) <= capacities(weights, equal_targets(k), 1.0)).all()
+    ordered = LocalityGraph(*other.transpose, graph.n_data)  # pins of a job in rising order, as the transpose has them
+    assert settle(ordered, labels, weights, equal_targets(k), 1.0, "data").tolist() == (
+        settle(other, labels, weights, equal_targets(k), 1.0).tolist()
+    )
 
 
 def test_capacities_leave_room_for_the_heaviest() -> None:

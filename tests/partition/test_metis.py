@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tracecut.ir import LocalityGraph
-from tracecut.partition.metis import metis_labels, spac_labels
+from tracecut.partition.metis import metis_labels
+from tracecut.partition.spac import spac_labels
 
 
 def cliques(count: int, size: int, seed: int = 0) -> tuple[LocalityGraph, np.ndarray]:

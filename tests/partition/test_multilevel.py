@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import target_imbalance, vertex_copies
 from tracecut.partition import partition
+from tracecut.partition.crew import Crew
 from tracecut.partition.km1 import level_cost
 from tracecut.partition.levels import finest_level
 from tracecut.partition.loads import capacities
 from tracecut.partition.multilevel import multilevel, refine_km1, v_cycle
-from tracecut.partition.multilevel_initial import bisect, first_partition
+from tracecut.partition.multilevel_initial import bisect, contest, first_partition
+from tracecut.partition.paths import along_paths
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +127,50 @@ def test_bisection(torus: LocalityGraph) -> None:
     third = np.full(3, level.n_nodes / 3)
     labels = first_partition(level, third, third * 1.03, 2)
     assert (np.bincount(labels) <= third * 1.03).all() and level_cost(level, labels, 3) <= 400
+
+
+def test_bisection_gives_up_where_it_falls_behind(torus: LocalityGraph) -> None:
+    """Against labels in stripes, which cost little, and against labels at random."""
+    level = finest_level(torus, np.ones(torus.n_jobs))
+    target = np.full(4, level.n_nodes / 4)
+    with Crew(1, 0) as crew:
+        good = first_partition(level, target, target * 1.03, 2)
+        cost = level_cost(level, good, 4)
+        bad = np.random.default_rng(1).integers(0, 4, level.n_nodes).astype(np.uint32)
+        others, stated, found = contest(level, target, target * 1.03, 2, 1, crew, lambda: (bad, 7))
+        assert others.tolist() == bad.tolist() and stated == 7
+        assert found is not None and found.tolist() == good.tolist()
+        none = np.zeros(level.n_nodes, np.uint32)
+        assert contest(level, target, target * 1.03, 2, 1, crew, lambda: (none, 0))[2] is None
+        assert cost > level_cost(level, none, 4)
+        two = finest_level(LocalityGraph.from_edges([0, 0], [1, 2]), np.array([1.0, 9.0]))
+        for heavy in (0.1, 5.0, 20.0):  # halves without a node
+            goal = np.full(5, heavy)
+            own, _, found = contest(two, goal, goal, 1, 1, crew, lambda: (np.array([4, 0], np.uint32), 1))
+            assert own.tolist() == [4, 0] and (found is None or found.max() < 5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), k=st.integers(1, 5))
+def test_labels_along_paths(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int) -> None:
+    """Every job has a label, however small the graph; and a chain of jobs is cut into as many pieces as clusters."""
+    graph = data.draw(graphs.filter(lambda graph: graph.n_jobs > 0))
+    weights = graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs)
+    with Crew(1, 0) as crew:
+        labels = along_paths(graph, weights, np.full(k, 1 / k), capacities(weights, np.full(k, 1 / k), 1.03), crew)
+        assert labels.size == graph.n_jobs and labels.max() < k
+        chain = LocalityGraph.from_edges(np.arange(900), np.arange(1, 901))
+        found = along_paths(chain, np.ones(900), np.full(3, 1 / 3), np.full(3, 310.0), crew)
+    assert np.bincount(found).max() <= 310 and vertex_copies(chain, Clustering(found.view(np.int32), 3)) <= 4
+
+
+def test_paths_tell_the_jobs_of_hubs_apart() -> None:
+    """Hubs in a row, whose many jobs stand in the order of a line of data: along the line few copies are enough."""
+    line = np.arange(4000)
+    graph = LocalityGraph.from_edges(np.concatenate([line, line]), np.concatenate([line + 1, 5000 + line // 200]))
+    found = partition(graph, 8, "multilevel", seed=1)
+    assert vertex_copies(graph, found) <= 16
+    assert found.sizes().max() <= 1.03 * graph.n_jobs / 8
 
 
 @pytest.mark.parametrize("k", [2, 7, 300])

@@ -6,18 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from tracecut.ir import LocalityGraph
 from tracecut.ir.arrays import Longs
-from tracecut.partition import partition
 from tracecut.partition.crew import Crew
 from tracecut.partition.expand import data_graph
-from tracecut.partition.inflating import inflate
 from tracecut.partition.parcubed import _fold, _inflate, gpart_phases, parcubed_phases
 from tracecut.partition.unions import depth, find, join, swap
-from tracecut.partition.views import floats, longs, words
+from tracecut.partition.views import longs, words
 
 from .meshes import delaunay, lattice, over
 
@@ -146,53 +143,3 @@ def test_gpart_finds_nearly_the_parts_that_were_asked_for(k: int) -> None:
         found = gpart_phases(data_graph(graph), k)
         assert found.joined >= 0.97 * k and found.folded >= 0.97 * k
         assert np.unique(found.labels).size == k
-
-
-@settings(deadline=None, max_examples=150)
-@given(
-    st.integers(1, 30),
-    st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=60),
-    st.floats(1.0, 8.0),
-    st.booleans(),
-)
-def test_inflated_clusters_and_their_links(n: int, edges: list[tuple[int, int]], most: float, weighted: bool) -> None:
-    """Clusters are connected, hold no more than one vertex above `most`, and links count the edges between them."""
-    inside = [(u, v) for u, v in edges if u < n and v < n]
-    u, v = (np.array([edge[side] for edge in inside], np.int32) for side in (0, 1))
-    plain = data_graph(LocalityGraph.from_edges(u, v, n))
-    loads = np.arange(1.0, n + 1) if weighted else np.ones(n)
-    groups, order = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    starts, held, tails, other, weight = inflate(
-        longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights),
-        floats(loads if weighted else np.zeros(0)), most, groups, order,
-    )  # fmt: skip
-    count = held.size
-    assert sorted(order.tolist()) == list(range(n)) and starts[-1] == n
-    expected = np.zeros((count, count))
-    for x in range(n):
-        for i in range(plain.offsets[x], plain.offsets[x + 1]):
-            y = plain.neighbours[i]
-            if groups[y] < groups[x]:
-                expected[groups[x], groups[y]] += plain.edge_weights[i]
-    links = np.zeros((count, count))
-    for c in range(count):
-        own = order[starts[c] : starts[c + 1]]
-        assert (groups[own] == c).all() and held[c] == loads[own].sum()
-        assert held[c] - loads[own[-1]] < most
-        reached = {int(own[0])}
-        for x in own[1:].tolist():
-            near = set(plain.neighbours[plain.offsets[x] : plain.offsets[x + 1]].tolist())
-            assert near & reached
-            reached.add(x)
-        links[c, other[tails[c] : tails[c + 1]]] += weight[tails[c] : tails[c + 1]]
-    assert (links == expected).all()
-
-
-def test_parcubed_det_where_clusters_are_fewer_than_parts() -> None:
-    """Two heavy data and a clique: inflation makes fewer clusters than parts are wanted."""
-    u, v = np.triu_indices(12, 1)
-    graph = LocalityGraph.from_edges(u.astype(np.int32), v.astype(np.int32), 12)
-    heavy = np.ones(12)
-    heavy[:2] = 50.0
-    labels = partition(graph, 5, "parcubed-det", of="data", weights=heavy).labels
-    assert np.unique(labels).size == 5 and labels[0] != labels[1]

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tracecut.ir.dependence import MEMORY, REGISTER
+from tracecut.ir.dependence import ANTI, MEMORY, OUTPUT, REGISTER
 from tracecut.ir.errors import ArgumentError, UnsupportedError, UsageError
 
 import tracecut
-from tracecut.dependences import build_graph
+from tracecut.dependences import build_graph, free_memory, graph_totals
+from tracecut.graph_command import report
+from tracecut.loops import loop_summaries
 
 SUMS = """
 #include <stdio.h>
@@ -139,7 +141,7 @@ def test_a_part_of_the_run(source: Path) -> None:
     ],
 )
 def test_wrong_command_lines(words: tuple[str, ...], message: str) -> None:
-    from tracecut.dependences import run_graph
+    from tracecut.graph_command import run_graph
 
     with pytest.raises(UsageError, match=message):
         run_graph(list(words))
@@ -155,6 +157,98 @@ def test_wrong_arguments(source: Path, tmp_path: Path) -> None:
         build_graph(trace)
     with pytest.raises(ArgumentError, match="is made already"):
         build_graph(trace, ["3"])
+
+
+def test_hazards_are_there_when_they_are_asked_for(source: Path, tmp_path: Path) -> None:
+    plain, whole = (tracecut.dependence_graph(source, ["99"], kinds=k) for k in (("raw",), ("raw", "war", "waw")))
+    extra = np.isin(whole.kind, (ANTI, OUTPUT))
+    assert whole.m - int(extra.sum()) == plain.m and (whole.weight[extra] == 1).all()
+    done = command("graph", source, "--kinds", "waw,control", "--json", "--", "99", cwd=tmp_path)
+    kinds = json.loads(done.stdout)["kinds"]
+    assert kinds["output"] == int((whole.kind == OUTPUT).sum()) > 0 and kinds["control"] and not kinds["anti"]
+    assert command("graph", source, "--kinds", "all", cwd=tmp_path).returncode == 2
+
+
+LOOPS = """
+#include <stdlib.h>
+static double total, field[256], scratch[4];
+__attribute__((noinline)) static void smooth(int n) {
+  for (int i = 1; i < n; i++) field[i] = 0.5 * (field[i - 1] + field[i]);
+}
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 200;
+  for (int i = 0; i < n; i++) field[i] = i * 3;
+  smooth(n);
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < 4; j++) scratch[(i + j) & 3] = field[i] + j;
+    total += scratch[0] * scratch[1];
+  }
+  return total < 0;
+}
+"""
+
+
+def test_loops_and_what_they_carry(tmp_path: Path) -> None:
+    (tmp_path / "loops.c").write_text(LOOPS)
+    done = command("graph", "loops.c", "-fno-inline", "--loops", "--json", "--", "150", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    rows = {(row["function"], row["line"]): row for row in found["loops"]}
+    smooth = next(row for (name, _), row in rows.items() if name == "smooth")
+    assert smooth["jobs"] == 149 and smooth["runs"] == 1 and not smooth["parallel"]
+    assert smooth["flow"] == {"1": 148} or smooth["carried"]
+    fill = next(row for row in found["loops"] if row["jobs"] == 150 and row["parallel"])
+    assert fill["line"].startswith("loops.c:") and fill["data"][0]["lines"]
+    outer = next(row for row in found["loops"] if row["jobs"] == 150 and not row["parallel"])
+    assert any(datum["private"] for datum in outer["data"])
+    trace = tracecut.trace([tmp_path / "loops.c", "-fno-inline"], ["150"], output=tmp_path / "t.tct")
+    summaries = loop_summaries(trace)
+    assert [row["jobs"] for row in found["loops"]] == [loop.jobs for loop in summaries]
+    assert [loop.jobs for loop in loop_summaries(tmp_path / "t.tct", most=1)] == [summaries[0].jobs]
+    text = command("graph", "t.tct", "--loops", "--totals", cwd=tmp_path)
+    assert "iterations are independent" in text.stdout and "private" in text.stdout
+    with pytest.raises(ArgumentError, match="no records to follow"):
+        loop_summaries(tracecut.trace(tmp_path / "loops.c", keep=False))
+    wrong = command("graph", "loops.c", "--loops", "--weights", "measured", cwd=tmp_path)
+    assert wrong.returncode == 2 and "exclude each other" in wrong.stderr
+
+
+def test_totals_are_exact_and_large_graphs_are_refused(source: Path, tmp_path: Path) -> None:
+    whole = build_graph(source, ["50"])
+    sums = graph_totals(source, ["50"])
+    assert (sums.graph.nodes, sums.graph.edges) == (whole.graph.n, whole.graph.m)
+    assert (sums.graph.time, sums.graph.weight) == (whole.graph.time.sum(), whole.graph.weight.sum())
+    with pytest.raises(UnsupportedError, match=r"the graph takes about 0.0 GB \(") as refused:
+        build_graph(source, ["50"], memory=2_000)
+    assert f"({whole.graph.n:,} instructions)" in refused.value.message
+    trace = tracecut.trace(source, ["50"])
+    with pytest.raises(UnsupportedError, match=f"{whole.graph.n:,} instructions"):
+        build_graph(trace, memory=2_000)
+    done = command("graph", source, "--totals", "--json", "--", "50", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["nodes"] == whole.graph.n and found["kinds"] == whole.graph.stats()["kinds"] and found["ok"]
+    text = command("graph", source, "--totals", cwd=tmp_path)
+    assert text.returncode == 0 and "power law" not in text.stdout
+    small = command("graph", source, "--memory", "2K", cwd=tmp_path)
+    assert small.returncode == 1 and "--totals" in small.stderr and "Traceback" not in small.stderr
+    with pytest.raises(ArgumentError, match="totals are of model or unit weights"):
+        graph_totals(source, weights="measured")
+    assert 1 << 24 < free_memory() < 1 << 46
+
+
+def test_weights_of_the_papers_method_say_what_they_are(source: Path) -> None:
+    built = build_graph(source, ["60"], weights="seed")
+    assert "do not wait for the memory" in built.notes[0] and built.notes[0] in report(built)["notes"]
+    loads = built.trace.static.instructions
+    times = [int(t) for i, t in zip(built.graph.instruction, built.graph.time, strict=True) if loads[i].op == "load"]
+    assert len(times) > 100 and min(times) >= 0 and max(times) > 0
+    with pytest.raises(ArgumentError, match="the trace has no times"):
+        build_graph(tracecut.trace(source), weights="seed")
+    fenced = tracecut.trace(source, timed=True)
+    with pytest.raises(ArgumentError, match="fences"):
+        build_graph(fenced, weights="seed")
+    with pytest.raises(ArgumentError, match="timed is 'loose'"):
+        tracecut.trace(source, timed="loose")
 
 
 def test_threads_are_refused(tmp_path: Path) -> None:

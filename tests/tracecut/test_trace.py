@@ -46,7 +46,9 @@ def test_a_trace_in_python(program: Path, tmp_path: Path) -> None:
     assert trace.ok and trace.complete and trace.outcome == "left with status 0" and trace.streams == 1
     assert trace.totals["instructions"] == trace.totals["kept_instructions"] > 200
     stored = np.concatenate([words for _, words in trace.chunks()])
-    assert np.array_equal(stored, np.concatenate(streamed)) and stored.size == trace.totals["words"]
+    assert np.array_equal(stored, np.concatenate(streamed)) and stored.size > trace.totals["words"]
+    with_runs = np.concatenate([words for _, words in trace.chunks(runs=True)])
+    assert with_runs.size == trace.totals["words"] == trace.totals["kept_words"]
     assert trace.meta["argv"] == ["50"] and trace.meta["opt"] == "O1" and len(trace.meta["digests"][0]) == 64
     assert "Trace of" in repr(trace)
     home = trace.path
@@ -70,6 +72,20 @@ def test_options_in_python(program: Path, tmp_path: Path) -> None:
     assert any("lie outside" in note for note in window.notes)
     loaded = tracecut.Trace.load(tmp_path / "sub" / "t.tct")
     assert loaded.totals == chosen.totals
+
+
+def test_a_trace_reduced_to_jobs(program: Path, tmp_path: Path) -> None:
+    trace = tracecut.trace(program, ["50"], level="jobs", opt="seed")
+    assert trace.ok and trace.path is None and list(trace.chunks()) == []
+    (region,) = trace.regions
+    assert region.function == "work" and region.graph.n_jobs == 51 and "Trace of 51 jobs of 1 loops" in repr(trace)
+    assert region.graph.n_data <= 3 and trace.totals["instructions"] > 50
+    kept = tracecut.trace(program, ["50"], level="jobs", output=tmp_path / "t.tct", datum=64)
+    assert [one.graph.n_data for one in kept.regions] == [0]  # all of it is in registers
+    assert kept.path is None and tracecut.Trace.load(tmp_path / "t.tct").totals == kept.totals
+    for wrong in ({"keep": False}, {"sink": print}, {"datum": 3, "opt": "seed"}):
+        with pytest.raises(ArgumentError):
+            tracecut.trace(program, ["50"], level="jobs", **wrong)
 
 
 def test_a_program_that_fails_leaves_its_trace(program: Path) -> None:
@@ -120,6 +136,18 @@ def test_the_command_line(program: Path, tmp_path: Path) -> None:
     text = cli("info", "t.tct", folder=tmp_path)
     assert "left with status 0" in text.stdout and "bytes an instruction" in text.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["input", "prog.c", "t.tct"]
+
+
+def test_one_loop_from_the_command_line(program: Path, tmp_path: Path) -> None:
+    chosen = ("--region", "prog.c:5", "--every", "3")
+    done = cli("trace", "prog.c", *chosen, "--json", "--", "30", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert any("prog.c:5" in note and "3 iterations" in note for note in made["notes"])
+    whole = json.loads(cli("trace", "prog.c", "--totals", "--json", "--", "30", folder=tmp_path).stdout)
+    assert 10 <= made["totals"]["records"] < whole["totals"]["records"]
+    nowhere = cli("trace", "prog.c", "--region", "prog.c:9", folder=tmp_path)
+    assert nowhere.returncode != 0 and "prog.c:5" in nowhere.stderr and "Traceback" not in nowhere.stderr
 
 
 def test_the_command_line_when_something_is_wrong(program: Path, tmp_path: Path) -> None:

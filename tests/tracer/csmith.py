@@ -2,7 +2,9 @@
 
 `python -P tests/tracer/csmith.py COUNT [FIRST]` takes COUNT programs from seed FIRST on (Debian: `apt install csmith
 libcsmith-dev`), and prints how they fared, as one line of JSON. `--generator` names another program that takes
-`--seed N` and prints C; `--include` the folder of what its programs include. Status 1: a program differs, and is kept.
+`--seed N` and prints C; `--include` the folder of what its programs include. `--edges N`: where a program that is the
+same runs at most N instructions, compare the dependence graphs of both its forms with the slow interpreter of the
+tests, too. Status 1: a program differs, and is kept.
 """
 
 from __future__ import annotations
@@ -63,6 +65,25 @@ def verdict(source: Path, flags: Flags, folder: Path) -> str:
     return "same"
 
 
+def edges(source: Path, flags: Flags, folder: Path, most: int) -> str:
+    """`same edges`, `longer` (than `most` instructions, in a form), or how a graph differs from the interpreter's."""
+    sys.path.append(str(Path(__file__).parents[2]))
+    from tests.tracer.dependence.interpreter import Interpreter
+    from tests.tracer.dependence.test_edges import edges_of
+    from tracecut.dependences import build_graph
+
+    for opt in ("O1", "seed"):
+        command = [str(source), *flags.compile]
+        built = build_graph(command, opt=opt, weights="unit", output=folder / "graph.tct", max_instructions=most)
+        if built.graph.n >= most:
+            return "longer"
+        machine = Interpreter(built.trace.static.text, limit=most)
+        machine.run()
+        if built.graph.instruction.tolist() != machine.executed or edges_of(built.graph) != machine.edges:
+            return f"DIFFERS: edges ({opt})"
+    return "same edges"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int)
@@ -70,6 +91,7 @@ def main() -> int:
     parser.add_argument("--generator", default="csmith")
     parser.add_argument("--include", type=Path, default=Path("/usr/include/csmith"))
     parser.add_argument("--keep", type=Path, default=Path("csmith-failures"), help="folder for programs that differ")
+    parser.add_argument("--edges", type=int, default=0, help="compare graphs of up to so many instructions")
     options = parser.parse_args()
     flags = Flags(("-O1", "-w", "-I", str(options.include)))
     found: Counter[str] = Counter()
@@ -83,6 +105,8 @@ def main() -> int:
             source = folder / "program.c"
             source.write_bytes(made.stdout)
             result = verdict(source, flags, folder)
+            if options.edges and result == "same":
+                result = edges(source, flags, folder, options.edges)
         found[result.partition(":")[0]] += 1
         if result.startswith("DIFFERS"):
             options.keep.mkdir(exist_ok=True)

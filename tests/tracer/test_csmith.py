@@ -19,14 +19,14 @@ print('#include <stdio.h>\n#include <string.h>\n#include "table.h"\nint main(int
 """
 
 
-def run(folder: Path, count: int, first: int) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, count: int, first: int, *more: str) -> subprocess.CompletedProcess[str]:
     """The harness with a generator of our own."""
     (folder / "table.h").write_text("static int TABLE[3] = {1, 2, 3};\n")
     generator = folder / "generator"
     generator.write_text(GENERATOR.format(python=sys.executable))
     generator.chmod(0o755)
     options = ["--generator", str(generator), "--include", str(folder), "--keep", str(folder / "kept")]
-    command = [sys.executable, "-P", str(HARNESS), str(count), str(first), *options]
+    command = [sys.executable, "-P", str(HARNESS), str(count), str(first), *options, *more]
     env = {**os.environ, "TMPDIR": str(folder)}
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
 
@@ -36,6 +36,12 @@ def test_programs_that_agree(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"endless": 1, "same": 1}
     assert not (tmp_path / "kept").exists()
+
+
+def test_graphs_are_compared(tmp_path: Path) -> None:
+    done = run(tmp_path, 1, 1, "--edges", "1000")
+    assert (json.loads(done.stdout), done.returncode) == ({"same edges": 1}, 0), done.stderr
+    assert json.loads(run(tmp_path, 1, 1, "--edges", "3").stdout) == {"longer": 1}
 
 
 def test_a_difference_is_found_and_kept(tmp_path: Path) -> None:

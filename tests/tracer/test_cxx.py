@@ -15,6 +15,7 @@ from tracecut.tracer.dependence.builder import Builder
 from tracecut.tracer.events.recording import record
 from tracecut.tracer.frontend import Flags, parse_flags, to_ir
 from tracecut.tracer.llvm import canonical, emit_object
+from tracecut.tracer.mangling import LONGEST, demangled
 from tracecut.tracer.operators import outline_operators
 from tracecut.tracer.toolchain import cxx_headers
 
@@ -178,11 +179,41 @@ int main(int count, char **) {
 EXHAUSTED_SAYS = "4177\n"
 
 
+READING = r"""
+#include <cstdio>
+#include <cstdlib>
+struct Note { int *count; ~Note() { ++*count; } };  // so that every call that may throw is an invoke
+static int read_all(std::FILE *file, int *count) {
+    Note note{count};
+    char line[64], word[16], *text = nullptr;
+    std::size_t room = 0;
+    int n = 0, m = 0;
+    if (std::fscanf(file, "%d %15s", &n, word) != 2 || std::fscanf(file, "%d %d ", &m, count) != 2) return -1;
+    std::fgets(line, sizeof line, file);
+    long got = getline(&text, &room, file);
+    std::size_t left = std::fread(line, 1, 3, file);
+    line[left] = 0;
+    std::printf("%d %s %d %ld %c %s ", n, word, m, got, text[0], line);
+    std::free(text);
+    return 0;
+}
+int main() {
+    std::FILE *file = std::tmpfile();
+    std::fputs("12 abc 5 40 \nsecond line\nthird\nfourth", file);
+    std::rewind(file);
+    int count = 0;
+    int bad = read_all(file, &count);
+    std::printf("%d %d\n", bad, count);
+}
+"""
+READING_SAYS = "12 abc 5 6 t fou 0 41\n"
+
+
 @pytest.mark.parametrize("opt", ["O1", "seed"])
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [(LIFETIMES, LIFETIMES_SAY), (THROWING, THROWING_SAYS), (EXHAUSTED, EXHAUSTED_SAYS)],
-    ids=["lifetimes", "throwing", "exhausted"],
+    [(LIFETIMES, LIFETIMES_SAY), (THROWING, THROWING_SAYS), (EXHAUSTED, EXHAUSTED_SAYS), (READING, READING_SAYS)],
+    ids=["lifetimes", "throwing", "exhausted", "reading"],
 )
 def test_traced_cxx_programs_do_what_they_say(text: str, expected: str, opt: str, tmp_path: Path) -> None:
     source = tmp_path / "program.cpp"
@@ -210,7 +241,34 @@ def test_an_invoked_operator_gets_a_function_of_its_own() -> None:
     assert "ptr @operator._ZnamSt11align_val_tRKSt9nothrow_t(i64 %n, i64 8, ptr %x) #3" in out
     assert "call ptr @_ZnamSt11align_val_tRKSt9nothrow_t(i64 %a, i64 %b, ptr %c)" in out
     assert "@operator._Znwm" not in out
+
+
+def test_invoked_reads_get_a_function_for_each_format() -> None:
+    text = (
+        "define i32 @f(ptr %file, ptr %x) personality ptr @p {\n"
+        "  %y = invoke noundef i32 (ptr, ptr, ...) @fscanf(ptr noundef %file, ptr noundef @s, ptr %x)\n"
+        "          to label %a unwind label %b\n"
+        "  %z = invoke i32 (ptr, ptr, ...) @fscanf(ptr %file, ptr @t, ptr %x) to label %a unwind label %b\n"
+        "  %u = invoke i32 (ptr, ptr, ...) @fscanf(ptr %file, ptr @s, ptr %x) to label %a unwind label %b\n"
+        "  %v = invoke i32 @fclose(ptr %file) to label %a unwind label %b\n"
+    )
+    out = outline_operators(text)
+    assert "%y = invoke noundef i32 @operator.fscanf(ptr noundef %file, ptr noundef @s, ptr %x)\n" in out
+    assert "%z = invoke i32 @operator.fscanf.2(ptr %file, ptr @t, ptr %x) to label" in out
+    assert "%u = invoke i32 @operator.fscanf(ptr %file, ptr @s, ptr %x) to label" in out
+    assert "define internal i32 @operator.fscanf.2(ptr %a, ptr %b, ptr %c) uwtable {" in out
+    assert "  %memory = call i32 (ptr, ptr, ...) @fscanf(ptr %a, ptr @t, ptr %c)\n  ret i32 %memory\n" in out
+    assert "invoke i32 @fclose" in out and out.count("define internal") == 2
     assert outline_operators("define void @f() {\n}\n") == "define void @f() {\n}\n"
+
+
+def test_names_as_people_write_them() -> None:
+    string = "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE4swapERS4_"
+    assert demangled("_ZNSolsEi") == "std::ostream::operator<<(int)"
+    assert demangled(string) == "std::string::swap(std::string&)"
+    assert demangled("_Zwrong") == "_Zwrong" and demangled("strlen") == "strlen"
+    long = demangled("_ZSt4sortISt6vectorIiSaIiEEEvT_")
+    assert len(long) == LONGEST and long.startswith("void std::sort<std::vector<int") and long.endswith("…")
 
 
 def test_several_files_options_and_languages(tmp_path: Path) -> None:

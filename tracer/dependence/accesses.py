@@ -51,7 +51,7 @@ def cost(shadow: Shadow, levels: Levels, address: Int, length: Int, modelled: bo
 
 
 @njit(cache=True, nogil=True)
-def _object(shadow: Shadow, frames: Frames, state: Longs, address: Int) -> tuple[Int, Int]:
+def object_of(shadow: Shadow, frames: Frames, state: Longs, address: Int) -> tuple[Int, Int]:
     """(start, bytes) of the object that holds an address, (0, 0) when it is not known."""
     owner = owner_of(shadow, address)
     if owner:
@@ -67,7 +67,7 @@ def _object(shadow: Shadow, frames: Frames, state: Longs, address: Int) -> tuple
 
 
 @njit(cache=True, nogil=True)
-def _kept(shadow: Shadow, words: Words, at: Int) -> Int:
+def kept_bytes(shadow: Shadow, words: Words, at: Int) -> Int:
     """Bytes that a realloc keeps; 0 when it failed or there was nothing."""
     old, new, size = long(words, at), long(words, at + 2), long(words, at + 4)
     owner = owner_of(shadow, old) if old else 0
@@ -89,13 +89,13 @@ def dynamic_size(
     if code in (ALLOCATE, SLOT):
         return long(words, at + 2)
     if code == REALLOC_READ:
-        return _kept(shadow, words, at)
+        return kept_bytes(shadow, words, at)
     if code == REALLOCATE:
-        return max(long(words, at + 4), _object(shadow, frames, state, long(words, at))[1])
+        return max(long(words, at + 4), object_of(shadow, frames, state, long(words, at))[1])
     if code == DROP:
         return np.int64(steps[step + 3])
     if code in (RELEASE, OPAQUE_READ, OPAQUE_WRITE):
-        return _object(shadow, frames, state, long(words, at))[1]
+        return object_of(shadow, frames, state, long(words, at))[1]
     return np.int64(0)
 
 
@@ -139,10 +139,10 @@ def read_many(
     if code == RANGE_READ:
         length = long(words, payload + b)
     elif code == REALLOC_READ:
-        length = _kept(shadow, words, payload + a)
+        length = kept_bytes(shadow, words, payload + a)
     else:
         pointer = address
-        address, length = _object(shadow, frames, state, pointer)
+        address, length = object_of(shadow, frames, state, pointer)
         if address == 0 and pointer != 0:
             state[UNRESOLVED] += 1
     if length > 0:
@@ -173,7 +173,7 @@ def change(
     if code == RANGE_WRITE:
         length = long(words, payload + b)
     elif code == OPAQUE_WRITE:
-        address, length = _object(shadow, frames, state, address)
+        address, length = object_of(shadow, frames, state, address)
     elif code == LANES_WRITE:
         for lane in range(c):
             if words[payload + a + 2 + (lane >> 5)] >> (lane & 31) & 1:
@@ -193,7 +193,7 @@ def change(
     elif code == RELEASE:
         release(shadow, address)
     elif code == REALLOCATE:
-        length = _kept(shadow, words, payload + a)
+        length = kept_bytes(shadow, words, payload + a)
         new, size = long(words, payload + a + 2), long(words, payload + a + 4)
         if new or size == 0:
             release(shadow, address)
@@ -206,6 +206,7 @@ def change(
     elif code == DROP:
         write(shadow, address, b, 0)
     elif code == COPIED:
+        write(shadow, address, b, 0)
         below = (state[DEPTH] - 2) * FRAME_FIELDS
         known = below >= 0 and frames.frames[below + SITE] >= 0
         write(shadow, address, b, frames.frames[below + CALLED] + 1 if known else 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,22 +10,31 @@ import numpy as np
 
 from ...ir.cache import levels_of
 from ...ir.dependence import DependenceGraph
-from ...ir.errors import ArgumentError, ArtefactError
+from ...ir.errors import ArgumentError, ArtefactError, UnsupportedError
 from ...ir.machine import Machine
 from ..events.static import Static
 from . import frames as fr
 from . import shadow as sh
 from .accesses import Words
 from .frames import BAD_FRAME, DONE
-from .growing import Growing
-from .kernel import BAD_SEGMENT, CUT, Output, walk
-from .tables import Tables, tables_of
+from .growing import FEWEST, Growing
+from .hazards import MOST_BYTES, MOST_VERTICES, compact
+from .kernel import BAD_SEGMENT, CUT, walk
+from .output import EDGE_BYTES, EDGES, NODE_BYTES, NODES, WIDE_EDGE_BYTES, GraphTotals, Output, Sums
+from .tables import WAS_READ, WAS_WRITTEN, Tables, tables_of
 
 NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "nobody"
-MOST_BYTES = 1 << 36  # of one record: more than any machine has
 WEIGHTS = ("model", "unit", "times")
-_EDGES = {"src": np.int32, "dst": np.int32, "weight": np.int32, "kind": np.uint8}
-_NODES = {"instruction": np.int32, "time": np.int32}
+WANTED = ("raw", "war", "waw", "control")
+BATCH = 1 << 16  # vertices that are kept at a time when only the sums are wanted
+
+
+class TooLarge(Exception):
+    """The graph takes more memory than it may. `bytes`: so far."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the graph takes {size} bytes")
+        self.bytes = size
 
 
 @dataclass(frozen=True)
@@ -49,15 +58,21 @@ class Ending:
 class Builder:
     """Follows one thread's stream. `feed` takes it chunk by chunk, `graph` ends it.
 
-    Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches.
+    Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches; with "war" among
+    the kinds 8 more for each word that was read since it was written.
 
     Args:
         static: tables of the traced module.
         weights: "model" weighs memory accesses by simulated caches, "unit" has 1 everywhere, "times" takes what a timed
             trace says of single loads and stores (see `measured`), and the model for all others.
         machine: its caches and latencies; None takes `Machine.model()`.
-        control: whether to have control dependences, too: each instruction that is no phi on the branch that decided
-            that its block runs (the latest of those that it depends on, of the same function).
+        kinds: of WANTED: "raw", true dependences, always; "war": of a write on each instruction that read one of its
+            bytes since that was written ("anti"); "waw": of a write on the last ones that wrote its bytes ("output");
+            "control": of each instruction that is no phi on the branch that decided that its block runs (the latest of
+            those that it depends on, of the same function). Memory that is freed, allocated or left by its function
+            begins a new life, in which nobody read or wrote it.
+        totals: keep nothing but sums: the memory then does not grow with the run.
+        most: bytes that the graph may take, None: any number.
         narrow: vertices from which ids have 64 bits.
     """
 
@@ -67,23 +82,30 @@ class Builder:
         *,
         weights: str = "model",
         machine: Machine | None = None,
-        control: bool = False,
+        kinds: Collection[str] = ("raw",),
+        totals: bool = False,
+        most: int | None = None,
         narrow: int = NARROW,
     ) -> None:
         if weights not in WEIGHTS:
             raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
         if weights == "times" and not static.timed:
             raise ArgumentError("weights = 'times', but the trace has no times", hint="Trace with timed=True.")
+        if isinstance(kinds, str) or not {"raw"} <= set(kinds) <= set(WANTED):
+            raise ArgumentError(f"kinds = {kinds!r}, some of {', '.join(WANTED)} with 'raw' among them expected")
         machine = Machine.model() if machine is None else machine
         self.static = static
-        self.tables: Tables = tables_of(static, control=control)
+        self.hazards = hazards = WAS_READ * ("war" in kinds) + WAS_WRITTEN * ("waw" in kinds)
+        self.tables: Tables = tables_of(static, control="control" in kinds, hazards=hazards)
+        self.sums = Sums() if totals else None
+        self.most = most
         self.modelled, self.timed = weights != "unit", weights == "times"
         self.levels = levels_of(machine.caches, machine.memory_latency)
         self.narrow = narrow
         self.state = np.zeros(fr.STATE, np.int64)
         self.state[fr.UNWINDER] = -1
         self.arrays: dict[str, Growing] = {
-            name: Growing(dtype, dense=True) for name, dtype in {**_EDGES, **_NODES}.items()
+            name: Growing(dtype, BATCH if totals else FEWEST, dense=True) for name, dtype in {**EDGES, **NODES}.items()
         }
         self.followed: dict[str, Growing] = {
             "pages": Growing(np.int64, sh.FIELDS << 10),
@@ -92,6 +114,8 @@ class Builder:
             "owners": Growing(np.int32, sh.GRANULES << 6),
             "objects": Growing(np.int64, 4 << 10),
             "globals": Growing(np.int64, 2 << 10),
+            "heads": Growing(np.int32, sh.WORDS << (6 if hazards else 0)),
+            "reads": Growing(np.int64),
         }
         self.stack: dict[str, Growing] = {
             "frames": Growing(np.int64, fr.FRAME_FIELDS << 8),
@@ -100,7 +124,7 @@ class Builder:
         }
         self.bins = np.zeros(sh.BINS, np.int64)
         self.counts = np.zeros(sh.COUNTERS, np.int64)
-        self.counts[sh.N_OBJECTS] = 1
+        self.counts[sh.N_OBJECTS] = self.counts[sh.N_READS] = 1
         self.keys, self.values = np.full(1 << 12, sh.NONE, np.int64), np.zeros(1 << 12, np.int64)
         steps = np.diff(self.tables.step)
         site_most = int(self.tables.site_count.max(initial=0)) + 2
@@ -112,13 +136,15 @@ class Builder:
     def feed(self, words: Words) -> None:
         """Follow the records of one chunk, which is cut at their borders.
 
-        Raises ArtefactError for words that are no records of this program. O(words) plus the memory they touch.
+        Raises ArtefactError for words that are no records of this program, and TooLarge. O(words) plus the memory they
+        touch.
         """
         words = np.ascontiguousarray(words, np.uint32)
         self.state[fr.POSITION] = 0
         while True:
             out, stack, memory = self._views()
-            how = self.modelled, self.timed
+            origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
+            how = self.modelled, self.timed, origin
             found = walk(words, self.tables, out, stack, memory, self.levels, self._limits(), self.state, *how)
             del out, stack, memory  # views would keep the arrays from growing
             if found == DONE:
@@ -135,12 +161,23 @@ class Builder:
                 )
             self._grow()
         self.records_at += words.size
+        if self.most is not None and self.sums is None and self.bytes > self.most:
+            raise TooLarge(self.bytes)
 
     def graph(self) -> DependenceGraph:
         """The graph of everything that was fed; the builder is used up by it."""
-        sizes = dict.fromkeys(_EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(_NODES, int(self.state[fr.NODES]))
+        if self.sums is not None:
+            raise ArgumentError("the builder keeps totals only: there is no graph")
+        sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(NODES, int(self.state[fr.NODES]))
         self.followed, self.stack = {}, {}
         return DependenceGraph(**{name: array.taken(sizes[name]) for name, array in self.arrays.items()})
+
+    def totals(self) -> GraphTotals:
+        """Sums over everything that was fed, of a builder that keeps them."""
+        if self.sums is None:
+            raise ArgumentError("the builder keeps a graph", hint="Its arrays have the sums.")
+        self._forget()
+        return self.sums.totals()
 
     def ending(self) -> Ending:
         """How the stream ended so far."""
@@ -157,7 +194,8 @@ class Builder:
     def _limits(self) -> Any:
         limits = np.zeros(fr.LIMITS, np.int64)
         limits[fr.MAX_EDGES] = self.arrays["src"].capacity - self.most_edges
-        limits[fr.MAX_NODES] = self.arrays["time"].capacity - int(self.tables.size.max(initial=0))
+        limits[fr.MAX_NODES] = int(self.state[fr.ORIGIN]) + self.arrays["time"].capacity
+        limits[fr.MAX_NODES] -= int(self.tables.size.max(initial=0))
         if self.arrays["src"].dtype == np.int32:
             limits[fr.MAX_NODES] = min(limits[fr.MAX_NODES], self.narrow - int(self.tables.size.max(initial=0)))
         for place, name, row in (
@@ -169,6 +207,8 @@ class Builder:
             limits[place] = self.followed[name].capacity // row - self.most_pages
         limits[fr.MAX_PAGES] = min(limits[fr.MAX_PAGES], self.keys.size // 2 - self.most_pages)
         limits[fr.MAX_OBJECTS] = self.followed["objects"].capacity // 4 - self.most_steps
+        limits[fr.MAX_HEADS] = self.followed["heads"].capacity // sh.WORDS - 5 * self.most_pages
+        limits[fr.MAX_READS] = self.followed["reads"].capacity - self.most_steps
         limits[fr.MAX_GLOBALS] = self.followed["globals"].capacity // 2 - 2
         limits[fr.MAX_SLOTS] = self.stack["slots"].capacity // 2 - self.most_steps
         limits[fr.MAX_DEPTH] = self.stack["frames"].capacity // fr.FRAME_FIELDS - 2
@@ -185,13 +225,15 @@ class Builder:
                 f"{max(edges, pages << sh.PAGE_BITS)} bytes",
                 hint="Trace the program again.",
             )
+        self._forget()
         nodes = int(state[fr.NODES])
         if self.arrays["src"].dtype == np.int32 and nodes + int(self.tables.size.max(initial=0)) > self.narrow:
             self._widen()
-        for name in _EDGES:
+        for name in EDGES:
             self.arrays[name].reserve(int(state[fr.EDGES]) + edges + self.most_edges)
-        for name in _NODES:
-            self.arrays[name].reserve(nodes + int(self.tables.size.max(initial=0)))
+        for name in NODES:
+            self.arrays[name].reserve(nodes - int(state[fr.ORIGIN]) + int(self.tables.size.max(initial=0)))
+        self._grow_reads(5 * (pages + self.most_pages), int(state[fr.EXTRA_READS]) + self.most_steps)
         for place, name, row, extra in (
             (sh.N_PAGES, "pages", sh.FIELDS, pages),
             (sh.N_WRITERS, "writers", sh.WORDS, pages),
@@ -209,6 +251,42 @@ class Builder:
             self.stack["registers"].reserve(int(top) + 3 * int(self.tables.slots.max(initial=0)) + 2)
         while self.keys.size // 2 < int(counts[sh.N_PAGES]) + pages + self.most_pages:
             self._rehash()
+
+    def _grow_reads(self, heads: int, reads: int) -> None:
+        """Room for more readers: what no word leads to any more is swept out before more memory is taken."""
+        counts, entries = self.counts, self.followed["reads"]
+        self.followed["heads"].reserve((int(counts[sh.N_HEADS]) + heads) * sh.WORDS)
+        if int(counts[sh.N_READS]) + reads <= entries.capacity:
+            return
+        used = int(counts[sh.N_HEADS]) * sh.WORDS
+        counts[sh.N_READS] = compact(self.followed["heads"].array, used, entries.array, int(counts[sh.N_READS]))
+        entries.reserve(2 * int(counts[sh.N_READS]) + reads)
+        if max(int(self.state[fr.NODES]) >> 1, entries.capacity) >= MOST_VERTICES >> 1:
+            raise UnsupportedError(
+                "the run is too long for 'war' dependences",
+                hint="Record a part of it (max_instructions, functions), or leave these dependences out.",
+            )
+
+    def _forget(self) -> None:
+        """Turn what is finished into sums, when these are all that is wanted."""
+        edges, nodes = int(self.state[fr.EDGES]), int(self.state[fr.NODES]) - int(self.state[fr.ORIGIN])
+        if self.sums is not None:
+            out = Output(**{name: array.array for name, array in self.arrays.items()})
+            self.sums.add(out, edges, nodes)
+            self.state[fr.EDGES] = 0
+            self.state[fr.ORIGIN] = self.state[fr.NODES]
+
+    @property
+    def n(self) -> int:
+        """Vertices so far."""
+        return int(self.state[fr.NODES])
+
+    @property
+    def bytes(self) -> int:
+        """What the graph takes so far; the memory of the program that is followed is not part of it."""
+        wide = self.arrays["src"].dtype == np.int64
+        each = WIDE_EDGE_BYTES if wide else EDGE_BYTES
+        return int(self.state[fr.EDGES]) * each + int(self.state[fr.NODES]) * NODE_BYTES
 
     def _rehash(self) -> None:
         keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)

@@ -14,12 +14,13 @@ from .objects import global_variable
 from .shadow import N_GLOBALS, N_PAGES, Int, Shadow, Writers, write
 from .tables import DIRECT, INDIRECT, Tables
 
-# Entries of `state`. EXTRA_…: what the record that did not fit needs beyond the static bounds.
+# Entries of `state`. EXTRA_…: what the record that did not fit needs beyond the static bounds. ORIGIN: the vertex that
+# stands first in the arrays of vertices.
 POSITION, NODES, EDGES, DEPTH, UNWINDER, SLOTS, UNRESOLVED = range(7)
-LOST, ENDED, REASON, STATUS, EXTRA_EDGES, EXTRA_PAGES, STATE = range(7, 14)
+LOST, ENDED, REASON, STATUS, EXTRA_EDGES, EXTRA_PAGES, EXTRA_READS, ORIGIN, STATE = range(7, 16)
 # Entries of `limits`: how far each count may have come for the next record to fit.
 MAX_EDGES, MAX_NODES, MAX_PAGES, MAX_WRITERS, MAX_SINGLES, MAX_OWNERS = range(6)
-MAX_OBJECTS, MAX_SLOTS, MAX_DEPTH, MAX_REGISTERS, MAX_GLOBALS, LIMITS = range(6, 12)
+MAX_OBJECTS, MAX_SLOTS, MAX_DEPTH, MAX_REGISTERS, MAX_GLOBALS, MAX_HEADS, MAX_READS, LIMITS = range(6, 14)
 
 # Fields of a frame: function, first register, block that it was in last, vertex of its last call, site of the call that
 # is under way (−1: none), address, whether the caller's arguments are its parameters, stack slots below it.

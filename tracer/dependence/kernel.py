@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from ...ir.arrays import Bytes, Ints, Longs
+from ...ir.arrays import Longs
 from ...ir.cache import LATENCY, LINE_BITS, MASK, WAYS, Levels, access
 from ...ir.dependence import CONTROL as CONTROLLED
 from ...ir.dependence import MEMORY, REGISTER
@@ -22,13 +20,16 @@ from .frames import (
     EDGES,
     EXTRA_EDGES,
     EXTRA_PAGES,
+    EXTRA_READS,
     FRAME_FIELDS,
     FULL,
     MAX_EDGES,
+    MAX_HEADS,
     MAX_NODES,
     MAX_OBJECTS,
     MAX_OWNERS,
     MAX_PAGES,
+    MAX_READS,
     MAX_SINGLES,
     MAX_SLOTS,
     MAX_WRITERS,
@@ -46,16 +47,20 @@ from .frames import (
     take_mark,
     variadic,
 )
+from .hazards import SLACK, hazards, room
 from .objects import place_of
+from .output import Output, label, since
 from .shadow import (
     ANCHOR,
     GOLDEN,
     HIGH,
     LOW,
     MIXED,
+    N_HEADS,
     N_OBJECTS,
     N_OWNERS,
     N_PAGES,
+    N_READS,
     N_SINGLES,
     N_WRITERS,
     NONE,
@@ -67,7 +72,6 @@ from .shadow import (
     WRITERS,
     Int,
     Shadow,
-    Writers,
     collect,
     distinct,
     ensure,
@@ -83,6 +87,7 @@ from .tables import (
     LIVE,
     LOAD,
     MANY_READS,
+    NOTED,
     OPAQUE_READ,
     PHI,
     RANGE_READ,
@@ -99,17 +104,6 @@ BAD_SEGMENT, CUT = 3, 4  # what `walk` stops for, beside DONE, FULL and BAD_FRAM
 MOST = 2**31 - 1
 
 
-class Output(NamedTuple):
-    """Edges and vertices so far; views of arrays that grow outside."""
-
-    src: Writers
-    dst: Writers
-    weight: Ints
-    kind: Bytes
-    instruction: Ints
-    time: Ints
-
-
 @njit(cache=True, nogil=True)
 def walk(
     words: Words,
@@ -122,18 +116,20 @@ def walk(
     state: Longs,
     modelled: bool,
     timed: bool,
+    origin: Int | None,
 ) -> Int:
     """Follow records from `state[POSITION]` on. Returns DONE at the end of the words, FULL when an array is too short
     for the next record (what it needs is in `state`), or what is wrong with it.
 
     The common steps are written out here, over arrays that are taken out of their tuples first: handing a tuple of
     arrays to a function that is not inlined copies hundreds of bytes. `timed`: loads and stores bring their cycles.
+    `origin`: the vertex that stands first in the arrays; None: 0, and no steps of `hazards`: that is compiled without.
     """
     steps, step_of, sizes, firsts, lengths = tables.steps, tables.step, tables.size, tables.first, tables.words
     entry, closes, frame_word, function_of = tables.entry, tables.closes, tables.frame, tables.function
     dynamic, own_time = tables.dynamic, tables.time
     src, dst, weight, kind = out.src, out.dst, out.weight, out.kind
-    instruction, time = out.instruction, out.time
+    instruction, time, rest = out.instruction, out.time, (out.dst, out.weight, out.kind)
     stack, values = frames.frames, frames.registers
     keys, rows, pages, writers, counts = shadow.keys, shadow.values, shadow.pages, shadow.writers, shadow.counts
     tags, geometry, hits = levels.tags, levels.geometry, levels.counts
@@ -158,14 +154,28 @@ def walk(
             result = CUT
             break
         begin, end = np.int64(step_of[segment]) * 5, np.int64(step_of[segment + np.uint64(1)]) * 5
-        state[EXTRA_EDGES] = state[EXTRA_PAGES] = 0
+        state[EXTRA_EDGES] = state[EXTRA_PAGES] = state[EXTRA_READS] = 0
         if dynamic[segment]:
             for step in range(begin, end, 5):
+                if origin is not None and steps[step] >= NOTED:
+                    if steps[step + 4]:  # a write finds no more readers than there are: no need to look for them
+                        state[EXTRA_READS] += SLACK
+                        state[EXTRA_EDGES] += (counts[N_READS] + state[EXTRA_READS]) * (steps[step] > NOTED)
+                        continue
+                    room(words, payload, steps, step, shadow, frames, state, src)
+                    continue
+                if steps[step] < RANGE_READ or steps[step] >= MANY_READS:
+                    continue
                 extra = dynamic_size(words, payload, steps, step, shadow, frames, state)
                 if steps[step] in (RANGE_READ, OPAQUE_READ, REALLOC_READ):  # no more writers than words and bytes have
                     known = counts[N_WRITERS] * WORDS + counts[N_SINGLES] * PAGE
                     state[EXTRA_EDGES] += min(extra, known)
                 state[EXTRA_PAGES] += (extra >> PAGE_BITS) + 2
+            if counts[N_HEADS] + 5 * state[EXTRA_PAGES] > limits[MAX_HEADS] or (
+                counts[N_READS] + state[EXTRA_READS] > limits[MAX_READS]
+            ):
+                result = FULL
+                break
         if (
             edges + state[EXTRA_EDGES] > limits[MAX_EDGES]
             or nodes > limits[MAX_NODES]
@@ -192,8 +202,8 @@ def walk(
         first = np.int64(firsts[segment])
         size = np.int64(sizes[segment])
         for place in range(size):
-            instruction[np.uint64(base + place)] = first + place
-            time[np.uint64(base + place)] = own_time[np.uint64(first + place)]
+            instruction[np.uint64(since(base, origin) + place)] = first + place
+            time[np.uint64(since(base, origin) + place)] = own_time[np.uint64(first + place)]
         nodes += size
         begin_reads = edges
         cycles: Int = np.int64(0)
@@ -223,7 +233,7 @@ def walk(
                 if part or offset + length > PAGE:
                     if code == STORE:
                         write(shadow, address, length, vertex + 1)
-                        time[vertex] += cost(shadow, levels, address, length, modelled)
+                        time[since(vertex, origin)] += cost(shadow, levels, address, length, modelled)
                         continue
                     if not part:
                         begin_reads, cycles = edges, np.int64(0)
@@ -231,11 +241,8 @@ def walk(
                     cycles += cost(shadow, levels, address, length, modelled)
                     if not part:
                         edges = distinct(src, begin_reads, edges)
-                        time[vertex] += cycles
-                        for edge in range(begin_reads, edges):
-                            dst[edge] = vertex
-                            weight[edge] = cycles
-                            kind[edge] = MEMORY
+                        time[since(vertex, origin)] += cycles
+                        label(rest, begin_reads, edges, vertex, cycles, MEMORY)
                     continue
                 page = address >> PAGE_BITS
                 mask = np.uint64(keys.size - 1)
@@ -267,7 +274,7 @@ def walk(
                             own = access(levels, spot, length)
                 if timed and words[payload + a + 2]:
                     own = np.int64(words[payload + a + 2])
-                time[np.uint64(vertex)] += own
+                time[np.uint64(since(vertex, origin))] += own
                 table = pages[np.uint64(row + WRITERS)] if row >= 0 else np.int64(NONE)
                 if code == LOAD:
                     if table < 0:
@@ -288,10 +295,7 @@ def walk(
                     else:
                         start = edges
                         edges = distinct(src, start, collect(shadow, address, length, src, start, edges))
-                        for edge in range(start, edges):
-                            dst[edge] = vertex
-                            weight[edge] = own
-                            kind[edge] = MEMORY
+                        label(rest, start, edges, vertex, own, MEMORY)
                 elif offset & 3 == 0 and length & 3 == 0:
                     if table < 0:
                         table = writers_of(shadow, row)
@@ -325,11 +329,8 @@ def walk(
             elif code == READS_DONE:
                 edges = distinct(src, begin_reads, edges)
                 cycles = min(MOST, cycles)
-                time[vertex] = min(MOST, time[vertex] + cycles)
-                for edge in range(begin_reads, edges):
-                    dst[edge] = vertex
-                    weight[edge] = cycles
-                    kind[edge] = MEMORY
+                time[since(vertex, origin)] = min(MOST, time[since(vertex, origin)] + cycles)
+                label(rest, begin_reads, edges, vertex, cycles, MEMORY)
             elif code == CONTROL:
                 latest: Int = np.int64(UNDEFINED)
                 for choice in range(a, a + steps[step + 3]):
@@ -347,6 +348,8 @@ def walk(
                 returned(tables, frames, shadow, state, vertex)
             elif code == LEAVE:
                 leave(frames, shadow, state)
+                if a and state[DEPTH]:  # what the landing pad gets comes from the resume
+                    stack[(state[DEPTH] - 1) * FRAME_FIELDS + CALLED] = vertex
             elif code == UNWOUND:
                 source = state[UNWINDER]
                 if source >= 0:
@@ -362,10 +365,10 @@ def walk(
             elif code == VARIADIC:
                 start = edges
                 edges = distinct(src, start, variadic(tables, src, frames, state, edges))
-                for edge in range(start, edges):
-                    dst[edge] = vertex
-                    weight[edge] = 1
-                    kind[edge] = REGISTER
+                label(rest, start, edges, vertex, 1, REGISTER)
+            elif code >= NOTED:
+                if origin is not None:
+                    edges = hazards(words, payload, steps, step, shadow, frames, state, src, rest, edges, vertex)
             else:
                 b, c = np.int64(steps[step + 3]), np.int64(steps[step + 4])
                 if code <= GATHER or code in (OPAQUE_READ, REALLOC_READ):
@@ -388,7 +391,7 @@ def walk(
                     cycles += more
                 else:
                     more = change(words, payload, code, a, b, c, shadow, frames, levels, vertex + 1, modelled, state)
-                    time[vertex] = min(MOST, time[vertex] + more)
+                    time[since(vertex, origin)] = min(MOST, time[since(vertex, origin)] + more)
         if closes[segment] >= 0:
             stack[frame + BLOCK] = closes[segment]
         position = payload + lengths[segment]

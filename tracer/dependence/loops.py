@@ -22,19 +22,18 @@ from typing import Any
 import numpy as np
 
 from ...ir.arrays import Longs
-from ...ir.errors import ArgumentError, ArtefactError
+from ...ir.errors import ArtefactError
 from ..events.static import Static
-from ..text.cfg import ControlFlow
 from . import frames as fr
 from . import loopmemory as lm
 from . import shadow as sh
 from .accesses import Words
-from .builder import MOST_BYTES
 from .frames import DONE, FULL
 from .growing import Growing
+from .hazards import MOST_BYTES
 from .loopfacts import carried_values, updates_of
 from .loopwalk import follow
-from .tables import tables_of
+from .loopwalker import LoopWalker
 
 
 @dataclass(frozen=True)
@@ -90,45 +89,17 @@ def loop_summary(static: Static, chunks: Iterable[Words], function: str, header:
     Memory: 32 bytes for each word of four bytes that the loop touches, and four times that where single bytes are; time
     O(words + bytes touched). Raises ArgumentError for a loop that is not there, ArtefactError for a damaged stream.
     """
-    follower = _Follower(static, function, header)
+    follower = LoopFollower(static, function, header)
     for chunk in chunks:
-        follower.feed(np.ascontiguousarray(chunk, np.uint32))
+        follower.feed(chunk)
     return follower.summary()
 
 
-class _Follower:
+class LoopFollower(LoopWalker):
+    """As `loop_summary`, chunk by chunk: `feed` takes them, `summary` may be called at any time."""
+
     def __init__(self, static: Static, function: str, header: str) -> None:
-        name = function if function.startswith("@") else f"@{function}"
-        if name not in static.functions:
-            raise ArgumentError(f"the traced program has no function {function!r}")
-        body = static.module.functions[name]
-        found = [loop for loop in ControlFlow(body).loops if loop.header == header]
-        if not found:
-            raise ArgumentError(f"{function} has no loop that begins at {header!r}")
-        self.static, self.loop, self.body = static, found[0], body
-        self.tables = tables_of(static)
-        number = static.functions.index(name)
-        base = int(static.function_block[number])
-        inside = np.zeros(static.n_blocks + 1, np.uint8)
-        for place, block in enumerate(body.blocks):
-            inside[base + place] = block.name in self.loop.blocks
-            if block.name == header:
-                self.header = int(static.block_segment[base + place])
-        self.base = int(static.block_first[base])
-        blocks = np.where(static.segment_block >= 0, static.segment_block, static.n_blocks)
-        self.inside = np.ascontiguousarray(inside[blocks] & (self.tables.function == number))
-        self.state = np.zeros(fr.STATE, np.int64)
-        self.state[fr.UNWINDER] = -1
-        self.where = np.zeros(2, np.int64)
-        self.unknown = np.zeros(static.n_instructions, np.uint8)
-        steps = int(np.diff(self.tables.step).max(initial=0)) + 2
-        self.slack = int(self.tables.pages.max(initial=0)) + 2 * steps
-        self.reads = int(self.tables.edges.max(initial=0)) + 8 * steps
-        self.frames = {
-            "frames": Growing(np.int64, fr.FRAME_FIELDS << 8),
-            "registers": Growing(np.int32, 1 << 14),
-            "slots": Growing(np.int64, 2 << 10),
-        }
+        super().__init__(static, function, header)
         self.units, self.bytes = Growing(np.int64), Growing(np.int64)
         self.keys, self.values = np.full(1 << 10, sh.NONE, np.int64), np.zeros(1 << 10, np.int64)
         self.seen = np.zeros(2 << 10, np.int64)
@@ -136,9 +107,10 @@ class _Follower:
         self.parent = np.arange(static.n_instructions)
         self.flags = np.zeros(lm.FLAGS * static.n_instructions, np.uint8)
         self.counts = np.zeros(lm.COUNTS, np.int64)
-        self.nothing = _no_shadow()
 
     def feed(self, words: Words) -> None:
+        """Follow whole records. Raises ArtefactError for a damaged stream. O(words + bytes touched)."""
+        words = np.ascontiguousarray(words, np.uint32)
         self.state[fr.POSITION] = 0
         while True:
             self._grow()
@@ -174,13 +146,10 @@ class _Follower:
                 raise ArtefactError("the event stream is damaged", hint="Trace the program again.")
 
     def _limits(self) -> Longs:
-        limits = np.zeros(fr.LIMITS, np.int64)
+        limits = self.frame_limits()
         limits[fr.MAX_PAGES] = min(self.units.capacity // (lm.UNITS * lm.FIELDS), self.keys.size // 2) - self.slack
         limits[fr.MAX_SINGLES] = self.bytes.capacity // (4 * lm.FIELDS) - self.reads
         limits[fr.MAX_EDGES] = self.seen.size // 4 - 3 * self.reads
-        limits[fr.MAX_DEPTH] = self.frames["frames"].capacity // fr.FRAME_FIELDS - 2
-        limits[fr.MAX_REGISTERS] = self.frames["registers"].capacity - 2 * int(self.tables.slots.max(initial=0)) - 2
-        limits[fr.MAX_GLOBALS] = 1 << 62
         return limits
 
     def _grow(self) -> None:
@@ -197,13 +166,10 @@ class _Follower:
             self.keys, self.values = keys, values
         while self.seen.size // 4 < int(self.counts[lm.KNOWN]) + 3 * (more + self.reads):
             self.seen = lm.reseen(self.seen, max(1, int(self.counts[lm.JOB])))  # 0 marks what is empty
-        depth = int(self.state[fr.DEPTH])
-        self.frames["frames"].reserve((depth + 2) * fr.FRAME_FIELDS)
-        if depth:
-            top = self.frames["frames"].array[(depth - 1) * fr.FRAME_FIELDS + fr.BASE]
-            self.frames["registers"].reserve(int(top) + 3 * int(self.tables.slots.max(initial=0)) + 2)
+        self.grow_frames()
 
     def summary(self) -> LoopSummary:
+        """What was found so far."""
         histograms = [_by_distance(self.bins[kind * lm.BINS : (kind + 1) * lm.BINS]) for kind in range(3)]
         return LoopSummary(
             self.body.name.removeprefix("@"),
@@ -240,10 +206,3 @@ def _by_distance(bins: Longs) -> dict[int, int]:
         place if place <= lm.NEAR else lm.NEAR << (place - lm.NEAR): int(bins[place])
         for place in np.flatnonzero(bins).tolist()
     }
-
-
-def _no_shadow() -> sh.Shadow:
-    """For the frames, which here have no stack slots to clear."""
-    one, ids = np.zeros(1, np.int64), np.zeros(1, np.int32)
-    counts = np.zeros(sh.COUNTERS, np.int64)
-    return sh.Shadow(one, one, one, ids, ids, ids, one, one, one, counts)

@@ -90,7 +90,7 @@ def follow(
         state[EXTRA_EDGES] = state[EXTRA_PAGES] = 0
         if tables.dynamic[segment]:
             for step in range(begin, end, 5):
-                size = _size(words, payload, tables.steps, step)
+                size = size_of(words, payload, tables.steps, step)
                 state[EXTRA_EDGES] += size
                 state[EXTRA_PAGES] += (size >> PAGE_BITS) + 2
         if (
@@ -133,7 +133,7 @@ def follow(
 
 
 @njit(cache=True, nogil=True)
-def _size(words: Words, payload: Int, steps: Ints, step: Int) -> Int:
+def size_of(words: Words, payload: Int, steps: Ints, step: Int) -> Int:
     """Bytes that a step touches when its length is part of the payload."""
     code, at = steps[step], payload + np.int64(steps[step + 2])
     if code in (RANGE_READ, RANGE_WRITE):

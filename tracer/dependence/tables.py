@@ -30,11 +30,15 @@ LOAD, STORE, RANGE_READ, LANES_READ, GATHER, RANGE_WRITE, LANES_WRITE, SCATTER =
 # the object that the pointer lies in. REALLOC_READ: what stays of the old object. COPIED: length; the caller wrote it.
 ALLOCATE, RELEASE, REALLOCATE, SLOT, DROP, OPAQUE_READ, OPAQUE_WRITE, REALLOC_READ, COPIED = range(12, 21)
 # MANY_READS and READS_DONE stand around the reads of an instruction with several. CALL: site. RETURN: whether a value
-# comes back. UNWOUND: the call that unwound to here; place −1: it is kept in a slot instead.
+# comes back. LEAVE: whether an exception goes on from here. UNWOUND: the call that unwound to here; place −1: it is
+# kept in a slot instead.
 # CONTROL: first entry in `controllers`, and their number: the latest of these branches decided that the block runs.
-MANY_READS, READS_DONE, CALL, RETURN, LEAVE, VARIADIC, UNWOUND, CONTROL = range(21, 29)
+# NOTED, OVERWRITES (`hazards`): how many steps behind it read, or write; which edges are wanted; 1: one short access.
+MANY_READS, READS_DONE, CALL, RETURN, LEAVE, VARIADIC, UNWOUND, CONTROL, NOTED, OVERWRITES = range(21, 31)
 
 EXTERNAL, DIRECT, INDIRECT = range(3)  # kinds of call sites
+WAS_WRITTEN, WAS_READ = 1, 2  # bits of OVERWRITES: edges from the last writer, from the readers since then
+WRITING = (STORE, RANGE_WRITE, LANES_WRITE, SCATTER, OPAQUE_WRITE)
 SIMPLE_BYTES = 8  # a load of at most as many takes the short way
 
 
@@ -47,7 +51,7 @@ class Tables(NamedTuple):
         words: int32 (S), payload words. entry: function that the segment opens, else −1. closes: block that it ends,
             else −1. frame: payload word of the frame's address, else −1. function: of each segment.
         edges, pages: int32 (S), most edges and pages that one record can add, dynamic lengths apart.
-        dynamic: int32 (S), 1 when some length is part of the payload.
+        dynamic: int32 (S), 1 when what a record needs depends on its payload, or on what was read before.
         predecessors: int32, (phi block's) list of predecessors, blocks; sources: int32, slots by predecessor and phi.
         phi_first, phi_count: int32 (S), its part of `predecessors`; phi_source: first entry of `sources`.
         site_kind, site_callee, site_first, site_count, site_result, site_next: int32 (C): kind, function, its
@@ -101,15 +105,20 @@ class _Site:
     next: int
 
 
-def tables_of(static: Static, *, control: bool = False) -> Tables:
-    """Tables of a traced module, with steps for control dependences if wanted. O(length of its text)."""
-    return _Maker(static, control).tables()
+def tables_of(static: Static, *, control: bool = False, hazards: int = 0) -> Tables:
+    """Tables of a traced module. O(length of its text).
+
+    Args:
+        control: with steps for control dependences. hazards: bits of OVERWRITES, 0: without such steps.
+    """
+    return _Maker(static, control, hazards).tables()
 
 
 class _Maker:
-    def __init__(self, static: Static, control: bool) -> None:
+    def __init__(self, static: Static, control: bool, hazards: int) -> None:
         self.static = static
         self.control = control
+        self.hazards = hazards
         self.controllers: list[int] = []
         self.functions = static.module.functions
         self.number = {name: place for place, name in enumerate(static.functions)}
@@ -122,7 +131,7 @@ class _Maker:
         self.steps: list[tuple[int, int, int, int, int]] = []
         self.step = [0, 0]
         count = static.n_segments
-        self.edges, self.pages, self.dynamic = [0] * count, [0] * count, [0] * count
+        self.edges, self.pages, self.dynamic = [0] * count, [0] * count, [int(hazards > 0)] * count
         self.closes, self.frame, self.of = [-1] * count, [-1] * count, [-1] * count
         self.phi_first, self.phi_count, self.phi_source = [0] * count, [0] * count, [0] * count
         self.predecessors: list[int] = []
@@ -240,7 +249,8 @@ class _Maker:
             for place in range(begin, end):
                 self._instruction(instructions[place - int(static.block_first[block])], place, place - begin, role)
             if role & LEAVES and self.steps[-1][0] != RETURN:
-                self._add(LEAVE, end - begin - 1)
+                resumes = instructions[end - 1 - int(static.block_first[block])].op == "resume"
+                self._add(LEAVE, end - begin - 1, int(resumes))
             self.step.append(len(self.steps))
         self.closes[end_segment - 1] = block
 
@@ -310,14 +320,22 @@ class _Maker:
         reads = [row for item in items for row in self._reads(item)]
         writes = [row for item in items for row in self._writes(item, instruction)]
         plain = len(reads) == 1 and reads[0][0] == LOAD and reads[0][2] <= SIMPLE_BYTES
+        for row in writes:
+            if row[0] == COPIED:  # done before the function began
+                self._add(row[0], offset, *row[1:])
         if reads and not plain:
             self._add(MANY_READS, offset)
+        if reads and self.hazards & WAS_READ:
+            self._add(NOTED, offset, len(reads), 0, int(plain))
         for code, word, size, lanes in reads:
             self._add(code, offset, word, size, lanes if plain or code != LOAD else 1)
         if reads and not plain:
             self._add(READS_DONE, offset)
-        for code, *operands in writes:
-            self._add(code, offset, *operands)
+        over = [row for row in writes if row[0] in WRITING]
+        for row in [*(row for row in writes if row[0] not in (COPIED, *WRITING)), *over]:
+            if self.hazards and over and row is over[0]:  # behind what gives memory a new life
+                self._add(OVERWRITES, offset, len(over), self.hazards, int(len(over) == 1 and over[0][0] == STORE))
+            self._add(row[0], offset, *row[1:])
 
     def _reads(self, item: int) -> Iterator[tuple[int, int, int, int]]:
         static, segment = self.static, self.here

@@ -11,23 +11,32 @@ from tempfile import TemporaryDirectory
 from ...ir.errors import ToolchainError
 from ..llvm import emit_object, host_text
 from ..toolchain import compiler, environment
-from .rewrite import CHUNK_BITS, instrumented
+from .items import CHUNK_BITS
+from .rewrite import instrumented
 
 SOURCE = Path(__file__).with_name("runtime.c")
 
 
 def traced_objects(
-    text: str, functions: Collection[str] | None = None, *, shared: bool = False, timed: bool = False
+    text: str,
+    functions: Collection[str] | None = None,
+    *,
+    shared: bool = False,
+    timed: bool = False,
+    fenced: bool = True,
+    compact: bool = True,
 ) -> list[bytes]:
     """Objects that, linked with the program's libraries, are the traced program. `text` as for `static.static_of`.
 
     Args:
         shared: for a shared library instead of an executable. timed: with time stamps around each access.
+        fenced: the stamps stand between fences, and so wait for the access. Without them they do not (VertexCut §3.2).
+        compact: as for `static.static_of`.
 
     No pass runs behind the instrumentation, only code generation.
     """
     tls = "initialexec" if shared else "localexec"
-    code = host_text(instrumented(text, functions, tls=tls, timed=timed))
+    code = host_text(instrumented(text, functions, tls=tls, timed=timed, fenced=fenced, compact=compact))
     return [emit_object(code, optimise=False), runtime_object("initial-exec" if shared else "local-exec")]
 
 

@@ -7,6 +7,7 @@ nothing but a longer run. Every table starts empty with a stream: its chunks hav
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .items import FIRST_MARK, Kind, mask_words, words_of
+from .runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
 from .static import Static
 from .walk import mark_lengths
 
@@ -25,27 +27,56 @@ GROWTH = 24  # bytes that a word may cost at most, with its runs
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """Fields of the payloads. `first`: int64[S + 1], first field of a segment; `wide`: uint8, 1 for two words."""
+    """Fields of the payloads of all N ids: segments, short records, regions, runs.
+
+    Attributes:
+        first: int64[N + 1], first field of each. wide: uint8, 1 for two words.
+        tail: int64[N], how many of the last fields of a run stand once for each iteration, of which its first
+            field is the number.
+        plain: id of the first run.
+    """
 
     first: npt.NDArray[np.int64]
     wide: Bytes
+    tail: npt.NDArray[np.int64]
+    plain: int
 
     @classmethod
     def of(cls, static: Static) -> Fields:
         """All words of an item are pairs, apart from mask words and times at its end. O(items)."""
-        wide: list[int] = []
-        first = [0]
-        for segment in range(static.n_segments):
-            word = 0
-            for item in range(int(static.segment_item[segment]), int(static.segment_item[segment + 1])):
-                if int(static.item_word[item]) == word:  # others share earlier words
-                    kind, lanes = Kind(int(static.item_kind[item])), int(static.item_lanes[item])
-                    count = words_of(kind, lanes, timed=static.timed)
-                    single = mask_words(lanes) if kind in (Kind.MASK, Kind.GATHER) else count % 2
-                    wide += [1] * ((count - single) // 2) + [0] * single
-                    word += count
-            first.append(len(wide))
-        return cls(np.array(first, np.int64), np.array(wide, np.uint8))
+        found: list[list[int]] = [_wide(static, segment) for segment in range(static.n_segments)]
+        for short in range(static.n_shorts):
+            sources = static.word_source[static.short_word[short] : static.short_word[short + 1]]
+            wide, word = [], 0
+            for pair in found[int(static.short_segment[short])]:
+                wide += [pair] if sources[word] < 0 else []
+                word += 1 + pair
+            found.append(wide)
+        tail = [0] * static.first_run
+        for regions, parts in ((True, static.region_field), (False, static.run_field)):
+            for first, end in itertools.pairwise(parts.tolist()):
+                shapes = [Shape(shape) for shape in static.field_shape[first:end]]
+                told = [1] * (sum(HEADER_WORDS[shape] for shape in shapes) // 2)
+                free = [FREE_WORDS[shape] - 1 for shape in shapes if FREE_WORDS[shape]]
+                found.append(told if regions else [0, *told, *free])
+                tail += [] if regions else [len(free)]
+        first_field = np.cumsum([0, *map(len, found)])
+        wide = list(itertools.chain.from_iterable(found))
+        return cls(first_field, np.array(wide, np.uint8), np.array(tail, np.int64), static.first_run)
+
+
+def _wide(static: Static, segment: int) -> list[int]:
+    """For each field of a segment's payload whether it has two words."""
+    wide: list[int] = []
+    word = 0
+    for item in range(int(static.segment_item[segment]), int(static.segment_item[segment + 1])):
+        if int(static.item_word[item]) == word:  # others share earlier words
+            kind, lanes = Kind(int(static.item_kind[item])), int(static.item_lanes[item])
+            count = words_of(kind, lanes, timed=static.timed)
+            single = mask_words(lanes) if kind in (Kind.MASK, Kind.GATHER) else count % 2
+            wide += [1] * ((count - single) // 2) + [0] * single
+            word += count
+    return wide
 
 
 class State:
@@ -89,6 +120,7 @@ class Coder:
             words,
             fields.first,
             fields.wide,
+            fields.tail,
             self._marks,
             state.successors,
             state.before,
@@ -120,6 +152,7 @@ class Coder:
             words,
             fields.first,
             fields.wide,
+            fields.tail,
             self._marks,
             state.successors,
             state.before,
@@ -128,6 +161,7 @@ class Coder:
             state.hint,
             segments,
             payloads,
+            np.uint32(fields.plain),
         )
         return words if good else None
 
@@ -167,6 +201,7 @@ def _encode(
     words: Any,
     first: Any,
     wide: Any,
+    tail: Any,
     marks: Any,
     successors: Any,
     before: Any,
@@ -206,25 +241,33 @@ def _encode(
             seg_run = np.uint64(0)
             successors[context] = word
         older, newer = newer, word
-        for field in range(np.uint64(first[np.uint64(word)]), np.uint64(first[np.uint64(word) + one])):
-            value = np.uint64(words[place])
-            place += one
-            if wide[field]:
-                value |= np.uint64(words[place]) << high
+        begin, end = np.uint64(first[np.uint64(word)]), np.uint64(first[np.uint64(word) + one])
+        rounds, behind = one, end
+        if tail[np.uint64(word)]:
+            rounds, behind = np.uint64(words[place]), end - np.uint64(tail[np.uint64(word)])
+            if rounds == np.uint64(0):
+                rounds, end = one, behind
+        for _ in range(rounds):
+            for field in range(begin, end):
+                value = np.uint64(words[place])
                 place += one
-            delta = value - last[field]
-            last[field] = value
-            if delta == stride[field]:
-                pay_run += np.uint64(1)
-                continue
-            if delta == hint[field]:
-                stride[field] = delta
-            hint[field] = delta
-            pay_end = _put(payloads, pay_end, pay_run)
-            pay_run = np.uint64(0)
-            # Zigzag: small numbers of either sign become small numbers.
-            signed = np.int64(delta)
-            pay_end = _put(payloads, pay_end, np.uint64((signed << np.int64(1)) ^ (signed >> np.int64(63))))
+                if wide[field]:
+                    value |= np.uint64(words[place]) << high
+                    place += one
+                delta = value - last[field]
+                last[field] = value
+                if delta == stride[field]:
+                    pay_run += np.uint64(1)
+                    continue
+                if delta == hint[field]:
+                    stride[field] = delta
+                hint[field] = delta
+                pay_end = _put(payloads, pay_end, pay_run)
+                pay_run = np.uint64(0)
+                # Zigzag: small numbers of either sign become small numbers.
+                signed = np.int64(delta)
+                pay_end = _put(payloads, pay_end, np.uint64((signed << np.int64(1)) ^ (signed >> np.int64(63))))
+            begin = behind
     before[0], before[1] = older, newer
     ends[0], ends[1] = np.int64(seg_end), np.int64(pay_end)
     runs[0], runs[1] = seg_run, pay_run
@@ -242,6 +285,7 @@ def _decode(
     words: Any,
     first: Any,
     wide: Any,
+    tail: Any,
     marks: Any,
     successors: Any,
     before: Any,
@@ -250,6 +294,7 @@ def _decode(
     hint: Any,
     segments: Any,
     payloads: Any,
+    plain: Any,
 ) -> bool:
     place, size = np.int64(0), np.int64(words.size)
     older, newer = before[0], before[1]
@@ -288,30 +333,42 @@ def _decode(
         else:
             successors[context] = word
             older, newer = newer, word
-            for field in range(first[word], first[word + 1]):
-                if place + 1 + np.int64(wide[field]) > size:
-                    return False
-                if pay_run > np.uint64(0):
-                    pay_run -= np.uint64(1)
-                    delta = stride[field]
-                else:
-                    number, pay_at = _get(payloads, pay_at)
-                    if pay_at < 0:
+            head = place
+            for phase in range(2 if word >= plain else 1):
+                begin, end = first[word], first[word + 1] - tail[word]
+                rounds = np.int64(1)
+                if phase == 1:  # what stands once for each iteration
+                    rounds = np.int64(words[head])
+                    if rounds > RUN_LIMIT:
                         return False
-                    delta = (number >> np.uint64(1)) ^ (np.uint64(0) - (number & np.uint64(1)))
-                    if delta == hint[field]:
-                        stride[field] = delta
-                    hint[field] = delta
-                    pay_run, pay_at = _get(payloads, pay_at)
-                    if pay_at < 0:
-                        return False
-                value = last[field] + delta
-                last[field] = value
-                words[place] = np.uint32(value & np.uint64(0xFFFFFFFF))
-                place += 1
-                if wide[field]:
-                    words[place] = np.uint32(value >> np.uint64(32))
-                    place += 1
+                    begin, end = end, first[word + 1]
+                    if begin == end:
+                        break
+                for _ in range(rounds):
+                    for field in range(begin, end):
+                        if place + 1 + np.int64(wide[field]) > size:
+                            return False
+                        if pay_run > np.uint64(0):
+                            pay_run -= np.uint64(1)
+                            delta = stride[field]
+                        else:
+                            number, pay_at = _get(payloads, pay_at)
+                            if pay_at < 0:
+                                return False
+                            delta = (number >> np.uint64(1)) ^ (np.uint64(0) - (number & np.uint64(1)))
+                            if delta == hint[field]:
+                                stride[field] = delta
+                            hint[field] = delta
+                            pay_run, pay_at = _get(payloads, pay_at)
+                            if pay_at < 0:
+                                return False
+                        value = last[field] + delta
+                        last[field] = value
+                        words[place] = np.uint32(value & np.uint64(0xFFFFFFFF))
+                        place += 1
+                        if wide[field]:
+                            words[place] = np.uint32(value >> np.uint64(32))
+                            place += 1
         if missed:
             seg_run, seg_at = _get(segments, seg_at)
             if seg_at < 0:

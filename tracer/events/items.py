@@ -1,7 +1,8 @@
 """The words of the event stream: what an item of a record means, and the marks between records.
 
 A stream is a sequence of little-endian uint32 words, one stream a thread. A record is a segment id followed by the
-payload of that segment, whose length the static tables know. Ids from `FIRST_MARK` on are marks.
+payload of that segment, whose length the static tables know. Ids from `FIRST_MARK` on are marks. As the program writes
+it, a stream may also have runs, see `runs`; readers see the records that they stand for.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ class Kind(IntEnum):
 
 
 READ, WRITE = 1, 2  # bits of an access
+MAX_WORDS = 1 << 16  # of one record: it has to fit behind the end of a chunk
+CHUNK_BITS = 19  # a chunk is full when bit 19 of the position is set: 512 KiB, small enough to stay in the caches
+SLACK_WORDS = 1 << (CHUNK_BITS - 3)  # what may be written between two tests: half of the room behind a chunk
 
 # Words of the payload; MASK and GATHER depend on the number of lanes.
 WORDS = {

@@ -62,6 +62,7 @@ def record(
     start: int = 0,
     max_instructions: int | None = None,
     stop_when_full: bool = False,
+    runs: bool = False,
 ) -> Recorded:
     """Run a traced program and hand its words to `sink(stream, words)`, chunk by chunk, as they come.
 
@@ -73,6 +74,7 @@ def record(
         memory: bytes of buffers. start: instructions to skip first; the stream then opens with RESUMED.
         max_instructions: keep about as many (whole records); what follows is counted, not kept, and marked TRUNCATED.
         stop_when_full: stop the program then.
+        runs: give the sink runs as they come (see `runs`), not the records that they stand for.
 
     Raises ProgramError if the program can not be started or destroys the buffers, and whatever the sink raises; the
     program is stopped then. Memory: `memory` + 1 MiB a thread.
@@ -110,7 +112,7 @@ def record(
             done.set()
 
     with Ring(memory) as ring:
-        reader = Reader(ring, static, sink, start, ALL if max_instructions is None else max_instructions)
+        reader = Reader(ring, static, sink, start, ALL if max_instructions is None else max_instructions, runs=runs)
         thread = threading.Thread(target=child, name="tracecut-child")
         thread.start()
         try:
@@ -119,7 +121,7 @@ def record(
                 busy = reader.take_all()
                 if stop_when_full and reader.full:
                     break
-                if last:
+                if last and not busy:
                     break
                 if not busy:
                     time.sleep(NAP)

@@ -10,15 +10,18 @@ written since: at function entries, behind calls and at loop headers. See `runti
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from ..text import Block, Function, Instruction, Module, Operand, parse_module
-from .items import Kind, mask_words
+from .items import CHUNK_BITS, SLACK_WORDS, Kind, mask_words
+from .lengths import length_of
+from .regions import Region
+from .runs import Run
+from .selecting import ENTER
 from .sites import Item, Sites
-from .static import RETURNED_TWICE, Segment, chosen_functions, global_sizes, layout, segments_of
-
-CHUNK_BITS = 19  # a chunk is full when bit 19 of the position is set: 512 KiB, small enough to stay in the caches
-SLACK_WORDS = 1 << (CHUNK_BITS - 3)  # what may be written between two tests: half of the room behind a chunk
+from .static import RETURNED_TWICE, Segment, chosen_functions, compacted, global_sizes, layout, segments_of
+from .writing import RegionWriter, RunWriter
 
 _SELDOM = '!prof !{!"branch_weights", i32 1, i32 1048576}'
 _DECLARES = {
@@ -38,24 +41,38 @@ _REPLACED = {"signal": "tce_signal", "sigaction": "tce_sigaction", "vfork": "for
 
 
 def instrumented(
-    text: str, functions: Collection[str] | None = None, *, tls: str = "localexec", timed: bool = False
+    text: str,
+    functions: Collection[str] | None = None,
+    *,
+    tls: str = "localexec",
+    timed: bool = False,
+    fenced: bool = True,
+    compact: bool = True,
 ) -> str:
     """Text of the instrumented module. Same arguments and errors as `static.static_of`, whose ids it writes.
 
     Args:
+        fenced: whether time stamps stand between fences. compact: whether loops of one block may be written as `runs`.
         tls: model of the thread-local position: `localexec` for executables, `initialexec` for shared libraries.
     """
     module = parse_module(text)
     sites = Sites(module)
     listed = global_sizes(module)
-    number = 1
-    for function in chosen_functions(module, functions):
-        segments = segments_of(function, sites)
-        _Writer(function, segments, number, timed=timed).rewrite()
-        number += len(segments)
+    parts = [(function, segments_of(function, sites)) for function in chosen_functions(module, functions)]
+    loops = [
+        compacted(function, segments, sites) if compact and not timed else ([], []) for function, segments in parts
+    ]
+    shorts = 1 + sum(len(segments) for _, segments in parts)
+    regions = shorts + sum(len(region.shorts) for _, found in loops for region in found)
+    runs = regions + sum(len(found) for _, found in loops)
+    ids = Ids(1, shorts, regions, runs)
+    for (function, segments), (own_runs, own_regions) in zip(parts, loops, strict=True):
+        _Writer(function, segments, own_runs, own_regions, ids, timed=timed, fenced=fenced).rewrite()
+        ids = ids.behind(len(segments), own_regions, len(own_runs))
     pairs = ", ".join(f"{{ ptr, i64 }} {{ ptr {name}, i64 {size} }}" for name, size in listed)
     body = f"[{pairs}]" if listed else "zeroinitializer"
     module.append(f"@tce_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
+    module.append(f"@tce_selects = constant i64 {int(f'@{ENTER}' in module.declarations)}, align 8")
     module.append(f"@tce_global_count = constant i64 {len(listed)}, align 8")
     module.append(f"@tc_cursor = thread_local({tls}) global ptr inttoptr (i64 {1 << CHUNK_BITS} to ptr), align 8")
     for name, line in _DECLARES.items():
@@ -75,16 +92,39 @@ def _with_replacements(module: Module) -> str:
     return pattern.sub(lambda found: f"@{_REPLACED[found[1]]}" if found[1] else found.group(), str(module))
 
 
-class _Writer:
-    """Rewrites one function. `first`: id of its first segment."""
+@dataclass(frozen=True)
+class Ids:
+    """The ids of what comes next."""
 
-    def __init__(self, function: Function, segments: list[Segment], first: int, *, timed: bool) -> None:
+    segment: int
+    short: int
+    region: int
+    run: int
+
+    def behind(self, segments: int, regions: Sequence[Region], runs: int) -> Ids:
+        shorts = sum(len(region.shorts) for region in regions)
+        return Ids(self.segment + segments, self.short + shorts, self.region + len(regions), self.run + runs)
+
+
+class _Writer:
+    """Rewrites one function. `ids`: of its first segment, short record, region and run."""
+
+    def __init__(
+        self,
+        function: Function,
+        segments: list[Segment],
+        runs: Sequence[Run],
+        regions: Sequence[Region],
+        ids: Ids,
+        *,
+        timed: bool,
+        fenced: bool,
+    ) -> None:
         self.function = function
-        self.timed = timed
-        self.first = first
+        self.timed, self.fenced = timed, fenced
         self.segments: dict[int, list[tuple[int, Segment]]] = {}
         for place, segment in enumerate(segments):
-            self.segments.setdefault(segment.block, []).append((first + place, segment))
+            self.segments.setdefault(segment.block, []).append((ids.segment + place, segment))
         self.names = {block.name: number for number, block in enumerate(function.blocks)}
         self.tails: dict[str, str] = {}  # block → the piece of it that holds its terminator
         self.positions: dict[str, str] = {}  # block → write position at its end
@@ -93,7 +133,18 @@ class _Writer:
             for label in block.terminator.labels:
                 self.incoming[label].append(block.name)
         self.reloads = self._reloads()
-        self.checked = self._checked(sum(self._size(segment) for segment in segments))
+        self.runs = {
+            run.block: RunWriter(run, function.blocks[run.block].name, ids.run + place)
+            for place, run in enumerate(runs)
+        }
+        self.regions = {
+            self.names[region.header]: RegionWriter(region, ids.region + place) for place, region in enumerate(regions)
+        }
+        shorts = [short for region in regions for short in region.shorts]
+        self.shorts = {ids.segment + short.place: (ids.short + place, short) for place, short in enumerate(shorts)}
+        words = sum(self._size(segment) for segment in segments)
+        words += sum(run.header_words for run in runs) + sum(region.header_words for region in regions)
+        self.checked = self._checked(words)
         self.serial = 0
 
     def rewrite(self) -> None:
@@ -103,10 +154,21 @@ class _Writer:
         pieces: list[Block] = []
         phis: list[tuple[str, Instruction]] = []
         for block in self.function.blocks:
-            pieces.extend(self._block(block, phis))
+            number = self.names[block.name]
+            if number in self.runs:
+                run, (_, segment) = self.runs[number], self.segments[number][0]
+                before = self.positions[run.front.outside]
+                pieces.extend(run.write(block, segment, before, self.positions[block.name]))
+            else:
+                if number in self.regions:
+                    region = self.regions[number]
+                    pieces.append(region.write(self.positions[region.front.outside]))
+                    for phi in block.phis:
+                        region.front.relabel(phi)
+                pieces.extend(self._block(block, phis))
             self.tails[block.name] = pieces[-1].name
         for name, phi in phis:
-            edges = ", ".join(f"[ {self.positions[label]}, %{self.tails[label]} ]" for label in self.incoming[name])
+            edges = ", ".join(f"[ {position}, %{label} ]" for position, label in self._edges(name))
             phi.text = f"{phi.text} {edges}"
         for piece in pieces:
             for instruction in piece.instructions:
@@ -114,7 +176,19 @@ class _Writer:
                     break
                 if not instruction.text.startswith("%tc."):
                     instruction.text = self._relabelled(instruction.text)
+        fronts = [run.front for run in self.runs.values()] + [region.front for region in self.regions.values()]
+        for front in fronts:
+            front.redirect(self.function)
         self.function.blocks = pieces
+
+    def _edges(self, name: str) -> Iterator[tuple[str, str]]:
+        """The write position on each edge that leads to a block, and the piece that it comes from."""
+        region = self.regions.get(self.names[name])
+        for label in self.incoming[name]:
+            if region is not None and label == region.front.outside:
+                yield region.position, region.front.name
+            else:
+                yield self.positions[label], self.tails[label]
 
     def _reloads(self) -> set[str]:
         """Blocks that take the position from memory: entries, targets of invokes, what nothing leads to."""
@@ -206,15 +280,18 @@ class _Writer:
     def _record(self, block: Block, piece: Block, segment: Segment, number: int, position: str, done: set[int]) -> None:
         """Write the segment's instructions with the stores of its record among them."""
         out = piece.instructions
-        out.append(Instruction(f"store i32 {number}, ptr {position}, align 4"))
+        name, short = self.shorts.get(number, (number, None))
+        out.append(Instruction(f"store i32 {name}, ptr {position}, align 4"))
         after = f"%tc.n{number}"
-        out.append(Instruction(f"{after} = getelementptr i8, ptr {position}, i64 {self._size(segment) * 4}"))
+        size = self._size(segment) if short is None else short.stored
+        out.append(Instruction(f"{after} = getelementptr i8, ptr {position}, i64 {size * 4}"))
         early: dict[int, list[tuple[Item, int]]] = {}
         late: dict[int, list[tuple[Item, int]]] = {}
         words, _ = layout([item for _, item in segment.items], timed=self.timed)
         for (place, item), (word, own) in zip(segment.items, words, strict=True):
-            if own:
-                (late if item.late else early).setdefault(place, []).append((item, 1 + word))
+            offset = (1 + word if short is None else short.offset(word)) if own else None
+            if offset is not None:
+                (late if item.late else early).setdefault(place, []).append((item, offset))
         for place in range(segment.first, segment.end):
             instruction = block.instructions[place]
             for item, offset in early.get(place, ()):
@@ -233,18 +310,11 @@ class _Writer:
                 self._store(out, position, item, offset)
 
     def _timed(self, out: list[Instruction], access: Instruction, position: str, word: int) -> None:
-        """An access between fenced time stamps, and its cycles."""
+        """An access between time stamps, and its cycles."""
         name = self._name("t")
-        fence, clock = Instruction("call void @llvm.x86.sse2.lfence()"), "call i64 @llvm.readcyclecounter()"
-        out += [
-            fence,
-            Instruction(f"{name}.a = {clock}"),
-            fence,
-            access,
-            fence,
-            Instruction(f"{name}.b = {clock}"),
-            fence,
-        ]
+        fence = [Instruction("call void @llvm.x86.sse2.lfence()")] if self.fenced else []
+        first, second = (Instruction(f"{name}.{one} = call i64 @llvm.readcyclecounter()") for one in "ab")
+        out += [*fence, first, *fence, access, *fence, second, *fence]
         out.append(Instruction(f"{name}.d = sub i64 {name}.b, {name}.a"))
         out.append(Instruction(f"{name}.m = call i64 @llvm.umin.i64(i64 {name}.d, i64 {0xFFFFFFFF})"))
         out.append(Instruction(f"{name} = trunc i64 {name}.m to i32"))
@@ -289,7 +359,7 @@ class _Writer:
                     out.append(Instruction(f"{text} = load ptr, ptr {pointer.text}, align 8"))
                 put("ptr", text)
         if item.length:
-            put("i64", self._length(out, item))
+            put("i64", length_of(item, out, self._name))
         if item.mask is not None:
             self._put_mask(out, position, item, item.mask, word)
 
@@ -300,51 +370,6 @@ class _Writer:
             out.append(Instruction(f"{bits}.w = zext i{item.lanes} {bits} to i{wide}"))
             bits += ".w"
         out.append(self._put(out, position, word, f"i{wide}", bits))
-
-    def _length(self, out: list[Instruction], item: Item) -> str:
-        """Multiply the factors of a dynamic length."""
-        total = ""
-        for factor in item.length:
-            text = self._factor(out, item, factor)
-            if total:
-                product = self._name("m")
-                out.append(Instruction(f"{product} = mul i64 {total}, {text}"))
-                text = product
-            total = text
-        return total
-
-    def _factor(self, out: list[Instruction], item: Item, factor: str) -> str:
-        found = re.fullmatch(r"(a|str|min|nn|ret)?(\d*)", factor)
-        if found is None:
-            raise ValueError(f"not a length: {factor!r}")
-        what, number = found.groups()
-        name = self._name("s")
-        if what is None:
-            return number
-        if what == "a":
-            return self._as_i64(out, item.arguments[int(number)], "zext")
-        if what == "ret":
-            if item.result is None:
-                return "0"
-            text = self._as_i64(out, item.result, "sext")
-            out.append(Instruction(f"{name} = call i64 @llvm.smax.i64(i64 {text}, i64 0)"))
-        elif what == "nn":
-            out.append(Instruction(f"{name}.c = icmp ne ptr {item.arguments[int(number)].text}, null"))
-            out.append(Instruction(f"{name} = zext i1 {name}.c to i64"))
-        elif what == "str":
-            pointer = item.arguments[int(number)] if number else item.pointers[0]
-            out.append(Instruction(f"{name} = call i64 @tce_string(ptr {pointer.text})"))
-        else:
-            limit = self._as_i64(out, item.arguments[int(number)], "sext")
-            out.append(Instruction(f"{name} = call i64 @tce_string_up_to(ptr {item.pointers[0].text}, i64 {limit})"))
-        return name
-
-    def _as_i64(self, out: list[Instruction], value: Operand, cast: str) -> str:
-        if value.type == "i64":
-            return value.text
-        name = self._name("z")
-        out.append(Instruction(f"{name} = {cast} {value.type} {value.text} to i64"))
-        return name
 
     def _frame(self, piece: Block) -> str:
         return self._frame_in(piece.instructions)

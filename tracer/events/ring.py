@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import ProgramError
-from .rewrite import CHUNK_BITS
+from .items import CHUNK_BITS
 
 MAGIC = 0x74636531
 CHUNK = 1 << CHUNK_BITS  # bytes of a chunk; as many behind it take what is written before its end is noticed

@@ -50,12 +50,17 @@ struct thread {
   struct stream levels[LEVELS];
   char *handler_frame[LEVELS]; // where the handler of each level runs
   uint32_t level, number;
-  char known, watched; // it has a number, its end is noticed
+  char known, watched;   // it has a number, its end is noticed
+  uint32_t inside;       // chosen loops that it is in
+  char passing;          // it is in one, but this iteration is not recorded
+  uint64_t iterations;   // of the outermost of them
+  char *region_frame;    // where that loop runs
 };
 
 extern __thread char *tc_cursor __attribute__((tls_model(TC_TLS_MODEL)));
 extern const struct { void *address; uint64_t size; } tce_globals[];
 extern const uint64_t tce_global_count;
+extern const uint64_t tce_selects; // whether only chosen loops are recorded
 
 static __thread struct thread self __attribute__((tls_model(TC_TLS_MODEL)));
 static struct control *ring;
@@ -174,11 +179,18 @@ static void list_globals(struct stream *stream) {
   }
 }
 
+static int silent(void) { return tce_selects && (!self.inside || self.passing); }
+
 static char *flush(char *cursor) {
   int saved = errno;
   if (off) return scrap_chunk();
   uint32_t level = self.level;
   struct stream *stream = &self.levels[level];
+  if (silent()) {
+    if (!stream->number) open_stream(stream, level);
+    errno = saved;
+    return scrap_chunk();
+  }
   stream->cursor = cursor;
   turn(stream, level);
   errno = saved;
@@ -196,9 +208,60 @@ uint64_t tce_string_up_to(const char *text, int64_t most) {
   return length < (uint64_t)most ? length + 1 : length;
 }
 
+static void resume(void) {
+  struct stream *stream = &self.levels[self.level];
+  if (!stream->start) open_stream(stream, self.level);
+  if (stream->cursor - stream->start >= (ptrdiff_t)CHUNK) turn(stream, self.level);
+  put(&stream->cursor, 0xFFFFFFFCu);
+  tc_cursor = stream->cursor;
+}
+
+static void rest(void) {
+  struct stream *stream = &self.levels[self.level];
+  stream->cursor = tc_cursor;
+  if (stream->start) put(&stream->cursor, 0xFFFFFFFDu);
+  tc_cursor = scrap_chunk();
+}
+
+// The program enters a chosen loop, in this frame. Its write position is in `tc_cursor` during these calls.
+void tce_enter(char *frame) {
+  if (off) return;
+  int saved = errno;
+  if (self.inside++ == 0) {
+    self.iterations = self.passing = 0;
+    self.region_frame = frame;
+    resume();
+  }
+  errno = saved;
+}
+
+void tce_leave(void) {
+  if (off || !self.inside) return;
+  int saved = errno;
+  if (self.inside == 1 && !self.passing) rest();
+  if (--self.inside == 0) self.passing = 0;
+  errno = saved;
+}
+
+// An iteration of the chosen loop begins; the first of `every` is recorded.
+void tce_iteration(int64_t every) {
+  if (off || self.inside != 1) return;
+  int saved = errno;
+  char passing = self.iterations++ % (uint64_t)every != 0;
+  if (passing && !self.passing) rest();
+  char before = self.passing;
+  self.passing = passing;
+  if (!passing && before) resume();
+  errno = saved;
+}
+
 // A call such as setjmp has returned in this frame. When it left signal handlers for good, their streams rest, and
 // the program's goes on in a new chunk: where its old one ends was in a register of the code that was interrupted.
 void tce_returned(char *frame) {
+  if (!off && self.inside && self.region_frame < frame) { // out of a chosen loop that ran in a frame that is gone
+    if (!self.passing) rest();
+    self.inside = self.passing = 0;
+  }
   if (off || self.level == 0) return;
   uint32_t level = self.level;
   while (level > 0 && self.handler_frame[level] < frame) level--;
@@ -216,7 +279,7 @@ static char installed[65];
 
 static void dispatch(int number, siginfo_t *info, void *context) {
   void (*call)(int, siginfo_t *, void *) = handlers[number].sa_sigaction;
-  if (off || self.level + 1 >= LEVELS) {
+  if (off || silent() || self.level + 1 >= LEVELS) {
     char *before = tc_cursor;
     tc_cursor = off ? before : scrap_chunk();
     call(number, info, context);
@@ -271,7 +334,7 @@ void (*tce_signal(int number, void (*handler)(int)))(int) {
 
 static void thread_ends(void *unused) {
   (void)unused;
-  self.levels[self.level].cursor = tc_cursor;
+  if (!silent()) self.levels[self.level].cursor = tc_cursor;
   for (uint32_t level = 0; level < LEVELS; level++) submit(&self.levels[level], 0);
   tc_cursor = (char *)CHUNK; // destructors that run later open a chunk again
   self.watched = 0;

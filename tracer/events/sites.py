@@ -14,11 +14,13 @@ from ...ir.errors import UnsupportedError
 from ..effects import MARKER, PURE, effect_of
 from ..text import Function, Instruction, Module, Operand, int_bits
 from .externals import RETURNS_TWICE, External, Part, external_of
-from .formats import constant_strings, strings_in
+from .formats import constant_strings, stores_in, strings_in
 from .items import READ, WRITE, Kind
 
 Length = tuple[str, ...]
 VA_LIST = 24  # bytes of a va_list on x86-64
+_NEW_HANDLER = "@_ZSt15set_new_handlerPFvvE"  # where it is used, any `new` may call the program
+_POINTERS = ("r", "w", "x", "wat", "allocat", "realloc", "free")  # effects of which the argument is a pointer
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Sites:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.types = module.types()
-        self.own = set(module.functions)
+        self.own = set(module.functions) - module.naked()
         self.constants = constant_strings(module)
 
     @cached_property
@@ -186,9 +188,12 @@ class Sites:
         found: list[Item] = []
         if known.format is not None:
             found.append(self._part(call, Part("r", known.format, ("str",), late=False)))
-            for argument, limit in strings_in(call, known.format, self.constants) or []:
-                length = "str" if limit is None else f"min{limit}"
+            for argument, length in strings_in(call, known.format, self.constants) or []:
                 found.append(self._part(call, Part("r", argument, (length,), late=False)))
+        if known.scan is not None:
+            found.append(self._part(call, Part("r", known.scan, ("str",), late=False)))
+            for argument, factors in stores_in(call, known.scan, self.constants) or []:
+                found.append(self._part(call, Part("w", argument, factors, late=True)))
         found.extend(self._part(call, part) for part in known.parts)
         return found
 
@@ -210,17 +215,20 @@ class Sites:
     def _external(self, call: Instruction) -> External | None:
         """What is known of a library function, if the program declares it as the library does."""
         known = external_of(call)
-        if known is None:
+        if known is None or (call.word.startswith("@_Zn") and _NEW_HANDLER in self.module.declarations):
             return None
-        needed = [part.argument for part in known.parts if part.what in ("r", "w", "x", "allocat", "realloc", "free")]
+        needed = [part.argument for part in known.parts if part.what in _POINTERS]
         needed += [0, 1] if any(part.what == "copy" for part in known.parts) else []
-        needed += [] if known.format is None else [known.format]
+        needed += [place for place in (known.format, known.scan) if place is not None]
+        needed += [int(place) for part in known.parts for place in re.findall(r"\bm(\d+)", "*".join(part.length))]
         if any(place >= len(call.operands) or call.operands[place].type != "ptr" for place in needed):
             return None
-        sizes = [int(place) for part in known.parts for place in re.findall(r"(?:a|min)(\d+)", "*".join(part.length))]
+        sizes = [int(place) for part in known.parts for place in re.findall(r"\b(?:a|min)(\d+)", "*".join(part.length))]
         if any(place >= len(call.operands) or int_bits(call.operands[place].type) is None for place in sizes):
             return None
         if known.format is not None and strings_in(call, known.format, self.constants) is None:
+            return None
+        if known.scan is not None and stores_in(call, known.scan, self.constants) is None:
             return None
         return known
 
@@ -233,6 +241,8 @@ class Sites:
             "w": (Kind.RANGE, WRITE, (argument,)),
             "x": (Kind.RANGE, READ | WRITE, (argument,)),
             "wret": (Kind.RANGE, WRITE, (returned,)),
+            "xret": (Kind.RANGE, READ | WRITE, (returned,)),
+            "wat": (Kind.RANGE, WRITE, (argument,)),
             "copy": (Kind.COPY, READ | WRITE, call.operands[:2]),
             "alloc": (Kind.ALLOC, 0, (returned,)),
             "allocat": (Kind.ALLOC, 0, (argument,)),
@@ -247,7 +257,7 @@ class Sites:
             arguments=call.operands,
             result=result,
             late=part.late,
-            indirect=part.what == "allocat",
+            indirect=part.what in ("allocat", "wat"),
         )
 
     def _intrinsic(self, call: Instruction, allocas: Mapping[str, int]) -> list[Item]:

@@ -17,11 +17,13 @@ import numpy.typing as npt
 
 from ...ir.errors import ArgumentError, UnsupportedError
 from ..text import Function, Instruction, Module, parse_module
-from .items import Kind, words_of
+from .checks import verify
+from .items import MAX_WORDS, SLACK_WORDS, Kind, words_of
+from .regions import Region, region_tables, regions_of
+from .runs import Run, field_tables, run_tables, runs_of
 from .sites import Item, Sites
 
 Ints = npt.NDArray[np.int32]
-MAX_WORDS = 1 << 16  # of one record: it has to fit behind the end of a chunk
 
 ENTRY, LEAVES, LANDING, RETURNED_TWICE = 1, 2, 4, 8  # bits of a segment's role
 
@@ -41,6 +43,16 @@ TABLES: dict[str, str] = {
     "item_bytes": "int64",
     "item_lanes": "int32",
     "item_word": "int32",
+    "run_segment": "int32",
+    "run_field": "int32",
+    "region_field": "int32",
+    "short_segment": "int32",
+    "short_region": "int32",
+    "short_opens": "uint8",
+    "short_word": "int32",
+    "word_source": "int32",
+    "field_shape": "uint8",
+    "field_step": "int64",
 }
 
 
@@ -65,6 +77,14 @@ class Static:
         item_bytes: int64[K], static length (MASK, GATHER: of a lane), 0 when the payload holds it.
         item_lanes: int32[K], of MASK and GATHER.
         item_word: int32[K], its first word in the payload; accesses through the same pointer value share their words.
+        run_segment: int32[R], the segment that each run repeats (see `runs`).
+        run_field: int32[R + 1], first field of each run: one for each pair of words of its segment's payload.
+        region_field: int32[G + 1], first field of each region (see `regions`); their fields follow those of the runs.
+        short_segment, short_region: int32[T], segment and region of each short record; short_opens: uint8[T].
+        short_word: int32[T + 1], first of its segment's words in word_source: int32, −1 for words that it holds,
+            otherwise 2 · field, + 1 for the high word.
+        field_shape: uint8[F] (`runs.Shape`); field_step: int64[F], bytes from one iteration to the next if FIXED.
+            In the stream, ids go on behind the segments with the short records, the regions and the runs.
         globals: (name, bytes) of the module's global variables, as numbered in GLOBAL marks.
         unknown: (instruction, callee) of every call whose effects are not known.
         timed: whether each ADDR item has a third word, the cycles of the access (fenced, its overhead not subtracted).
@@ -87,6 +107,16 @@ class Static:
     item_bytes: npt.NDArray[np.int64]
     item_lanes: Ints
     item_word: Ints
+    run_segment: Ints
+    run_field: Ints
+    region_field: Ints
+    short_segment: Ints
+    short_region: Ints
+    short_opens: npt.NDArray[np.uint8]
+    short_word: Ints
+    word_source: Ints
+    field_shape: npt.NDArray[np.uint8]
+    field_step: npt.NDArray[np.int64]
     globals: tuple[tuple[str, int], ...]
     unknown: tuple[tuple[int, str], ...]
     timed: bool = False
@@ -112,6 +142,23 @@ class Static:
     def n_items(self) -> int:
         return self.item_kind.size
 
+    @property
+    def n_shorts(self) -> int:
+        return self.short_segment.size
+
+    @property
+    def n_regions(self) -> int:
+        return self.region_field.size - 1
+
+    @property
+    def n_runs(self) -> int:
+        return self.run_segment.size
+
+    @property
+    def first_run(self) -> int:
+        """Id of the first run in the stream."""
+        return self.n_segments + self.n_shorts + self.n_regions
+
     @cached_property
     def module(self) -> Module:
         """The parsed text."""
@@ -135,41 +182,7 @@ class Static:
 
     def verify(self) -> None:
         """Raise ValueError unless every table has the size and the order that the others imply. O(size)."""
-        segments, items = self.n_segments, self.n_items
-        for name in ("segment_end", "segment_block", "segment_role", "segment_words"):
-            if getattr(self, name).size != segments:
-                raise ValueError(f"{name} has {getattr(self, name).size} entries for {segments} segments")
-        for name in ("item_instruction", "item_access", "item_bytes", "item_lanes", "item_word"):
-            if getattr(self, name).size != items:
-                raise ValueError(f"{name} has {getattr(self, name).size} entries for {items} items")
-        _check_offsets("function_block", self.function_block, self.n_functions, self.n_blocks)
-        _check_offsets("block_first", self.block_first, self.n_blocks, self.n_instructions)
-        if self.block_segment.size != self.n_blocks + 1 or segments < 1:
-            raise ValueError("block_segment does not fit the blocks")
-        _check_offsets("block_segment", self.block_segment - 1, self.n_blocks, segments - 1)
-        if not np.array_equal(self.segment_first[self.block_segment[:-1]], self.block_first[:-1]) or (
-            segments > 1 and self.segment_end[-1] != self.n_instructions
-        ):
-            raise ValueError("the segments do not fit the blocks")
-        _check_offsets("segment_item", self.segment_item, segments, items)
-        if items and not (self.item_kind.max() <= max(Kind) and self.item_lanes.min() >= 0):
-            raise ValueError("there is an item of an unknown kind")
-        for name, most in (("segment_words", MAX_WORDS), ("segment_end", self.n_instructions)):
-            table = getattr(self, name)
-            if table.min() < 0 or table.max() > most:
-                raise ValueError(f"{name} is out of range")
-        if np.any(self.segment_first > self.segment_end) or self.segment_first.min() < 0:
-            raise ValueError("a segment ends before it begins")
-        for segment in range(segments):
-            word = 0
-            for item in range(int(self.segment_item[segment]), int(self.segment_item[segment + 1])):
-                place = int(self.item_word[item])
-                if place == word:
-                    word += words_of(Kind(int(self.item_kind[item])), int(self.item_lanes[item]), timed=self.timed)
-                elif not 0 <= place <= word - 2:
-                    raise ValueError(f"item {item} lies outside of its payload")
-            if word != self.segment_words[segment]:
-                raise ValueError(f"the payload of segment {segment} has another length than its items")
+        verify(self)
 
     def __repr__(self) -> str:
         return (
@@ -190,12 +203,14 @@ class Segment:
     items: tuple[tuple[int, Item], ...]
 
 
-def static_of(text: str, functions: Collection[str] | None = None, *, timed: bool = False) -> Static:
+def static_of(
+    text: str, functions: Collection[str] | None = None, *, timed: bool = False, compact: bool = True
+) -> Static:
     """Tables of a module, given as text with every value named (`llvm.named`).
 
     Args:
         functions: names (`main` or `@main`) of the functions to instrument, None: all that the module defines.
-        timed: whether each access is followed by its time.
+        timed: whether each access is followed by its time. compact: whether loops of one block may be written as runs.
 
     Raises ArgumentError for a name that the module does not define, UnsupportedError for what can not be traced (all
     unknown memory intrinsics are listed). O(length of the text).
@@ -207,8 +222,15 @@ def static_of(text: str, functions: Collection[str] | None = None, *, timed: boo
     function_block, block_first, block_segment = [0], [0], [1]
     segments: list[tuple[int, int, int, int, tuple[tuple[int, Item], ...]]] = [(0, 0, -1, 0, ())]
     unknown = []
+    runs: list[tuple[int, Run]] = []
+    regions: list[tuple[int, Region]] = []
     for function in chosen:
-        for segment in segments_of(function, sites):
+        own = segments_of(function, sites)
+        if compact and not timed:
+            some, others = compacted(function, own, sites)
+            runs += [(len(segments) + run.place, run) for run in some]
+            regions += [(len(segments), region) for region in others]
+        for segment in own:
             block, base = function.blocks[segment.block], block_first[-1]
             segments.append(
                 (
@@ -226,6 +248,7 @@ def static_of(text: str, functions: Collection[str] | None = None, *, timed: boo
                 block_first.append(base + segment.end)
                 block_segment.append(len(segments))
         function_block.append(len(block_first) - 1)
+    in_runs = [field for _, run in runs for field in run.fields]
     return Static(
         text=text,
         functions=tuple(function.name for function in chosen),
@@ -236,6 +259,9 @@ def static_of(text: str, functions: Collection[str] | None = None, *, timed: boo
         unknown=tuple(unknown),
         timed=timed,
         **_segment_tables(segments, timed),
+        **run_tables(runs),
+        **region_tables(regions, len(in_runs)),
+        **field_tables([*in_runs, *(field for _, region in regions for field in region.fields)]),
     )
 
 
@@ -267,6 +293,20 @@ def segments_of(function: Function, sites: Sites) -> list[Segment]:
     return found
 
 
+def compacted(function: Function, segments: Sequence[Segment], sites: Sites) -> tuple[list[Run], list[Region]]:
+    """The runs and regions of a function; none where its records may be too long for the room behind a chunk."""
+    bodies = []
+    for segment in segments:
+        places, words = layout([item for _, item in segment.items])
+        own = [(item, word) for (_, item), (word, first) in zip(segment.items, places, strict=True) if first]
+        bodies.append((segment.block, segment.role, words, own))
+    runs = runs_of(function, bodies, sites.types)
+    regions = regions_of(function, bodies, runs, sites.types)
+    total = sum(1 + words for _, _, words, _ in bodies)
+    total += sum(run.header_words for run in runs) + sum(region.header_words for region in regions)
+    return (runs, regions) if total <= SLACK_WORDS else ([], [])
+
+
 def layout(items: Sequence[Item], *, timed: bool = False) -> tuple[list[tuple[int, bool]], int]:
     """Where the words of a segment's items lie: (first word, whether they are its own) of each, and the total.
 
@@ -288,10 +328,10 @@ def layout(items: Sequence[Item], *, timed: bool = False) -> tuple[list[tuple[in
 
 
 def chosen_functions(module: Module, names: Collection[str] | None) -> list[Function]:
-    """The functions with these names in the order of the module; all of them for None."""
-    defined = module.functions
+    """The functions with these names in the order of the module; all of them for None. Never those that are `naked`."""
+    defined, naked = module.functions, module.naked()
     if names is None:
-        return list(defined.values())
+        return [function for name, function in defined.items() if name not in naked]
     wanted = {name if name.startswith("@") else f"@{name}" for name in names}
     missing = sorted(wanted - set(defined))
     if missing:
@@ -300,7 +340,7 @@ def chosen_functions(module: Module, names: Collection[str] | None) -> list[Func
             f"functions: the program defines no {missing[0].removeprefix('@')!r}",
             hint=f"It may have been inlined. There are: {some}{' …' if len(defined) > 10 else ''}.",
         )
-    return [function for name, function in defined.items() if name in wanted]
+    return [function for name, function in defined.items() if name in wanted - naked]
 
 
 def global_sizes(module: Module) -> tuple[tuple[str, int], ...]:
@@ -341,11 +381,6 @@ def _segment_tables(
     tables["segment_words"] = np.array(words, np.int32)
     tables["segment_item"] = np.array(starts, np.int32)
     return tables
-
-
-def _check_offsets(name: str, table: Ints, count: int, last: int) -> None:
-    if table.size != count + 1 or table[0] != 0 or table[-1] != last or np.any(np.diff(table) < 0):
-        raise ValueError(f"{name} is not a table of {count} ranges up to {last}")
 
 
 def _callee(call: Instruction) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...ir.regions import Region
+from .expanding import Expander
 from .reading import Words
 from .recording import Recorded
 from .static import Static
@@ -24,6 +27,7 @@ class Trace:
         totals: exact counts of the whole run: records, instructions, words, and kept_… of what is in the file; empty
             when the file ends early.
         outcome: how the program ended, such as "left with status 0". ok: it ended by itself with status 0.
+        regions: of a trace of level "jobs": the hottest loops as jobs; then there are no records.
         notes: what the trace does not show, in sentences. stderr: the end of what the program wrote there.
     """
 
@@ -41,6 +45,7 @@ class Trace:
         self.notes: tuple[str, ...] = tuple(tail.get("notes", ()))
         self.stderr = str(tail.get("stderr", ""))
         self.streams = int(tail.get("streams", 0))
+        self.regions: tuple[Region, ...] = ()
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
@@ -53,15 +58,34 @@ class Trace:
         """The recording came to its end, whatever way the program ended."""
         return bool(self.totals)
 
-    def chunks(self) -> Iterator[tuple[int, Words]]:
-        """(stream, uint32 words of whole records); see `items` for their meaning. Empty when nothing was kept."""
-        return iter(()) if self._file is None else self._file.chunks()
+    def chunks(self, *, runs: bool = False) -> Iterator[tuple[int, Words]]:
+        """(stream, uint32 words of whole records); see `items` for their meaning. Empty when nothing was kept.
+
+        Args:
+            runs: leave the runs as they are stored, see `runs`; otherwise the records that they stand for are given.
+        """
+        if self._file is None:
+            return
+        expander = Expander(self.static)
+        for stream, words in self._file.chunks():
+            for part in [words] if runs else expander.pieces(words, stream):
+                yield stream, part
+
+    def reduced(self, regions: Sequence[Region]) -> Trace:
+        """The same run without its records, as jobs."""
+        other = copy(self)
+        other.regions = tuple(regions)
+        other._file = other.path = None
+        return other
 
     def own(self, folder: Path) -> None:
         """Remove a folder together with this object."""
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def __repr__(self) -> str:
+        if self.regions:
+            jobs = sum(region.graph.n_jobs for region in self.regions)
+            return f"<Trace of {jobs} jobs of {len(self.regions)} loops, {self.outcome}: {self.static!r}>"
         count = self.totals.get("kept_instructions", "an unknown number of")
         return f"<Trace of {count} instructions, {self.outcome}: {self.static!r}>"
 

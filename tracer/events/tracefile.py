@@ -25,18 +25,19 @@ import zstandard
 from ...ir.errors import ArtefactError, OutputError
 from ...ir.files import parse_json
 from .coding import Coder, Fields
+from .planes import PLANES, merge, split
 from .static import TABLES, Static
 
 Words = npt.NDArray[np.uint32]
 
 MAGIC = b"tracecut"
-VERSION = 1
-LEVEL = 3
+VERSION = 2
+LEVEL = 1  # a higher one takes three times as long for random addresses and saves nothing
 BATCH = 1 << 20  # words of a DATA block: enough for zstd to learn, little to lose
 MOST_WORDS = 1 << 24  # of a block, as a reader accepts it; a writer may add half of it at once
 MOST_HEAD = 256 << 20  # bytes that HEAD, TEXT, TABL and TAIL may have, uncompressed
 _BLOCK = struct.Struct("<4sQI")
-_DATA = struct.Struct("<IIII")  # stream, words, bytes of segments, bytes of payloads
+_DATA = struct.Struct(f"<III{PLANES}I")  # stream, words, bytes of segments, and of each plane of payloads
 _AGAIN = "Make it again with this version of tracecut."
 
 
@@ -100,8 +101,9 @@ class TraceWriter:
     def _flush(self, stream: int, coder: Coder) -> None:
         count = coder.waiting
         segments, payloads = coder.take()
-        head = _DATA.pack(stream, count, segments.size, payloads.size)
-        self._block(b"DATA", head + self._compressor.compress(segments.tobytes() + payloads.tobytes()))
+        planes, sizes = split(payloads)
+        head = _DATA.pack(stream, count, segments.size, *sizes.tolist())
+        self._block(b"DATA", head + self._compressor.compress(segments.tobytes() + planes.tobytes()))
 
     def _block(self, tag: bytes, payload: bytes) -> None:
         check = zlib.crc32(payload, zlib.crc32(tag + len(payload).to_bytes(8, "little")))
@@ -151,7 +153,7 @@ class TraceFile:
         self.tail, self.complete, self._end = self._find_tail()
 
     def chunks(self) -> Iterator[tuple[int, Words]]:
-        """(stream, uint32 words of whole records) in the order of the run. A second call starts again.
+        """(stream, uint32 words of whole records and runs) in the order of the run. A second call starts again.
 
         Raises ArtefactError at damage; what was given until then is good. Memory: one chunk.
         """
@@ -165,13 +167,15 @@ class TraceFile:
                     raise self._damaged(f"has a block {tag!r} among its chunks")
                 if len(payload) < _DATA.size:
                     raise self._damaged("has a chunk without a head")
-                stream, count, first, second = _DATA.unpack_from(payload)
-                if count > MOST_WORDS or first + second > 32 * count + 64:
+                stream, count, first, *planes = _DATA.unpack_from(payload)
+                size = first + sum(planes)
+                if count > MOST_WORDS or size > 32 * count + 64:
                     raise self._damaged("has a chunk that is too large")
-                data = np.frombuffer(self._inflate(payload[_DATA.size :], first + second, exact=True), np.uint8)
+                data = np.frombuffer(self._inflate(payload[_DATA.size :], size, exact=True), np.uint8)
+                payloads = merge(data[first:], np.array(planes, np.int64))
                 if stream not in coders:
                     coders[stream] = Coder(self.static, fields)
-                words = coders[stream].decode(data[:first], data[first:], count)
+                words = None if payloads is None else coders[stream].decode(data[:first], payloads, count)
                 if words is None:
                     raise self._damaged("has a chunk that can not be decoded")
                 yield stream, words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .items import FIRST_MARK, MARK_WORDS
+from .runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
 from .static import Static
 
 Words = npt.NDArray[np.uint32]
@@ -17,14 +19,61 @@ BAD = np.uint32(0xFFFF)
 OK, ZERO, WILD, SHORT = 0, 1, 2, 3  # why a walk ended: all words done, a zero id, an unknown id, half a record
 
 
-def lengths_of(static: Static) -> npt.NDArray[np.uint32]:
-    """uint32[S]: words of each segment's record, the id included."""
-    return (static.segment_words + 1).astype(np.uint32)
+@dataclass(frozen=True, eq=False)
+class Lengths:
+    """What a walk needs to know. N ids: segments, short records, regions, runs.
+
+    Attributes:
+        words: uint32[N], words of a record, the id included; of a run without its FREE fields.
+        instructions: uint32[N], of a segment; of a run in one iteration.
+        counted: uint32[N], records that it stands for; of a run in one iteration.
+        free: uint32[N], words of a run's FREE fields in one iteration.
+        marks: uint32[256], words of each mark by the low byte of its id, the id included; BAD for what is none.
+        segments, first_run: ids from which on there are no segments, and only runs.
+    """
+
+    words: npt.NDArray[np.uint32]
+    instructions: npt.NDArray[np.uint32]
+    counted: npt.NDArray[np.uint32]
+    free: npt.NDArray[np.uint32]
+    marks: npt.NDArray[np.uint32]
+    segments: int
+    first_run: int
+
+    @classmethod
+    def of(cls, static: Static) -> Lengths:
+        """O(segments + fields)."""
+        instructions = (static.segment_end - static.segment_first).astype(np.uint32)
+        header = np.array([HEADER_WORDS[shape] for shape in Shape], np.int64)[static.field_shape]
+        free = np.array([FREE_WORDS[shape] for shape in Shape], np.int64)[static.field_shape]
+        none = np.zeros(static.n_regions, np.uint32)
+        return cls(
+            words=np.concatenate(
+                [
+                    static.segment_words + 1,
+                    1 + _summed(static.word_source < 0, static.short_word),
+                    1 + _summed(header, static.region_field),
+                    2 + _summed(header, static.run_field),
+                ]
+            ).astype(np.uint32),
+            instructions=np.concatenate(
+                [instructions, instructions[static.short_segment], none, instructions[static.run_segment]]
+            ),
+            counted=np.concatenate(
+                [np.ones(static.n_segments + static.n_shorts, np.uint32), none, np.ones(static.n_runs, np.uint32)]
+            ),
+            free=np.concatenate([np.zeros(static.first_run, np.int64), _summed(free, static.run_field)]).astype(
+                np.uint32
+            ),
+            marks=mark_lengths(),
+            segments=static.n_segments,
+            first_run=static.first_run,
+        )
 
 
-def instructions_of(static: Static) -> npt.NDArray[np.uint32]:
-    """uint32[S]: instructions of each segment."""
-    return (static.segment_end - static.segment_first).astype(np.uint32)
+def _summed(values: npt.NDArray[Any], parts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Sums of `values` over the ranges between `parts`, which may be empty."""
+    return np.diff(np.concatenate([[0], np.cumsum(values)])[parts])
 
 
 def mark_lengths() -> npt.NDArray[np.uint32]:
@@ -35,17 +84,25 @@ def mark_lengths() -> npt.NDArray[np.uint32]:
     return table
 
 
-@numba.njit(cache=True, nogil=True)
-def walk(words: Any, lengths: Any, instructions: Any, marks: Any, most: int) -> Any:
+def walk(words: Words, lengths: Lengths, most: int) -> tuple[int, int, int, int, int]:
     """Walk over whole records from the start until `most` instructions have been passed.
 
     Args:
-        words: uint32[n]. lengths, instructions: uint32[S], see above. marks: uint32[256].
-        most: stop in front of the first record behind this many instructions.
+        words: uint32[n]. most: stop in front of the first record, or run, behind this many instructions.
 
     Returns five integers (end, last, records, instructions, why): words passed, where the last record begins (−1:
-    none), counts of records (marks are none), and OK, ZERO, WILD or SHORT. O(records).
+    none), counts of records (marks and regions are none, a run is as many as it has iterations), and OK, ZERO, WILD or
+    SHORT. O(records).
     """
+    tables = lengths.words, lengths.instructions, lengths.counted, lengths.free, lengths.marks
+    end, last, records, count, why = _walk(words, *tables, np.uint32(lengths.first_run), most)
+    return int(end), int(last), int(records), int(count), int(why)
+
+
+@numba.njit(cache=True, nogil=True)
+def _walk(
+    words: Any, lengths: Any, instructions: Any, counted: Any, free: Any, marks: Any, first_run: Any, most: int
+) -> Any:
     # What followed a segment last time probably follows again. The next place is computed from that guess, so that it
     # does not wait for the word to be loaded, and the guess is only compared with it: three times as fast.
     following = np.zeros(lengths.size, np.uint32)
@@ -53,7 +110,7 @@ def walk(words: Any, lengths: Any, instructions: Any, marks: Any, most: int) -> 
     # Unsigned indices throughout: numba tests signed ones for being negative.
     place, size, none = np.uint64(0), np.uint64(words.size), np.uint64(0xFFFFFFFFFFFFFFFF)
     last, records, count = none, np.int64(0), np.int64(0)
-    segments = np.uint32(lengths.size)
+    ids = np.uint32(lengths.size)
     why = OK
     while place < size and count < most:
         word = words[place]
@@ -63,9 +120,9 @@ def walk(words: Any, lengths: Any, instructions: Any, marks: Any, most: int) -> 
                 why = SHORT
                 break
             count += np.int64(instructions[guess])
-            records += 1
+            records += np.int64(counted[guess])
             guess = following[guess]
-        elif word < segments:
+        elif word < first_run:
             if word == 0:
                 why = ZERO
                 break
@@ -74,9 +131,25 @@ def walk(words: Any, lengths: Any, instructions: Any, marks: Any, most: int) -> 
                 why = SHORT
                 break
             count += np.int64(instructions[word])
-            records += 1
-            if last != none and words[last] < segments:
+            records += np.int64(counted[word])
+            if last != none and words[last] < ids:
                 following[words[last]] = word
+            guess = following[word]
+        elif word < ids:
+            length = np.uint64(lengths[word])
+            if place + length > size:
+                why = SHORT
+                break
+            times = np.uint64(words[place + np.uint64(1)])
+            if times > np.uint64(RUN_LIMIT):
+                why = WILD
+                break
+            length += times * np.uint64(free[word])
+            if place + length > size:
+                why = SHORT
+                break
+            count += np.int64(times) * np.int64(instructions[word])
+            records += np.int64(times)
             guess = following[word]
         else:
             if word < np.uint32(FIRST_MARK) or marks[word & np.uint32(0xFF)] == BAD:

@@ -175,6 +175,15 @@ class Module:
                 found[name] = item[item.index("{") + 1 : item.rindex("}")]
         return found
 
+    def naked(self) -> set[str]:
+        """Names of the functions that are assembly alone: the compiler puts nothing around their body."""
+        groups = self.attribute_groups()
+        return {
+            name
+            for name, function in self.functions.items()
+            if "naked" in " ".join([function.header, *(groups.get(g, "") for g in function.attribute_groups)]).split()
+        }
+
     def append(self, text: str) -> None:
         """Add one top-level item, given as text."""
         self.items.append(text)

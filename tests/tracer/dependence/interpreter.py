@@ -15,6 +15,7 @@ from typing import Any
 from tracecut.tracer.text import Function, parse_module
 from tracecut.tracer.text.lexer import LOCAL, matching, split_commas, split_type
 
+from .exceptions import Thrown, selected
 from .llarithmetic import binary, cast, fcmp, icmp, rounded
 from .llvalues import FLOATS, Constants, Types, gep, signed
 
@@ -66,6 +67,7 @@ class Frame:
     slots: list[tuple[int, int]] = field(default_factory=list)
     rest: list[tuple[str, Any, int | None]] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
+    landed: Thrown | None = None
     stack: int = 0
 
 
@@ -100,6 +102,8 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.heap, self.stack = 0x5000_0000 + moved, 0x7000_0000_0000 + moved
         self.jumps: dict[int, tuple[Frame, tuple[str, int]]] = {}
+        self.flying: dict[int, Thrown] = {}  # exceptions by their object, and those that are being handled
+        self.handled: list[Thrown] = []
         self.output = b""
         self.watch = watch
         self.limit = limit
@@ -126,6 +130,9 @@ class Interpreter:
                 code += 64
             if not isinstance(item, str) or not item.startswith("@"):
                 continue
+            if found := re.match(r"(@[-\w.$]+) = .*\balias .*, ptr (@[-\w.$]+)", item):
+                self.address[found.group(1)] = self.address[found.group(2)]
+                continue
             name, rest = item.split(" = ", 1)
             defined = re.search(r"\b(?:global|constant)\s+", rest)
             assert defined is not None, item
@@ -138,6 +145,7 @@ class Interpreter:
                 waiting.append((base, kind, split_commas(value)[0]))
             base += size
         self.code = {address: name for name, address in self.address.items() if name not in self.globals}
+        self.code |= {self.address[name]: name for name in self.functions}
         for address, kind, value in waiting:
             self.poke(address, self.types.encode(self.constants.value(kind, value), kind))
 
@@ -269,9 +277,15 @@ class Interpreter:
                         if self.watch:
                             self.watch.done(vertex, line, frame)
                         return found
+                    self.here = (block, place)
+                    if line.op == "resume":
+                        thrown = self.flying[self.typed(frame, vertex, line.body)[1][0]]
+                        thrown.by = vertex
+                        if self.watch:
+                            self.watch.done(vertex, line, frame)
+                        raise thrown
                     target = self._terminator(frame, vertex, line)
                     if target is None:
-                        self.here = (block, place)
                         self._execute(frame, vertex, line)
                     if self.watch:
                         self.watch.done(vertex, line, frame)
@@ -320,6 +334,8 @@ class Interpreter:
                 return labels[0]
             _, condition = self.typed(frame, vertex, split_commas(line.body)[0])
             return labels[0 if condition else 1]
+        if line.op == "invoke":
+            return self._invoke(frame, vertex, line, *labels)
         if line.op == "switch":
             start = line.body.index("[", line.body.index("label"))
             kind, value = self.typed(frame, vertex, split_commas(line.body[:start])[0])
@@ -329,6 +345,19 @@ class Interpreter:
             return labels[0]
         assert line.op != "unreachable", "reached the unreachable"
         return None
+
+    def _invoke(self, frame: Frame, vertex: int, line: Line, label: str, pad: str) -> str:
+        try:
+            self._execute(frame, vertex, line)
+        except Thrown as thrown:
+            landing = next(row for row in self.lines[frame.function, pad] if row.op == "landingpad")
+            selector = selected(self, thrown, landing.body)
+            if selector is None:
+                raise
+            thrown.selector = selector
+            self.flying[thrown.object] = frame.landed = thrown
+            return pad
+        return label
 
     def _execute(self, frame: Frame, vertex: int, line: Line) -> None:
         from .operations import execute

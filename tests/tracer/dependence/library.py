@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from . import exceptions
 from .interpreter import Exit, Interpreter, LongJump
 from .llvalues import signed
 
@@ -67,6 +68,11 @@ def memcmp(machine: Interpreter, vertex: int, a: int, b: int, length: int) -> in
 def atoi(machine: Interpreter, vertex: int, text: int) -> int:
     found = re.match(rb"\s*[-+]?\d+", machine.text_at(vertex, text))
     return int(found.group()) & 0xFFFFFFFF if found else 0
+
+
+def strtol(machine: Interpreter, vertex: int, text: int, end: int, base: int) -> int:
+    assert end == 0 and base == 10
+    return atoi(machine, vertex, text)
 
 
 def printf(machine: Interpreter, vertex: int, format: int, *arguments: Any) -> int:
@@ -157,6 +163,7 @@ def pure(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 LIBRARY: dict[str, Callable[..., Any]] = {
+    **exceptions.LIBRARY,
     "malloc": malloc,
     "calloc": calloc,
     "realloc": realloc,
@@ -170,6 +177,7 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "memcmp": memcmp,
     "bcmp": memcmp,
     "atoi": atoi,
+    "strtol": strtol,
     "printf": printf,
     "puts": puts,
     "putchar": putchar,
@@ -181,7 +189,5 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "longjmp": longjmp,
     "exit": leave,
     "abs": pure(lambda value: abs(signed(value, 32)) & 0xFFFFFFFF),
-    "sqrt": pure(math.sqrt),
-    "sin": pure(math.sin),
-    "cos": pure(math.cos),
+    **{name: pure(getattr(math, name)) for name in "sqrt sin cos tan exp exp2 log log2 log10 pow hypot fabs".split()},
 }

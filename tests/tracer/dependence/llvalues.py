@@ -191,11 +191,9 @@ class Constants:
 
     def _expression(self, text: str) -> Any:
         name = text.split(None, 1)[0].split("(")[0]
-        start = (
-            text.index("(", len(name))
-            if not text[len(name) :].lstrip().startswith("inrange")
-            else text.rindex(" (") + 1
-        )
+        head = re.match(r"\w+ *(?:(?:inbounds|nuw|nusw|nsw|inrange\([^)]*\)) *)*\(", text)
+        assert head is not None, text
+        start = head.end() - 1
         inside = text[start + 1 : matching(text, start)]
         if name == "getelementptr":
             parts = half_open(inside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -11,7 +12,7 @@ from .interpreter import BINARY, CASTS, Frame, Interpreter, Line
 from .llarithmetic import binary, cast, fcmp, icmp, rounded
 from .llvalues import FLOATS, gep, signed
 
-Made = tuple[Any, int]
+LIBM = ("exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "pow", "trunc", "copysign")
 
 
 def execute(machine: Interpreter, frame: Frame, vertex: int, line: Line) -> tuple[Any, int | None]:
@@ -134,6 +135,13 @@ def _shufflevector(machine: Interpreter, frame: Frame, vertex: int, line: Line) 
     return tuple((a + b)[lane] for lane in lanes)
 
 
+def _landingpad(machine: Interpreter, frame: Frame, vertex: int, line: Line) -> Any:
+    thrown = frame.landed
+    assert thrown is not None
+    machine.edges.add((thrown.by, vertex, "register"))
+    return (thrown.object, thrown.selector)
+
+
 def _fence(machine: Interpreter, frame: Frame, vertex: int, line: Line) -> None:
     return None
 
@@ -234,11 +242,13 @@ def _intrinsic(
         return None
     if family in ("va_end", "assume", "experimental", "dbg", "stackrestore", "prefetch", "donothing"):
         return None
+    if name.startswith("eh.typeid.for"):
+        return values[0] & 0x7FFFFFFF
     if family == "stacksave":
         return machine.stack
     if family in ("smax", "smin", "umax", "umin", "abs"):
         return _lanes(lambda *items: _extreme(machine, family, _element(machine, kind), *items), values)
-    if family in ("fabs", "sqrt", "floor", "ceil", "fma", "fmuladd", "maxnum", "minnum"):
+    if family in ("fabs", "sqrt", "floor", "ceil", "fma", "fmuladd", "maxnum", "minnum", *LIBM):
         return _lanes(lambda *items: rounded(_element(machine, kind), _real(family, *items)), values)
     if family in ("fshl", "fshr"):
         bits = machine.types.bits(kind)
@@ -254,6 +264,9 @@ def _intrinsic(
             "ctlz": bits - values[0].bit_length(),
             "cttz": (values[0] & -values[0]).bit_length() - 1 if values[0] else bits,
         }[family]
+    if family in ("scmp", "ucmp"):
+        a, b = (signed(value, machine.types.bits(kind)) if family == "scmp" else value for value in values)
+        return ((a > b) - (a < b)) & ((1 << int(name.split(".")[1][1:])) - 1)
     if family in ("uadd", "usub", "umul", "sadd", "ssub", "smul"):
         return _overflow(machine, family, kind, name, *values)
     if name.startswith("vector.reduce.add"):
@@ -288,10 +301,10 @@ def _extreme(machine: Interpreter, family: str, kind: str, a: int, b: int) -> in
 
 
 def _real(family: str, *items: float) -> float:
-    import math
-
     if family in ("fma", "fmuladd"):
         return items[0] * items[1] + items[2]
+    if family in LIBM:
+        return float(getattr(math, family)(*items))
     return {"fabs": abs, "sqrt": math.sqrt, "floor": math.floor, "ceil": math.ceil, "maxnum": max, "minnum": min}[
         family
     ](*items)

@@ -115,12 +115,14 @@ class Recorder:
         if factor == "ret":
             assert item.result is not None
             return int(self._value(item.result, frame))
-        found = re.match(r"(a|str|min)(\d*)$", factor)
+        found = re.match(r"(a|str|min|nn)(\d*)$", factor)
         assert found is not None
         kind, place = found.groups()
         argument = self._value(item.arguments[int(place)], frame) if place else pointer
         if kind == "a":
             return int(argument)
+        if kind == "nn":
+            return int(argument != 0)
         data = self.machine.peek(argument if kind == "str" else pointer, 4096)
         length = data.index(0) + 1
         return min(length, int(argument)) if kind == "min" else length

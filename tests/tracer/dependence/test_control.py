@@ -108,14 +108,14 @@ class Branches(Recorder):
 
 
 def test_the_branches_of_a_running_program(tmp_path: Path) -> None:
-    source = Path(__file__).parent / "programs" / "calls.c"
+    source = Path(__file__).parent / "programs" / "function_pointers.c"
     static = build_graph(source, weights="unit", output=tmp_path / "trace.tct").trace.static
     watch = Branches(static)
     machine = Interpreter(static.text, watch=watch)
     watch.begin(machine)
     machine.run()
     plain = dependence_graph(static, [watch.stream()], weights="unit")
-    graph = dependence_graph(static, [watch.stream()], weights="unit", control=True)
+    graph = dependence_graph(static, [watch.stream()], weights="unit", kinds=("raw", "control"))
     control = graph.kind == CONTROL
     assert set(zip(graph.src[control].tolist(), graph.dst[control].tolist(), strict=True)) == watch.control
     assert graph.m - int(control.sum()) == plain.m and watch.control

@@ -13,6 +13,7 @@ from tracecut.ir.dependence import MEMORY, REGISTER, DependenceGraph
 from tracecut.ir.errors import ArgumentError, UnsupportedError
 from tracecut.tracer.dependence.builder import Builder
 from tracecut.tracer.dependence.measured import cleaned_times, least_correlation, measured_graph
+from tracecut.tracer.events.rewrite import instrumented
 from tracecut.tracer.events.static import static_of
 
 TEXT = """
@@ -81,6 +82,16 @@ def test_correlation_is_spearmans() -> None:
     assert least_correlation(np.array([[1, 2, 3], [5, 6, 70], [1, 3, 4]])) == pytest.approx(1.0)
     assert least_correlation(np.array([[1, 2, 3], [3, 2, 1]])) == pytest.approx(-1.0)
     assert np.isnan(least_correlation(np.array([[1], [1]])))
+
+
+def test_stamps_stand_between_fences_or_not() -> None:
+    """A store and a load: a stamp before and behind each, and as the vertex-cut paper has it no fence."""
+    fenced, loose = (instrumented(TEXT, timed=True, fenced=fenced) for fenced in (True, False))
+    for text, fences in ((fenced, 8), (loose, 0)):
+        assert text.count(" = call i64 @llvm.readcyclecounter()") == 4
+        assert text.count("call void @llvm.x86.sse2.lfence()") == fences
+    order = [line.split(" = ")[-1].split()[0] for line in loose.split("@x, align 4")[0].splitlines()[-2:]]
+    assert order == ["call", "store"]
 
 
 def test_a_timed_trace_brings_its_times() -> None:

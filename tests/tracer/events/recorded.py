@@ -67,12 +67,13 @@ def recorded(
     most: int | None = None,
     limits: Limits = LIMITS,
     follow: bool = True,
+    compact: bool = True,
 ) -> Ran:
     """Compile, trace and replay."""
     _, parsed = parse_flags(list(flags))
     text = module_text(source, folder, *flags, opt=opt)
-    static = static_of(text, functions)
-    program = executable(traced_objects(text, functions), parsed, folder / "traced-program")
+    static = static_of(text, functions, compact=compact)
+    program = executable(traced_objects(text, functions, compact=compact), parsed, folder / "traced-program")
     chunks: list[tuple[int, Words]] = []
     result = record(
         [program, *arguments],

@@ -97,6 +97,9 @@ def replay(static: Static, words: Words, *, windows: bool = False) -> Replay:
     for record in records(static, words):
         if record[0] in set(Mark):
             result.marks.append((Mark(int(record[0])), tuple(int(word) for word in record[1:])))
+            if record[0] == Mark.RESUMED:  # in whatever frames
+                follower.frames.clear()
+                follower.lost = True
         else:
             follower.step(record)
             result.depth = max(result.depth, len(follower.frames))

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from tracecut.ir.errors import ProgramError
+from tracecut.ir.errors import ProgramError, SourceError
 from tracecut.tracer.events.items import End, Mark
 from tracecut.tracer.runner import Limits
 
@@ -102,6 +102,22 @@ def test_the_stream_makes_sense_up_to_the_end(tmp_path: Path, name: str) -> None
     assert ran.main.calls("stage") >= 1
     end = (End.EXIT, code) if code >= 0 else (End.SIGNAL, -code)
     assert all(stream.marks[-1] == (Mark.END, end) for stream in ran.streams.values())
+
+
+def test_more_static_data_than_code_can_reach(tmp_path: Path) -> None:
+    source = "static char huge[4ul << 30]; int main(int n, char **v) { huge[n * 3000000000ul] = 1; return huge[n]; }"
+    with pytest.raises(SourceError, match="more static data than the 2 GiB"):
+        recorded(source, tmp_path, opt="seed")
+
+
+@pytest.mark.parametrize("when", ["constructor", "atexit"])
+def test_a_crash_around_main(tmp_path: Path, when: str) -> None:
+    source = f"{HEAD} void bad(void) {{ stage(1); *gone = 1; }}"
+    source += " __attribute__((constructor)) void first(void) { bad(); }" if when == "constructor" else ""
+    source += f" int main(void) {{ {'atexit(bad);' if when == 'atexit' else ''} return 0; }}"
+    ran = recorded(source, tmp_path, flags=("-pthread",), opt="seed")
+    assert ran.recorded.finished is not None and ran.recorded.finished.returncode == -signal.SIGSEGV
+    assert ran.main.calls("bad") == 1 and ran.main.calls("main") == (when == "atexit")
 
 
 def test_a_constructor_that_leaves(tmp_path: Path) -> None:

@@ -119,6 +119,14 @@ def test_a_segment_without_end() -> None:
         static_of(f"define void @main(ptr %p) {{\nentry:\n{loads}\n  ret void\n}}\n")
 
 
+def test_new_may_call_the_program_where_a_handler_is_set() -> None:
+    text = "declare ptr @_Znwm(i64)\ndefine ptr @f() {\n  %p = call ptr @_Znwm(i64 4)\n  ret ptr %p\n}\n"
+    known = static_of(text)
+    assert not known.unknown and known.n_segments == 2
+    unknown = static_of(f"declare ptr @_ZSt15set_new_handlerPFvvE(ptr)\n{text}")
+    assert unknown.unknown == ((0, "_Znwm"),) and unknown.n_segments == 3
+
+
 def test_other_address_spaces_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="address space"):
         static_of("define i8 @main(ptr addrspace(257) %p) {\n  %x = load i8, ptr addrspace(257) %p\n  ret i8 %x\n}\n")
@@ -133,19 +141,20 @@ def call(text: str) -> Instruction:
     [
         ("plain", "", []),
         ("100%%", "", []),
-        ("%d %s %5.2f %-8s", ", i32 1, ptr %a, double 2.0, ptr %b", [(2, None), (4, None)]),
-        ("%*d%.*s", ", i32 5, i32 6, i32 %n, ptr %a", [(4, 3)]),
+        ("%d %s %5.2f %-8s", ", i32 1, ptr %a, double 2.0, ptr %b", [(2, "str"), (4, "str")]),
+        ("%*d%.*s", ", i32 5, i32 6, i32 %n, ptr %a", [(4, "min3")]),
         ("%lu %hhx %zu %p %c", ", i64 1, i32 2, i64 3, ptr %a, i32 4", []),
         ("%n", ", ptr %a", None),
         ("%ls", ", ptr %a", None),
-        ("%.3s", ", ptr %a", None),
+        ("%.3s%.s%.0s", ", ptr %a, ptr %b, ptr %c", [(1, "top3"), (2, "top0"), (3, "top0")]),
+        ("%.-1s", ", ptr %a", [(1, "str")]),
         ("%1$s", ", ptr %a", None),
         ("%s", "", None),
         ("%", "", None),
         ("%y", ", i32 1", None),
     ],
 )
-def test_strings_of_a_format(format: str, arguments: str, found: list[tuple[int, int | None]] | None) -> None:
+def test_strings_of_a_format(format: str, arguments: str, found: list[tuple[int, str]] | None) -> None:
     assert strings_in(call(arguments), 0, {"@f": format}) == found
     assert strings_in(call(arguments), 0, {}) is None
 
@@ -153,10 +162,13 @@ def test_strings_of_a_format(format: str, arguments: str, found: list[tuple[int,
 def test_the_table_of_library_functions() -> None:
     assert external_of(Instruction("%r = call i64 @strlen(ptr %p)")) == EXTERNALS["strlen"]
     assert external_of(Instruction("%r = call double @sin(double %p)")) is not None
-    assert external_of(Instruction("%r = call ptr @strtok(ptr %p, ptr %q)")) is None
+    assert external_of(Instruction("%r = call ptr @tsearch(ptr %p, ptr %q, ptr %r)")) is None
     assert EXTERNALS["qsort"].callback and EXTERNALS["exit"].leaves and not EXTERNALS["malloc"].callback
     for name, external in EXTERNALS.items():
         assert re.fullmatch(r"\w+", name)
         for part in external.parts:
-            assert all(re.fullmatch(r"\d+|(a|str|min|nn)\d+|str|ret", factor) for factor in part.length), name
-            assert part.late or "ret" not in part.length, f"{name}: the result is not known before the call"
+            assert all(
+                re.fullmatch(r"\d+|(a|str|min|top|nn|m|gt)\d+|str|ret1?|ok", factor) for factor in part.length
+            ), name
+            early = not any(re.match(r"ret|gt|ok|m\d", factor) for factor in part.length)
+            assert part.late or early, f"{name}: the result is not known before the call"

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tracecut.ir.errors import ArtefactError, OutputError
 from tracecut.tracer.events.coding import Coder, Fields
 from tracecut.tracer.events.items import MARK_WORDS, Mark
+from tracecut.tracer.events.planes import PLANES, merge, split
 from tracecut.tracer.events.static import TABLES, Static, static_of
 from tracecut.tracer.events.trace import Trace
 from tracecut.tracer.events.tracefile import MAGIC, VERSION, TraceFile, TraceWriter
-from tracecut.tracer.events.walk import OK, SHORT, WILD, ZERO, instructions_of, lengths_of, mark_lengths, walk
+from tracecut.tracer.events.walk import OK, SHORT, WILD, ZERO, Lengths, walk
 
 TEXT = """
 @a = global [16 x i32] zeroinitializer
@@ -89,6 +90,31 @@ def test_decoding_survives_any_bytes(words: np.ndarray, place: int, flip: int) -
         assert back is None or back.size == count
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_sorted_and_come_back(data: bytes) -> None:
+    planes, sizes = split(np.frombuffer(data, np.uint8))
+    expected = [bytearray() for _ in range(PLANES)]
+    plane = 0
+    for byte in data:
+        expected[plane].append(byte)
+        if byte < 128:  # a count is followed by a value, a value by a count
+            plane = int(plane == 0)
+        elif plane:
+            plane = min(plane + 1, PLANES - 1)
+    assert [len(part) for part in expected] == sizes.tolist() and b"".join(expected) == planes.tobytes()
+    back = merge(planes, sizes)
+    assert back is not None and back.tobytes() == data
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60), st.lists(st.integers(-1, 60), min_size=PLANES, max_size=PLANES))
+def test_planes_that_were_not_made_by_sorting(data: bytes, sizes: list[int]) -> None:
+    back = merge(np.frombuffer(data, np.uint8), np.array(sizes))
+    if back is not None:
+        assert split(back)[1].tolist() == sizes
+
+
 def slow_walk(words: np.ndarray, most: int) -> tuple[int, int, int, int, int]:
     place = records = count = 0
     last = -1
@@ -117,8 +143,7 @@ def test_walking_agrees_with_a_slow_walk(words: np.ndarray, most: int, place: in
     if damaged.size:
         damaged[place % damaged.size] = word
     for part in (words, damaged, words[: max(0, words.size - cut)]):
-        found = walk(part, lengths_of(STATIC), instructions_of(STATIC), mark_lengths(), most)
-        assert tuple(int(value) for value in found) == slow_walk(part, most)
+        assert walk(part, Lengths.of(STATIC), most) == slow_walk(part, most)
 
 
 def example(count: int = 3000) -> np.ndarray:

@@ -1,0 +1,285 @@
+"""ParCubed's deterministic form, step by step: each beside a slow reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tracecut.ir import LocalityGraph
+from tracecut.partition import partition
+from tracecut.partition.bordering import border, margins, polish
+from tracecut.partition.claiming import claim, linked, relabel
+from tracecut.partition.expand import EdgeStream, data_graph, edge_stream
+from tracecut.partition.growing import grow, improve
+from tracecut.partition.views import floats, longs, words
+
+from .meshes import cut, delaunay, lattice, over
+
+EDGES = st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=60)
+NO_WORDS, NO_LONGS, NO_FLOATS = words(np.zeros(0, np.uint32)), longs(np.zeros(0, np.int64)), floats(np.zeros(0))
+
+
+def claimed(ends: np.ndarray, names: np.ndarray, loads: np.ndarray, most: float, n: int) -> tuple[np.ndarray, ...]:
+    count = names.size if names.size else ends.size // 2
+    groups, held = np.empty(n, np.uint32), np.empty(n)
+    out, out_names = np.empty(2 * count, np.uint32), np.empty(count, np.uint32)
+    found, links = claim(
+        words(ends), count, words(names), floats(loads), most, n % 2 == 0, groups, held, out, out_names
+    )
+    # The same in place.
+    if names.size:
+        own, own_names, others, other_held = ends.copy(), names.copy(), groups.copy(), held.copy()
+        given = (words(own), count, words(own_names), floats(loads), most, n % 2 == 1)
+        assert claim(*given, others, other_held, own, own_names) == (found, links)
+        assert others.tolist() == groups.tolist() and own[: 2 * links].tolist() == out[: 2 * links].tolist()
+        assert own_names[:links].tolist() == out_names[:links].tolist()
+    return groups, held[:found], out[: 2 * links].reshape(-1, 2), out_names[:links]
+
+
+def slow_claim(edges: list[tuple[int, int]], loads: list[float], most: float) -> list[int]:
+    """The rule in words: found, join or found alone; vertices without edges last."""
+    group, held = [-1] * len(loads), []
+
+    def found(v: int) -> None:
+        group[v] = len(held)
+        held.append(loads[v])
+
+    def place(v: int, beside: int) -> None:
+        if held[group[beside]] + loads[v] <= most:
+            held[group[beside]] += loads[v]
+            group[v] = group[beside]
+        else:
+            found(v)
+
+    for u, v in edges:
+        if u == v:
+            continue
+        if group[u] < 0 and group[v] < 0:
+            found(u)
+        if group[v] < 0:
+            place(v, u)
+        elif group[u] < 0:
+            place(u, v)
+    last = -1
+    for v in range(len(loads)):
+        if group[v] < 0:
+            if last < 0:
+                found(v)
+            else:
+                place(v, last)
+            last = v
+    return group
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(1, 30), EDGES, st.floats(1.0, 8.0), st.booleans())
+def test_clusters_of_a_stream(n: int, edges: list[tuple[int, int]], most: float, weighted: bool) -> None:
+    inside = [(u, v) for u, v in edges if u < n and v < n]
+    ends = np.array(inside, np.uint32).ravel()
+    loads = np.arange(1.0, n + 1) if weighted else np.ones(n)
+    groups, held, out, names = claimed(ends, NO_WORDS, loads if weighted else NO_FLOATS, most, n)
+    assert groups.tolist() == slow_claim(inside, loads.tolist(), most)
+    assert held.tolist() == np.bincount(groups, loads).tolist()
+    between = [i for i, (u, v) in enumerate(inside) if groups[u] != groups[v]]
+    assert names.tolist() == between
+    assert [set(pair) for pair in out.tolist()] == [{int(groups[v]) for v in inside[i]} for i in between]
+    # Clusters of clusters: the names go through, and so do the loads.
+    again, more, _, outer_names = claimed(out.ravel(), names, held, 2 * most, held.size)
+    final = groups.copy()
+    relabel(final, words(again))
+    assert final.tolist() == again[groups].tolist()
+    assert more.tolist() == np.bincount(final, loads).tolist()
+    if names.size:  # without names edges would be called by their place
+        assert outer_names.tolist() == [i for i, (u, v) in enumerate(inside) if final[u] != final[v]]
+
+
+@settings(deadline=None, max_examples=100)
+@given(EDGES, st.booleans())
+def test_parallel_edges_become_one(edges: list[tuple[int, int]], weighted: bool) -> None:
+    real = [(u, v) for u, v in edges if u != v]
+    names = np.arange(len(real), dtype=np.uint32)[::-1] + 3
+    weights = np.arange(1, len(real) + 4, dtype=np.int64) if weighted else NO_LONGS
+    offsets, near, sums = linked(words(np.array(real, np.uint32).ravel()), len(real), words(names), longs(weights), 30)
+    expected = np.zeros((30, 30), np.int64)
+    for (u, v), name in zip(real, names, strict=True):
+        expected[u, v] += weights[name] if weighted else 1
+        expected[v, u] += weights[name] if weighted else 1
+    found = np.zeros((30, 30), np.int64)
+    for v in range(30):
+        row = near[offsets[v] : offsets[v + 1]]
+        assert np.unique(row).size == row.size
+        found[v, row] = sums[offsets[v] : offsets[v + 1]]
+    assert (found == expected).all()
+
+
+@settings(deadline=None, max_examples=120)
+@given(data=st.data())
+def test_the_stream_and_the_data_graph_are_the_same_edges(
+    graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject
+) -> None:
+    graph = data.draw(graphs)
+    if data.draw(st.booleans()) and graph.n_data:
+        ends = data.draw(st.lists(st.integers(0, graph.n_data - 1), max_size=20))
+        half = len(ends) // 2
+        graph = LocalityGraph.from_edges(ends[:half], ends[half : 2 * half], graph.n_data)
+    stream, plain = edge_stream(graph), data_graph(graph)
+    n = graph.n_data
+    expected = np.zeros((n, n), np.int64)
+    for v in range(n):
+        for i in range(plain.offsets[v], plain.offsets[v + 1]):
+            expected[v, plain.neighbours[i]] += plain.edge_weights[i]
+    weights = stream.weights if stream.weights.size else np.ones(stream.ends.size // 2, np.int64)
+    found, rows = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
+    for (u, v), weight in zip(stream.ends.reshape(-1, 2).tolist(), weights, strict=True):
+        if u != v:
+            found[u, v] += weight
+            found[v, u] += weight
+    for v in range(n):
+        for name in stream.names[stream.starts[v] : stream.starts[v + 1]].tolist():
+            u = int(stream.ends[2 * name]) ^ int(stream.ends[2 * name + 1]) ^ v
+            if u != v:
+                rows[v, u] += weights[name]
+    assert (found == expected).all() and (rows == expected).all()
+
+
+def others(stream: EdgeStream, v: int) -> list[int]:
+    """The other end of each edge of a vertex that is no loop."""
+    names = stream.names[stream.starts[v] : stream.starts[v + 1]].tolist()
+    found = [int(stream.ends[2 * name]) ^ int(stream.ends[2 * name + 1]) ^ v for name in names]
+    return [u for u in found if u != v]
+
+
+def moved(rows: list[dict[int, int]], loads: np.ndarray, limits: np.ndarray, labels: list[int], v: int) -> int:
+    """Where a vertex goes, by the rule in words."""
+    own, k = labels[v], limits.size
+    held, sizes = np.bincount(labels, loads, k), np.bincount(labels, minlength=k)
+    links: dict[int, int] = {}
+    for u, weight in rows[v].items():
+        links[labels[u]] = links.get(labels[u], 0) + weight
+    fullness = {part: (held[part] + loads[v]) / limits[part] for part in links if part != own}
+    here = held[own] / limits[own]
+    if sizes[own] == 1 or not fullness:
+        return own
+    fitting = [part for part in fullness if held[part] + loads[v] <= limits[part]]
+    best = max(fitting, key=lambda part: (links[part], -fullness[part]), default=own)
+    if held[own] > limits[own]:
+        refuge = min(fullness, key=lambda part: fullness[part])
+        return best if fitting else (refuge if fullness[refuge] < here else own)
+    if fitting and (links[best], -fullness[best]) > (links.get(own, 0), -here):
+        return best
+    return own
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(2, 12), EDGES, st.integers(1, 4), st.booleans(), st.data())
+def test_moves_follow_the_rule(
+    n: int, edges: list[tuple[int, int]], k: int, weighted: bool, data: st.DataObject
+) -> None:
+    """One sweep of `improve` over all vertices and one `polish` of all do what the rule says, one after the other."""
+    graph = LocalityGraph.from_edges([u % n for u, _ in edges], [v % n for _, v in edges], n)
+    plain, stream = data_graph(graph), edge_stream(graph)
+    rows = [
+        dict(zip(plain.neighbours[a:b].tolist(), plain.edge_weights[a:b].tolist(), strict=True))
+        for a, b in zip(plain.offsets[:-1], plain.offsets[1:], strict=True)
+    ]
+    loads = 1.0 + np.arange(n) % 3 if weighted else np.ones(n)
+    # No two parts are ever equally full: what comes first among equals is no part of the rule.
+    limits = data.draw(st.sampled_from([0.5, 1.0, 1.25, 2.0])) * loads.sum() / k * (1 + np.sqrt(np.arange(k) + 2) / 50)
+    before = data.draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n))
+    expected = list(before)
+    for v in range(n):
+        expected[v] = moved(rows, loads, limits, expected, v)
+    for which in ("improve", "polish"):
+        labels = np.array(before, np.uint32)
+        held, sizes = np.bincount(labels, loads, k), np.bincount(labels, minlength=k)
+        if which == "improve":
+            arrays = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(loads))
+            improve(*arrays, floats(limits), labels, held, sizes, 1)
+        else:
+            margin = margins(stream.starts)
+            own = floats(loads if weighted else NO_FLOATS)
+            arrays = (stream.starts, stream.names, stream.ends, stream.weights, own, floats(limits))
+            chosen = words(np.arange(n, dtype=np.uint32))
+            for v in range(n):
+                margin[v] -= 2 * sum(before[u] != before[v] for u in others(stream, v))
+            following = polish(*arrays, labels, held, sizes, margin, chosen)
+            cuts = [sum(labels[u] != labels[v] for u in others(stream, v)) for v in range(n)]
+            assert margin.tolist() == (np.diff(stream.starts) - 2 * np.array(cuts)).tolist()
+            assert all(any(labels[u] != before[u] for u in others(stream, v)) for v in following)
+        assert labels.tolist() == expected
+        assert held.tolist() == np.bincount(labels, loads, k).tolist()
+        assert sizes.tolist() == np.bincount(labels, minlength=k).tolist()
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(2, 20), EDGES, st.integers(2, 4), st.data())
+def test_the_border_is_what_has_most_of_its_edges_cut(
+    n: int, edges: list[tuple[int, int]], k: int, data: st.DataObject
+) -> None:
+    graph = LocalityGraph.from_edges([u % n for u, _ in edges], [v % n for _, v in edges], n)
+    stream = edge_stream(graph)
+    groups, held, pairs, names = claimed(stream.ends, NO_WORDS, NO_FLOATS, 2.0, n)
+    part = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=held.size, max_size=held.size)), np.uint32)
+    full = np.array(data.draw(st.lists(st.integers(0, 1), min_size=k, max_size=k)), np.uint8)
+    margin = margins(stream.starts)
+    found = border(words(pairs.ravel()), names.size, words(names), words(part), stream.ends, full, margin)
+    labels = part[groups]
+    expected = []
+    for v in range(n):
+        cuts = [int(labels[u]) for u in others(stream, v) if labels[u] != labels[v]]
+        overfull = any(full[part] or full[labels[v]] for part in cuts)
+        if cuts and (overfull or 2 * len(cuts) > stream.starts[v + 1] - stream.starts[v]):
+            expected.append(v)
+        if not overfull:
+            assert margin[v] == stream.starts[v + 1] - stream.starts[v] - 2 * len(cuts)
+    assert sorted(found.tolist()) == expected
+
+
+def test_margins_of_hubs_are_counted_up_to_a_bound() -> None:
+    """A hub of 300 edges that are cut one after the other: its margin neither overflows nor forgets it may move."""
+    graph = LocalityGraph.from_edges(np.zeros(300, np.int32), np.arange(1, 301), 301)
+    stream = edge_stream(graph)
+    margin = margins(stream.starts)
+    assert margin[0] == 120 and (margin[1:] == 1).all()
+    ends, part = stream.ends, words(np.arange(301, dtype=np.uint32) % 2)
+    names = words(np.arange(300, dtype=np.uint32))
+    found = border(ends, 300, names, part, stream.ends, np.zeros(2, np.uint8), margin)
+    assert sorted(found.tolist()) == [0, *range(1, 301, 2)] and margin[0] == -120
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_grown_parts_are_all_there(k: int) -> None:
+    graph, _ = lattice(20)
+    plain = data_graph(graph)
+    arrays = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights))
+    shares = floats(np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum())
+    found = grow(*arrays, floats(np.ones(400)), shares, 57)
+    sizes = np.bincount(found, minlength=k)
+    assert found[57] == 0 and np.abs(sizes - 400 * shares).max() <= 1.0
+    assert cut(graph, found.view(np.int32), k) <= 60 * (k > 1) * np.sqrt(k)
+    few = grow(longs(np.zeros(4, np.int64)), NO_WORDS, NO_LONGS, floats(np.ones(3)), floats(np.full(5, 0.2)), 2)
+    assert np.unique(few).size == 3
+
+
+@pytest.mark.parametrize("k", [7, 64])
+@pytest.mark.parametrize("shape", ["mesh", "square", "cube"])
+def test_parcubed_det_keeps_its_promises(shape: str, k: int) -> None:
+    """Balanced, no part empty, and a cut that is not far from that of straight borders, on any number of threads."""
+    graph, _ = delaunay(20_000) if shape == "mesh" else lattice(160) if shape == "square" else lattice(30, 3)
+    found = partition(graph, k, "parcubed-det", of="data", threads=1)
+    assert over(found.labels, k) <= max(1.03, 1 + k / graph.n_data) + 1e-9 and found.sizes().min() > 0
+    side = {"mesh": 3 * (graph.n_data * k) ** 0.5, "square": 2 * 160 * k**0.5, "cube": 3 * 900 * k ** (1 / 3)}[shape]
+    assert found.cost() <= 1.45 * side
+    other = partition(graph, k, "parcubed-det", of="data", threads=3)
+    assert other.labels.tolist() == found.labels.tolist()
+
+
+def test_parcubed_det_where_clusters_are_fewer_than_parts() -> None:
+    """Two heavy data and a clique: inflation makes fewer clusters than parts are wanted."""
+    u, v = np.triu_indices(12, 1)
+    graph = LocalityGraph.from_edges(u.astype(np.int32), v.astype(np.int32), 12)
+    heavy = np.ones(12)
+    heavy[:2] = 50.0
+    labels = partition(graph, 5, "parcubed-det", of="data", weights=heavy).labels
+    assert np.unique(labels).size == 5 and labels[0] != labels[1]

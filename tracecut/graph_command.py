@@ -1,0 +1,165 @@
+"""`tracecut graph`: the dynamic dependence graph of one run, its statistics, and its loops."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from tracecut.ir.errors import UsageError
+from tracecut.tracer.dependence.builder import WANTED
+from tracecut.tracer.events.trace import Trace
+
+from .command_line import handle_signals, seconds, sort_words, split_words
+from .dependences import WEIGHTS, Built, Summed, build_graph, graph_totals, shortfall
+from .loops import loop_lines, loop_rows, loop_summaries
+from .recorder import trace
+from .trace_command import _count, _size
+
+USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program arguments]"
+
+
+def run_graph(words: list[str]) -> int:
+    """The sub-command. Returns 1, with what was captured, when the program fails.
+
+    Raises UsageError, and what `build_graph` and `DependenceGraph.export` raise.
+    """
+    handle_signals()
+    ours, program = split_words(words)
+    parser = _parser()
+    mine, compiler = sort_words(parser, ours)
+    options = parser.parse_args(mine)
+    files = [word for word in compiler if not word.startswith("-")]
+    if not files:
+        raise UsageError("no source file was given", hint=USAGE)
+    if files[0].endswith(".tct") and (len(compiler) > 1 or program):
+        raise UsageError(f"{files[0]} is a trace: sources, compiler options and arguments make no sense beside it")
+    if options.totals and options.output is not None:
+        raise UsageError("-o and --totals exclude each other: totals are printed, no graph is kept", hint=USAGE)
+    built, loops = _built(options, files[0] if files[0].endswith(".tct") else compiler, program)
+    if isinstance(built, Built) and options.output is not None:
+        built.graph.export(options.output)
+    found = report(built)
+    if options.loops:
+        found["loops"] = loops
+    if options.json:
+        print(json.dumps(_plain(found), indent=1, allow_nan=False))
+    elif not options.quiet:
+        _print(found, options.output)
+    said = shortfall(built)
+    if said:
+        print("\n  ".join([f"tracecut: {said}", *built.trace.stderr.splitlines()]), file=sys.stderr)
+    return 0 if built.trace.ok else 1
+
+
+def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tuple[Built | Summed, list[dict[str, Any]]]:
+    """The graph or its totals, and the loops when they are wanted: then the records are kept until both are made."""
+    how: dict[str, Any] = {"weights": options.weights, "kinds": options.kinds}
+    if not options.totals:
+        how["memory"] = options.memory
+    run: dict[str, Any] = {}
+    if not isinstance(source, str):
+        run = {
+            "opt": options.opt,
+            "functions": options.function,
+            "max_instructions": options.max_instructions,
+            "timeout": options.timeout,
+            "stdin": options.stdin,
+        }
+    make = graph_totals if options.totals else build_graph
+    if not options.loops:
+        return make(source, program, **how, **run), []
+    if options.weights in ("measured", "seed"):
+        raise UsageError(f"--loops and --weights {options.weights} exclude each other", hint=USAGE)
+    kept = Trace.load(source) if isinstance(source, str) else trace(source, program, **run)
+    return make(kept, **how), loop_rows(kept.static, loop_summaries(kept))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tracecut graph",
+        usage=USAGE,
+        description="Build the dynamic dependence graph of one run. Everything that is not listed here goes to the "
+        "compiler; a trace file (.tct) may stand in the place of the sources.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), edges as .txt",
+    )
+    add("--weights", choices=WEIGHTS, default="model", help="times of memory accesses (default: %(default)s)")
+    add(
+        "--kinds",
+        type=_kinds,
+        default=("raw",),
+        metavar="LIST",
+        help="dependences: raw, and any of war, waw, control (default: raw)",
+    )
+    add("--memory", type=_size, metavar="SIZE", help="refuse a graph that takes more (default: 3/4 of what is free)")
+    add("--totals", action="store_true", help="count only, in memory that does not grow with the run")
+    add("--loops", action="store_true", help="also what the iterations of the hottest loops depend on each other for")
+    add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
+    add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
+    add("--max-instructions", type=_count, metavar="N", help="keep so many IR instructions")
+    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
+    add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
+    add("--json", action="store_true", help="print the statistics as JSON")
+    add("-q", "--quiet", action="store_true", help="print nothing when all is well")
+    return parser
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(["raw", *(word.strip() for word in text.split(","))]))
+    if not set(found) <= set(WANTED):
+        raise argparse.ArgumentTypeError(f"{text}: some of {', '.join(WANTED)} expected, separated by commas")
+    return found
+
+
+def report(built: Built | Summed) -> dict[str, Any]:
+    """Statistics of the graph (`DependenceGraph.stats`), how the program ended, and what is not in the graph."""
+    notes = [*built.trace.notes, *built.notes]
+    if built.ending.unresolved:
+        notes.append(f"{built.ending.unresolved} pointers given to unknown functions point to no known object")
+    if isinstance(built, Built):
+        weight, time = (int(values.sum(dtype="int64")) for values in (built.graph.weight, built.graph.time))
+    else:
+        weight, time = built.graph.weight, built.graph.time
+    return {
+        **built.graph.stats(),
+        "weight": weight,
+        "time": time,
+        "outcome": built.trace.outcome,
+        "ok": built.trace.ok,
+        "lost": built.ending.lost,
+        "rank_correlation": built.correlation,
+        "notes": notes,
+    }
+
+
+def _print(found: dict[str, Any], output: str | None) -> None:
+    print(f"{found['nodes']:,} instructions, {found['edges']:,} dependences ({found['edges_per_node']:.3f} each)")
+    kinds = ", ".join(f"{count:,} {name}" for name, count in found["kinds"].items() if count)
+    print(f"  kinds            {kinds}")
+    print(f"  cycles           {found['time']:,} of work, {found['weight']:,} on the edges")
+    if "path_length" in found:
+        tail = f"{found['exponent_tail']:.3f} from degree {found['exponent_tail_from']} on"
+        print(f"  power law        exponent {found['exponent_all']:.3f} over all degrees, {tail}")
+        print(f"  path length      {found['path_length']:.1f}, along the dependences {found['path_directed']:.1f}")
+    if "loops" in found:
+        print("\n".join(loop_lines(found["loops"])))
+    for note in found["notes"]:
+        print(f"  note: {note}")
+    if output is not None:
+        print(f"graph in {output}")
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN: numbers that a graph does not have are null."""
+    return {key: None if isinstance(item, float) and item != item else item for key, item in value.items()}
+
+
+__all__ = ["report", "run_graph"]

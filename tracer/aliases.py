@@ -1,0 +1,36 @@
+"""Other names of functions: a call through one is a call of the function itself, which is traced under its own name."""
+
+from __future__ import annotations
+
+import re
+
+_ALIAS = re.compile(
+    r"^(@[-\w.$]+) = ((?:[a-z_]+(?:\([^()]*\))? )*)alias [^\n]*, ptr (@[-\w.$]+)(?:,[^\n]*)?$", re.MULTILINE
+)
+
+
+def resolve_aliases(text: str) -> str:
+    """The module with the names that `alias` gives to what it defines replaced by the first name. O(text).
+
+    The aliases themselves stay, since others may ask for them. What another definition may take the place of (`weak`,
+    `linkonce`) is left alone.
+    """
+    targets = {
+        name: target for name, words, target in _ALIAS.findall(text) if not {"weak", "linkonce"} & set(words.split())
+    }
+    if not targets:
+        return text
+    for name in targets:
+        seen = {name}
+        while targets[name] in targets and targets[name] not in seen:
+            seen.add(targets[name])
+            targets[name] = targets[targets[name]]
+    names = "|".join(re.escape(name.removeprefix("@")) for name in sorted(targets, key=len, reverse=True))
+    word = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
+    lines = [
+        line
+        if (found := _ALIAS.match(line)) and found[1] in targets
+        else word.sub(lambda found: targets[f"@{found[1]}"] if found[1] else found.group(), line)
+        for line in text.split("\n")
+    ]
+    return "\n".join(lines)
