@@ -205,7 +205,7 @@ ROLES = {
     "conditional": {"key": "index", "x": "job", "s": "data", "t": "data"},
     "index_as_data": {"key": "index", "x": "job", "s": "data"},
     "copies": {"key": "index", "in": "data", "out": "job"},
-    "scratch": {"key": "index", "y": "job"},  # the address of x wraps at 32 bits: it is formed with the old number
+    "scratch": {"key": "index", "x": "job", "y": "job"},
     "scaled": {"key": "index", "s": "data"},
     "walk": {"rp": "rows", "val": "entries", "y": "job"},
 }
