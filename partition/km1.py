@@ -11,7 +11,7 @@ from numba import njit
 from ..ir.arrays import Floats, Ints, Longs
 from .coarsen import shuffle
 from .crew import Crew, blocks
-from .km1_lanes import LANES, Replica, lanes_of, search_lanes
+from .km1_lanes import LANE, LANES, Replica, lanes_of, search_lanes
 from .km1_search import Flags, gainers, mark_border, room, search, sweep
 from .km1_state import cost_of, cost_of_nets, fill_lists, fill_some, list_begins
 from .levels import Level
@@ -37,6 +37,8 @@ class Effort:
         together: seeds of one local search where the border is not thin. Many share the cost of climbing out of a
             local optimum where most nodes lie on the border; on thin borders (meshes) single seeds find more.
         patience: how much variance of the gains a search bears; the factor of the stopping rule.
+        lane: nodes at least that each of several searches side by side has: more of them share threads better, and
+            find less.
     """
 
     sweeps: int = 1
@@ -45,6 +47,7 @@ class Effort:
     least: float = 0.002
     together: int = 5000
     patience: float = 1.0
+    lane: int = LANE
 
 
 def refine(
@@ -110,14 +113,15 @@ def _together(level: Level, labels: Words, limits: Floats, effort: Effort, seed:
             break
         together = 1 if THIN * seeds.size < level.n_nodes else effort.together
         wanted = effort.least * cost / 2
-        if lanes_of(level.n_nodes) < 2 or seeds.size < FEW:
+        lanes = lanes_of(level.n_nodes, effort.lane)
+        if lanes < 2 or seeds.size < FEW:
             first.start()
             ways = (together, effort.patience, wanted, NO_END, 0, NO_END)
             gain = int(first.run(search, *first.room, seeds, *ways)[0])
         else:
             if len(replicas) == 1:
                 replicas += crew.each(first.copy, [()] * (min(crew.threads, LANES) - 1))
-            gain = search_lanes(replicas, seeds, together, effort.patience, wanted, turn, crew)
+            gain = search_lanes(replicas, seeds, together, effort.patience, wanted, turn, lanes, crew)
         cost -= gain
         if gain <= effort.least * cost or cost == 0:
             break

@@ -21,6 +21,7 @@ MIDDLE = 1 / 3  # the inner cycles stand on the first level of so small a share 
 INNER_NODES = 40  # per cluster, at which an inner cycle stops coarsening
 CYCLES = 5  # inner ones at most;
 LEAST = 0.01  # one that saves less than this share of the cost is the last
+WIDE = 1 << 16  # nodes that each of several searches side by side has at least: few passes have to find much
 LARGE = 1 << 24  # pins above which label propagation is all that is done: hierarchies would take minutes
 
 
@@ -94,6 +95,6 @@ def _up(
         passes = min(PASSES, int(SPEND * pins / max(levels[i].node_nets.size, 1)))
         if i < len(groupings):
             labels = labels[groupings[i]]
-        effort = Effort(sweeps=1 if passes else SWEEPS, passes=passes, more=0)
+        effort = Effort(sweeps=1 if passes else SWEEPS, passes=passes, more=0, lane=WIDE)
         labels, cost = refine(levels[i], labels, limits, effort, seed, crew)
     return labels, cost

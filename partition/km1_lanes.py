@@ -17,7 +17,7 @@ from .km1_state import Pairs, add_pin, drop_pin
 from .views import Words
 
 LANES = 4  # searched side by side, on any number of threads,
-LANE = 8192  # with about so many nodes each at least;
+LANE = 8192  # with about so many nodes each at least, where a caller has no other wish;
 TURNS = 8  # and how often a pass brings them together at least;
 SHIFTS = (0.0, 0.5, 0.25, 0.75)  # of the lanes in each pass: what one cannot bring together, another can
 SHARE = 32  # more often where long searches would move all nodes in fewer turns than that
@@ -55,13 +55,20 @@ class Replica:
         self.done = len(found)
 
 
-def lanes_of(nodes: int) -> int:
-    """How many lanes a pass over so many nodes has; below 2, `search` does it alone."""
-    return min(LANES, max(nodes // LANE, 2 if nodes >= LANE else 1))
+def lanes_of(nodes: int, lane: int = LANE) -> int:
+    """How many lanes a pass over so many nodes has, each with about `lane` at least; below 2, `search` is alone."""
+    return min(LANES, max(nodes // lane, 2 if nodes >= lane else 1))
 
 
 def search_lanes(
-    replicas: list[Replica], seeds: Words, together: int, patience: float, wanted: float, turn: int, crew: Crew
+    replicas: list[Replica],
+    seeds: Words,
+    together: int,
+    patience: float,
+    wanted: float,
+    turn: int,
+    lanes: int,
+    crew: Crew,
 ) -> int:
     """A pass of FM; the gain.
 
@@ -75,7 +82,7 @@ def search_lanes(
         seeds: uint32, nodes at the border.
         together, patience: as in `km1_search.search`.
         wanted: the pass ends when it is not on its way to this gain.
-        turn: of the passes.
+        turn: of the passes. lanes: see `lanes_of`.
         crew: the threads; the result does not depend on them.
     """
     free: SimpleQueue[Replica] = SimpleQueue()
@@ -93,7 +100,6 @@ def search_lanes(
             free.put(replica)
 
     nodes = replicas[0].room[1].size
-    lanes = lanes_of(nodes)
     if together > 1:
         shift = SHIFTS[turn % len(SHIFTS)]
         bounds = [min(max(0, int(nodes * (lane - shift) / lanes)), nodes) for lane in range(lanes + 2)]
