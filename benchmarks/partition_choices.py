@@ -18,12 +18,13 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "expansion": {},
     "expansion, km1": {"method": "expansion", "refine": "km1"},
     "spac": {},
+    "spac, km1": {"method": "spac", "refine": "km1"},
     "metis": {},
     "metis, km1": {"method": "metis", "refine": "km1"},
     "multilevel": {},
     "geographer-r, km1": {"method": "geographer-r", "refine": "km1"},
 }
-SLOW = {"spac": 1 << 20, "metis": 1 << 22}  # pins from which METIS takes minutes
+SLOW = {"spac": 1 << 20, "metis": 1 << 22, "metis, km1": 1 << 22}  # pins from which METIS takes minutes
 
 
 def two_threads(given: Input, options: Options) -> Iterator[Row]:
@@ -58,7 +59,7 @@ def choices(given: Input, options: Options) -> Iterator[Row]:
     known: dict[str, tuple[float, float]] = {}
     for name, arguments in CANDIDATES.items():
         method = arguments.get("method", name)
-        slow = given.graph.n_pins > SLOW.get(method, given.graph.n_pins)
+        slow = name in SLOW and given.graph.n_pins > SLOW[name]
         if slow or (method == "geographer-r" and given.coords is None):
             continue
         rest = {key: value for key, value in arguments.items() if key != "method"}

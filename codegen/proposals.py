@@ -16,12 +16,13 @@ from ..ir.graph import LocalityGraph
 from ..ir.metrics import vertex_copies
 from ..ir.ordering import Ordering
 from ..partition import order
-from ..partition.auto import SECONDS, SKEWED, SLOW_PINS
+from ..partition.auto import SECONDS, SKEWED
 from ..partition.zorder import along_z
 
 LINEAR, LINEAR_WITH_HUBS = ("rcm", "degree-z"), ("rcm", "degree-z", "first-touch")
 WITH_HUBS = ("expansion", "wb-libra", "multilevel")
 WITHOUT_HUBS = ("expansion", "parcubed-det", "metis", "multilevel")
+SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS takes minutes on SPAC's graph
 UNSURE = 2.0  # predicted seconds are right within this factor
 SHARED = 0.02  # share of the data on threads that is no reason for other chunks
 NEARLY = 1.15  # misses within this factor of the least possible leave nothing to gain

@@ -20,25 +20,24 @@ SKEWED = 16  # a largest degree above this many times the mean: hubs, which are 
 BUDGET = 20.0
 Run = Callable[[str, Mapping[str, Any]], Clustering]
 
-SPARSE = 0.1  # copies that expansion left, per pin, below which SPAC may beat what is best elsewhere
-SLOW_PINS = 1 << 20  # paths through hubs coarsen badly: with more pins METIS takes minutes on SPAC's graph
+SPARSE = 0.1  # copies that expansion left, per pin, below which hubs leave much to others than multilevel
 
 # Seconds: a fixed part, then microseconds a pin, a copy that expansion left, and a job of the coarsest graph (160 k).
 SECONDS = {
-    "chunks": (0.0, 0.01, 0.0, 0.0),
-    "wb-libra": (0.001, 0.015, 0.0, 0.1),
-    "wb-libra, 2 passes": (0.0, 0.08, 0.0, 0.1),
-    "expansion": (0.0, 0.09, 0.0, 0.0),
-    "expansion, km1": (0.0, 0.8, 35.0, 0.0),
-    "multilevel": (0.05, 0.5, 45.0, 8.0),
-    "spac": (0.08, 0.25, 17.0, 4.0),
-    "metis": (0.13, 0.15, 8.5, 4.0),
-    "metis, km1": (0.09, 0.9, 33.0, 4.0),
-    "geographer-r, km1": (0.1, 1.0, 45.0, 8.0),
+    "chunks": (0.0, 0.005, 0.0, 0.0),
+    "wb-libra": (0.001, 0.006, 0.02, 0.0),
+    "wb-libra, 2 passes": (0.0, 0.045, 0.06, 0.0),
+    "expansion": (0.0, 0.04, 0.2, 0.0),
+    "expansion, km1": (0.01, 0.5, 10.0, 0.0),
+    "multilevel": (0.05, 0.6, 18.0, 5.0),
+    "spac": (0.11, 0.17, 16.0, 0.0),
+    "spac, km1": (0.06, 0.4, 6.0, 0.0),
+    "metis": (0.14, 0.13, 7.2, 0.0),
+    "metis, km1": (0.15, 0.6, 30.0, 0.0),
+    "geographer-r, km1": (0.09, 0.75, 30.0, 0.0),
     "geographer-r": (0.12, 1.0, 0.0, 10.0),
-    "parcubed-det": (0.005, 0.1, 0.0, 0.3),
+    "parcubed-det": (0.002, 0.03, 0.0, 0.3),
 }
-WITH_HUBS = {"expansion": (0.0, 0.14, 0.0, 0.0), "multilevel": (0.05, 0.9, 50.0, 10.0)}
 COARSE = 160
 FOREIGN = frozenset({"metis", "spac"})  # run METIS in a process of its own, which could hang
 PATIENCE = 20  # times the predicted seconds, and a minute, that such a process is waited for
@@ -57,9 +56,9 @@ class Trial:
         extra = [f"{passes} passes"] if passes else []
         return ", ".join([self.name, *extra, *([self.changes["refine"]] if "refine" in self.changes else [])])
 
-    def seconds(self, pins: int, copies: float, coarse: int, hubs: bool) -> float:
+    def seconds(self, pins: int, copies: float, coarse: int) -> float:
         """Predicted CPU seconds; `copies` is what expansion left, `coarse` the jobs of the coarsest graph."""
-        rates = {**SECONDS, **(WITH_HUBS if hubs else {})}[self.title]
+        rates = SECONDS[self.title]
         return rates[0] + (rates[1] * pins + rates[2] * copies + rates[3] * coarse) * 1e-6
 
 
@@ -75,7 +74,7 @@ class _Search:
 
     def try_(self, trial: Trial) -> Clustering | None:
         """Run a candidate if the budget has room for it; None if not, or if it failed."""
-        seconds = trial.seconds(self.pins, self.copies, self.coarse, self.hubs)
+        seconds = trial.seconds(self.pins, self.copies, self.coarse)
         if seconds > self.left:
             self.lines.append(f"{trial.title}: not run, about {seconds:.2g} s, {self.left:.2g} s are left")
             return None
@@ -104,10 +103,10 @@ def choose(graph: LocalityGraph, request: Request, run: Run, *, budget: float | 
     """The best clustering that candidates give within the budget, with the reasons in `why`.
 
     Jobs: contiguous chunks and neighbourhood expansion first (streaming where the budget has no room for that), then
-    the strongest that still fits. Without hubs that is k-means with Geographer's refinement and km1 where there are
-    coordinates, else multilevel, SPAC, METIS; with hubs multilevel, else expansion with km1. What is left goes to the
-    one rival that now and then beats these: METIS with km1, with coordinates multilevel, or with hubs SPAC, where few
-    data are copied.
+    the strongest that still fits: k-means with Geographer's refinement and km1 where there are coordinates and no hubs,
+    multilevel, expansion in SPAC's place with short cycles, METIS. What is left goes to rivals that now and then beat
+    these: multilevel behind Geographer's, METIS with km1 behind multilevel; with hubs, where few data are copied, SPAC
+    and METIS with km1.
     Data: ParCubed, then Geographer-R with coordinates, else METIS.
 
     Args:
@@ -147,18 +146,15 @@ def _for_jobs(search: _Search, k: int, placed: bool) -> None:
     if search.copies == 0:
         return
     refined = {"refine": "km1"}
-    spac = [Trial("spac")] if search.pins <= SLOW_PINS else []
-    if search.hubs:
-        sparse = search.copies < SPARSE * search.pins
-        ran = search.first([Trial("multilevel"), Trial("expansion", refined)])
-        rivals = spac if sparse else []
-    else:
-        geometric = [Trial("geographer-r", refined)] if placed else []
-        ran = search.first([*geometric, Trial("multilevel"), *spac, Trial("metis")])
-        rivals = [Trial("multilevel")] if geometric and ran == geometric[0].title else [Trial("metis", refined)]
-    if search.hubs or ran in ("multilevel", "geographer-r, km1"):
-        for rival in rivals:
-            search.try_(rival)
+    geometric = [Trial("geographer-r", refined)] if placed and not search.hubs else []
+    ran = search.first([*geometric, Trial("multilevel"), Trial("spac", refined), Trial("metis")])
+    if geometric and ran == geometric[0].title:
+        search.try_(Trial("multilevel"))
+    elif ran == "multilevel" and not search.hubs:
+        search.try_(Trial("metis", refined))
+    elif ran == "multilevel" and search.copies < SPARSE * search.pins:
+        search.try_(Trial("spac", refined))
+        search.try_(Trial("metis", refined))
 
 
 def _for_data(search: _Search, k: int, placed: bool) -> None:

@@ -257,10 +257,11 @@ def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) ->
     def run(name: str, changes: Mapping[str, Any]) -> Clustering:
         method = METHODS[name]
         uses = method.uses | LOADS if method.kind == "order" else method.uses
-        arguments = {key: changes[key] for key in changes if key in ARGUMENTS - {"refine"}}
+        after = "refine" in changes and "refine" not in method.uses  # others refine by themselves
+        arguments = {key: changes[key] for key in changes if key in ARGUMENTS and not (after and key == "refine")}
         own = replace(request, given=(request.given & uses) | set(arguments), **arguments)
         found = _partition(graph, method, own, {key: changes[key] for key in changes if key not in ARGUMENTS})
-        return found if "refine" not in changes else _refined(graph, found, own)
+        return _refined(graph, found, own) if after else found
 
     return choose(graph, request, run, **options)
 

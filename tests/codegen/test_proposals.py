@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.codegen.proposals import (
     NEARLY,
+    SLOW_PINS,
     WITH_HUBS,
     WITHOUT_HUBS,
     Forecast,
@@ -24,7 +25,6 @@ from tracecut.codegen.proposals import (
 from tracecut.ir.errors import ArgumentError
 from tracecut.ir.graph import LocalityGraph
 from tracecut.ir.ordering import Ordering
-from tracecut.partition.auto import SLOW_PINS
 
 PAIRS = st.integers(2, 12).flatmap(
     lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30))

@@ -37,7 +37,7 @@ def test_no_budget_gives_chunks(mesh: LocalityGraph) -> None:
     assert any(line.startswith("expansion: not run, about ") for line in found.why)
 
 
-LADDER = ["chunks", "wb-libra", "wb-libra, 2 passes", "expansion", "metis", "spac", "multilevel", "metis, km1"]
+LADDER = ["chunks", "wb-libra", "wb-libra, 2 passes", "expansion", "metis", "spac, km1", "multilevel", "metis, km1"]
 
 
 def test_each_step_of_the_ladder_is_reached(mesh: LocalityGraph, monkeypatch: pytest.MonkeyPatch) -> None:
