@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..ir.arrays import Longs
 from ..tracer.expr import Expr
 from ..tracer.patterns import INDIRECT, Pattern
+from .pins import without_repeats
 from .plan import RegionUse, ScopePlan
 from .shifts import Shifts
 
 LINE = 64
 SPARSE = 4  # lines a pin from which their numbers are packed
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +29,6 @@ class LineSpace:
 
     pins: Mapping[int, list[tuple[Longs, Longs]]]
     count: int
-
-
-def without_repeats(jobs: Longs, data: Longs) -> tuple[Longs, Longs]:
-    """Pins of which none is the one before: an inner loop over the pieces of a record makes many."""
-    if jobs.size < 2:
-        return jobs, data
-    other = np.empty(jobs.size, bool)
-    other[0] = True
-    np.not_equal(jobs[1:], jobs[:-1], out=other[1:])
-    other[1:] |= data[1:] != data[:-1]
-    return (jobs, data) if other.all() else (jobs[other], data[other])
 
 
 def line_spaces(plan: ScopePlan, regions: list[int]) -> list[LineSpace]:

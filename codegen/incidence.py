@@ -15,10 +15,9 @@ import numpy.typing as npt
 from ..ir.graph import LocalityGraph
 from ..tracer.expr import Expr
 from ..tracer.patterns import INDIRECT, Pattern
-from .fixed_lines import line_spaces, without_repeats
+from .fixed_lines import line_spaces
+from .pins import Pins, without_repeats
 from .plan import ScopePlan, Space
-
-Pins = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)

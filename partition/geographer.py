@@ -6,8 +6,8 @@ import numpy as np
 
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
-from .arranging import arranged
 from .crew import Crew
+from .data_levels import arranged
 from .filling import fill_empty
 from .kmeans import along_curve, cluster
 from .loads import capacities, equal_targets

@@ -10,7 +10,7 @@ from .crew import Crew
 from .km1 import Effort, refine
 from .levels import Level, finest_level
 from .loads import capacities
-from .multilevel import NODES, _hierarchy
+from .multilevel import NODES, hierarchy
 from .sorting import stable_order
 from .views import Words
 
@@ -71,11 +71,11 @@ def short_cycles(
 def _cycle(finest: Level, labels: Words, limits: Floats, seed: int, crew: Crew) -> Words:
     """The cycle of `short_cycles` on the jobs; uint32 (jobs)."""
     k, pins = limits.size, finest.node_nets.size
-    levels, groupings, labels = _hierarchy(finest, labels, NODES * k, seed, crew)
+    levels, groupings, labels = hierarchy(finest, labels, NODES * k, seed, crew)
     middle = next((i for i, level in enumerate(levels) if level.node_nets.size <= MIDDLE * pins), len(levels) - 1)
     labels, cost = _up(levels[middle:], groupings[middle:], labels, limits, pins, seed, crew)
     for cycle in range(CYCLES if levels[middle].n_nodes > 2 * INNER_NODES * k else 0):
-        inner, joined, own = _hierarchy(levels[middle], labels, INNER_NODES * k, seed + cycle + 1, crew)
+        inner, joined, own = hierarchy(levels[middle], labels, INNER_NODES * k, seed + cycle + 1, crew)
         before = cost
         labels, cost = _up(inner, joined, own, limits, pins, seed + cycle + 1, crew)
         if before - cost <= LEAST * before:

@@ -10,14 +10,14 @@ from numba import njit
 from ..ir.arrays import Floats, Ints
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
-from .borders import follow
+from .cell_borders import follow
 from .cells import FLAT, Cells, padded
 from .crew import Crew, blocks
 from .curves import curve_order
 from .filling import fill_empty
+from .kmeans_sweeps import swept
 from .loads import capacities, chunk_offsets, equal_targets
 from .points import unit_points
-from .sweeps import evened, settled
 from .trimming import trim
 from .views import Words, floats
 
@@ -45,7 +45,7 @@ def kmeans(
     Centres start along the Hilbert curve. Sweeps assign every point to the centre with the least distance over reach,
     move centres to the means, and widen the reach of cells with less than their target; first on samples, then on all.
     Cells that still hold too much give the points closest to a neighbour with room. So far only coordinates count;
-    last, data about as near to two centres go with the majority of their neighbours in the graph (`borders.follow`).
+    last, data about as near to two centres go with most of their neighbours in the graph (`cell_borders.follow`).
 
     Args:
         graph: the locality graph; without `borders` only its number of data counts.
@@ -187,10 +187,10 @@ def cluster(
             few = slice(None, None, stride)
             own = np.ascontiguousarray(labels[few])
             some = (floats(near[few]), floats(load[few]), own)
-            cells = settled(*some, cells, shares, crew, sweeps=sweeps, power=1.0 / dims, slack=slack)
+            cells, _ = swept(*some, cells, shares, crew, sweeps=sweeps, power=1.0 / dims, slack=slack)
             sweeps = 0
     aim = 1.0 + (balance - 1.0) / 2
-    cells = evened(near, load, labels, cells, shares, crew, sweeps=EVEN, power=1.0 / dims, slack=slack, aim=aim)
+    cells, _ = swept(near, load, labels, cells, shares, crew, sweeps=EVEN, power=1.0 / dims, slack=slack, aim=aim)
     limits = capacities(load, shares, balance)
     result = np.empty(n, np.int32)
     result[order] = fill_empty(trim(near, load, labels, cells, limits), k, load)

@@ -15,7 +15,7 @@ from .km1 import Effort, level_cost, refine
 from .levels import Level, finest_level
 from .loads import capacities, equal_targets
 from .multilevel_initial import contest
-from .paths import along_paths
+from .path_start import along_paths
 from .views import Words
 
 NODES = 160  # per cluster, at which coarsening stops
@@ -169,7 +169,7 @@ def v_cycle(
         with Crew(1, 0) as alone:
             return v_cycle(finest, labels, targets, limits, seed, alone, nodes=nodes, fresh=fresh)
     k = targets.size
-    levels, groupings, labels = _hierarchy(finest, labels, nodes * k, seed, crew)
+    levels, groupings, labels = hierarchy(finest, labels, nodes * k, seed, crew)
     coarsest = levels[-1]
     if not fresh:
         labels, _ = refine(coarsest, labels, limits, UP, seed, crew)
@@ -187,7 +187,7 @@ def v_cycle(
     return _up(levels, groupings, labels, limits, seed, crew)
 
 
-def _hierarchy(
+def hierarchy(
     finest: Level, labels: Words, enough: int, seed: int, crew: Crew
 ) -> tuple[list[Level], list[Words], Words]:
     """(levels from `finest` down to about `enough` nodes, group of each node of all but the last, labels of that)."""

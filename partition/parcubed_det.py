@@ -6,12 +6,12 @@ import numpy as np
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
-from .bordering import border, margins, polish
-from .claiming import claim, linked, relabel
+from .border_moves import border, margins, polish
 from .crew import Crew
 from .expand import EdgeStream, edge_stream
 from .filling import fill_empty
 from .growing import attempts, settled
+from .inflating import claim, linked, relabel
 from .loads import equal_targets, limits_of
 from .matching import Weighted, halved
 from .views import Words, floats, longs, words

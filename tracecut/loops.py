@@ -22,6 +22,7 @@ from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import Trace
 from tracecut.tracer.sourcemap import SegmentCounter, instruction_counts, places_of
 from tracecut.tracer.text.cfg import ControlFlow
+from tracecut.tracer.text.lines import Lines, Place
 
 from .api import AnyPath, _whole
 
@@ -107,16 +108,18 @@ def loop_rows(static: Static, summaries: Sequence[LoopSummary]) -> list[dict[str
     """The summaries as plain values with the lines of the source, for JSON."""
     places = places_of(static, nearest=True)
 
-    def line(instruction: int) -> str:
-        place = places[instruction]
+    def shown(place: Place | None) -> str:
         return "" if place is None else f"{Path(place.file).name}:{place.line}"
 
+    def line(instruction: int) -> str:
+        return shown(places[instruction])
+
+    lines = Lines(static.module.metadata())
     rows = []
     for loop in summaries:
-        number = static.functions.index(f"@{loop.function}")
-        body = static.module.functions[f"@{loop.function}"]
-        block = int(static.function_block[number]) + [one.name for one in body.blocks].index(loop.header)
-        row = asdict(loop) | {"line": line(int(static.block_first[block])), "parallel": loop.parallel}
+        flow = ControlFlow(static.module.functions[f"@{loop.function}"])
+        own = next(one for one in flow.loops if one.header == loop.header)
+        row = asdict(loop) | {"line": shown(lines.loop_place(flow, own)), "parallel": loop.parallel}
         for kind in ("flow", "anti", "output"):
             row[kind] = {str(distance): pairs for distance, pairs in row[kind].items()}
         for datum in row["data"]:

@@ -173,19 +173,17 @@ class Accesses:
             yield replace(self._one(site, chosen), width=self._length(site) or 0, state=state)
 
     def _one(self, site: Site, chosen: dict[Expr, Expr]) -> Access:
-        form = self._with_bases(linear_form(site.address, self.lives, chosen))
         self.evaluation.rely_on(site.address)
         unknown = Access(site, None, None, 0, 0, False, chosen)
-        ranges = {}
-        linear = True
-        for atom in form.atoms():
-            found = self._range(atom, site)
-            if found is None:
-                linear = False
-                found = (0, 0)
-            elif found == NO_RANGE:
-                return Access(site, None, None, 0, 0, False, chosen, runs=False)
-            ranges[atom] = found
+        for masks in (True, False):  # where one takes bits away the form gives other addresses than the machine
+            form = self._with_bases(linear_form(site.address, self.lives, chosen, masks=masks))
+            found = {atom: self._range(atom, site) for atom in form.atoms()}
+            if NO_RANGE in found.values():
+                return replace(unknown, runs=False)
+            ranges = {atom: span for atom, span in found.items() if span is not None}
+            linear = len(ranges) == len(found) and form.holds(ranges)
+            if linear:
+                break
         start = sample(self.evaluation, site, form, self.mask(site) & self._picked(site, chosen))
         if start is None:
             return unknown
@@ -193,7 +191,7 @@ class Accesses:
         if item is None:
             return unknown
         length = self._length(site)
-        if linear and length is not None and form.holds(ranges):
+        if linear and length is not None:
             first, last = form.range(ranges)
             low, high = first - item.base, last - item.base + length
             exact = low >= 0 and high <= item.size

@@ -204,7 +204,13 @@ class _Builder:
                 kind, operator = "reduction", found
             elif not feeds_itself(self.uses, phi, loop):
                 kind = "delayed"
-        return Carried(str(phi.result), phi.type, kind, operator, self._place(phi) or self._loop_place(loop))
+        return Carried(
+            str(phi.result),
+            phi.type,
+            kind,
+            operator,
+            self._place(phi) or self.lines.loop_place(self.view.flow, loop) or NOWHERE,
+        )
 
     def _results(self, loop: Loop, carried: tuple[Carried, ...], counted: Edge | None) -> list[Result]:
         """What is left behind at the exit that counts; where none does, at any."""
@@ -390,13 +396,4 @@ class _Builder:
         return self.lines.place(instruction.meta.get("dbg"))
 
     def _loop_place(self, loop: Loop) -> Place:
-        for latch in loop.latches:
-            found = self.lines.loop_start(self.view.flow.blocks[latch].terminator.meta.get("llvm.loop"))
-            if found is not None:
-                return found
-        for name in (loop.header, *sorted(loop.blocks, key=self.view.flow.rank)):
-            for instruction in self.view.flow.blocks[name].instructions:
-                place = self._place(instruction)
-                if place is not None:
-                    return place
-        return NOWHERE
+        return self.lines.loop_place(self.view.flow, loop) or NOWHERE

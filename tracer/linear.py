@@ -53,15 +53,22 @@ class Linear:
         return found
 
 
-def linear_form(expr: Expr, lives: Mapping[str, int | float], chosen: Mapping[Expr, Expr] | None = None) -> Linear:
-    """Linear form of an address. `chosen` picks one value for `choice` and `any` nodes. O(nodes × terms)."""
+def linear_form(
+    expr: Expr, lives: Mapping[str, int | float], chosen: Mapping[Expr, Expr] | None = None, *, masks: bool = True
+) -> Linear:
+    """Linear form of an address. `chosen` picks one value for `choice` and `any` nodes. O(nodes × terms).
+
+    `masks`: take them to leave their numbers as they are, which the form then has to hold for; else they are atoms.
+    """
     memo: dict[int, Linear] = {}
     for node in expr.walk():
-        memo[id(node)] = _form(node, lives, chosen or {}, memo)
+        memo[id(node)] = _form(node, lives, chosen or {}, memo, masks)
     return memo[id(expr)]
 
 
-def _form(node: Expr, lives: Mapping[str, int | float], chosen: Mapping[Expr, Expr], memo: dict[int, Linear]) -> Linear:
+def _form(
+    node: Expr, lives: Mapping[str, int | float], chosen: Mapping[Expr, Expr], memo: dict[int, Linear], masks: bool
+) -> Linear:
     if node.kind == "const" and isinstance(node.data[0], int):
         return Linear(node.data[0], {})
     if node.kind == "live":
@@ -72,7 +79,7 @@ def _form(node: Expr, lives: Mapping[str, int | float], chosen: Mapping[Expr, Ex
         return memo[id(chosen[node])]
     if node.kind == "cast":
         return _cast(node, memo)
-    if node.kind == "op":
+    if node.kind == "op" and (masks or node.data[0] != "and"):
         found = _combine(node, memo[id(node.args[0])], memo[id(node.args[1])])
         if found is not None:
             return found

@@ -16,7 +16,7 @@ from tracecut.partition.crew import Crew, blocks
 from tracecut.partition.curves import curve_order
 from tracecut.partition.filling import fill_empty
 from tracecut.partition.kmeans import fan_outs, hkmeans, kmeans
-from tracecut.partition.sweeps import STEP, assign, evened, settled
+from tracecut.partition.kmeans_sweeps import STEP, swept
 from tracecut.partition.trimming import trim
 from tracecut.partition.views import floats
 
@@ -34,21 +34,22 @@ def test_every_point_lies_in_its_cell(dims: int, k: int) -> None:
     loads = draw.uniform(0.5, 2.0, 800)
     labels = draw.integers(0, k, 800).astype(np.uint32)
     with Crew(1, 800) as crew:
-        census = assign(points, floats(loads), labels, Cells(centres, reach), crew)
+        start = Cells(centres, reach)
+        _, total = swept(points, floats(loads), labels, start, np.full(k, 1 / k), crew, sweeps=1, power=1.0, slack=0.0)
     far = np.linalg.norm(points[:, None] - centres[None], axis=2) / reach
     assert labels.tolist() == far.argmin(axis=1).tolist()
-    assert census.loads == pytest.approx(np.bincount(labels, loads, k))
+    assert total[:, 0] == pytest.approx(np.bincount(labels, loads, k))
     for c in range(k):
         own = labels == c
-        mean = np.average(points[own], axis=0, weights=loads[own]) if own.any() else centres[c]
-        assert census.means[c] == pytest.approx(mean)
+        assert total[c, 1:] == pytest.approx(loads[own] @ points[own])
 
 
 def test_centres_on_top_of_each_other_share_one_cell() -> None:
     points = floats(padded(np.random.default_rng(1).random((50, 2))))
     labels = np.ones(50, np.uint32)
     with Crew(1, 50) as crew:
-        assign(points, floats(np.ones(50)), labels, Cells(np.full((3, 3), 0.5), np.array([1.0, 1.0, 2.0])), crew)
+        cells = Cells(np.full((3, 3), 0.5), np.array([1.0, 1.0, 2.0]))
+        swept(points, floats(np.ones(50)), labels, cells, np.full(3, 1 / 3), crew, sweeps=1, power=1.0, slack=0.0)
     assert set(labels.tolist()) == {2}
 
 
@@ -59,7 +60,7 @@ def test_sweeps_move_centres_to_the_means_and_reaches_to_the_targets(dims: int) 
     centres, reach, shares = padded(draw.random((9, dims))), draw.uniform(0.5, 1.0, 9), np.arange(1.0, 10.0) / 45
     labels = np.zeros(700, np.uint32)
     with Crew(1, 700) as crew:
-        found = settled(
+        found, _ = swept(
             floats(points), floats(loads), labels, Cells(centres, reach), shares, crew,
             sweeps=6, power=1 / dims, slack=0.05,
         )  # fmt: skip
@@ -80,7 +81,7 @@ def test_reaches_alone_even_the_loads() -> None:
     points, shares = padded(np.random.default_rng(5).random((4000, 2))), np.array([0.1, 0.2, 0.3, 0.4])
     cells, labels = Cells(padded(np.random.default_rng(6).random((4, 2))), np.ones(4)), np.zeros(4000, np.uint32)
     with Crew(1, 4000) as crew:
-        found = evened(
+        found, _ = swept(
             floats(points), floats(np.ones(4000)), labels, cells, shares, crew,
             sweeps=60, power=0.5, slack=0.005, aim=1.02,
         )  # fmt: skip

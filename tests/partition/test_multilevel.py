@@ -17,7 +17,7 @@ from tracecut.partition.levels import finest_level
 from tracecut.partition.loads import capacities
 from tracecut.partition.multilevel import multilevel, refine_km1, v_cycle
 from tracecut.partition.multilevel_initial import bisect, contest, first_partition
-from tracecut.partition.paths import along_paths
+from tracecut.partition.path_start import along_paths
 
 
 @pytest.fixture(scope="module")

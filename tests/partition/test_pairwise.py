@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.arranging import arranged
 from tracecut.partition.crew import Crew
+from tracecut.partition.data_levels import arranged
 from tracecut.partition.expand import data_graph
 from tracecut.partition.geographer import geographer_r
 from tracecut.partition.growing import grow

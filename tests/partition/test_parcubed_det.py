@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition import partition
-from tracecut.partition.bordering import border, margins, polish
-from tracecut.partition.claiming import claim, linked, relabel
+from tracecut.partition.border_moves import border, margins, polish
 from tracecut.partition.expand import EdgeStream, data_graph, edge_stream
 from tracecut.partition.growing import grow, improve
+from tracecut.partition.inflating import claim, linked, relabel
 from tracecut.partition.views import floats, longs, words
 
 from .meshes import cut, delaunay, lattice, over

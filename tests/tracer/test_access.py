@@ -260,3 +260,18 @@ def test_movable_loops_are_found_at_all() -> None:
             memory = Memory([Object(base, SIZE, HEAP) for base in BASES.values()], data)
             kinds.append(judge(Accesses(nest, memory, dict(BASES), single=False), 0).kind)
     assert kinds == ["parallel", "ordered", "parallel", "reduction"]
+
+
+def test_a_mask_that_takes_bits_away_is_not_looked_through() -> None:
+    """`few[k & 7]`: without the mask most addresses would lie in the object behind."""
+    pool = Pool()
+    trip = pool.make("trip", (64, "slt", False, 0), (pool.const(0), pool.const(1), pool.const(60)))
+    objects = [Object(0x1000, 64, HEAP), Object(0x1040, 2048, HEAP)]
+    memory = Memory(objects, {item.base: np.zeros(item.size, np.uint8) for item in objects})
+    for index in (pool.counter(0), pool.op("add", "i64", pool.counter(0), pool.const(8))):
+        masked = pool.op("and", "i64", index, pool.const(7))
+        address = pool.op("add", "ptr", pool.live("%few", "ptr"), pool.op("mul", "i64", masked, pool.const(8)))
+        site = Site("s", "read", "", "i64", 8, address, None, 0, ALWAYS, NOWHERE)
+        nest = Nest("@f", 0, {0: loop(0, None, trip)}, (site,), {}, {}, {}, pool)
+        (access,) = Accesses(nest, memory, {"%few": 0x1000}, single=False).all()
+        assert (access.object, access.low, access.high) == (objects[0], 0, 64)

@@ -14,7 +14,7 @@ from ...ir.errors import ArgumentError, UnsupportedError
 from ..text import Block, Function, Instruction, parse_module
 from ..text.cfg import ControlFlow, Loop
 from ..text.edit import at_start
-from ..text.lines import Lines, Place
+from ..text.lines import Lines
 
 ENTER, LEAVE, ITERATION = "tce_enter", "tce_leave", "tce_iteration"
 _DECLARES = f"""declare void @{ENTER}(ptr) nounwind
@@ -43,7 +43,7 @@ def selected(text: str, region: str, every: int = 1) -> str:
         flow = ControlFlow(function)
         chosen: list[Loop] = []
         for loop in flow.loops:  # outer loops come first
-            place = _place(flow, loop, lines)
+            place = lines.loop_place(flow, loop)
             if place is None:
                 continue
             seen.add(f"{PurePath(place.file).name}:{place.line}")
@@ -61,19 +61,6 @@ def selected(text: str, region: str, every: int = 1) -> str:
         )
     module.append(_DECLARES)
     return str(module)
-
-
-def _place(flow: ControlFlow, loop: Loop, lines: Lines) -> Place | None:
-    """Where a loop begins in the source."""
-    for latch in loop.latches:
-        found = lines.loop_start(flow.blocks[latch].terminator.meta.get("llvm.loop"))
-        if found is not None:
-            return found
-    for instruction in flow.blocks[loop.header].instructions:
-        found = lines.place(instruction.meta.get("dbg"))
-        if found is not None and found.line:
-            return found
-    return None
 
 
 class _Selector:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .cfg import ControlFlow, Loop
+
 
 @dataclass(frozen=True)
 class Place:
@@ -49,6 +51,19 @@ class Lines:
         for reference in re.findall(r"![0-9]+", self._nodes.get(node or "", ""))[1:]:
             if "DILocation(" in self._nodes.get(reference, ""):
                 return self.place(reference)
+        return None
+
+    def loop_place(self, flow: ControlFlow, loop: Loop) -> Place | None:
+        """Where a loop begins: what its latches say, else the first position in it that has a line."""
+        for latch in loop.latches:
+            found = self.loop_start(flow.blocks[latch].terminator.meta.get("llvm.loop"))
+            if found is not None:
+                return found
+        for name in (loop.header, *sorted(loop.blocks, key=flow.rank)):
+            for instruction in flow.blocks[name].instructions:
+                found = self.place(instruction.meta.get("dbg"))
+                if found is not None and found.line:
+                    return found
         return None
 
     def _resolve(self, node: str) -> Place | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.borders import ASIDE, LARGEST, LEAST, SWEEPS, follow
+from tracecut.partition.cell_borders import ASIDE, LARGEST, LEAST, SWEEPS, follow
 from tracecut.partition.cells import Cells, padded
 from tracecut.partition.crew import Crew
 from tracecut.partition.kmeans import kmeans

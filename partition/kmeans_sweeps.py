@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 
@@ -15,28 +13,11 @@ from .views import Words, floats, longs
 
 BLOCKS, SMALLEST = 16, 512  # points are summed up in so many blocks at most, and not in smaller ones
 STEP = 1.2  # largest change of a reach in one sweep
+MOVING = -1.0  # in the place of an aim: centres move
 CALMING = 15  # sweeps with centres at rest after which steps of reaches are half as long
 
 
-@dataclass(frozen=True, eq=False)
-class Census:
-    """What an assignment found: float64 (k) loads and (k, dimensions) centres of mass; the old centres of cells
-    without points."""
-
-    loads: Floats
-    means: Floats
-
-
-def assign(points: Floats, loads: Floats, labels: Words, cells: Cells, crew: Crew) -> Census:
-    """Move every point to its cell: overwrites `labels`. Returns the census of the new ones, the same for any crew."""
-    shares = np.full(cells.reach.size, 1.0 / cells.reach.size)
-    total, _ = _run(points, loads, labels, cells, shares, crew, 1, 1.0, 0.0, np.inf)
-    filled = total[:, 0] > 0
-    mass = np.where(filled, total[:, 0], 1.0)
-    return Census(total[:, 0].copy(), np.where(filled[:, None], total[:, 1:] / mass[:, None], cells.centres))
-
-
-def settled(
+def swept(
     points: Floats,
     loads: Floats,
     labels: Words,
@@ -47,8 +28,9 @@ def settled(
     sweeps: int,
     power: float,
     slack: float,
-) -> Cells:
-    """Move centres and reaches `sweeps` times.
+    aim: float | None = None,
+) -> tuple[Cells, Floats]:
+    """Move centres and reaches `sweeps` times, each point going to its cell before.
 
     Args:
         points: float64 (n, dimensions), from `cells.padded`.
@@ -59,42 +41,13 @@ def settled(
         crew: the threads; the result does not depend on them.
         power: a reach changes with that power of its target over its load.
         slack: a reach rests while that ratio is so close to 1.
+        aim: where given, centres are at rest, and reaches move in ever shorter steps until no load is above `aim`
+            times its target.
 
     Returns:
-        The cells. O(sweeps · (k · centres looked at + n · walls asked)).
+        The cells; and float64 (k, 1 + dimensions), loads and sums of the points, times their loads, of the last labels.
+        O(sweeps · (k · centres looked at + n · walls asked)).
     """
-    return _run(points, loads, labels, cells, shares, crew, sweeps, power, slack, -1.0)[1]
-
-
-def evened(
-    points: Floats,
-    loads: Floats,
-    labels: Words,
-    cells: Cells,
-    shares: Floats,
-    crew: Crew,
-    *,
-    sweeps: int,
-    power: float,
-    slack: float,
-    aim: float,
-) -> Cells:
-    """As `settled`, with centres at rest, in ever shorter steps, until no load is above `aim` times its target."""
-    return _run(points, loads, labels, cells, shares, crew, sweeps, power, slack, aim)[1]
-
-
-def _run(
-    points: Floats,
-    loads: Floats,
-    labels: Words,
-    cells: Cells,
-    shares: Floats,
-    crew: Crew,
-    sweeps: int,
-    power: float,
-    slack: float,
-    aim: float,
-) -> tuple[Floats, Cells]:
     n, k = points.shape[0], cells.reach.size
     count = max(1, min(BLOCKS, n // max(SMALLEST, k)))
     cuts = longs(n * np.arange(count + 1) // count)
@@ -102,10 +55,10 @@ def _run(
     sums, total = np.empty((count, k, points.shape[1] + 1)), np.empty((k, points.shape[1] + 1))
     centres, reach = cells.centres.copy(), cells.reach.copy()
     start = (floats(cells.centres), floats(cells.reach), floats(shares))
-    rule = (sweeps, power, slack, aim)
+    rule = (sweeps, power, slack, MOVING if aim is None else aim)
     room = (cuts, walls, other, sums, total, centres, reach)
     together(_sweep, (points, loads, labels, *start, *rule, *room), min(crew.threads, count), gate())
-    return total, Cells(centres, reach)
+    return Cells(centres, reach), total
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,20 @@
+"""Pins while a locality graph is made: pairs of equally long arrays, of jobs and of what they touch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.arrays import Longs
+
+Pins = tuple[Longs, Longs]
+
+
+def without_repeats(jobs: Longs, data: Longs) -> Pins:
+    """Pins of which none is the one before: an inner loop over the pieces of a record makes many."""
+    if jobs.size < 2:
+        return jobs, data
+    other = np.empty(jobs.size, bool)
+    other[0] = True
+    np.not_equal(jobs[1:], jobs[:-1], out=other[1:])
+    other[1:] |= data[1:] != data[:-1]
+    return (jobs, data) if other.all() else (jobs[other], data[other])
