@@ -140,6 +140,30 @@ def real(name: str) -> LocalityGraph | None:
     return read_graph(path) if path.is_file() else None
 
 
+def near_pairs(name: str, cutoff: float = 5.0) -> Graph | None:
+    """Pairs of particles of a periodic box within `cutoff` Angstrom of each other; None where the file is not there."""
+    from scipy.spatial import cKDTree
+
+    path = DATA / f"{name}.npz"
+    if not path.is_file():
+        return None
+    found = np.load(path)
+    box = found["box"].astype(float)
+    points = np.mod(found["xyz"].astype(float), box)
+    points[points >= box] = 0.0  # rounded up to the border
+    pairs = cKDTree(points, boxsize=box).query_pairs(cutoff, output_type="ndarray")
+    return Graph(name, len(points), *_simple(len(points), [pairs[:, 0]], [pairs[:, 1]]), coords=points)
+
+
+def shuffled(graph: LocalityGraph) -> LocalityGraph:
+    """The same jobs in an order drawn by a fixed seed."""
+    jobs = np.random.default_rng(0).permutation(graph.n_jobs)
+    counts = np.diff(graph.offsets)[jobs]
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    pins = np.repeat(graph.offsets[jobs] - offsets[:-1], counts) + np.arange(offsets[-1])
+    return LocalityGraph(offsets, graph.data[pins], graph.n_data)
+
+
 def _simple(n: int, u: list[npt.NDArray[Any]], v: list[npt.NDArray[Any]]) -> tuple[Ids, Ids]:
     """Each undirected edge once, without loops, sorted by (lower, higher) end."""
     a, b = np.concatenate(u), np.concatenate(v)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,7 +27,7 @@ from .native import Native
 from .outline import Outlined
 from .proposals import CURVE, Forecast, make_order, shared_data
 from .replay import Comparison, Outcome, Replay
-from .schedule import Guard, Schedule
+from .schedule import Guard, RegionSchedule, Schedule
 
 TOLERANCE = {"double": 1e-12, "float": 1e-5}
 MIN_TIME, MAX_RUNS = 0.25, 12
@@ -40,7 +40,9 @@ class Candidate:
     `predicted`: misses a job beyond each cache level, by reuse distance; `shared`: data that threads would share.
     `order_ms`: of the method alone, `check_ms`: of the independent check of the last schedule that was made; both are
     parts of `inspect_ms`. `clusters`: how many were asked for, None for a linear order. `compared`: measured for
-    comparison, never chosen.
+    comparison, never chosen. `variants`: by threads, the region's code that was fastest on so many. `apart_ms`: by
+    threads, a measurement that had no part in any choice (`choosing.measure_apart`). `chosen`: on how many threads it
+    is the best of its rivals.
     """
 
     method: str
@@ -60,13 +62,17 @@ class Candidate:
     comparison: Comparison | None = None
     ordering: Ordering | None = None
     schedules: dict[int, Schedule] = field(default_factory=dict)
+    variants: dict[int, str] = field(default_factory=dict)
+    apart_ms: dict[int, float] = field(default_factory=dict)
+    chosen: set[int] = field(default_factory=set)
 
-    def cost(self, sweeps: float) -> float:
-        """Milliseconds a sweep, the copies at the edges of the scope included.
+    def cost(self, sweeps: float, *, alone: bool = False) -> float:
+        """Milliseconds a sweep, the copies at the edges of the scope included; `alone`: on one thread.
 
         Inspection is not: its result is saved with the program, and the break-even point is reported beside it.
         """
-        return self.kernel_ms + (self.copy_ms or 0.0) / sweeps
+        one = float("inf") if self.region_ms is None else self.region_ms
+        return (one if alone else self.kernel_ms) + (self.copy_ms or 0.0) / sweeps
 
     @property
     def kernel_ms(self) -> float:
@@ -130,6 +136,7 @@ def measure_original(subject: Subject) -> tuple[Candidate, Outcome]:
     times = _repeat(replay, executor, first)
     same = Comparison(True, 0.0)
     found = Candidate("original", inspect_ms=0.0, region_ms=float(np.median(times)), copy_ms=0.0, comparison=same)
+    found.schedules[1], found.variants[1] = replay.identity(), ""
     return found, reference
 
 
@@ -206,14 +213,12 @@ def try_order(
 def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, reference: Outcome, count: int) -> None:
     """Time every variant of the region's code on one schedule; the results of each are compared first."""
     replay = subject.replay
-    mine = next(region for region in schedule.regions if region.region == subject.region)
+    mine = _mine(subject, schedule)
     if count > 1 and mine.threads == 1:
         return
-    alone = replace(schedule, regions=(mine,))
     best: tuple[float, str] | None = None
     for variant in subject.variants:
-        codes: dict[int, RegionCode] = {subject.region: replay.code(variant)}
-        executor = Executor(subject.native, alone, replay.bases(subject.objects), codes, threads=count)
+        executor = _executor(subject, schedule, variant, count)
         replay.restore()
         enter = _timed(executor.enter)
         first = replay.run(executor) / 1e6
@@ -227,12 +232,43 @@ def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, referen
         if best is None or median < best[0]:
             best = median, variant
     assert best is not None
+    candidate.variants[count] = best[1]
     if count == 1:
         candidate.region_ms, candidate.variant = best
     else:
         candidate.region_all_ms, candidate.threads = best[0], mine.threads
         if best[0] < (candidate.region_ms or float("inf")):
             candidate.variant = best[1]
+
+
+def time_again(subject: Subject, candidate: Candidate, counts: Collection[int] | None = None) -> dict[int, float]:
+    """Milliseconds a sweep of an order that was measured before, by threads; it is put into force anew for this.
+
+    `counts`: numbers of threads, None: all that it was measured with.
+    """
+    found: dict[int, float] = {}
+    for count, variant in candidate.variants.items():
+        if counts is not None and count not in counts:
+            continue
+        executor = _executor(subject, candidate.schedules[count], variant, count)
+        subject.replay.restore()
+        executor.enter()
+        first = subject.replay.run(executor) / 1e6
+        found[count] = float(np.median(_repeat(subject.replay, executor, first)))
+        executor.leave()
+    return found
+
+
+def _mine(subject: Subject, schedule: Schedule) -> RegionSchedule:
+    return next(region for region in schedule.regions if region.region == subject.region)
+
+
+def _executor(subject: Subject, schedule: Schedule, variant: str, threads: int) -> Executor:
+    """The region's part of a schedule on the captured memory."""
+    replay = subject.replay
+    codes: dict[int, RegionCode] = {subject.region: replay.code(variant)}
+    alone = replace(schedule, regions=(_mine(subject, schedule),))
+    return Executor(subject.native, alone, replay.bases(subject.objects), codes, threads=threads)
 
 
 def _verify(subject: Subject, candidate: Candidate, found: Comparison) -> None:

@@ -291,6 +291,8 @@ def _candidate(item: Candidate) -> dict[str, Any]:
         "shared": item.shared,
         "clusters": item.clusters,
         "compared": item.compared,
+        "apart_ms": {str(count): ms for count, ms in item.apart_ms.items()},
+        "chosen": sorted(item.chosen),
         "note": item.note,
     }
 

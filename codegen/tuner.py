@@ -14,13 +14,13 @@ import numpy as np
 
 from ..ir.machine import Machine
 from ..tracer.capture import Capture
+from .choosing import ALIKE, best_of, look_again, measure_apart
 from .figures import cluster_count, record_bytes
 from .fixed_lines import LINE
 from .proposals import CURVE, LINEAR, block_copies, cluster_methods, linear_methods, no_reason, seconds
 from .replay import Outcome
 from .trials import Bench, Candidate, Subject, measure_original, predict, try_order, unchanged
 
-ALIKE = 1.02  # times within this factor are the same
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
 
@@ -67,18 +67,20 @@ def tune(
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     if method == "auto":
         _try_clusters(bench, candidates, curve, started + budget)
-    # Once more: were others busy the first time, the original would look slower than it is.
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
-    best = min(candidates, key=lambda item: item.cost(sweeps))
-    # Of orders that are as good, the one that is found first.
-    close = [item for item in candidates if item.cost(sweeps) <= ALIKE * best.cost(sweeps)]
-    best = min(close, key=lambda item: (item.inspect_ms or 0.0, item.method))
+    look_again(subject, candidates, sweeps)
+    best = best_of(candidates, sweeps)
+    best_of(candidates, sweeps, alone=True).chosen.add(1)
+    best.chosen.add(threads)
     for name in compare:
         if all(item.method.removesuffix(CURVE) != name or item.region_ms is None for item in candidates):
             candidates = [item for item in candidates if item.method.removesuffix(CURVE) != name]
             found = try_order(bench, name if name in UNCURVED else name + curve)
-            candidates.append(replace(found, compared=True, schedules={}))
+            candidates.append(replace(found, compared=True))
+    if compare:
+        say("measuring all orders in turns")
+        measure_apart(subject, candidates)
     return candidates, None if best.method == "original" else best
 
 

@@ -6,6 +6,8 @@ the user's input: the command line prints them without a traceback. Anything els
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class TracecutError(Exception):
     """Base class. `hint` is one sentence on what to do; `detail` is longer evidence (a diagnostic, a log)."""
@@ -66,3 +68,12 @@ class BackendError(TracecutError):
 
 class ScheduleError(TracecutError):
     """A schedule breaks a rule of the independent checker: never run it."""
+
+
+def known_names(name: object, known: Iterable[str]) -> str:
+    """The hint on a name that is none of `known`: the one that was probably meant, else all of them."""
+    from difflib import get_close_matches  # only ever needed by an error
+
+    names = list(known)
+    near = get_close_matches(str(name), names, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(names)}."

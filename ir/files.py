@@ -84,7 +84,7 @@ def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]
     except OSError as error:
         raise OutputError(
             f"cannot write {target}: {error.strerror or error}{_free_space(error, target.parent)}",
-            hint="Nothing that was there before has changed. Choose another folder with -o, or free some space.",
+            hint="Nothing that was there before has changed. Choose another place for it (-o), or free some space.",
         ) from error
     finally:
         if temporary is not None:

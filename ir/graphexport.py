@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .arrow import dictionary, write_parquet
+from .arrow import arrow, dictionary, write_parquet
 from .edgekinds import KINDS
 from .errors import ArgumentError
 from .files import write_atomic
@@ -41,18 +41,31 @@ class Edges(Protocol):
     def save(self, path: str | os.PathLike[str]) -> Path: ...
 
 
-def export(graph: Edges, path: str | os.PathLike[str]) -> Path:
-    """Write the graph in the format that the ending of `path` names. Raises ArgumentError for an unknown one."""
+def check_export(path: str | os.PathLike[str]) -> Path:
+    """The path, when `export` can write there as far as its name tells: to be asked before the graph is made.
+
+    Raises ArgumentError for a folder and for an unknown ending, UnsupportedError for Parquet without pyarrow.
+    """
     target = Path(path)
-    if target.suffix == ".npz":
-        return graph.save(target)
+    if target.is_dir():
+        raise ArgumentError(f"{target}: a folder, the name of a file was expected")
     if target.suffix == ".parquet":
-        return parquet(graph, target)
-    if target.suffix not in FORMATS:
+        arrow()
+    elif target.suffix != ".npz" and target.suffix not in FORMATS:
         raise ArgumentError(
             f"{target}: the ending {target.suffix!r} names no graph format",
             hint=f"Known: .npz, .parquet, {', '.join(FORMATS)}.",
         )
+    return target
+
+
+def export(graph: Edges, path: str | os.PathLike[str]) -> Path:
+    """Write the graph in the format that the ending of `path` names. Raises what `check_export` does."""
+    target = check_export(path)
+    if target.suffix == ".npz":
+        return graph.save(target)
+    if target.suffix == ".parquet":
+        return parquet(graph, target)
     lines = FORMATS[target.suffix]
 
     def write(file: BinaryIO) -> None:

@@ -7,6 +7,7 @@ CPU seconds of one core at about 2.5 GHz, mostly within a factor of two on the g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,25 +23,55 @@ Run = Callable[[str, Mapping[str, Any]], Clustering]
 
 SPARSE = 0.1  # copies that expansion left, per pin, below which hubs leave much to others than multilevel
 
-# Seconds: a fixed part, then microseconds a pin, a copy that expansion left, and a job of the coarsest graph (160 k).
+# Seconds: a fixed part, then microseconds a pin, a copy that expansion left, a job of the coarsest graph (160 k), and a
+# job that multilevel bisects there.
 SECONDS = {
-    "chunks": (0.0, 0.005, 0.0, 0.0),
-    "wb-libra": (0.001, 0.006, 0.02, 0.0),
-    "wb-libra, 2 passes": (0.0, 0.045, 0.06, 0.0),
-    "expansion": (0.0, 0.04, 0.2, 0.0),
-    "expansion, km1": (0.01, 0.5, 10.0, 0.0),
-    "multilevel": (0.05, 0.6, 18.0, 5.0),
-    "spac": (0.11, 0.17, 16.0, 0.0),
-    "spac, km1": (0.06, 0.4, 6.0, 0.0),
-    "metis": (0.14, 0.13, 7.2, 0.0),
-    "metis, km1": (0.15, 0.6, 30.0, 0.0),
-    "geographer-r, km1": (0.09, 0.75, 30.0, 0.0),
-    "geographer-r": (0.12, 1.0, 0.0, 10.0),
-    "parcubed-det": (0.002, 0.03, 0.0, 0.3),
+    "chunks": (0.0, 0.005, 0.0, 0.0, 0.0),
+    "wb-libra": (0.001, 0.006, 0.02, 0.0, 0.0),
+    "wb-libra, 2 passes": (0.0, 0.045, 0.06, 0.0, 0.0),
+    "expansion": (0.0, 0.04, 0.2, 0.0, 0.0),
+    "expansion, km1": (0.0, 0.45, 12.0, 0.0, 0.0),
+    "multilevel": (0.02, 0.45, 30.0, 0.0, 3.2),
+    "spac": (0.145, 0.085, 20.0, 0.0, 0.0),
+    "spac, km1": (0.0, 0.52, 8.0, 0.0, 0.0),
+    "spac, km1, behind METIS": (0.14, 0.52, 36.0, 0.0, 0.0),
+    "metis": (0.15, 0.06, 11.0, 0.0, 0.0),
+    "metis, km1": (0.13, 0.5, 46.0, 0.0, 0.0),
+    "geographer-r, km1": (0.09, 0.75, 30.0, 0.0, 0.0),
+    "geographer-r": (0.12, 1.0, 0.0, 10.0, 0.0),
+    "parcubed-det": (0.002, 0.03, 0.0, 0.3, 0.0),
 }
 COARSE = 160
 FOREIGN = frozenset({"metis", "spac"})  # run METIS in a process of its own, which could hang
 PATIENCE = 20  # times the predicted seconds, and a minute, that such a process is waited for
+
+
+@dataclass(frozen=True)
+class Size:
+    """What the seconds of a method are predicted from.
+
+    Attributes:
+        pins: of the graph. small: whether SPAC starts from METIS even where refinement follows (`spac.SMALL`).
+        coarse: jobs of the coarsest graph.
+        bisected: the same as often as multilevel repeats a bisection of them, for 64 clusters; for others by the depths
+            of the recursion.
+    """
+
+    pins: int
+    small: bool
+    coarse: int
+    bisected: float
+
+    @classmethod
+    def of(cls, graph: LocalityGraph, k: int) -> Size:
+        """Counts alone. O(1)."""
+        from .multilevel import REPEATS, SHRUNK, TINY  # which load what runs them: only when something is to run
+        from .spac import SMALL
+
+        pins, jobs = graph.n_pins, graph.n_jobs
+        coarse = min(jobs, COARSE * k)
+        repeats = REPEATS if pins < TINY or jobs > SHRUNK * coarse else 1
+        return cls(pins, pins <= SMALL, coarse, coarse * repeats * math.log2(max(k, 2)) / 6)
 
 
 @dataclass(frozen=True)
@@ -56,17 +87,19 @@ class Trial:
         extra = [f"{passes} passes"] if passes else []
         return ", ".join([self.name, *extra, *([self.changes["refine"]] if "refine" in self.changes else [])])
 
-    def seconds(self, pins: int, copies: float, coarse: int) -> float:
-        """Predicted CPU seconds; `copies` is what expansion left, `coarse` the jobs of the coarsest graph."""
-        rates = SECONDS[self.title]
-        return rates[0] + (rates[1] * pins + rates[2] * copies + rates[3] * coarse) * 1e-6
+    def seconds(self, size: Size, copies: float) -> float:
+        """Predicted CPU seconds; `copies` is what expansion left."""
+        behind = f"{self.title}, behind METIS"
+        rates = SECONDS[behind if size.small and behind in SECONDS else self.title]
+        counts = (size.pins, copies, size.coarse, size.bisected)
+        return rates[0] + sum(rate * count for rate, count in zip(rates[1:], counts, strict=True)) * 1e-6
 
 
 class _Search:
     """The candidates run so far, the best of them, and what is left of the budget."""
 
     def __init__(self, graph: LocalityGraph, k: int, hubs: bool, run: Run, budget: float | None) -> None:
-        self.pins, self.coarse, self.hubs, self.run = graph.n_pins, min(graph.n_jobs, COARSE * k), hubs, run
+        self.size, self.hubs, self.run = Size.of(graph, k), hubs, run
         self.copies = 0.0
         self.left = float("inf") if budget is None else budget
         self.best: Clustering | None = None
@@ -74,7 +107,7 @@ class _Search:
 
     def try_(self, trial: Trial) -> Clustering | None:
         """Run a candidate if the budget has room for it; None if not, or if it failed."""
-        seconds = trial.seconds(self.pins, self.copies, self.coarse)
+        seconds = trial.seconds(self.size, self.copies)
         if seconds > self.left:
             self.lines.append(f"{trial.title}: not run, about {seconds:.2g} s, {self.left:.2g} s are left")
             return None
@@ -135,7 +168,7 @@ def _for_jobs(search: _Search, k: int, placed: bool) -> None:
     left, search.left = search.left, float("inf")
     search.try_(Trial("chunks"))
     search.left = left
-    if k == 1 or search.pins == 0:
+    if k == 1 or search.size.pins == 0:
         return
     grown = search.try_(Trial("expansion"))
     if grown is None:
@@ -147,12 +180,15 @@ def _for_jobs(search: _Search, k: int, placed: bool) -> None:
         return
     refined = {"refine": "km1"}
     geometric = [Trial("geographer-r", refined)] if placed and not search.hubs else []
-    ran = search.first([*geometric, Trial("multilevel"), Trial("spac", refined), Trial("metis")])
+    grown = Trial("expansion", refined)
+    ran = search.first([*geometric, Trial("multilevel"), Trial("spac", refined), grown, Trial("metis")])
     if geometric and ran == geometric[0].title:
         search.try_(Trial("multilevel"))
+    elif ran == Trial("spac", refined).title:
+        search.try_(grown)
     elif ran == "multilevel" and not search.hubs:
         search.try_(Trial("metis", refined))
-    elif ran == "multilevel" and search.copies < SPARSE * search.pins:
+    elif ran == "multilevel" and search.copies < SPARSE * search.size.pins:
         search.try_(Trial("spac", refined))
         search.try_(Trial("metis", refined))
 
@@ -161,5 +197,5 @@ def _for_data(search: _Search, k: int, placed: bool) -> None:
     left, search.left = search.left, float("inf")
     search.try_(Trial("parcubed-det"))
     search.left = left
-    if k > 1 and search.pins:
+    if k > 1 and search.size.pins:
         search.first([*([Trial("geographer-r")] if placed and not search.hubs else []), Trial("metis")])

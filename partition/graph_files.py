@@ -40,6 +40,8 @@ def read_graph(path: str | os.PathLike[str]) -> LocalityGraph:
     file = Path(path)
     plain = file.name[:-3] if file.name.endswith(".gz") else file.name
     ending = Path(plain).suffix.lower()
+    if file.is_dir():
+        raise ArgumentError(f"graph is the path {str(file)!r}: a folder, a file was expected")
     if ending not in READERS:
         raise ArgumentError(
             f"graph is the path {str(file)!r}, whose ending is none of {', '.join(READERS)}",

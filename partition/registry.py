@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..ir.arrays import Ints
 from ..ir.clustering import Clustering
-from ..ir.errors import ArgumentError
+from ..ir.errors import ArgumentError, known_names
 from ..ir.graph import LocalityGraph
 from ..ir.ordering import Ordering
 from .arguments import Request, check_number, check_options, check_request, check_used
@@ -156,7 +156,7 @@ def _clusters(graph: LocalityGraph, k: int | None, tile_bytes: float | None) -> 
 
 def _find(name: str) -> Method:
     if not isinstance(name, str) or name not in METHODS:
-        raise ArgumentError(f"there is no partitioning method {name!r}", hint=f"Known: {', '.join(METHODS)}.")
+        raise ArgumentError(f"there is no partitioning method {name!r}", hint=known_names(name, METHODS))
     return METHODS[name]
 
 
@@ -167,7 +167,7 @@ def _stream(graph: LocalityGraph, name: str, seed: int) -> Ints:
         return stream(graph, name, seed=check_request(graph, 1, seed=seed).seed)
     known = (*STREAMS, *(method.name for method in methods("order")))
     if name not in known:
-        raise ArgumentError(f"there is no order {name!r}", hint=f"Known: {', '.join(known)}.")
+        raise ArgumentError(f"there is no order {name!r}", hint=known_names(name, known))
     return _linear(graph, METHODS[name], seed, {}).jobs
 
 

@@ -19,6 +19,7 @@ from tracecut.tracer.events.trace import Trace
 from tracecut.tracer.sourcemap import HotLine, SegmentCounter, annotate, hot_lines, instruction_counts
 
 from .command_line import handle_signals, seconds, sort_words, split_words
+from .passing import descriptor
 
 USAGE = "tracecut annotate SOURCE… [compiler options] [options] [-- program arguments]"
 LEAST = 0.01  # share of the work of a file that is shown
@@ -67,7 +68,10 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
 
 
 def run_annotate(words: list[str]) -> int:
-    """Print the files that did the work. Leaves with 1, and with what was recorded, when the program fails."""
+    """Print the files that did the work. Leaves with 1, and with what was recorded, when the program fails.
+
+    What the program writes goes to stderr.
+    """
     handle_signals()
     ours, program = split_words(words)
     parser = argparse.ArgumentParser(
@@ -101,6 +105,8 @@ def run_annotate(words: list[str]) -> int:
             opt=options.opt,
             timeout=options.timeout,
             stdin=options.stdin,
+            stdout=descriptor(sys.stderr),
+            stderr=descriptor(sys.stderr),
         )
     if options.json:
         print(json.dumps({"unit": found.unit, "lines": [asdict(line) for line in found.lines]}, indent=1))

@@ -101,6 +101,9 @@ def _without_capture(
     for obstacle in info.obstacles:
         return "rejected", f"it holds {obstacle.reason}", (obstacle.place,)
     if not records[loop].indirect:
+        for carried in info.carried:  # a list is followed, say: irregular all the same
+            if carried.kind == "other":
+                return "ordered", "a value is carried from each iteration to the next", (info.place, carried.place)
         return "rejected", "its addresses are regular: no index is loaded, so there is no reuse to gain", (info.place,)
     if info.trip is None or info.early:
         return "rejected", f"it {info.why}", (info.place,)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tracecut.ir.errors import UsageError
+from tracecut.ir.errors import UsageError, known_names
 
 from . import __version__
 from .command_line import handle_signals, positive, seconds, sort_words, split_words
@@ -208,8 +208,9 @@ def _known_method(name: str) -> str:
         return name
     from tracecut.partition import METHODS
 
-    if name not in METHODS and name != "original":
-        raise UsageError(f"--method {name}: no such method", hint="`tracecut methods` lists them.")
+    if name not in METHODS:
+        hint = f"{known_names(name, ('auto', *METHODS))} `tracecut methods` tells more."
+        raise UsageError(f"--method {name}: no such method", hint=hint)
     if name in METHODS and "coords" in METHODS[name].uses:
         raise UsageError(f"--method {name}: it needs to know where the data lie, which a trace does not tell")
     return name

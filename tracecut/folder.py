@@ -47,7 +47,8 @@ def opened(output: Path) -> Iterator[dict[str, Any]]:
     except OSError as error:
         name = error.filename if isinstance(error.filename, str) else str(output)
         if error.errno in (errno.ENOENT, errno.ENOTDIR) and name == str(output):
-            raise damaged(f"{output}: no such folder", MAKE_IT) from error
+            what = "no such folder" if error.errno == errno.ENOENT else "not a folder"
+            raise damaged(f"{output}: {what}", MAKE_IT) from error
         raise damaged(f"{name} can not be read: {error.strerror or error}") from error
 
 

@@ -8,12 +8,14 @@ import sys
 from typing import Any
 
 from tracecut.ir.errors import UsageError
+from tracecut.ir.graphexport import check_export
 from tracecut.tracer.dependence.builder import WANTED
 from tracecut.tracer.events.trace import Trace
 
 from .command_line import handle_signals, seconds, sort_words, split_words
 from .dependences import WEIGHTS, Built, Summed, build_graph, graph_totals, shortfall
 from .loops import loop_lines, loop_rows, loop_summaries
+from .passing import descriptor
 from .recorder import trace
 from .trace_command import _count, _size
 
@@ -21,7 +23,7 @@ USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program argum
 
 
 def run_graph(words: list[str]) -> int:
-    """The sub-command. Returns 1, with what was captured, when the program fails.
+    """The sub-command. Returns 1, with what was captured, when the program fails. What it writes goes to stderr.
 
     Raises UsageError, and what `build_graph` and `DependenceGraph.export` raise.
     """
@@ -33,11 +35,14 @@ def run_graph(words: list[str]) -> int:
     files = [word for word in compiler if not word.startswith("-")]
     if not files:
         raise UsageError("no source file was given", hint=USAGE)
-    if files[0].endswith(".tct") and (len(compiler) > 1 or program):
+    given = files[0].endswith(".tct")
+    if given and (len(compiler) > 1 or program):
         raise UsageError(f"{files[0]} is a trace: sources, compiler options and arguments make no sense beside it")
     if options.totals and options.output is not None:
         raise UsageError("-o and --totals exclude each other: totals are printed, no graph is kept", hint=USAGE)
-    built, loops = _built(options, files[0] if files[0].endswith(".tct") else compiler, program)
+    if options.output is not None:
+        check_export(options.output)
+    built, loops = _built(options, files[0] if given else compiler, program)
     if isinstance(built, Built) and options.output is not None:
         built.graph.export(options.output)
     found = report(built)
@@ -49,7 +54,7 @@ def run_graph(words: list[str]) -> int:
         _print(found, options.output)
     said = shortfall(built)
     if said:
-        print("\n  ".join([f"tracecut: {said}", *built.trace.stderr.splitlines()]), file=sys.stderr)
+        print("\n  ".join([f"tracecut: {said}", *(built.trace.stderr.splitlines() if given else ())]), file=sys.stderr)
     return 0 if built.trace.ok else 1
 
 
@@ -66,6 +71,8 @@ def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tupl
             "max_instructions": options.max_instructions,
             "timeout": options.timeout,
             "stdin": options.stdin,
+            "stdout": descriptor(sys.stderr),
+            "stderr": descriptor(sys.stderr),
         }
     make = graph_totals if options.totals else build_graph
     if not options.loops:

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tracecut.ir.errors import ArtefactError, UsageError
+from tracecut.ir.errors import ArtefactError, UsageError, known_names
 
 if TYPE_CHECKING:
     from tracecut.ir.arrays import Floats
@@ -36,9 +36,14 @@ def run_partition(words: list[str]) -> int:
     from tracecut.partition import METHODS, partition
 
     if options.method != "auto" and options.method not in METHODS:
-        raise UsageError(f"--method {options.method}: no such method", hint="`tracecut methods` lists them.")
-    if (options.k is None) == (options.tile_bytes is None):
+        hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` tells more."
+        raise UsageError(f"--method {options.method}: no such method", hint=hint)
+    if options.k is None and options.tile_bytes is None:
         raise UsageError("one of -k and --tile-bytes is required", hint=USAGE)
+    if options.k is not None and options.tile_bytes is not None:
+        raise UsageError("-k and --tile-bytes exclude each other: both say how many clusters", hint=USAGE)
+    if options.output is not None and Path(options.output).is_dir():
+        raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=USAGE)
     optional = {name: getattr(options, name) for name in ("order", "threads", "refine")}
     for name in ("coords", "targets", "weights"):
         path = getattr(options, name)
@@ -93,7 +98,9 @@ def read_numbers(path: Path, *, columns: bool = False) -> Floats:
                 raise ValueError(f"it holds {found.dtype}, numbers were expected")
             return np.array(found, np.float64)
         rows = [line.split() for line in path.read_text().splitlines() if line.strip() and line[0] not in "#%"]
-    except (OSError, ValueError, EOFError) as error:
+    except OSError as error:
+        raise ArtefactError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, EOFError) as error:
         raise ArtefactError(f"{path}: {error}") from None
     width = len(rows[0]) if rows and columns else 1
     for number, row in enumerate(rows, 1):

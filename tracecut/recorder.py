@@ -35,11 +35,13 @@ from tracecut.tracer.toolchain import compiler
 from . import __version__
 from .api import AnyPath, _seconds, _whole, _word
 from .loops import job_regions
+from .passing import Target, passed_on
 from .work import OUTPUT_LIMIT, phrase
 from .work import tail_of as last_words
 
 FORMS = ("O1", "seed")
 LEVELS = ("instructions", "jobs")
+NAME = "traced"  # of what is captured of the run
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +169,8 @@ def trace(
     keep: bool = True,
     output: AnyPath | None = None,
     stdin: AnyPath | None = None,
+    stdout: Target = None,
+    stderr: Target = None,
     timeout: float | None = None,
     sink: Callable[[int, npt.NDArray[np.uint32]], None] | None = None,
     build: Callable[[Static], Callable[[int, npt.NDArray[np.uint32]], None]] | None = None,
@@ -196,6 +200,8 @@ def trace(
         keep: whether to write a trace file. Without one only the totals remain, in bounded memory.
         output: the trace file, None: a temporary one that goes with the returned object.
         stdin: file that the program reads as its standard input, None: empty input.
+        stdout, stderr: file or open descriptor that gets what the program wrote there, when it is done; None: it is
+            dropped (the end of stderr is in `Trace.stderr`).
         timeout: seconds that the program may take, None: no limit.
         sink: called with (stream, words) as they come, see `tracer.events.items`; words are only valid in the call.
         build: called with the tables before the run; what it returns is the sink.
@@ -217,7 +223,8 @@ def trace(
             "max_instructions": max_instructions,
             "stop": stop,
         }
-        more |= {"memory": memory, "output": output, "stdin": stdin, "timeout": timeout}
+        more |= {"memory": memory, "output": output, "timeout": timeout}
+        more |= {"stdin": stdin, "stdout": stdout, "stderr": stderr}
         kept = trace(source, argv, opt=opt, functions=functions, **more)
         return kept.reduced(job_regions(kept, datum=datum))
     kernel = callable(source)
@@ -240,7 +247,7 @@ def trace(
     home = Path(tempfile.mkdtemp(prefix="tracecut-trace-")) if keep and output is None else None
     target = None if not keep else Path(output) if output is not None else Path(str(home)) / "trace.tct"
     try:
-        with private_folder("tracecut-record-") as folder:
+        with private_folder("tracecut-record-") as folder, passed_on(folder, NAME, stdout=stdout, stderr=stderr):
             if kernel:
                 ready, command = prepare_function(source, argv, folder, opt=opt, functions=functions, timed=timed)
             else:
@@ -257,6 +264,7 @@ def trace(
                     ready.static,
                     _into(writer, sink, ready.static),
                     folder=folder,
+                    name=NAME,
                     stdin=None if stdin is None else Path(stdin),
                     limits=limits,
                     memory=MEMORY if memory is None else _whole("memory", memory, 1),
@@ -268,12 +276,12 @@ def trace(
                     runs=True,
                 )
                 outcome = "was stopped when enough was kept" if recorded.finished is None else phrase(recorded.finished)
-                stderr = "" if recorded.finished is None else last_words(recorded.finished.stderr)
+                said = "" if recorded.finished is None else last_words(recorded.finished.stderr)
                 notes = [*flags.notes, *notes_of(recorded, ready.static)]
                 if region is not None:
                     share = f", the first of {every} iterations" if every > 1 else ""
                     notes.append(f"only the loop at {region} was recorded{share}")
-                tail = tail_of(recorded, outcome, notes, stderr)
+                tail = tail_of(recorded, outcome, notes, said)
                 if writer is not None:
                     writer.close(tail)
             except BaseException:

@@ -6,7 +6,8 @@ import argparse
 import json
 import re
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TextIO
 
 from tracecut.ir.errors import UsageError
 
@@ -16,7 +17,11 @@ TRACE_USAGE = "tracecut trace SOURCE… [compiler options] [options] [-- program
 
 
 def run_trace(words: list[str]) -> int:
-    """Record a program. Leaves with 1, and with what was recorded, when the program fails."""
+    """Record a program. Leaves with 1, and with what was recorded, when the program fails.
+
+    What the program writes appears where it would without tracecut, whose own words go to stderr. With --json the
+    object is all of stdout, and what the program writes there goes to stderr, too.
+    """
     handle_signals()
     ours, program = split_words(words)
     parser = argparse.ArgumentParser(
@@ -38,15 +43,17 @@ def run_trace(words: list[str]) -> int:
     add("--timed", action="store_true", help="measure each access between fenced time stamps (slow)")
     add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
+    add("--stdout", metavar="FILE", help="standard output of the program (default: as without tracecut)")
     add("--totals", action="store_true", help="count only, write no file")
-    add("--json", action="store_true", help="print JSON")
-    add("-q", "--quiet", action="store_true", help="print nothing when all is well")
+    add("--json", action="store_true", help="print JSON; the output of the program goes to stderr")
+    add("-q", "--quiet", action="store_true", help="print nothing but the program's output when all is well")
     mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
     if not any(not word.startswith("-") for word in compiler):
         raise UsageError("no source file was given", hint=TRACE_USAGE)
     if not options.output:
         raise UsageError("-o: the name of a file expected", hint=TRACE_USAGE)
+    from .passing import descriptor
     from .recorder import trace
 
     result = trace(
@@ -64,16 +71,17 @@ def run_trace(words: list[str]) -> int:
         keep=not options.totals,
         output=None if options.totals else options.output,
         stdin=options.stdin,
+        stdout=options.stdout or descriptor(sys.stderr if options.json else sys.stdout),
+        stderr=descriptor(sys.stderr),
         timeout=options.timeout,
     )
     done = result.ok or options.stop
     if options.json:
         print(json.dumps(summary_of(result), indent=1))
     elif not options.quiet or not done:
-        print_trace(result)
+        print_trace(result, sys.stderr)
     if not done:
-        lines = [f"tracecut: the program {result.outcome}", *result.stderr.splitlines()]
-        print("\n  ".join(lines), file=sys.stderr)
+        print(f"tracecut: the program {result.outcome}", file=sys.stderr)
     return 0 if done else 1
 
 
@@ -98,7 +106,7 @@ def run_info(words: list[str]) -> int:
     if options.json:
         print(json.dumps(found, indent=1))
     else:
-        print_trace(result)
+        print_trace(result, sys.stdout)
         if "readable" in found:
             counts = found["readable"]
             print(f"  readable         {counts['instructions']:,} instructions in {counts['chunks']:,} chunks")
@@ -127,24 +135,28 @@ def summary_of(trace: Any) -> dict[str, Any]:
     }
 
 
-def print_trace(trace: Any) -> None:
+def print_trace(trace: Any, stream: TextIO) -> None:
     """The same for people."""
+    print("\n".join(_lines(trace)), file=stream)
+
+
+def _lines(trace: Any) -> Iterator[str]:
     totals, static = trace.totals, trace.static
     if trace.path is not None:
-        print(f"{trace.path}  {trace.path.stat().st_size:,} bytes")
-    print(f"  program          {' '.join(trace.meta.get('sources', []))} ({trace.meta.get('opt')}), {trace.outcome}")
-    print(f"  static           {static.n_functions:,} functions, {static.n_instructions:,} instructions")
+        yield f"{trace.path}  {trace.path.stat().st_size:,} bytes"
+    yield f"  program          {' '.join(trace.meta.get('sources', []))} ({trace.meta.get('opt')}), {trace.outcome}"
+    yield f"  static           {static.n_functions:,} functions, {static.n_instructions:,} instructions"
     if totals:
         kept = totals["kept_instructions"]
         part = "" if kept == totals["instructions"] else f" (kept: {kept:,})"
-        print(f"  instructions     {totals['instructions']:,}{part}")
-        print(f"  records          {totals['records']:,}, {4 * totals['words']:,} bytes as they came")
+        yield f"  instructions     {totals['instructions']:,}{part}"
+        yield f"  records          {totals['records']:,}, {4 * totals['words']:,} bytes as they came"
         if trace.path is not None and kept:
-            print(f"  stored           {trace.path.stat().st_size / kept:.4f} bytes an instruction")
+            yield f"  stored           {trace.path.stat().st_size / kept:.4f} bytes an instruction"
     else:
-        print("  the recording was cut off: the file is good up to its last whole chunk")
+        yield "  the recording was cut off: the file is good up to its last whole chunk"
     for note in trace.notes:
-        print(f"  note: {note}")
+        yield f"  note: {note}"
 
 
 def _readable(trace: Any) -> dict[str, int]:

@@ -111,6 +111,10 @@ def parse_flags(arguments: Sequence[str]) -> tuple[list[str], Flags]:
             sources.append(word)
         elif Path(word).suffix in (".o", ".a", ".so") or ".so." in word:
             objects.append(word)
+        elif word and Path(word).is_dir():
+            raise SourceError(
+                f"{word}: a folder, a source file was expected", hint="Give .c, .cpp, .ll or .bc files."
+            )
         else:
             raise SourceError(
                 f"{word}: a file ending in {Path(word).suffix or 'nothing'!r} can not be read",
@@ -185,7 +189,8 @@ def _openmp_headers(folder: Path) -> Path:
     return place
 
 
-def _diagnostic(stderr: str, lines: int = 30) -> str:
-    text = stderr.strip().splitlines()
+def _diagnostic(stderr: str, lines: int = 30, width: int = 200) -> str:
+    """The first lines of what the compiler said; a source line that it quotes may be as long as a file."""
+    text = [line if len(line) <= width else f"{line[: width - 2]} …" for line in stderr.strip().splitlines()]
     more = [f"… {len(text) - lines} more lines"] if len(text) > lines else []
     return "\n".join(text[:lines] + more)

@@ -138,6 +138,33 @@ def test_the_command_line(program: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["input", "prog.c", "t.tct"]
 
 
+def test_what_the_program_writes_is_passed_on(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "loud.c").write_text(PROGRAM.replace("  return 0;", '  fprintf(stderr, "careful\\n");\n  return 0;'))
+    (tmp_path / "input").write_text("hello\n")
+    own = ("loud.c", "--stdin", "input", "-o", "t.tct")
+    plain = cli("trace", *own, folder=tmp_path)
+    assert plain.returncode == 0 and plain.stdout.startswith("hello\n") and len(plain.stdout.split()) == 2
+    assert plain.stderr.startswith("careful\n") and "bytes an instruction" in plain.stderr
+    quiet = cli("trace", *own, "--quiet", folder=tmp_path)
+    assert quiet.stdout == plain.stdout and quiet.stderr == "careful\n"
+    aside = cli("trace", *own, "--json", folder=tmp_path)
+    assert json.loads(aside.stdout)["ok"] and aside.stderr == plain.stdout + "careful\n"
+    named = cli("trace", *own, "--json", "--stdout", "said", folder=tmp_path)
+    assert json.loads(named.stdout)["ok"] and named.stderr == "careful\n"
+    assert (tmp_path / "said").read_text() == plain.stdout
+    for command in ("graph", "annotate"):
+        other = cli(command, "loud.c", "--json", "--stdin", "input", folder=tmp_path)
+        assert json.loads(other.stdout) and other.stderr == plain.stdout + "careful\n"
+    nowhere = cli("trace", *own, "--stdout", "none/said", folder=tmp_path)
+    assert nowhere.returncode == 1 and "cannot write none/said" in nowhere.stderr and "Traceback" not in nowhere.stderr
+
+
+def test_output_of_the_program_in_python(program: Path, tmp_path: Path) -> None:
+    trace = tracecut.trace(program, ["1", "2"], keep=False, stdout=tmp_path / "out", stderr=tmp_path / "err")
+    assert not trace.ok and trace.stderr == "too much"
+    assert (tmp_path / "out").read_text() == "" and (tmp_path / "err").read_text() == "too much\n"
+
+
 def test_one_loop_from_the_command_line(program: Path, tmp_path: Path) -> None:
     chosen = ("--region", "prog.c:5", "--every", "3")
     done = cli("trace", "prog.c", *chosen, "--json", "--", "30", folder=tmp_path)

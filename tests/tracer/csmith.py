@@ -88,7 +88,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int)
     parser.add_argument("first", type=int, nargs="?", default=1)
-    parser.add_argument("--generator", default="csmith")
+    parser.add_argument("--generator", default="csmith", help="a command, or an absolute path")
     parser.add_argument("--include", type=Path, default=Path("/usr/include/csmith"))
     parser.add_argument("--keep", type=Path, default=Path("csmith-failures"), help="folder for programs that differ")
     parser.add_argument("--edges", type=int, default=0, help="compare graphs of up to so many instructions")
@@ -99,9 +99,8 @@ def main() -> int:
         with TemporaryDirectory(prefix="tracecut-csmith-") as name:
             folder = Path(name)
             settings = SMALL if options.generator == "csmith" else []
-            made = subprocess.run(
-                [options.generator, *settings, "--seed", str(seed)], capture_output=True, check=True, timeout=60
-            )
+            command = [options.generator, *settings, "--seed", str(seed)]  # it leaves a file where it runs
+            made = subprocess.run(command, capture_output=True, check=True, timeout=60, cwd=folder)
             source = folder / "program.c"
             source.write_bytes(made.stdout)
             result = verdict(source, flags, folder)

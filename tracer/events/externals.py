@@ -15,8 +15,9 @@ result and one more, 0 when it is negative), `str` (length of the string there, 
 that argument N points to), `minN` (as `str`, but at most argument N bytes), `topN` (at most N bytes), `mN` (the 64-bit
 number behind argument N), `nnN` (1, or 0 when argument N is null), `ok` (1, or 0 when the result is null), `gtN` (1
 when the result is greater than N, else 0). A part that ends in `!` is known when the call has returned.
-`callback` marks functions that may call the program, `leaves` those that do not come back, `formatN` and `scanN` those
-whose argument N is a printf or scanf format, which says what else they read or store.
+`callback` marks functions that may call the program, `leaves` those that do not come back, `throws` those that may
+raise an exception instead, `formatN` and `scanN` those whose argument N is a printf or scanf format, which says what
+else they read or store.
 
 What a function may look at counts as read: a search takes all of its range. `strtok` is taken to change all of the
 string that it begins with, since nothing tells later what it goes on with. Not followed: `errno`, and what lies inside
@@ -52,6 +53,7 @@ class External:
     scan: int | None = None
     callback: bool = False
     leaves: bool = False
+    throws: bool = False
 
 
 RETURNS_TWICE = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "__sigjmp_save", "vfork", "getcontext"))
@@ -73,10 +75,12 @@ def _parse(words: list[str]) -> External:
             formats[word[:-1]] = int(word[-1])
         else:
             flags.add(word)
-    assert flags <= {"callback", "leaves"}, flags
+    assert flags <= {"callback", "leaves", "throws"}, flags
     late = "scan" in formats or any(part.late for part in parts)
-    assert not flags or not late, "what is known after a call needs a segment that goes on"
-    return External(tuple(parts), **formats, callback="callback" in flags, leaves="leaves" in flags)
+    callback, leaves, throws = (flag in flags for flag in ("callback", "leaves", "throws"))
+    known = External(tuple(parts), **formats, callback=callback, leaves=leaves, throws=throws)
+    assert not late or not (callback or leaves), "nothing may be recorded between a call and what is late"
+    return known
 
 
 EXTERNALS: dict[str, External] = {

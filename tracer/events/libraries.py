@@ -152,8 +152,9 @@ __fgets_chk: wret=str
 __fread_chk: w0=a2*ret!
 __read_chk: w1=ret!
 # C++
-_Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t: alloc=a0
-__cxa_allocate_exception _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t: alloc=a0
+_Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t: alloc=a0 throws
+_ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t __cxa_allocate_exception: alloc=a0
+_ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t: alloc=a0
 _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t: free
 _ZdaPvmSt11align_val_t __cxa_free_exception _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t: free
 _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t: free

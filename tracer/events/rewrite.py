@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..text import Block, Function, Instruction, Module, Operand, parse_module
-from .items import CHUNK_BITS, SLACK_WORDS, Kind, mask_words
+from .items import CHUNK_BITS, SLACK_WORDS, Kind, mask_words, words_of
 from .lengths import length_of
 from .regions import Region
 from .runs import Run
@@ -297,6 +297,8 @@ class _Writer:
             for item, offset in early.get(place, ()):
                 self._store(out, position, item, offset)
             last = place == segment.end - 1
+            for item, offset in late.get(place, ()) if last else ():  # zeros: an exception may come instead
+                out += [self._put(out, position, offset + word, "i32", "0") for word in range(words_of(item.kind))]
             if last and (place < len(block.instructions) - 1 or self._leaves_to_memory(instruction)):
                 out.append(Instruction(f"store ptr {after}, ptr @tc_cursor, align 8"))
             if place not in done:

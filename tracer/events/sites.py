@@ -19,7 +19,8 @@ from .items import READ, WRITE, Kind
 
 Length = tuple[str, ...]
 VA_LIST = 24  # bytes of a va_list on x86-64
-_NEW_HANDLER = "@_ZSt15set_new_handlerPFvvE"  # where it is used, any `new` may call the program
+_NEW_HANDLER = "@_ZSt15set_new_handlerPFvvE"
+_ALLOCATORS = ("@malloc", "@calloc", "@aligned_alloc", "@posix_memalign", "@memalign")  # what `new` may be made of
 _POINTERS = ("r", "w", "x", "wat", "allocat", "realloc", "free")  # effects of which the argument is a pointer
 
 
@@ -81,6 +82,11 @@ class Sites:
             for name, line in self.module.declarations.items()
         }
 
+    @cached_property
+    def _new_calls_back(self) -> bool:
+        """Whether any `new` may run code of the program: a handler, or an allocator of its own."""
+        return _NEW_HANDLER in self.module.declarations or not self.own.isdisjoint(_ALLOCATORS)
+
     def splits(self, instruction: Instruction) -> bool:
         """Whether a segment ends behind it: it may enter instrumented code, or leave without coming back."""
         if instruction.op in ("invoke", "callbr"):
@@ -92,7 +98,7 @@ class Sites:
         if instruction.word.startswith("@llvm."):
             return instruction.word.startswith("@llvm.eh.sjlj.")
         known = self._external(instruction)
-        return known is None or known.callback or known.leaves or self.returns_twice(instruction)
+        return known is None or known.callback or known.leaves or known.throws or self.returns_twice(instruction)
 
     def returns_twice(self, instruction: Instruction) -> bool:
         """A call that may return more than once (setjmp)."""
@@ -215,7 +221,7 @@ class Sites:
     def _external(self, call: Instruction) -> External | None:
         """What is known of a library function, if the program declares it as the library does."""
         known = external_of(call)
-        if known is None or (call.word.startswith("@_Zn") and _NEW_HANDLER in self.module.declarations):
+        if known is None or (call.word.startswith("@_Zn") and self._new_calls_back):
             return None
         needed = [part.argument for part in known.parts if part.what in _POINTERS]
         needed += [0, 1] if any(part.what == "copy" for part in known.parts) else []

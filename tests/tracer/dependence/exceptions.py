@@ -105,6 +105,8 @@ def cast(machine: Interpreter, vertex: int, object: int, source: int, target: in
 
 
 def new(machine: Interpreter, vertex: int, size: int, *more: int) -> int:
+    if size >> 47:  # more than a process can have
+        raise Thrown(machine.allocate(8), machine.address["@_ZTISt9bad_alloc"], 0, vertex)
     return machine.allocate(size)
 
 

@@ -48,6 +48,7 @@ class Recorder:
 
     def done(self, vertex: int, line: Line, frame: Frame) -> None:
         if line.number in self.ends and line.op in SPLITS:
+            self._put_behind(line, frame)
             return
         self._put(line, frame, late=True)
         if line.number in self.ends:
@@ -76,6 +77,17 @@ class Recorder:
                 word = int(static.item_word[number])
                 words = self._item(item, instruction, frame)
                 payload[word : word + len(words)] = words
+
+    def _put_behind(self, line: Line, frame: Frame) -> None:
+        """What is known when the call that ends a segment is done goes into the record, which stands already."""
+        items = self.sites.items(self.static.instructions[line.number], self.allocas[frame.function])
+        if not any(item.late for item in items):
+            return
+        self._put(line, frame, late=True)
+        payload = self.payload.pop(id(frame))
+        begin = len(self.words) - len(payload)
+        assert self.borders[-1] == begin - 1, "only the last record can be added to"
+        self.words[begin:] = [new or old for new, old in zip(payload, self.words[begin:], strict=True)]
 
     def stream(self) -> npt.NDArray[np.uint32]:
         return np.array([*self.words, int(Mark.END), 0, 0], np.uint32)

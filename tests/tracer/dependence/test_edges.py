@@ -52,6 +52,7 @@ SUITE = {
         r"\bresume ",
         r"@__cxa_rethrow\(",
     ),
+    "bad_alloc.cpp": (r" call [^\n]*@_Znam\(", r"invoke [^\n]*@operator\._Znam\(", r"landingpad .*\bcleanup\b"),
     "virtual_calls.cpp": (INDIRECT, r"@_ZTV\w+ = .*constant", r"@__dynamic_cast\("),
     "atomics.c": (r"\batomicrmw ", r"\bcmpxchg ", r"load atomic"),
     "strings.c": (r"@strlen\(", r"@swab\("),

@@ -122,9 +122,13 @@ def test_a_segment_without_end() -> None:
 def test_new_may_call_the_program_where_a_handler_is_set() -> None:
     text = "declare ptr @_Znwm(i64)\ndefine ptr @f() {\n  %p = call ptr @_Znwm(i64 4)\n  ret ptr %p\n}\n"
     known = static_of(text)
-    assert not known.unknown and known.n_segments == 2
-    unknown = static_of(f"declare ptr @_ZSt15set_new_handlerPFvvE(ptr)\n{text}")
-    assert unknown.unknown == ((0, "_Znwm"),) and unknown.n_segments == 3
+    assert not known.unknown and known.item_kind.tolist() == [Kind.ALLOC]
+    assert known.n_segments == 3  # it may throw: behind it another segment begins
+    assert static_of(text.replace("Znwm(i64", "ZnwmRKSt9nothrow_t(i64")).n_segments == 2
+    malloc = "define ptr @malloc(i64 %n) {\n  ret ptr null\n}\n"
+    for before in ("declare ptr @_ZSt15set_new_handlerPFvvE(ptr)\n", malloc):
+        unknown = static_of(f"{text.replace('define', before + 'define')}", ["f"])
+        assert unknown.unknown == ((0, "_Znwm"),) and unknown.n_segments == 3 and not unknown.n_items
 
 
 def test_other_address_spaces_are_refused() -> None:
