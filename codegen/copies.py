@@ -78,9 +78,10 @@ def _fits(
     if copy.mode == "direct":
         return backwards == copy.reverse and record == copy.first + (copy.count - 1 if backwards else 0)
     end = ends.get(access.site.key, -1)  # of offsets: whether it is read as the start of a piece or as its end
-    return (
-        not backwards and record is not None and record - copy.first == (0 if copy.ends else end) and end >= copy.ends
-    )
+    if backwards or record is None or end < copy.ends:
+        return False
+    ahead = 0 if copy.ends else end
+    return record - copy.first == ahead and copy.count >= region.jobs.size + ahead
 
 
 def _record(accesses: Accesses, access: Access, copy: Copy, picks: list[Expr]) -> int | None:

@@ -63,11 +63,16 @@ AnyArray = npt.NDArray[Any]
 def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None], *, sync: bool = True) -> Path:
     """Write `path` through `write(file)`; the target is replaced only by a complete file.
 
-    Raises OutputError naming the path and the free space when anything fails; the old file is then untouched.
+    A device or a pipe (`/dev/stdout`) is written to as it is. Raises OutputError naming the path and the free space
+    when anything fails; the old file is then untouched.
     """
     target = Path(path)
     temporary: str | None = None
     try:
+        if target.exists() and not target.is_file():
+            with open(target, "wb") as device:
+                write(device)
+            return target
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)

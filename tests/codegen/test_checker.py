@@ -270,6 +270,18 @@ def test_jobs_that_own_records_stay_in_the_order_of_these(subject: Subject, seed
             check(item, with_region(item, schedule, jobs=jobs))
 
 
+def test_starts_that_miss_the_end_of_the_last_row(subject: Subject) -> None:
+    """`for (j = rp[i]; j < rp[i + 1]; j++)` reads one more than there are rows."""
+    item = subject("rows", "csr")
+    schedule = item.schedule(item.random(1))
+    mine = region_of(item, schedule)
+    (place,) = [place for place, copy in enumerate(mine.copies) if copy.mode == "offsets"]
+    copies = list(mine.copies)
+    copies[place] = replace(copies[place], count=mine.jobs.size)
+    with pytest.raises(ScheduleError, match="does not hold its records"):
+        check(item, with_region(item, schedule, copies=tuple(copies)))
+
+
 def test_data_stay_between_their_cuts(subject: Subject) -> None:
     item = subject("pairs", "pairs")
     schedule = item.schedule(item.random(3))

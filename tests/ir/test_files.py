@@ -137,6 +137,23 @@ def test_every_failing_step_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "labels\n")
+        assert os.read(reader, 100) == b"labels\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="directory"):
+        write_text(tmp_path, "labels\n")
+
+
 @pytest.mark.parametrize("amount", [1, 100_000_000], ids=["at flush", "at write"])
 def test_a_device_that_is_really_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, amount: int) -> None:
     target = tmp_path / "target"

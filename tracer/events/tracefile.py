@@ -38,6 +38,7 @@ MOST_WORDS = 1 << 24  # of a block, as a reader accepts it; a writer may add hal
 MOST_HEAD = 256 << 20  # bytes that HEAD, TEXT, TABL and TAIL may have, uncompressed
 _BLOCK = struct.Struct("<4sQI")
 _DATA = struct.Struct(f"<III{PLANES}I")  # stream, words, bytes of segments, and of each plane of payloads
+_ELSEWHERE = "Choose another file with -o, free some space, or keep less with --max-instructions."
 _AGAIN = "Make it again with this version of tracecut."
 
 
@@ -45,7 +46,7 @@ class TraceWriter:
     """Writes a trace file as its chunks come. The file is `path` + ".partial" until `close`, then `path`.
 
     A run that is killed leaves the partial file, which `TraceFile` reads as well. Raises OutputError when the file can
-    not be written.
+    not be written, or when something else than a file has its name.
     """
 
     def __init__(self, path: str | os.PathLike[str], static: Static, meta: Mapping[str, Any]) -> None:
@@ -56,6 +57,8 @@ class TraceWriter:
         self._coders: dict[int, Coder] = {}
         self._compressor = zstandard.ZstdCompressor(level=LEVEL)
         self.bytes = 0
+        if self.path.exists() and not self.path.is_file():  # the last step would put a file in its place
+            raise OutputError(f"cannot write {self.path}: it is a folder, a device or a pipe", hint=_ELSEWHERE)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file: BinaryIO = open(self.partial, "wb", buffering=0)  # noqa: SIM115 (closed by close and abandon)
@@ -121,7 +124,7 @@ class TraceWriter:
     def _unwritable(self, error: OSError) -> OutputError:
         return OutputError(
             f"cannot write {self.partial}: {error.strerror or error}",
-            hint="Choose another file with -o, free some space, or keep less with --max-instructions.",
+            hint=_ELSEWHERE,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import random
 from pathlib import Path
 
@@ -262,3 +263,11 @@ def test_a_file_that_can_not_be_written(tmp_path: Path) -> None:
     (tmp_path / "full.tct.partial").symlink_to("/dev/full")
     with pytest.raises(OutputError, match="No space"):
         TraceWriter(tmp_path / "full.tct", STATIC, {})
+
+
+def test_only_a_file_is_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(OutputError, match="a folder, a device or a pipe"):
+            TraceWriter(path, STATIC, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"] and (tmp_path / "pipe").is_fifo()
