@@ -66,7 +66,7 @@ def method_cases(folder: Path, *, quick: bool) -> list[MethodCase]:
     """The inputs; circuits are unpacked into `folder`."""
     sizes = ("1", "0", "14") if quick else ("3", "1", "18")
     mesh, pairs, graph = (("--scale", size) for size in sizes)
-    short, sweeps = ("--steps", "8"), ("--steps", "40", "--every", "40")  # enough in one scope for copies to pay
+    short, sweeps = ("--steps", "8"), ("--steps", "200", "--every", "200")  # enough for copies and a start to pay
     cases = [
         MethodCase("mesh", "mesh_flux.c", "scattered", (*mesh, *short), SLOW),
         MethodCase("mesh", "mesh_flux.c", "natural", ("--natural", *mesh, *short), SLOW),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from graphs import DATA, GENERATED, Graph, generated, real
+from graphs import DATA, GENERATED, Graph, generated, near_pairs, real
 from rows import Row
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.clustering import STAND_INS
@@ -26,6 +26,7 @@ REAL = (
     *("ibm10", "bayer10", "email-Enron", "soc-Slashdot0902", "cnr-2000", "internet", "cit-HepTh", "USA-road-NY"),
     "power",
 )
+PARTICLES = frozenset({"md-dhfr"})  # pairs are made of their places
 PLACED = ("delaunay250k", "grid3d63", "rgg3d250k", "bubbles-00010", "trace-00008", "tri-stanford-bunny", "tet-bunny")
 
 
@@ -51,6 +52,9 @@ def load(name: str) -> Input | None:
     if name in GENERATED:
         found = generated(name)
         return Input(name, found.locality(), found.coords, found)
+    if name in PARTICLES:
+        pairs = near_pairs(name)
+        return None if pairs is None else Input(name, pairs.locality(), pairs.coords, pairs)
     graph = real(name)
     if graph is None:
         return None

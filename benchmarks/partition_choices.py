@@ -8,7 +8,7 @@ others, `HELD_OUT`, never: a rule that came out of what is measured on them woul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from rows import Row
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.partition import partition
 from tracecut.partition.arguments import check_request
-from tracecut.partition.auto import COARSE, Trial, choose
+from tracecut.partition.auto import Size, Trial, choose
 
 BUDGETS = (0.1, 0.3, 1.0, 3.0, 10.0)
 KM1 = {"refine": "km1"}
@@ -35,7 +35,8 @@ CANDIDATES = (
     Trial("multilevel"),
     Trial("geographer-r", KM1),
 )
-HOPELESS = 4 * max(BUDGETS)  # predicted seconds from which a candidate is left out: it fits no budget
+HOPELESS = 2 * max(BUDGETS)  # predicted seconds from which a candidate is left out: it fits no budget
+NEAR = 1.05
 SHORT = 1.0  # seconds up to which a candidate is run as often as the options say; others once, after no warm-up
 
 # Graphs of the data folder that nothing was fitted to; every second one of each class is held out.
@@ -47,6 +48,7 @@ HELD_OUT = (
     *("fe_4elt2", "3elt", "airfoil1", "data", "trace-00008", "md-dhfr", "pyamg-bar"),
     *("ibm01", "lp1", "facebook-combined", "dblp-coauthor", "wiki-Vote", "USA-road-FLA"),
 )
+KINDS = ("fitted", "not fitted", "held out")
 ELSEWHERE = (("natural", 64), ("natural", 16), ("natural", 256), ("shuffled", 64))
 
 
@@ -87,6 +89,27 @@ def choices_elsewhere(given: Input, options: Options) -> Iterator[Row]:
     words = "held out" if given.name in HELD_OUT else "not fitted"
     for order, k in ELSEWHERE:
         yield from _Choices(given, order, k, words, options).rows()
+
+
+def summed_choices(rows: Sequence[Row]) -> list[Row]:
+    """How often `auto` is within 5 % of the best candidate of its budget, and within its budget, by kind of input."""
+    near: dict[str, list[bool]] = {}
+    kept: dict[str, list[bool]] = {}
+    for row in rows:
+        words = f"{row.metric}, ".split(", ")[1] if row.metric.startswith("auto k=") else ""
+        if words not in KINDS or row.value is None or row.peer_value is None:
+            continue
+        if row.peer.startswith("best, "):
+            near.setdefault(words, []).append(row.value <= NEAR * row.peer_value)
+        elif row.peer == "budget":
+            kept.setdefault(words, []).append(row.value <= row.peer_value)
+    found = []
+    for metric, groups, bound in (("within 5 % of the best candidate", near, 0.8), ("CPU s within budget", kept, None)):
+        for words, flags in groups.items():
+            share = sum(flags) / len(flags)
+            name = f"auto, {words}: share of {len(flags)}"
+            found.append(Row(name, "", metric, share, "" if bound is None else "bar ≥", bound))
+    return found
 
 
 class _Choices:
@@ -155,8 +178,7 @@ class _Choices:
 
     def _hopeless(self, trial: Trial) -> bool:
         copies = self.known["expansion"][0].cost() if "expansion" in self.known else 0.0
-        coarse = min(self.graph.n_jobs, COARSE * self.k)
-        return trial.seconds(self.graph.n_pins, copies, coarse) > HOPELESS
+        return trial.seconds(Size.of(self.graph, self.k), copies) > HOPELESS
 
     def _check(self, found: Clustering, budget: float) -> None:
         """Raises AssertionError where `auto` itself gives other labels than the known candidates did."""

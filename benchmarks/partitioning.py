@@ -1,10 +1,14 @@
 """The partitioners against their peers: cost, imbalance and CPU time, family by family.
 
-`python benchmarks/partitioning.py --json benchmarks/results/partitioning.json` takes an hour or more. It writes after
-every input of every family and, when it is started again, goes on with what the file lacks; `--again` measures anew
-what `--family` and `--inputs` name, the other rows stay as they are. Times are medians of CPU seconds after a warm-up,
-of ours and of the peers in turn in the same run (wall seconds where the row says so). `ratio` is ours / peer. Peers
-without a wheel have the figures that their authors' code gave on the same graphs (2PS and HEP, one thread).
+`python benchmarks/partitioning.py --json benchmarks/results/partitioning.json` takes hours; `--family NAME` one family,
+`--minutes 20` begins nothing new after so long. It writes after every input of every family and, when it is started
+again, goes on with what the file lacks, which is also what it has from fewer runs than are asked for now; `--again`
+measures anew whatever `--family` and `--inputs` name, the other rows stay as they are. `parts` in the file says by
+family and input how many rows that gave, from how many runs, and in how many seconds.
+
+Times are medians of CPU seconds after a warm-up, of ours and of the peers in turn in the same run (wall seconds where
+the row says so). `ratio` is ours / peer. Peers without a wheel have the figures that their authors' code gave on the
+same graphs (2PS and HEP, one thread).
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ import argparse
 import json
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from graphs import GENERATED
 from measuring import PLACED, REAL, Options, load
-from partition_choices import choices, two_threads
+from partition_choices import HELD_OUT, SEEN, choices, choices_elsewhere, summed_choices, two_threads
 from partition_cuts import HEP, MULTILEVEL, SPAC, WEIGHTED_METIS, expansion, large, multilevel, real_graphs, spac
 from partition_cuts import weighted_vertex_partition as wvp
 from partition_meshes import copies, geometric, parcubed, peers_on_data
@@ -42,6 +47,17 @@ class Family:
     summed: tuple[str, ...] = ()
 
 
+@dataclass
+class Part:
+    """What one input of a family gave: from how many timed runs, and in how many seconds of the wall clock."""
+
+    runs: int
+    rows: list[Row] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+Parts = dict[tuple[str, str], Part]
+
 FAMILIES = {
     "streaming": Family(streaming, tuple(GENERATED)),
     "restreaming": Family(restreaming, tuple(TWO_PHASE)),
@@ -55,6 +71,7 @@ FAMILIES = {
     "peers": Family(peers_on_data, ("delaunay250k", "grid3d63", "memplus", "email-Enron")),
     "threads": Family(two_threads, ("delaunay250k", "grid3d63", "ba50k_d8")),
     "auto": Family(choices, (*GENERATED, *REAL)),
+    "auto-elsewhere": Family(choices_elsewhere, (*SEEN, *HELD_OUT)),
     "wvp": Family(wvp, tuple(WEIGHTED_METIS)),
     "real": Family(real_graphs, REAL),
 }
@@ -65,34 +82,50 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the rows; measured again only with --again")
     parser.add_argument("--family", default=",".join(FAMILIES), help="comma-separated (default: %(default)s)")
     parser.add_argument("--inputs", help="comma-separated names of graphs (default: all of each family)")
-    parser.add_argument("--quick", action="store_true", help="time one run instead of five")
+    parser.add_argument("--repeat", type=int, default=3, help="timed runs of each (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="time one run")
     parser.add_argument("--again", action="store_true", help="measure what the file has already")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further input after so long")
     options = parser.parse_args()
     families = options.family.split(",")
     unknown = [name for name in families if name not in FAMILIES]
     if unknown:
         parser.error(f"no family {unknown[0]!r}; known: {', '.join(FAMILIES)}")
     wanted = None if options.inputs is None else set(options.inputs.split(","))
+    runs = 1 if options.quick else options.repeat
     done = _earlier(options.json)
-    for family in families:
-        for name in FAMILIES[family].inputs:
-            if (wanted is not None and name not in wanted) or ((family, name) in done and not options.again):
-                continue
-            given = None if name in MADE else load(name)
-            if given is None and name not in MADE:
-                print(f"# {name} is not there")
-                continue
-            found = []
-            for row in FAMILIES[family].rows(given, Options(1 if options.quick else 5)):
-                found.append(row)
-                print_rows([row])
-            done[family, name] = found
-            if options.json:
-                _write(options.json, done, options.quick)
+    todo = [
+        (family, name)
+        for family in families
+        for name in FAMILIES[family].inputs
+        if (wanted is None or name in wanted)
+        and (options.again or (family, name) not in done or done[family, name].runs < runs)
+    ]
+    started = time.perf_counter()
+    for place, (family, name) in enumerate(todo):
+        begun = time.perf_counter()
+        if begun - started > 60 * options.minutes:
+            print(f"# {len(todo) - place} inputs are left, the next is {name} of {family}: the same command goes on")
+            break
+        given = None if name in MADE else load(name)
+        if given is None and name not in MADE:
+            print(f"# {name} is not there")
+            continue
+        part = Part(runs)
+        for row in FAMILIES[family].rows(given, Options(runs)):
+            part.rows.append(row)
+            print_rows([row])
+        part.seconds = time.perf_counter() - begun
+        done[family, name] = part
+        if options.json:
+            _write(options.json, done)
     print_rows(_summaries(done))
+    for family in families:
+        seconds = sum(part.seconds for (other, _), part in done.items() if other == family)
+        print(f"# {family}: {seconds / 60:.1f} minutes")
 
 
-def _earlier(path: Path | None) -> dict[tuple[str, str], list[Row]]:
+def _earlier(path: Path | None) -> Parts:
     """Rows of an earlier run by family and input, empty where there is none of this form."""
     if path is None or not path.is_file():
         return {}
@@ -101,39 +134,35 @@ def _earlier(path: Path | None) -> dict[tuple[str, str], list[Row]]:
         Row(*(row[key] for key in ("input", "order", "metric", "value", "peer", "peer_value"))) for row in data["rows"]
     ]
     found, start = {}, 0
-    for family, name, count in data.get("parts", []):
-        found[family, name] = rows[start : start + count]
+    for family, name, count, *rest in data.get("parts", []):
+        runs, seconds = rest or (1, 0.0)  # files of older versions do not say
+        found[family, name] = Part(runs, rows[start : start + count], seconds)
         start += count
     return found
 
 
-def _write(path: Path, done: dict[tuple[str, str], list[Row]], quick: bool) -> None:
+def _write(path: Path, done: Parts) -> None:
     order = [(family, name) for family in FAMILIES for name in FAMILIES[family].inputs if (family, name) in done]
-    rows = [row for part in order for row in done[part]]
-    parts = [[*part, len(done[part])] for part in order]
+    rows = [row for key in order for row in done[key].rows]
+    parts = [[*key, len(done[key].rows), done[key].runs, round(done[key].seconds, 1)] for key in order]
+    quick = any(done[key].runs == 1 for key in order)
     write_rows(path, "partitioning", [*rows, *_summaries(done)], quick=quick, parts=parts)
 
 
-def _summaries(done: dict[tuple[str, str], list[Row]]) -> list[Row]:
+def _summaries(done: Parts) -> list[Row]:
     """Geometric mean and worst of the ratios to each peer over a family's inputs, and how often `auto` is near."""
     groups: dict[tuple[str, str, str], list[float]] = {}
-    near = []
-    for (family, _), rows in done.items():
-        for row in rows:
+    for (family, _), part in done.items():
+        for row in part.rows:
             kind = row.metric.split(": ")[-1]
             if kind in FAMILIES[family].summed and row.ratio:
                 groups.setdefault((family, row.metric, row.peer), []).append(row.ratio)
-            if family == "auto" and row.peer.startswith("best, ") and row.ratio is not None:
-                near.append(row.ratio <= 1.05)
     found = []
     for (family, metric, peer), ratios in groups.items():
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         found.append(Row(f"{family}: {SUMMARY} of {len(ratios)}", "", metric, mean, peer, 1.0))
         found.append(Row(f"{family}: worst of {len(ratios)}", "", metric, max(ratios), peer, 1.0))
-    if near:
-        share = sum(near) / len(near)
-        found.append(Row(f"auto: share of {len(near)}", "", "within 5 % of the best candidate", share, "bar ≥", 0.8))
-    return found
+    return [*found, *summed_choices([row for part in done.values() for row in part.rows])]
 
 
 if __name__ == "__main__":

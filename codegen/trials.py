@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,7 +41,7 @@ class Candidate:
     `order_ms`: of the method alone, `check_ms`: of the independent check of the last schedule that was made; both are
     parts of `inspect_ms`. `clusters`: how many were asked for, None for a linear order. `compared`: measured for
     comparison, never chosen. `variants`: by threads, the region's code that was fastest on so many. `apart_ms`: by
-    threads, a measurement that had no part in any choice (`choosing.measure_apart`). `chosen`: on how many threads it
+    threads, a measurement that had no part in any choice (`turns.measure_apart`). `chosen`: on how many threads it
     is the best of its rivals.
     """
 
@@ -241,15 +241,10 @@ def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, referen
             candidate.variant = best[1]
 
 
-def time_again(subject: Subject, candidate: Candidate, counts: Collection[int] | None = None) -> dict[int, float]:
-    """Milliseconds a sweep of an order that was measured before, by threads; it is put into force anew for this.
-
-    `counts`: numbers of threads, None: all that it was measured with.
-    """
+def time_again(subject: Subject, candidate: Candidate) -> dict[int, float]:
+    """Milliseconds a sweep of an order that was measured before, by threads; it is put into force anew for this."""
     found: dict[int, float] = {}
     for count, variant in candidate.variants.items():
-        if counts is not None and count not in counts:
-            continue
         executor = _executor(subject, candidate.schedules[count], variant, count)
         subject.replay.restore()
         executor.enter()

@@ -14,12 +14,12 @@ import numpy as np
 
 from ..ir.machine import Machine
 from ..tracer.capture import Capture
-from .choosing import ALIKE, best_of, look_again, measure_apart
 from .figures import cluster_count, record_bytes
 from .fixed_lines import LINE
 from .proposals import CURVE, LINEAR, block_copies, cluster_methods, linear_methods, no_reason, seconds
 from .replay import Outcome
 from .trials import Bench, Candidate, Subject, measure_original, predict, try_order, unchanged
+from .turns import ALIKE, best_of, look_again, measure_apart
 
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
@@ -69,6 +69,7 @@ def tune(
         _try_clusters(bench, candidates, curve, started + budget)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
+    say("measuring the fastest again")
     look_again(subject, candidates, sweeps)
     best = best_of(candidates, sweeps)
     best_of(candidates, sweeps, alone=True).chosen.add(1)

@@ -143,29 +143,27 @@ def touch(levels: Levels, line: int) -> int:
     if levels.tags[start] == line:
         levels.counts[0] += 1
         return geometry[0, LATENCY]
-    return _search(levels, line)
+    return _search(levels.tags, geometry, levels.counts, levels.memory, line)
 
 
 @njit(nogil=True)
-def _search(levels: Levels, line: int) -> int:
-    tags, geometry = levels.tags, levels.geometry
+def _search(tags: Longs, geometry: Longs, counts: Longs, memory: int, line: int) -> int:
+    """The same for a line that is not the most recent one of its set: what was before it moves on, in one pass."""
+    bits = geometry[0, LINE_BITS]
     for level in range(geometry.shape[0]):
-        number = line >> (geometry[level, LINE_BITS] - geometry[0, LINE_BITS])
+        number = line >> (geometry[level, LINE_BITS] - bits)
         mask, ways = geometry[level, MASK], geometry[level, WAYS]
         own = number & mask if mask >= 0 else number % geometry[level, SETS]
-        start = geometry[level, START] + own * ways
-        place = start
-        while place < start + ways and tags[place] != number:
-            place += 1
-        found = place < start + ways
-        if not found:
-            place -= 1
-        while place > start:
-            tags[place] = tags[place - 1]
-            place -= 1
-        tags[start] = number
-        if found:
-            levels.counts[level] += 1
-            return geometry[level, LATENCY]
-    levels.counts[geometry.shape[0]] += 1
-    return levels.memory
+        place = np.uint64(geometry[level, START] + own * ways)
+        end = place + np.uint64(ways)
+        moved = number
+        while place < end:
+            before = tags[place]
+            tags[place] = moved
+            if before == number:
+                counts[level] += 1
+                return geometry[level, LATENCY]
+            moved = before
+            place += np.uint64(1)
+    counts[geometry.shape[0]] += 1
+    return memory

@@ -129,38 +129,67 @@ def _refined(sizes: npt.NDArray[Any], counts: npt.NDArray[Any], about: float) ->
 def average_path_length(offsets: Longs, neighbours: npt.NDArray[Any], *, sources: int = 64, seed: int = 0) -> float:
     """Mean distance in edges from `sources` random vertices to all that they reach, themselves not counted.
 
-    Exact when `sources` is at least the number of vertices. NaN when nothing is reached. O(sources · (n + m)).
+    Exact when `sources` is at least the number of vertices. NaN when nothing is reached. O(sources · (n + m)), less
+    where the waves of several sources pass a vertex at the same distance.
     """
     n = offsets.size - 1
     if n == 0:
         return float("nan")
     chosen = np.random.default_rng(seed).choice(n, min(sources, n), replace=False).astype(np.int64)
-    total, pairs = _distances(offsets, neighbours, np.sort(chosen))
+    sets = np.zeros((3, n), np.uint8 if sources <= 8 else np.uint64)
+    total, pairs = _distances(offsets, neighbours, np.sort(chosen), sets)
     return total / pairs if pairs else float("nan")
 
 
 @njit(cache=True, nogil=True)
-def _distances(offsets: Longs, neighbours: npt.NDArray[Any], sources: Longs) -> tuple[int, int]:
-    n = offsets.size - 1
-    seen = np.full(n, -1, np.int32)
-    queue = np.empty(n, neighbours.dtype)
+def _distances(offsets: Longs, neighbours: npt.NDArray[Any], sources: Longs, sets: npt.NDArray[Any]) -> tuple[int, int]:
+    """Sum and number of the distances. Waves start from as many sources at once as a set, an integer, has bits.
+
+    `sets`: (3, n) zeros: of each vertex the sources that have reached it, of those on the next front those that do so
+    now, and by place on the front those that are there.
+    """
+    seen, fresh, here = sets[0], sets[1], sets[2]
+    width = 8 * sets.itemsize
+    front, ahead = np.empty(seen.size, neighbours.dtype), np.empty(seen.size, neighbours.dtype)
     total = pairs = 0
-    for turn in range(sources.size):
-        seen[sources[turn]] = turn
-        queue[0] = sources[turn]
-        begin, end, distance = 0, 1, 0
-        while begin < end:
+    for first in range(0, sources.size, width):
+        seen[:] = 0
+        count = min(width, sources.size - first)
+        for turn in range(count):
+            front[turn] = sources[first + turn]
+            here[turn] = np.uint64(1) << np.uint64(turn)
+            seen[front[turn]] = here[turn]
+        distance = 0
+        while count:
             distance += 1
-            level = end
-            while begin < level:
-                vertex = queue[begin]
-                begin += 1
+            reached = 0
+            for turn in range(count):
+                vertex = front[turn]
                 for place in range(offsets[vertex], offsets[vertex + 1]):
                     other = neighbours[place]
-                    if seen[other] != turn:
-                        seen[other] = turn
-                        queue[end] = other
-                        end += 1
-            total += distance * (end - level)
-            pairs += end - level
+                    new = here[turn] & ~seen[other]
+                    if new:
+                        if fresh[other] == 0:
+                            ahead[reached] = other
+                            reached += 1
+                        fresh[other] |= new
+            found = 0
+            for turn in range(reached):
+                vertex = ahead[turn]
+                here[turn] = fresh[vertex]
+                seen[vertex] |= fresh[vertex]
+                found += _ones(np.uint64(fresh[vertex]))
+                fresh[vertex] = 0
+            total += distance * found
+            pairs += found
+            front, ahead, count = ahead, front, reached
     return total, pairs
+
+
+@njit(cache=True, nogil=True)
+def _ones(bits: np.uint64) -> int:
+    """How many bits are set: sums of two, four, eight neighbours side by side, then all bytes in the top one."""
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))

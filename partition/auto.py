@@ -30,18 +30,20 @@ SECONDS = {
     "wb-libra": (0.001, 0.006, 0.02, 0.0, 0.0),
     "wb-libra, 2 passes": (0.0, 0.045, 0.06, 0.0, 0.0),
     "expansion": (0.0, 0.04, 0.2, 0.0, 0.0),
-    "expansion, km1": (0.0, 0.45, 12.0, 0.0, 0.0),
-    "multilevel": (0.02, 0.45, 30.0, 0.0, 3.2),
+    "expansion, km1": (0.0, 0.42, 11.0, 0.0, 0.0),
+    "multilevel": (0.02, 0.45, 26.0, 0.0, 2.4),
     "spac": (0.145, 0.085, 20.0, 0.0, 0.0),
-    "spac, km1": (0.0, 0.52, 8.0, 0.0, 0.0),
+    "spac, km1": (0.02, 0.42, 6.0, 0.0, 0.0),
     "spac, km1, behind METIS": (0.14, 0.52, 36.0, 0.0, 0.0),
     "metis": (0.15, 0.06, 11.0, 0.0, 0.0),
-    "metis, km1": (0.13, 0.5, 46.0, 0.0, 0.0),
+    "metis, km1": (0.13, 0.5, 40.0, 0.0, 0.0),
     "geographer-r, km1": (0.09, 0.75, 30.0, 0.0, 0.0),
     "geographer-r": (0.12, 1.0, 0.0, 10.0, 0.0),
     "parcubed-det": (0.002, 0.03, 0.0, 0.3, 0.0),
 }
 COARSE = 160
+LITTLE = 0.1  # of the seconds spent so far: a candidate that costs no more is tried in any case
+BESIDE_HUBS = 1.2  # times longer takes refinement where it has to look at many clusters of one datum
 FOREIGN = frozenset({"metis", "spac"})  # run METIS in a process of its own, which could hang
 PATIENCE = 20  # times the predicted seconds, and a minute, that such a process is waited for
 
@@ -55,23 +57,26 @@ class Size:
         coarse: jobs of the coarsest graph.
         bisected: the same as often as multilevel repeats a bisection of them, for 64 clusters; for others by the depths
             of the recursion.
+        hubs: whether a few data have far more jobs than most.
     """
 
     pins: int
     small: bool
     coarse: int
     bisected: float
+    hubs: bool
 
     @classmethod
     def of(cls, graph: LocalityGraph, k: int) -> Size:
-        """Counts alone. O(1)."""
+        """Counts alone. O(pins)."""
         from .multilevel import REPEATS, SHRUNK, TINY  # which load what runs them: only when something is to run
         from .spac import SMALL
 
         pins, jobs = graph.n_pins, graph.n_jobs
         coarse = min(jobs, COARSE * k)
         repeats = REPEATS if pins < TINY or jobs > SHRUNK * coarse else 1
-        return cls(pins, pins <= SMALL, coarse, coarse * repeats * math.log2(max(k, 2)) / 6)
+        hubs = bool(graph.degrees().max(initial=0) * graph.n_data > SKEWED * pins)
+        return cls(pins, pins <= SMALL, coarse, coarse * repeats * math.log2(max(k, 2)) / 6, hubs)
 
 
 @dataclass(frozen=True)
@@ -92,15 +97,17 @@ class Trial:
         behind = f"{self.title}, behind METIS"
         rates = SECONDS[behind if size.small and behind in SECONDS else self.title]
         counts = (size.pins, copies, size.coarse, size.bisected)
-        return rates[0] + sum(rate * count for rate, count in zip(rates[1:], counts, strict=True)) * 1e-6
+        seconds = rates[0] + sum(rate * count for rate, count in zip(rates[1:], counts, strict=True)) * 1e-6
+        refined = "refine" in self.changes or self.name == "multilevel"
+        return seconds * BESIDE_HUBS if size.hubs and refined else seconds
 
 
 class _Search:
     """The candidates run so far, the best of them, and what is left of the budget."""
 
-    def __init__(self, graph: LocalityGraph, k: int, hubs: bool, run: Run, budget: float | None) -> None:
-        self.size, self.hubs, self.run = Size.of(graph, k), hubs, run
-        self.copies = 0.0
+    def __init__(self, graph: LocalityGraph, k: int, run: Run, budget: float | None) -> None:
+        self.size, self.run = Size.of(graph, k), run
+        self.copies, self.spent = 0.0, 0.0
         self.left = float("inf") if budget is None else budget
         self.best: Clustering | None = None
         self.lines: list[str] = []
@@ -118,6 +125,7 @@ class _Search:
             self.lines.append(f"{trial.title}: {error.message}")
             return None
         self.left -= seconds
+        self.spent += seconds
         cost = found.cost()
         self.lines.append(f"{trial.title}: cost {cost:.0f}, about {seconds:.2g} s")
         if self.best is None or cost < self.best.cost():
@@ -137,9 +145,11 @@ def choose(graph: LocalityGraph, request: Request, run: Run, *, budget: float | 
 
     Jobs: contiguous chunks and neighbourhood expansion first (streaming where the budget has no room for that), then
     the strongest that still fits: k-means with Geographer's refinement and km1 where there are coordinates and no hubs,
-    multilevel, expansion in SPAC's place with short cycles, METIS. What is left goes to rivals that now and then beat
-    these: multilevel behind Geographer's, METIS with km1 behind multilevel; with hubs, where few data are copied, SPAC
-    and METIS with km1.
+    multilevel, SPAC with short cycles, expansion with km1, METIS. What is left goes to rivals that now and then beat
+    these: multilevel behind Geographer's, METIS with km1 behind multilevel, expansion with km1 behind SPAC; with hubs,
+    where few data are copied, SPAC and METIS with km1. Last, expansion with km1 where that costs little beside what was
+    spent, and with hubs streaming: it costs next to nothing, and on some graphs (links of a web, hubs on one side only)
+    expansion gives twice its copies.
     Data: ParCubed, then Geographer-R with coordinates, else METIS.
 
     Args:
@@ -151,11 +161,10 @@ def choose(graph: LocalityGraph, request: Request, run: Run, *, budget: float | 
     Returns:
         The clustering of lowest cost among those run.
     """
-    hubs = bool(graph.degrees().max(initial=0) * graph.n_data > SKEWED * graph.n_pins)
-    search = _Search(graph, request.k, hubs, run, budget)
+    search = _Search(graph, request.k, run, budget)
     placed = request.coords is not None
     search.lines.append(
-        f"{graph.n_jobs} jobs on {graph.n_data} data, {'with' if hubs else 'without'} hubs, "
+        f"{graph.n_jobs} jobs on {graph.n_data} data, {'with' if search.size.hubs else 'without'} hubs, "
         f"{'with' if placed else 'without'} coordinates"
     )
     (_for_jobs if request.of == "jobs" else _for_data)(search, request.k, placed)
@@ -170,27 +179,32 @@ def _for_jobs(search: _Search, k: int, placed: bool) -> None:
     search.left = left
     if k == 1 or search.size.pins == 0:
         return
+    streamed = Trial("wb-libra", {"passes": 2})
     grown = search.try_(Trial("expansion"))
     if grown is None:
         search.try_(Trial("wb-libra"))
-        search.try_(Trial("wb-libra", {"passes": 2}))
+        search.try_(streamed)
         return
     search.copies = grown.cost()
     if search.copies == 0:
         return
     refined = {"refine": "km1"}
-    geometric = [Trial("geographer-r", refined)] if placed and not search.hubs else []
-    grown = Trial("expansion", refined)
-    ran = search.first([*geometric, Trial("multilevel"), Trial("spac", refined), grown, Trial("metis")])
+    geometric = [Trial("geographer-r", refined)] if placed and not search.size.hubs else []
+    multilevel, cycles, regrown = Trial("multilevel"), Trial("spac", refined), Trial("expansion", refined)
+    ran = search.first([*geometric, multilevel, cycles, regrown, Trial("metis")])
     if geometric and ran == geometric[0].title:
-        search.try_(Trial("multilevel"))
-    elif ran == Trial("spac", refined).title:
-        search.try_(grown)
-    elif ran == "multilevel" and not search.hubs:
+        search.try_(multilevel)
+    elif ran == cycles.title:
+        search.try_(regrown)
+    elif ran == multilevel.title and not search.size.hubs:
         search.try_(Trial("metis", refined))
-    elif ran == "multilevel" and search.copies < SPARSE * search.size.pins:
-        search.try_(Trial("spac", refined))
+    elif ran == multilevel.title and search.copies < SPARSE * search.size.pins:
+        search.try_(cycles)
         search.try_(Trial("metis", refined))
+    if ran not in (cycles.title, regrown.title) and regrown.seconds(search.size, search.copies) < LITTLE * search.spent:
+        search.try_(regrown)
+    if search.size.hubs:
+        search.try_(streamed)
 
 
 def _for_data(search: _Search, k: int, placed: bool) -> None:
@@ -198,4 +212,4 @@ def _for_data(search: _Search, k: int, placed: bool) -> None:
     search.try_(Trial("parcubed-det"))
     search.left = left
     if k > 1 and search.size.pins:
-        search.first([*([Trial("geographer-r")] if placed and not search.hubs else []), Trial("metis")])
+        search.first([*([Trial("geographer-r")] if placed and not search.size.hubs else []), Trial("metis")])

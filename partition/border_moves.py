@@ -8,7 +8,9 @@ from numba import njit
 
 from ..ir.arrays import Bytes, Floats, Longs
 from .bits import prefetch_row
+from .crew import Crew, blocks
 from .growing import choose
+from .linking import pieces
 from .views import Words
 
 Margins = npt.NDArray[np.int8]
@@ -20,39 +22,62 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 MOST = 120  # what a margin, int8, counts at most
 
 
-@njit(cache=True, nogil=True)
-def margins(starts: Longs) -> Margins:
+def margins(starts: Longs, crew: Crew) -> Margins:
     """The number of edges of each vertex, int8 (n): what is cut of them is to be taken off twice. O(n)."""
     found = np.empty(starts.size - 1, np.int8)
-    for v in range(found.size):
-        found[v] = min(starts[v + 1] - starts[v], MOST)
+    crew.each(_margins, [(starts, found, *block) for block in blocks(found.size)])
     return found
 
 
 @njit(cache=True, nogil=True)
-def border(pairs: Words, count: int, names: Words, part: Words, stream: Words, full: Bytes, margin: Margins) -> Words:
+def _margins(starts: Longs, found: Margins, begin: int, end: int) -> None:
+    rows, own = starts[begin : end + 1], found[begin:end]
+    for v in range(own.size):
+        own[v] = min(rows[v + 1] - rows[v], MOST)
+
+
+def border(pairs: Words, names: Words, part: Words, stream: Words, full: Bytes, margin: Margins, crew: Crew) -> Words:
     """The vertices that may gain by a move, in the order of the cut edges: more than half of their edges are cut.
 
     Args:
-        pairs, names: `count` edges between clusters, as `claim` hands them on.
+        pairs, names: edges between clusters, as `claim` hands them on.
         part: uint32 (clusters).
         stream: uint32, the ends of the edges by name.
         full: uint8 (parts): of parts where it is not 0 all vertices at the border are taken.
         margin: int8 (n), from `margins`; overwritten with what is left of it, below 0 for what is returned.
-            O(edges between clusters).
+        crew: the threads; the result does not depend on them.
+
+    O(edges between clusters).
     """
-    cut, owners = np.empty(count, np.uint32), np.empty(count, np.uint8)
-    found_cuts = 0
-    for i in range(count):
-        a, b = part[pairs[2 * i]], part[pairs[2 * i + 1]]
-        cut[found_cuts], owners[found_cuts] = names[i], full[a] | full[b]
-        found_cuts += a != b
-    found = np.empty(2 * found_cuts, np.uint32)
-    size = 0
-    for i in range(found_cuts):
-        if i + 2 * AHEAD < found_cuts:
+    cut, owners = np.empty(names.size, np.uint32), np.empty(names.size, np.uint8)
+    spans = pieces(names.size)
+    counts = crew.each(_cut, [(pairs, names, part, full, cut, owners, *span) for span in spans])
+    found, size = np.empty(2 * sum(counts), np.uint32), 0
+    for (begin, _), count in zip(spans, counts, strict=True):
+        size = _beyond(cut[begin : begin + count], owners[begin : begin + count], stream, margin, found, size)
+    return found[:size]
+
+
+@njit(cache=True, nogil=True)
+def _cut(pairs: Words, names: Words, part: Words, full: Bytes, cut: Words, owners: Bytes, begin: int, end: int) -> int:
+    """The names of the cut edges of [begin, end), written from `begin` on, and whether a part of either end is full."""
+    own, called = pairs[2 * begin : 2 * end], names[begin:end]
+    out, flags = cut[begin:end], owners[begin:end]
+    place = 0
+    for i in range(called.size):
+        a, b = part[own[2 * i]], part[own[2 * i + 1]]
+        out[place], flags[place] = called[i], full[a] | full[b]
+        place += a != b
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _beyond(cut: Words, owners: Bytes, stream: Words, margin: Margins, found: Words, size: int) -> int:
+    """Take cut edges off the margins of their ends; those that get below 0 are put behind the first `size` found."""
+    for i in range(cut.size):
+        if i + 2 * AHEAD < cut.size:
             prefetch_row(stream, TWO * np.uint64(cut[i + 2 * AHEAD]), LINE)
-        if i + AHEAD < found_cuts:
+        if i + AHEAD < cut.size:
             prefetch_row(margin, np.uint64(stream[TWO * np.uint64(cut[i + AHEAD]) + ONE]), LINE)
         for side in range(2):
             v = stream[TWO * np.uint64(cut[i]) + np.uint64(side)]
@@ -60,7 +85,7 @@ def border(pairs: Words, count: int, names: Words, part: Words, stream: Words, f
             margin[v] = max(before - 2, -MOST) if owners[i] == 0 else -MOST
             found[size] = v
             size += before >= 0 and margin[v] < 0
-    return found[:size]
+    return size
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,7 @@ from .views import Words, words
 Singles = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
 
-LARGE = 512  # pins; shared data of more jobs say little about which two belong together, and asking costs their square
+LARGE = 64  # pins; shared data of more jobs say little about which two belong together, and asking costs their square
 WINDOW = 1024  # nodes shuffled among each other
 STUCK = 0.8  # share of nodes left alone from which strangers are joined,
 LITTLE = 4096  # nodes, of fewer one thread visits all
@@ -33,7 +33,7 @@ def coarsen(
     Nodes of different labels never meet, so a `crew` visits some labels a thread, with the same result.
 
     Returns:
-        The coarser level, and the coarse node of each node, uint32. O(Σ over nets of size², sizes up to 512, + pins).
+        The coarser level, and the coarse node of each node, uint32. O(Σ over nets of size², sizes up to 64, + pins).
     """
     n = level.n_nodes
     none = words(np.zeros(0, np.uint32)) if labels is None else words(labels)
@@ -42,11 +42,11 @@ def coarsen(
     leader, load, alone = np.arange(n, dtype=np.uint32), level.node_weights.copy(), np.ones(n, np.bool_)
     common = (*level.arrays, float(heaviest), none, leader, load, alone)
     if crew is None or labels is None or n < LITTLE:
-        group_nodes(*common, words(order), np.zeros(n, np.float32), np.empty(n, np.uint32))
+        group_nodes(*common, words(order), LARGE, np.zeros(n, np.float32), np.empty(n, np.uint32))
     else:
         own = np.split(*_dealt(order, none, int(labels.max()) + 1))
         rooms = crew.rooms(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
-        rooms.each(group_nodes, [(*common, words(part)) for part in own])
+        rooms.each(group_nodes, [(*common, words(part), LARGE) for part in own])
     if n > MANY * enough and np.count_nonzero(alone) > STUCK * n:
         join_strangers(level.node_weights, words(order), float(heaviest), none, alone, leader, load)
     groups, n_groups = numbered(leader)
@@ -67,7 +67,9 @@ def contract(level: Level, groups: Words, n_groups: int, crew: Crew | None = Non
         rooms = crew.rooms(lambda: (np.full(n_groups, NONE, np.uint32),))
         parts = blocks(nets)
         rooms.each(map_nets, [(level.net_offsets, level.net_nodes, own, pins, sizes, keys, *part) for part in parts])
-        number, offsets, weights = equal_nets(sizes, keys, level.net_weights)
+        sums, shares = np.zeros(nets, np.int32), 1 << (min(crew.threads, MOST) - 1).bit_length()
+        crew.each(_sum_equals, [(sizes, keys, level.net_weights, sums, i, shares) for i in range(shares)])
+        number, offsets, weights = _numbered_nets(sizes, sums)
         tight = np.empty(int(offsets[-1]), np.uint32)
         crew.each(keep_nets, [(level.net_offsets, pins, number, offsets, tight, *part) for part in parts])
         node_weights = np.bincount(groups, level.node_weights, n_groups).astype(np.float64)
@@ -114,10 +116,14 @@ def group_nodes(
     load: Floats,
     alone: npt.NDArray[np.bool_],
     order: Words,
+    largest: int,
     score: Singles,
     touched: Words,
 ) -> None:
-    """Join the nodes of `order`, which holds all nodes of a label or none. `score` is zero before and after."""
+    """Join the nodes of `order`, which holds all nodes of a label or none. `score` is zero before and after.
+
+    Nets of more than `largest` pins are not asked.
+    """
     for u in order:
         if not alone[u]:
             continue
@@ -125,7 +131,7 @@ def group_nodes(
         for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
             net = node_nets[i]
             begin, end = net_offsets[net], net_offsets[net + np.uint32(1)]
-            if end - begin > LARGE:
+            if end - begin > largest:
                 continue
             value = np.float32(net_weights[net]) / np.float32(end - begin - 1)
             for j in range(begin, end):
@@ -228,35 +234,55 @@ def map_nets(
 @njit(cache=True, nogil=True)
 def equal_nets(sizes: Words, keys: Keys, weights: Ints) -> tuple[Words, Longs, Ints]:
     """The new number of each net that is the first with its pins, NONE for others; new offsets and summed weights."""
+    sums = np.zeros(sizes.size, np.int32)
+    _sum_equals(sizes, keys, weights, sums, 0, 1)
+    return _numbered_nets(sizes, sums)
+
+
+@njit(cache=True, nogil=True)
+def _sum_equals(sizes: Words, keys: Keys, weights: Ints, sums: Ints, part: int, parts: int) -> None:
+    """Add the weights of nets with equal pins up at the first, of those whose keys fall into one of 2**i parts."""
+    chosen, shift = np.uint64(part), np.uint64(40)
+    mask = np.uint64(parts - 1)
+    count = 0
+    for net in range(sizes.size):
+        count += (sizes[net] >= 2) & ((keys[net] >> shift) & mask == chosen)
     slots = np.uint64(16)
-    while slots < np.uint64(2 * sizes.size):
+    while slots < np.uint64(2 * count):
         slots *= np.uint64(2)
     table = np.full(np.int64(slots), NONE, np.uint32)
-    number = np.full(sizes.size, NONE, np.uint32)
-    heads = np.empty(sizes.size, np.uint32)
-    rows = np.zeros(sizes.size + 1, np.int64)
-    sums = np.empty(sizes.size, np.int32)
-    nets = 0
     for net in range(sizes.size):
-        if sizes[net] < 2:
+        key = keys[net]
+        if sizes[net] < 2 or (key >> shift) & mask != chosen:
             continue
         # Nets whose 64-bit sums of mixed ids and sizes agree are taken for equal: at worst a poorer partition.
-        slot = mixed(keys[net]) & (slots - np.uint64(1))
+        slot = key & (slots - np.uint64(1))
         while True:
-            other = table[slot]
-            if other == NONE:
-                table[slot] = nets
-                heads[nets] = net
-                number[net] = nets
-                sums[nets] = weights[net]
-                nets += 1
-                rows[nets] = rows[nets - 1] + np.int64(sizes[net])
+            first = table[slot]
+            if first == NONE:
+                table[slot] = net
+                sums[net] = weights[net]
                 break
-            if keys[heads[other]] == keys[net] and sizes[heads[other]] == sizes[net]:
-                sums[other] += weights[net]
+            if keys[first] == key and sizes[first] == sizes[net]:
+                sums[first] += weights[net]
                 break
             slot = (slot + np.uint64(1)) & (slots - np.uint64(1))
-    return number, rows[: nets + 1].copy(), sums[:nets].copy()
+
+
+@njit(cache=True, nogil=True)
+def _numbered_nets(sizes: Words, sums: Ints) -> tuple[Words, Longs, Ints]:
+    """As `equal_nets`, out of the `sums`, which are 0 for all nets but the first with their pins."""
+    number = np.full(sizes.size, NONE, np.uint32)
+    rows = np.zeros(sizes.size + 1, np.int64)
+    weights = np.empty(sizes.size, np.int32)
+    nets = 0
+    for net in range(sizes.size):
+        if sums[net] > 0:
+            number[net] = nets
+            weights[nets] = sums[net]
+            nets += 1
+            rows[nets] = rows[nets - 1] + np.int64(sizes[net])
+    return number, rows[: nets + 1].copy(), weights[:nets].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -38,21 +38,27 @@ class Crew:
             self._pool.shutdown()
 
     def each(self, function: Callable[..., Result], calls: Iterable[Sequence[Any]]) -> list[Result]:
-        """`function(*arguments)` for each of `calls`, in any order in time; the results in the order of `calls`."""
+        """`function(*arguments)` for each of `calls`, in any order in time; the results in the order of `calls`.
+
+        The caller's thread begins with the first call, which may use this crew itself: threads that have no more to do
+        here help it.
+        """
         given = list(calls)
         if self._pool is None or len(given) == 1:
             return [function(*arguments) for arguments in given]
         results: list[Any] = [None] * len(given)
-        turn = count()
+        turn = count(1)
 
-        def work() -> None:
-            while (i := next(turn)) < len(given):
+        def work(i: int | None = None) -> None:
+            i = next(turn) if i is None else i
+            while i < len(given):
                 results[i] = function(*given[i])
+                i = next(turn)
 
         # Handing over a task costs as much as a small block: each thread gets one, and this one works as well.
         others = [self._pool.submit(work) for _ in range(min(self.threads, len(given)) - 1)]
         try:
-            work()
+            work(0)
         finally:
             for other in others:
                 if not other.cancel():  # one that has not started is not missed

@@ -1,11 +1,11 @@
-"""Inflation along a stream of edges: small clusters, and the graph of them, in one look at each edge."""
+"""Inflation along a stream of edges: small clusters, and the edges between them, in one look at each edge."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from ..ir.arrays import Floats, Longs
+from ..ir.arrays import Floats
 from .bits import prefetch_row
 from .views import Words
 
@@ -86,67 +86,8 @@ def claim(
 
 
 @njit(cache=True, nogil=True)
-def linked(pairs: Words, count: int, names: Words, weights: Longs, size: int) -> tuple[Longs, Words, Longs]:
-    """The graph of `size` vertices with these edges, parallel ones merged.
-
-    Args:
-        pairs, names: `count` edges between different vertices, as `claim` hands them on.
-        weights: int64, by name; empty means 1 each.
-
-    Returns:
-        int64 (size + 1) offsets, uint32 neighbours and int64 weights, both directions of each edge. O(edges).
-    """
-    ends = np.zeros(size + 1, np.uint32)
-    for i in range(count):
-        ends[min(pairs[2 * i], pairs[2 * i + 1])] += 1
-    total = np.uint32(0)
-    for v in range(size + 1):
-        total, ends[v] = total + ends[v], total
-    # Each edge once, in the row of its lower end; `ends` moves on to where the rows end.
-    far = np.empty(count, np.uint32)
-    weight = np.empty(count if weights.size else 0, np.int64)
-    for i in range(count):
-        low = min(pairs[2 * i], pairs[2 * i + 1])
-        place = ends[low]
-        ends[low] = place + np.uint32(1)
-        far[place] = max(pairs[2 * i], pairs[2 * i + 1])
-        if weights.size:
-            weight[place] = weights[names[i]]
-    spot, merged = np.full(size, -1, np.int64), np.empty(count, np.int64)
-    offsets = np.zeros(size + 2, np.int64)
-    kept = i = 0
-    for v in range(size):
-        first = kept
-        while i < ends[v]:
-            u = far[i]
-            if spot[u] < first:
-                spot[u] = kept
-                far[kept], merged[kept] = u, 0
-                kept += 1
-                offsets[u + np.uint32(2)] += 1
-            merged[spot[u]] += weight[i] if weights.size else 1
-            i += 1
-        offsets[v + 2] += kept - first
-        ends[v] = kept
-    for v in range(size):
-        offsets[v + 2] += offsets[v + 1]
-    near, edges = np.empty(2 * kept, np.uint32), np.empty(2 * kept, np.int64)
-    i = 0
-    for v in range(size):
-        for j in range(i, ends[v]):
-            u = far[j]
-            place = offsets[u + np.uint32(1)]
-            near[place], edges[place] = v, merged[j]
-            offsets[u + np.uint32(1)] = place + 1
-            place = offsets[v + 1]
-            near[place], edges[place] = u, merged[j]
-            offsets[v + 1] = place + 1
-        i = ends[v]
-    return offsets[: size + 1].copy(), near, edges
-
-
-@njit(cache=True, nogil=True)
-def relabel(groups: Words, labels: Words) -> None:
-    """Overwrite the cluster of each vertex with the label of the cluster."""
-    for v in range(groups.size):
-        groups[v] = labels[groups[v]]
+def relabel(groups: Words, labels: Words, begin: int, end: int) -> None:
+    """Overwrite the cluster of each vertex of [begin, end) with the label of the cluster."""
+    own = groups[begin:end]
+    for v in range(own.size):
+        own[v] = labels[own[v]]

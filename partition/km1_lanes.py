@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from operator import itemgetter
 from queue import SimpleQueue
 from typing import Any
 
@@ -108,13 +109,16 @@ def search_lanes(
     else:
         ranges = [(0, nodes)] * lanes
         stripes = np.array_split(seeds, lanes)
-    share, most = -(-seeds.size // (lanes * TURNS)), nodes // (lanes * SHARE)
+    shares, most = [-(-stripe.size // TURNS) for stripe in stripes], nodes // (lanes * SHARE)
     claimed, left = 0, seeds.size
+    length = [stripe.size for stripe in stripes]  # of the paths that a lane searched last: the longest begin
     while left:
-        results = crew.each(lane, [(stripe[:share], most, *own) for stripe, own in zip(stripes, ranges, strict=True)])
-        found += [result[2:] for result in results]
-        claimed += sum(int(result[0]) for result in results)
-        stripes = [stripe[result[1] :] for stripe, result in zip(stripes, results, strict=True)]
+        some = sorted((i for i, stripe in enumerate(stripes) if stripe.size), key=lambda i: -length[i])
+        results = crew.each(lane, [(stripes[i][: shares[i]], most, *ranges[i]) for i in some])
+        for i, result in sorted(zip(some, results, strict=True), key=itemgetter(0)):
+            found.append(result[2:])
+            claimed += int(result[0])
+            stripes[i], length[i] = stripes[i][result[1] :], result[2].size
         left = sum(stripe.size for stripe in stripes)
         tried = seeds.size - left
         if 8 * tried >= seeds.size and claimed * seeds.size < wanted * tried:

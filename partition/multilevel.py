@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
 
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
+from .cluster_walk import walk_clusters
 from .coarsen import coarsen
 from .crew import Crew
 from .expansion import grow
@@ -28,6 +30,8 @@ STUCK = 0.95  # coarsening that leaves more than this share of the nodes has end
 BEHIND = 1.08  # cost up to which it is taken, over that of the other labels, both refined at the coarsest level
 FEW_PINS = 1 << 18  # up to which labels along paths are tried as well
 UP = Effort()
+QUICK = Effort(passes=1, more=3)  # one pass of FM on thin borders, on levels of
+LARGE = 0.25  # the finest level's pins and more, from a start that was refined below
 
 
 def multilevel(
@@ -102,8 +106,8 @@ def refine_km1(
     """
     if targets.size == 1 or graph.n_jobs == 0:
         return labels
-    _, order = grow(graph, targets.size, weights=weights, targets=targets)
     with Crew(threads, graph.n_jobs) as crew:
+        order = walk_clusters(graph, labels, targets.size, crew)
         return _cycles(graph, labels, order, weights, targets, balance, seed, cycles, False, crew)
 
 
@@ -122,8 +126,10 @@ def _cycles(
     """V-cycles on the jobs in `order`, the first of which may start anew where `fresh`."""
     limits = capacities(weights, shares, balance)
     targets = shares * weights.sum()
-    finest = finest_level(graph, weights, order, crew)
-    own = labels[order].astype(np.uint32)
+    finest, own = crew.each(
+        lambda call: call(),
+        [(partial(finest_level, graph, weights, order, crew),), (lambda: labels[order].astype(np.uint32),)],
+    )
     if level_cost(finest, own, shares.size, crew) == 0:
         return labels
     if fresh:
@@ -176,15 +182,14 @@ def v_cycle(
     else:
         pins = finest.node_nets.size
         repeats = REPEATS if pins < TINY or pins > SHRUNK * coarsest.node_nets.size else 1
-        with Crew(1, 0) as alone:
-            keep = partial(refine, coarsest, labels, limits, UP, seed, alone)
-            labels, cost, other = contest(coarsest, targets, limits, seed, repeats, crew, keep)
+        keep = partial(refine, coarsest, labels, limits, UP, seed, crew)
+        labels, cost, other = contest(coarsest, targets, limits, seed, repeats, crew, keep)
         if other is not None:
             other, second = refine(coarsest, other, limits, UP, seed, crew)
             if second < BEHIND * cost and _fits(coarsest, other, limits):
                 labels = other
         labels = v_cycle(coarsest, labels, targets, limits, seed, crew, nodes=FEW_NODES)
-    return _up(levels, groupings, labels, limits, seed, crew)
+    return _up(levels, groupings, labels, limits, seed, crew, LARGE * finest.node_nets.size if fresh else math.inf)
 
 
 def hierarchy(
@@ -205,10 +210,13 @@ def hierarchy(
     return levels, groupings, labels
 
 
-def _up(levels: list[Level], groupings: list[Words], labels: Words, limits: Floats, seed: int, crew: Crew) -> Words:
-    """Labels of the coarsest level brought to the finest, refined on every level on the way."""
+def _up(
+    levels: list[Level], groupings: list[Words], labels: Words, limits: Floats, seed: int, crew: Crew, large: float
+) -> Words:
+    """Labels of the coarsest level brought to the finest, refined on each on the way, `QUICK` from `large` pins on."""
     for finer, groups in zip(reversed(levels[:-1]), reversed(groupings), strict=True):
-        labels, _ = refine(finer, labels[groups], limits, UP, seed, crew)
+        effort = QUICK if finer.node_nets.size >= large else UP
+        labels, _ = refine(finer, labels[groups], limits, effort, seed, crew)
     return labels
 
 

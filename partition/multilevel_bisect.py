@@ -14,6 +14,7 @@ from .views import Words
 
 SMALL = 120  # nodes that are bisected without coarsening further
 HEAVIEST = 1.5  # of a node, over the mean of so many nodes
+LARGE = 32  # pins; nets of more say little, and there are many bisections
 ENDED = 0.95  # coarsening that leaves more than this share of the nodes has ended
 TRIES = 6  # first bisections, of which the best is kept
 # The effort of refinement, as `km1.Effort`.
@@ -92,7 +93,7 @@ def _grouped(level: tuple[Longs, Words, Longs, Words, Floats, Ints], heaviest: f
     none = np.zeros(0, np.uint32)
     group_nodes(
         level[0], level[1], level[2], level[3], weights, level[5], heaviest, none, leader, load, single, order,
-        np.zeros(n, np.float32), np.empty(n, np.uint32),
+        LARGE, np.zeros(n, np.float32), np.empty(n, np.uint32),
     )  # fmt: skip
     if n > MANY * SMALL and single.sum() > STUCK * n:
         join_strangers(weights, order, heaviest, none, single, leader, load)

@@ -112,8 +112,8 @@ def _call(function: Callable[[], Any]) -> Any:
 def _bisections(parts: list[_Part], repeats: int) -> list[tuple[Callable[[], tuple[Words, float, int]]]]:
     """Calls for `_call`, `repeats` a part."""
     return [
-        (partial(bisect, part.level, *part.shares(), (part.seed + 977 * trial) % 2**31),)
-        for part in parts
+        (partial(bisect, part.level, *loads, (part.seed + 977 * trial) % 2**31),)
+        for part, loads in [(part, part.shares()) for part in parts]
         for trial in range(repeats)
     ]
 

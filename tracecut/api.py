@@ -66,6 +66,11 @@ def optimize(
     from .progress import Progress
     from .settings import Settings
 
+    if not isinstance(source, str | bytes | os.PathLike | Sequence):
+        raise ArgumentError(
+            f"source is a {type(source).__name__}, the path of a file or several of them were expected",
+            hint="A Numba function can be traced (tracecut.trace, tracecut.dependence_graph), not optimized.",
+        )
     words = [source] if isinstance(source, str | bytes | os.PathLike) else list(source)
     sources, flags = parse_flags([_word("source", word) for word in words])
     if not sources:

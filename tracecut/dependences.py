@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tracecut.ir.dependence import DependenceGraph
 from tracecut.ir.errors import ArgumentError, ProgramError, UnsupportedError
 from tracecut.ir.machine import Machine
 from tracecut.tracer.dependence.builder import Builder, Ending, TooLarge
+from tracecut.tracer.dependence.folding import Folder
 from tracecut.tracer.dependence.measured import measured_graph
 from tracecut.tracer.dependence.output import GraphTotals
 from tracecut.tracer.events.static import Static
@@ -164,7 +166,7 @@ def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str,
         if options.get("timed") == "seed" and source.static.timed and source.meta.get("timed") != "seed":
             raise ArgumentError("weights = 'seed': the time stamps of this trace stand between fences")
         take = sink.begin(source.static)
-        for stream, words in source.chunks():
+        for stream, words in source.chunks(runs=sink.runs):
             take(stream, words)
             if sink.refused is not None and source.totals:
                 break
@@ -174,7 +176,7 @@ def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str,
     if "sink" in options or "build" in options:
         raise ArgumentError("sink: the graph takes the records itself")
     options = {"keep": "output" in options, **options}
-    return trace(source, argv, build=sink.begin, **options)
+    return trace(source, argv, build=sink.begin, runs=sink.runs, **options)
 
 
 def _measured(source: Any, argv: Sequence[Any], how: dict[str, Any], options: dict[str, Any]) -> Built:
@@ -200,12 +202,15 @@ class _Sink:
 
     def __init__(self, *, weights: str, **options: Any) -> None:
         self.options = {**options, "weights": weights if weights in ("model", "unit") else "times"}
+        self.runs = bool(options.get("totals"))  # whether it takes runs as they come
         self.builder: Builder | None = None
+        self.feed: Callable[[Words], None] | None = None
         self.stream: int | None = None
         self.refused: tuple[int, int] | None = None  # bytes and vertices when the graph became too large
 
     def begin(self, static: Static) -> Callable[[int, Words], None]:
-        self.builder = Builder(static, **self.options)
+        self.builder = Builder(static, threads=min(2, len(os.sched_getaffinity(0))), **self.options)
+        self.feed = Folder(self.builder).feed if self.runs else self.builder.feed
         return self._take
 
     def made(self) -> Builder:
@@ -219,13 +224,13 @@ class _Sink:
                 hint="Run it with one thread (OMP_NUM_THREADS=1).",
             )
         self.stream = stream
-        if self.builder is None:  # what comes is only counted, to know how large the graph would be
-            return
+        if self.builder is None or self.feed is None:
+            return  # what comes is only counted, to know how large the graph would be
         try:
-            self.builder.feed(words)
+            self.feed(words)
         except TooLarge as large:
             self.refused = large.bytes, self.builder.n
-            self.builder = None
+            self.builder = self.feed = None
 
 
 def _too_large(sink: _Sink, trace: Trace, refused: tuple[int, int], most: int) -> UnsupportedError:

@@ -149,10 +149,10 @@ def report(built: Built | Summed) -> dict[str, Any]:
 
 def _print(found: dict[str, Any], output: str | None) -> None:
     print(f"{found['nodes']:,} instructions, {found['edges']:,} dependences ({found['edges_per_node']:.3f} each)")
-    kinds = ", ".join(f"{count:,} {name}" for name, count in found["kinds"].items() if count)
+    kinds = ", ".join(f"{count:,} {name}" for name, count in found["kinds"].items() if count) or "none"
     print(f"  kinds            {kinds}")
     print(f"  cycles           {found['time']:,} of work, {found['weight']:,} on the edges")
-    if "path_length" in found:
+    if "path_length" in found and found["edges"]:
         tail = f"{found['exponent_tail']:.3f} from degree {found['exponent_tail_from']} on"
         print(f"  power law        exponent {found['exponent_all']:.3f} over all degrees, {tail}")
         print(f"  path length      {found['path_length']:.1f}, along the dependences {found['path_directed']:.1f}")

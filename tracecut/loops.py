@@ -135,7 +135,8 @@ def loop_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         name = f"{row['function']} {row['line'] or row['header']}"
         verdict = "iterations are independent" if row["parallel"] else "iterations depend on each other"
-        yield f"  {name}: {row['jobs']:,} iterations in {row['runs']:,} runs; {verdict}"
+        runs = "1 run" if row["runs"] == 1 else f"{row['runs']:,} runs"
+        yield f"  {name}: {row['jobs']:,} iterations in {runs}; {verdict}"
         for kind in ("flow", "anti", "output"):
             if row[kind]:
                 yield f"    {kind:<8} {_distances(row[kind])}"
@@ -155,7 +156,9 @@ def loop_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _distances(pairs: Mapping[str, int]) -> str:
     ordered = sorted(pairs.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{count:,} pairs at distance {distance}" for distance, count in ordered[:SHOWN])
+    shown = ", ".join(
+        f"{count:,} {'pair' if count == 1 else 'pairs'} at distance {distance}" for distance, count in ordered[:SHOWN]
+    )
     return shown if len(ordered) <= SHOWN else f"{shown}, {len(ordered) - SHOWN} more distances"
 
 

@@ -174,6 +174,7 @@ def trace(
     timeout: float | None = None,
     sink: Callable[[int, npt.NDArray[np.uint32]], None] | None = None,
     build: Callable[[Static], Callable[[int, npt.NDArray[np.uint32]], None]] | None = None,
+    runs: bool = False,
 ) -> Trace:
     """Run a program once and record each instruction that it executes, and each address that it accesses.
 
@@ -205,6 +206,7 @@ def trace(
         timeout: seconds that the program may take, None: no limit.
         sink: called with (stream, words) as they come, see `tracer.events.items`; words are only valid in the call.
         build: called with the tables before the run; what it returns is the sink.
+        runs: give the sink compact records as they come (`tracer.events.runs`), not those that they stand for.
 
     Raises ArgumentError, SourceError (missing file, does not compile), UnsupportedError (memory operations that can not
     be followed, listed), OutputError and ToolchainError.
@@ -262,7 +264,7 @@ def trace(
                 recorded = record(
                     [ready.program, *command],
                     ready.static,
-                    _into(writer, sink, ready.static),
+                    _into(writer, sink, ready.static, runs),
                     folder=folder,
                     name=NAME,
                     stdin=None if stdin is None else Path(stdin),
@@ -331,15 +333,17 @@ def notes_of(recorded: Recorded, static: Static) -> list[str]:
 
 
 def _into(
-    writer: TraceWriter | None, sink: Callable[[int, npt.NDArray[np.uint32]], None] | None, static: Static
+    writer: TraceWriter | None, sink: Callable[[int, npt.NDArray[np.uint32]], None] | None, static: Static, runs: bool
 ) -> Callable[[int, npt.NDArray[np.uint32]], None]:
-    """A sink that stores words with their runs, and gives `sink` the records that they stand for."""
+    """A sink that stores words with their runs, and gives `sink` the records that they stand for, or `runs` as well."""
     expander = Expander(static, reuse=True)
 
     def both(stream: int, words: npt.NDArray[np.uint32]) -> None:
         if writer is not None:
             writer.add(stream, words)
-        if sink is not None:
+        if sink is not None and runs:
+            sink(stream, words)
+        elif sink is not None:
             for part in expander.pieces(words, stream):
                 sink(stream, part)
 

@@ -38,7 +38,7 @@ class Capture:
     memory: Memory
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        objects = self.memory.objects
+        objects = list(self.memory.objects)
         offsets = np.full(len(objects), NOT_KEPT, np.int64)
         parts: list[npt.NDArray[np.uint8]] = []
         total = 0
@@ -160,5 +160,5 @@ def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
 
 def keep_only(memory: Memory, wanted: Sequence[Object]) -> Memory:
     """The same objects, with the contents of the wanted ones alone."""
-    bases = {item.base for item in wanted}
-    return Memory(memory.objects, {base: data for base, data in memory.contents.items() if base in bases})
+    contents = memory.contents
+    return Memory(memory.objects, {item.base: contents[item.base] for item in wanted if item.base in contents})

@@ -112,9 +112,7 @@ def parse_flags(arguments: Sequence[str]) -> tuple[list[str], Flags]:
         elif Path(word).suffix in (".o", ".a", ".so") or ".so." in word:
             objects.append(word)
         elif word and Path(word).is_dir():
-            raise SourceError(
-                f"{word}: a folder, a source file was expected", hint="Give .c, .cpp, .ll or .bc files."
-            )
+            raise SourceError(f"{word}: a folder, a source file was expected", hint="Give .c, .cpp, .ll or .bc files.")
         else:
             raise SourceError(
                 f"{word}: a file ending in {Path(word).suffix or 'nothing'!r} can not be read",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -41,28 +41,86 @@ class Object:
         return self.base + self.size
 
 
+@dataclass(frozen=True, eq=False)
+class Table(Sequence[Object]):
+    """Objects by rising address, as columns: of a program with many of them only those that are asked for are made.
+
+    Each is made once: two pointers into one allocation find the same `Object`, which is how it is told that they meet.
+
+    Attributes:
+        bases, sizes: int64. kinds: uint8. names: base address → name, of those that have one.
+        made: place → Object.
+    """
+
+    bases: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    kinds: npt.NDArray[np.uint8]
+    names: Mapping[int, str] = field(default_factory=dict)
+    made: dict[int, Object] = field(default_factory=dict, init=False)
+
+    def __len__(self) -> int:
+        return self.bases.size
+
+    @overload
+    def __getitem__(self, place: int) -> Object: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Object]: ...
+    def __getitem__(self, place: int | slice) -> Object | list[Object]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        found = self.made.get(place)
+        if found is None:
+            base = int(self.bases[place])
+            found = Object(base, int(self.sizes[place]), int(self.kinds[place]), self.names.get(base, ""))
+            self.made[place] = found
+        return found
+
+
+class LiveBytes(Mapping[int, npt.NDArray[np.uint8]]):
+    """The bytes of objects of this very process, by base address. The caller vouches for the objects being alive."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __getitem__(self, base: int) -> npt.NDArray[np.uint8]:
+        place = int(np.searchsorted(self._table.bases, base))
+        if place == len(self._table) or self._table.bases[place] != base:
+            raise KeyError(base)
+        raw: Any = (ctypes.c_uint8 * int(self._table.sizes[place])).from_address(base)
+        return np.frombuffer(raw, np.uint8)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._table.bases.tolist())
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
 class Memory:
     """Read access to objects. `contents` maps an object's base address to its bytes; absent: not readable."""
 
     def __init__(self, objects: Sequence[Object], contents: Mapping[int, npt.NDArray[np.uint8]]) -> None:
-        self.objects = sorted(objects, key=lambda item: item.base)
-        self.contents = dict(contents)
-        self._bases = np.array([item.base for item in self.objects], np.int64)
+        self.contents = contents if isinstance(contents, LiveBytes) else dict(contents)
+        self.objects: Sequence[Object]
+        if isinstance(objects, Table):
+            self.objects, self._bases, self._ends = objects, objects.bases, objects.bases + objects.sizes
+        else:
+            self.objects = sorted(objects, key=lambda item: item.base)
+            self._bases = np.array([item.base for item in self.objects], np.int64)
+            self._ends = np.array([item.end for item in self.objects], np.int64)
 
     def find(self, address: int) -> Object | None:
         """The object that holds the byte at `address`."""
         place = int(np.searchsorted(self._bases, address, side="right")) - 1
-        if place >= 0 and address in self.objects[place]:
-            return self.objects[place]
-        return None
+        return self.objects[place] if place >= 0 and address < self._ends[place] else None
 
     def inside(self, addresses: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which addresses lie in any object. O(n log objects)."""
         if not self.objects:
             return np.zeros(addresses.shape, bool)
         places = np.searchsorted(self._bases, addresses, side="right") - 1
-        ends = np.array([item.end for item in self.objects], np.int64)
-        return (places >= 0) & (addresses < ends[places])
+        return (places >= 0) & (addresses < self._ends[places])
 
     def bytes_of(self, item: Object) -> npt.NDArray[np.uint8] | None:
         """All bytes of an object, None when they were not captured."""
@@ -118,9 +176,3 @@ class Memory:
                 values[mine] = np.ascontiguousarray(parts).view(dtype).reshape(-1)
             ok |= mine
         return values, ok
-
-
-def live_view(item: Object) -> npt.NDArray[np.uint8]:
-    """The bytes of an object of this very process. The caller vouches for the object being alive."""
-    raw: Any = (ctypes.c_uint8 * item.size).from_address(item.base)
-    return np.frombuffer(raw, np.uint8)

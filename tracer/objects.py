@@ -6,8 +6,9 @@ import ctypes
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from .memory import GLOBAL, HEAP, STACK, Memory, Object, live_view
+from .memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
 from .nest import Nest
 
 
@@ -31,8 +32,8 @@ class LiveObjects:
                 if table[2 * place + 1]
             ]
 
-    def all(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> list[Object]:
-        """Every object that is alive now; with a nest, its stack arrays too."""
+    def all(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Table:
+        """Every object that is alive now; with a nest, its stack arrays too. O(objects log objects)."""
         room = 1024
         while True:
             bases = np.zeros(room, np.uint64)
@@ -43,31 +44,35 @@ class LiveObjects:
             if count <= room:
                 break
             room = count + count // 4
-        heap = [Object(int(bases[i]), int(sizes[i]), HEAP) for i in range(count) if sizes[i]]
-        return without_overlaps([*heap, *self._globals, *stack_objects(nest, lives or {})])
+        named = [*self._globals, *stack_objects(nest, lives or {})]
+        return apart(
+            np.concatenate([bases[:count].view(np.int64), np.array([item.base for item in named], np.int64)]),
+            np.concatenate([sizes[:count].view(np.int64), np.array([item.size for item in named], np.int64)]),
+            np.concatenate([np.full(count, HEAP, np.uint8), np.array([item.kind for item in named], np.uint8)]),
+            {item.base: item.name for item in named},
+        )
 
     def memory(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Memory:
         """All objects, readable where they are."""
-        objects = self.all(nest, lives)
-        return Memory(objects, {item.base: live_view(item) for item in objects})
+        table = self.all(nest, lives)
+        return Memory(table, LiveBytes(table))
 
 
-def without_overlaps(objects: Sequence[Object]) -> list[Object]:
-    """The objects that share no byte with another one.
+def apart(
+    bases: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], kinds: npt.NDArray[np.uint8], names: Mapping[int, str]
+) -> Table:
+    """The objects that have a byte and share none with another one, by address. Takes them in any order.
 
     Where two do, one is gone: a library freed memory of the program (getline does with a buffer that it was given)
     and the allocator used it again. Which of them is alive is not known, so that neither may be relied on.
     """
-    order = sorted(range(len(objects)), key=lambda place: objects[place].base)
-    bases = np.array([objects[place].base for place in order], np.int64)
-    ends = np.array([objects[place].end for place in order], np.int64)
-    if not np.any(bases[1:] < np.maximum.accumulate(ends)[:-1]):
-        return list(objects)
-    first = np.minimum.accumulate(bases[::-1])[::-1]  # nothing behind begins before
-    shared = np.zeros(len(order), np.bool_)
-    shared[1:] = bases[1:] < np.maximum.accumulate(ends)[:-1]
-    shared[:-1] |= ends[:-1] > first[1:]
-    return [objects[place] for place, out in zip(order, shared, strict=True) if not out]
+    order = np.argsort(bases, kind="stable")
+    order = order[sizes[order] > 0]
+    bases, ends = bases[order], bases[order] + sizes[order]
+    keep = np.ones(order.size, np.bool_)
+    keep[1:] &= bases[1:] >= np.maximum.accumulate(ends)[:-1]
+    keep[:-1] &= ends[:-1] <= bases[1:]
+    return Table(bases[keep], sizes[order][keep], kinds[order][keep], names)
 
 
 def stack_objects(nest: Nest | None, lives: Mapping[str, int | float]) -> list[Object]:

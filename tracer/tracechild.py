@@ -14,7 +14,7 @@ from ..ir.files import load_json, write_json
 from .capture import Capture, keep_only, touched_objects, written_objects
 from .evaluate import Evaluation
 from .host import at_exit, load_library, run_main
-from .memory import Memory, Object
+from .memory import Object
 from .nest import Nest
 from .nestfile import from_json
 from .objects import LiveObjects, named_numbers
@@ -71,9 +71,7 @@ class Tracer:
     def _left(self, loop: int) -> None:
         """Keep what the loop itself made of the captured memory: the reference of the self-test."""
         entry, written = self.pending.pop(loop)
-        memory = self.objects.memory()
-        bases = {item.base for item in written}
-        kept = Memory(memory.objects, {base: data for base, data in memory.contents.items() if base in bases})
+        kept = keep_only(self.objects.memory(), written)
         # After an exit that was not seen (a longjmp) this is the end of another entry.
         if int(self.entries[loop]) == entry and any(site.writes for site in self.nests[loop].sites):
             Capture(loop, entry, {}, kept).save(self.folder / f"after-{loop}.npz")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir import ArgumentError, ArtefactError
+from tracecut.ir import ArgumentError, ArtefactError, dependence
 from tracecut.ir.dependence import KINDS, MEMORY, REGISTER, DependenceGraph
 from tracecut.ir.errors import UnsupportedError
 from tracecut.ir.graphstats import average_path_length, continuous_exponent, power_law
@@ -66,6 +66,29 @@ def test_broken_graphs_are_refused(change: dict[str, Any], message: str) -> None
     names = ("src", "dst", "weight", "kind", "instruction", "time")
     with pytest.raises(ArgumentError, match=message):
         DependenceGraph(**({name: getattr(DIAMOND, name) for name in names} | change))
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_two_threads_find_the_first_fault_too(data: st.DataObject) -> None:
+    size = data.draw(st.integers(2, 9))
+    dst = sorted(data.draw(st.lists(st.integers(1, 6), min_size=size, max_size=size)))
+    members = {"src": [value - 1 for value in dst], "dst": dst, "weight": [1] * size, "kind": [1] * size}
+    for _ in range(data.draw(st.integers(0, 2))):
+        name, bad = data.draw(
+            st.sampled_from([("src", -1), ("src", 6), ("dst", 7), ("dst", 1), ("weight", -1), ("kind", 9)])
+        )
+        members[name][data.draw(st.integers(0, size - 1))] = bad
+    said = []
+    for piece in (dependence.PIECE, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(dependence, "PIECE", piece)
+            try:
+                DependenceGraph(**members, instruction=[0] * 7, time=[1] * 7)  # type: ignore[arg-type]
+                said.append("")
+            except ArgumentError as error:
+                said.append(str(error))
+    assert said[0] == said[1]
 
 
 @settings(deadline=None, max_examples=40)
@@ -160,6 +183,19 @@ def test_path_lengths_equal_networkx(graph: DependenceGraph) -> None:
     lengths = [d for _, row in networkx.all_pairs_shortest_path_length(plain) for d in row.values() if d]
     found = average_path_length(*graph.adjacency, sources=graph.n)
     assert found == pytest.approx(np.mean(lengths)) if lengths else np.isnan(found)
+
+
+@pytest.mark.parametrize("sources", [1, 8, 9, 64, 65, 200])
+def test_paths_from_some_of_the_vertices_equal_networkx(sources: int) -> None:
+    """Sets of sources of either width, one batch of them and several."""
+    rng = np.random.default_rng(8)
+    ends = np.sort(rng.integers(0, 200, (230, 2)), axis=1)
+    graph = graph_of([(a, b) for a, b in ends.tolist() if a < b], 200)
+    plain = networkx.Graph(list(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)))
+    plain.add_nodes_from(range(200))
+    chosen = np.random.default_rng(3).choice(200, sources, replace=False).tolist()
+    lengths = [d for v in chosen for d in networkx.single_source_shortest_path_length(plain, v).values() if d]
+    assert average_path_length(*graph.adjacency, sources=sources, seed=3) == pytest.approx(np.mean(lengths))
 
 
 @pytest.mark.parametrize("exponent", [1.8, 2.3, 3.1])

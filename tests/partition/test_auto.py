@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tracecut.ir import ArgumentError, BackendError, LocalityGraph
@@ -37,23 +39,76 @@ def test_no_budget_gives_chunks(mesh: LocalityGraph) -> None:
     assert any(line.startswith("expansion: not run, about ") for line in found.why)
 
 
-LADDER = ["chunks", "wb-libra", "wb-libra, 2 passes", "expansion", "metis", "spac, km1", "multilevel", "metis, km1"]
+LADDER = [
+    *("chunks", "wb-libra", "wb-libra, 2 passes", "expansion", "metis"),
+    *("expansion, km1", "spac, km1", "multilevel", "metis, km1"),
+]
 
 
 def test_each_step_of_the_ladder_is_reached(mesh: LocalityGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     """With seconds that rise along it, each budget runs the dearest method that fits."""
-    monkeypatch.setattr(auto, "SECONDS", {name: (2.0**step, 0.0, 0.0, 0.0) for step, name in enumerate(LADDER)})
+    monkeypatch.setattr(auto, "SECONDS", {name: (2.0**step, 0.0, 0.0, 0.0, 0.0) for step, name in enumerate(LADDER)})
     costs = []
     for step, name in enumerate(LADDER):
-        spent = 1 + (8 if name in LADDER[4:] else 0) + (2 if name == LADDER[2] else 0) + (64 if step == 7 else 0)
-        budget = spent * (step > 0) + 2.0**step
+        before = LADDER[3:4] if step > 3 else LADDER[1:2] if step == 2 else []
+        before = [*before, *(LADDER[7:8] if step == 8 else [])]
+        budget = sum(2.0 ** LADDER.index(other) for other in [*before, name])
         found = partition(mesh, 6, budget=budget)
         ran = [line.split(":")[0] for line in found.why if ": cost " in line]
-        assert ran[-1] == name, (budget, found.why)
+        assert ran[1:] == ([*before, name] if step else []), (budget, found.why)
         again = partition(mesh, 6, found.method, seed=found.seed, **found.options)
         assert again.labels.tolist() == found.labels.tolist(), "its record makes it again"
         costs.append(found.cost())
     assert costs[:4] == sorted(costs[:4], reverse=True) and costs[-1] == min(costs) < costs[0]
+
+
+def test_what_is_left_goes_to_a_rival(mesh: LocalityGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind SPAC's short cycles expansion's refinement is tried, and what it leaves is not exceeded."""
+    rates = dict.fromkeys(LADDER, (1.0, 0.0, 0.0, 0.0, 0.0)) | {"multilevel": (9.0, 0.0, 0.0, 0.0, 0.0)}
+    monkeypatch.setattr(auto, "SECONDS", rates)
+    for budget, rival in ((3.0, True), (2.0, False)):
+        why = partition(mesh, 6, budget=budget).why
+        assert any(line.startswith("spac, km1: cost ") for line in why)
+        assert sum(line.startswith("expansion, km1: cost ") for line in why) == rival
+        assert any(line.startswith("expansion, km1: not run, about 1 s, 0 s are left") for line in why) != rival
+
+
+def test_what_costs_little_is_tried_in_any_case(mesh: LocalityGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = dict.fromkeys(LADDER, (1.0, 0.0, 0.0, 0.0, 0.0))
+    for seconds, tried in ((0.1, True), (1.0, False)):
+        monkeypatch.setattr(auto, "SECONDS", rates | {"expansion, km1": (seconds, 0.0, 0.0, 0.0, 0.0)})
+        why = partition(mesh, 6).why
+        assert any(line.startswith("multilevel: cost ") for line in why)
+        assert sum(line.startswith("expansion, km1: ") for line in why) == tried
+
+
+def test_streaming_is_tried_where_there_are_hubs(mesh: LocalityGraph) -> None:
+    def streamed(graph: LocalityGraph) -> bool:
+        return any(line.startswith("wb-libra, 2 passes: cost ") for line in partition(graph, 4).why)
+
+    wheel = LocalityGraph.from_edges(
+        np.append(np.zeros(200, np.int32), np.arange(1, 201, dtype=np.int32)),
+        np.append(np.arange(1, 201, dtype=np.int32), np.roll(np.arange(1, 201, dtype=np.int32), 1)),
+    )
+    assert streamed(wheel) and not streamed(mesh)
+
+
+def test_seconds_are_predicted_from_counts(mesh: LocalityGraph) -> None:
+    """Bisection is repeated on small graphs and where much was joined; SPAC starts METIS on small ones."""
+    small = auto.Size.of(mesh, 64)
+    assert (small.pins, small.small, small.coarse) == (mesh.n_pins, True, mesh.n_jobs)
+    assert small.bisected == 4 * mesh.n_jobs
+    large = auto.Size(1 << 20, False, 1000, 1000.0, False)
+    multilevel, spac = auto.Trial("multilevel"), auto.Trial("spac", {"refine": "km1"})
+    rates = auto.SECONDS["multilevel"]
+    assert multilevel.seconds(large, 5000.0) == pytest.approx(
+        rates[0] + 1e-6 * (rates[1] * (1 << 20) + rates[2] * 5000 + rates[4] * 1000)
+    )
+    assert spac.seconds(replace(large, small=True), 0.0) > spac.seconds(large, 0.0), "a process is started"
+    assert multilevel.seconds(replace(large, hubs=True), 0.0) > multilevel.seconds(large, 0.0)
+    assert auto.Trial("metis").seconds(replace(large, hubs=True), 0.0) == auto.Trial("metis").seconds(large, 0.0)
+    assert not small.hubs and auto.Size.of(star(99), 4).hubs
+    assert auto.Size.of(mesh, 1).bisected > 0 and auto.Size.of(star(3), 2).coarse == 3
 
 
 def test_the_choice_is_explained(mesh: LocalityGraph) -> None:

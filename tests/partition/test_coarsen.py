@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.coarsen import WINDOW, coarsen, contract, shuffle
+from tracecut.partition.coarsen import WINDOW, _sum_equals, coarsen, contract, equal_nets, shuffle
 from tracecut.partition.crew import Crew
 from tracecut.partition.km1 import level_cost
 from tracecut.partition.levels import Level, finest_level, part_level
@@ -72,6 +72,32 @@ def test_equal_nets_add_up() -> None:
     level = finest_level(graph, np.ones(4))
     coarse = contract(level, np.array([0, 1, 1, 1], np.uint32), 2)
     assert coarse.net_weights.tolist() == [3] and coarse.node_weights.tolist() == [1.0, 3.0]
+
+
+@settings(deadline=None)
+@given(
+    nets=st.lists(st.tuples(st.sampled_from([0, 1, 2, 3]), st.integers(0, 6), st.integers(1, 9)), max_size=60),
+    parts=st.sampled_from([2, 4, 16]),
+)
+def test_equal_nets_in_parts(nets: list[tuple[int, int, int]], parts: int) -> None:
+    """Numbers, offsets and sums against a dictionary of (key, size); any number of parts gives the same sums."""
+    sizes, keys = np.array([net[0] for net in nets], np.uint32), np.array([net[1] for net in nets], np.uint64)
+    keys *= np.uint64(0x9E3779B97F4A7C15)
+    weights = np.array([net[2] for net in nets], np.int32)
+    first: dict[tuple[int, int], int] = {}
+    expected = [0] * len(nets)
+    for net, (size, key, weight) in enumerate(nets):
+        if size > 1:
+            expected[first.setdefault((key, size), net)] += weight
+    heads = sorted(first.values())
+    number, offsets, sums = equal_nets(sizes, keys, weights)
+    assert number.view(np.int32).tolist() == [heads.index(net) if net in heads else -1 for net in range(len(nets))]
+    assert sums.tolist() == [expected[net] for net in heads]
+    assert offsets.tolist() == np.cumsum([0] + [nets[net][0] for net in heads]).tolist()
+    shared = np.zeros(len(nets), np.int32)
+    for part in range(parts):
+        _sum_equals(sizes, keys, weights, shared, part, parts)
+    assert shared.tolist() == expected
 
 
 @settings(deadline=None, max_examples=100)

@@ -7,16 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition import partition
+from tracecut.partition import linking, partition
 from tracecut.partition.border_moves import border, margins, polish
+from tracecut.partition.crew import Crew
 from tracecut.partition.expand import EdgeStream, data_graph, edge_stream
 from tracecut.partition.growing import grow, improve
-from tracecut.partition.inflating import claim, linked, relabel
+from tracecut.partition.inflating import claim, relabel
 from tracecut.partition.views import floats, longs, words
 
 from .meshes import cut, delaunay, lattice, over
+from .moves import moved
 
 EDGES = st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=60)
+ALONE = Crew(1, 0)
 NO_WORDS, NO_LONGS, NO_FLOATS = words(np.zeros(0, np.uint32)), longs(np.zeros(0, np.int64)), floats(np.zeros(0))
 
 
@@ -87,30 +90,12 @@ def test_clusters_of_a_stream(n: int, edges: list[tuple[int, int]], most: float,
     # Clusters of clusters: the names go through, and so do the loads.
     again, more, _, outer_names = claimed(out.ravel(), names, held, 2 * most, held.size)
     final = groups.copy()
-    relabel(final, words(again))
+    relabel(final, words(again), 0, n // 2)
+    relabel(final, words(again), n // 2, n)
     assert final.tolist() == again[groups].tolist()
     assert more.tolist() == np.bincount(final, loads).tolist()
     if names.size:  # without names edges would be called by their place
         assert outer_names.tolist() == [i for i, (u, v) in enumerate(inside) if final[u] != final[v]]
-
-
-@settings(deadline=None, max_examples=100)
-@given(EDGES, st.booleans())
-def test_parallel_edges_become_one(edges: list[tuple[int, int]], weighted: bool) -> None:
-    real = [(u, v) for u, v in edges if u != v]
-    names = np.arange(len(real), dtype=np.uint32)[::-1] + 3
-    weights = np.arange(1, len(real) + 4, dtype=np.int64) if weighted else NO_LONGS
-    offsets, near, sums = linked(words(np.array(real, np.uint32).ravel()), len(real), words(names), longs(weights), 30)
-    expected = np.zeros((30, 30), np.int64)
-    for (u, v), name in zip(real, names, strict=True):
-        expected[u, v] += weights[name] if weighted else 1
-        expected[v, u] += weights[name] if weighted else 1
-    found = np.zeros((30, 30), np.int64)
-    for v in range(30):
-        row = near[offsets[v] : offsets[v + 1]]
-        assert np.unique(row).size == row.size
-        found[v, row] = sums[offsets[v] : offsets[v + 1]]
-    assert (found == expected).all()
 
 
 @settings(deadline=None, max_examples=120)
@@ -150,27 +135,6 @@ def others(stream: EdgeStream, v: int) -> list[int]:
     return [u for u in found if u != v]
 
 
-def moved(rows: list[dict[int, int]], loads: np.ndarray, limits: np.ndarray, labels: list[int], v: int) -> int:
-    """Where a vertex goes, by the rule in words."""
-    own, k = labels[v], limits.size
-    held, sizes = np.bincount(labels, loads, k), np.bincount(labels, minlength=k)
-    links: dict[int, int] = {}
-    for u, weight in rows[v].items():
-        links[labels[u]] = links.get(labels[u], 0) + weight
-    fullness = {part: (held[part] + loads[v]) / limits[part] for part in links if part != own}
-    here = held[own] / limits[own]
-    if sizes[own] == 1 or not fullness:
-        return own
-    fitting = [part for part in fullness if held[part] + loads[v] <= limits[part]]
-    best = max(fitting, key=lambda part: (links[part], -fullness[part]), default=own)
-    if held[own] > limits[own]:
-        refuge = min(fullness, key=lambda part: fullness[part])
-        return best if fitting else (refuge if fullness[refuge] < here else own)
-    if fitting and (links[best], -fullness[best]) > (links.get(own, 0), -here):
-        return best
-    return own
-
-
 @settings(deadline=None, max_examples=150)
 @given(st.integers(2, 12), EDGES, st.integers(1, 4), st.booleans(), st.data())
 def test_moves_follow_the_rule(
@@ -197,7 +161,7 @@ def test_moves_follow_the_rule(
             arrays = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(loads))
             improve(*arrays, floats(limits), labels, held, sizes, 1)
         else:
-            margin = margins(stream.starts)
+            margin = margins(stream.starts, ALONE)
             own = floats(loads if weighted else NO_FLOATS)
             arrays = (stream.starts, stream.names, stream.ends, stream.weights, own, floats(limits))
             chosen = words(np.arange(n, dtype=np.uint32))
@@ -222,8 +186,10 @@ def test_the_border_is_what_has_most_of_its_edges_cut(
     groups, held, pairs, names = claimed(stream.ends, NO_WORDS, NO_FLOATS, 2.0, n)
     part = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=held.size, max_size=held.size)), np.uint32)
     full = np.array(data.draw(st.lists(st.integers(0, 1), min_size=k, max_size=k)), np.uint8)
-    margin = margins(stream.starts)
-    found = border(words(pairs.ravel()), names.size, words(names), words(part), stream.ends, full, margin)
+    margin = margins(stream.starts, ALONE)
+    with pytest.MonkeyPatch.context() as patch, Crew(2, 1 << 20) as crew:
+        patch.setattr(linking, "LEAST", data.draw(st.sampled_from([1 << 15, 4])))
+        found = border(words(pairs.ravel()), words(names), words(part), stream.ends, full, margin, crew)
     labels = part[groups]
     expected = []
     for v in range(n):
@@ -240,11 +206,11 @@ def test_margins_of_hubs_are_counted_up_to_a_bound() -> None:
     """A hub of 300 edges that are cut one after the other: its margin neither overflows nor forgets it may move."""
     graph = LocalityGraph.from_edges(np.zeros(300, np.int32), np.arange(1, 301), 301)
     stream = edge_stream(graph)
-    margin = margins(stream.starts)
+    margin = margins(stream.starts, ALONE)
     assert margin[0] == 120 and (margin[1:] == 1).all()
     ends, part = stream.ends, words(np.arange(301, dtype=np.uint32) % 2)
     names = words(np.arange(300, dtype=np.uint32))
-    found = border(ends, 300, names, part, stream.ends, np.zeros(2, np.uint8), margin)
+    found = border(ends, names, part, stream.ends, np.zeros(2, np.uint8), margin, ALONE)
     assert sorted(found.tolist()) == [0, *range(1, 301, 2)] and margin[0] == -120
 
 

@@ -158,6 +158,7 @@ MESH = LocalityGraph.from_edges([0, 1, 2], [1, 2, 0])
         ({"k": True}, "k = True, a whole number"),
         ({"method": "best"}, "there is no partitioning method 'best'"),
         ({"method": ["rcm"]}, "there is no partitioning method"),
+        ({"method": "expension"}, "there is no partitioning method 'expension'\nDid you mean 'expansion'?"),
         ({"of": "edges"}, "of = 'edges', 'jobs' or 'data' expected"),
         ({"balance": 0.9}, "balance = 0.9, a finite number of at least 1"),
         ({"balance": float("nan")}, "balance = nan"),

@@ -276,3 +276,10 @@ def test_the_same_seed_gives_the_same_schedule(optimized_once: Path, tmp_path: P
 def test_inlined_loops_have_ids_of_their_own() -> None:
     regions = [{"id": name} for name in ("a-1", "b-1", "a-1", "a-1")]
     assert unique_ids(regions) == ["a-1", "b-1", "a-1-2", "a-1-3"]
+
+
+@pytest.mark.parametrize("source", [len, 3, None])
+def test_what_is_no_source_is_said(source: Any) -> None:
+    with pytest.raises(errors.ArgumentError, match=r"source is a \w+, the path of a file") as caught:
+        tracecut.optimize(source)
+    assert "A Numba function can be traced" in caught.value.hint

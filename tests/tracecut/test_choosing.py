@@ -25,14 +25,22 @@ int main(void) {
     struct spring *springs = malloc(N * sizeof *springs);
     for (int i = 0; i < N; i++) { idx[i] = (i * 7) % N; map[i] = (i * 3) % N; x[i] = i; nodes[i].value = i; }
     for (int i = 0; i < N; i++) springs[i] = (struct spring){&nodes[idx[i]], &nodes[map[i]]};
+    int *link = malloc(N * sizeof *link);
+    double z[3] = {0};
+    for (int i = 0; i < N; i++) link[i] = i + 7 < N ? i + 7 : i % 7 < 6 ? i % 7 + 1 : -1;
     for (int t = 0; t < 40; t++) {
         for (int i = 0; i < N; i++) y[idx[i]] += x[map[i]]; // indexed
         for (int i = 0; i < N; i++) x[i] = 0.5 * x[i] + y[i]; // regular
         for (int i = 0; i < N; i++) springs[i].a->value += 0.1 * springs[i].b->value; // pointers
         for (int i = 1; i < N; i++) sum = 0.5 * sum + x[i]; // carried
         for (int i = 0; i < N; i++) if (x[i] < -1e300) puts("never"); // prints
+        for (int j = 0; j >= 0; j = link[j]) { // follows
+            for (int d = 0; d < 2; d++) z[d] += x[j];
+            z[2] += x[j] * y[j] + map[j] * (x[j] - y[j]) / (1 + idx[j]) + (map[j] ^ idx[j]) % 7 + (idx[j] & map[j]) % 5;
+            z[2] -= x[j] / (2 + y[j]) + idx[j] * (y[j] - x[j]) / (1 + map[j]) + (map[j] | idx[j]) % 3;
+        }
     }
-    printf("%.9e %.9e\n", sum, nodes[3].value);
+    printf("%.9e %.9e %.9e\n", sum, nodes[3].value, z[0] + z[1] + z[2]);
     return 0;
 }
 """
@@ -73,6 +81,7 @@ def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
         ("pointers", "rejected", "it follows pointers that are stored in memory"),
         ("carried", "ordered", "a value is carried from each iteration to the next"),
         ("prints", "rejected", "it holds a call to puts"),
+        ("follows", "ordered", "a value is carried from each iteration to the next"),
     ],
 )
 def test_the_others_have_a_reason(found: dict[int, Hot], mark: str, kind: str, reason: str) -> None:

@@ -147,6 +147,22 @@ def test_wrong_command_lines(words: tuple[str, ...], message: str) -> None:
         run_graph(list(words))
 
 
+def test_a_program_that_does_nothing_has_a_graph(tmp_path: Path) -> None:
+    (tmp_path / "nothing.c").write_text("int main(void) { return 0; }")
+    done = command("graph", "nothing.c", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and "nan" not in done.stdout
+    assert done.stdout.startswith("1 instructions, 0 dependences") and "none" in done.stdout
+
+
+def test_where_no_graph_can_be_written_is_said_before_anything_runs(source: Path, tmp_path: Path) -> None:
+    from tracecut.graph_command import run_graph
+
+    (tmp_path / "folder.npz").mkdir()
+    for name, message in (("graph.xyz", "names no graph format"), ("folder.npz", "a folder, the name of a file")):
+        with pytest.raises(ArgumentError, match=message):
+            run_graph([str(source), "-lnosuchlibrary", "-o", str(tmp_path / name)])
+
+
 def test_wrong_arguments(source: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="weights = 'guessed'"):
         build_graph(source, weights="guessed")

@@ -79,11 +79,14 @@ def test_a_collapse_is_a_warning(graph: str, tmp_path: Path) -> None:
         (["path.graph", "-k", "0"], 1, "tracecut: k = 0, a whole number"),
         (["path.graph", "-k", "2", "--method", "best"], 2, "tracecut: --method best: no such method"),
         (["path.graph", "-k", "2", "--method", "chunks", "--passes", "2"], 1, "makes no use of passes"),
-        (["path.graph", "-k", "2", "--method", "chunks", "-o", "folder"], 1, "tracecut: "),
+        (["path.graph", "-k", "2", "--method", "chunks", "-o", "loads.npy/parts"], 1, "cannot write loads.npy/parts"),
         (["path.graph"], 2, "tracecut: one of -k and --tile-bytes is required"),
-        (["path.graph", "-k", "2", "--tile-bytes", "9"], 2, "tracecut: one of -k and --tile-bytes is required"),
+        (["path.graph", "-k", "2", "--tile-bytes", "9"], 2, "tracecut: -k and --tile-bytes exclude each other"),
+        (["path.graph", "-k", "2", "--method", "expension"], 2, "Did you mean 'expansion'?"),
+        (["path.graph", "-k", "2", "-o", "folder"], 2, "-o folder: a folder, the name of a file expected"),
+        (["folder", "-k", "2"], 1, "'folder': a folder, a file was expected"),
         (["path.graph", "-k", "2", "--method", "rcb"], 1, "coords"),
-        (["path.graph", "-k", "2", "--method", "rcb", "--coords", "none.txt"], 1, "none.txt: "),
+        (["path.graph", "-k", "2", "--method", "rcb", "--coords", "none.txt"], 1, "none.txt: No such file or"),
         (["path.graph", "-k", "2", "--method", "rcb", "--coords", "ragged.txt"], 1, "ragged.txt: row 2 has 1 numbers"),
         (["path.graph", "-k", "2", "--targets", "words.txt"], 1, "words.txt: could not convert"),
         (["path.graph", "-k", "2", "--targets", "damaged.npy"], 1, "damaged.npy: "),
@@ -103,6 +106,7 @@ def test_mistakes_are_said(words: list[str], code: int, message: str, graph: str
     (tmp_path / "words.txt").write_text("half\nhalf\n")
     (tmp_path / "damaged.npy").write_bytes(b"nothing")
     np.save(tmp_path / "names.npy", np.array(["a", "b"]))
+    np.save(tmp_path / "loads.npy", np.ones(2))
     np.save(tmp_path / "long.npy", np.ones(2))
     head = (tmp_path / "long.npy").read_bytes().replace(b"(2,),", b"(9999999999,),", 1)
     (tmp_path / "long.npy").write_bytes(head)

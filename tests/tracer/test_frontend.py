@@ -68,6 +68,11 @@ def test_files_of_another_kind(word: str) -> None:
         parse_flags([word])
 
 
+def test_a_folder_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="a folder, a source file was expected"):
+        parse_flags([str(tmp_path)])
+
+
 # ---- C --------------------------------------------------------------------------------------------------------
 
 
@@ -98,6 +103,13 @@ def test_the_diagnostic_is_the_compilers_own(tmp_path: Path) -> None:
         compiled("int main(void) {\n  return nowhere + 1;\n}", tmp_path)
     assert caught.value.message == f"{tmp_path / 'source.c'} does not compile"
     assert "source.c:2:10: error: use of undeclared identifier 'nowhere'" in caught.value.detail
+
+
+def test_a_quoted_line_is_cut(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        compiled("int main(void) { return " + "1 + " * 999 + "nowhere; }", tmp_path)
+    lines = caught.value.detail.splitlines()
+    assert "'nowhere'" in lines[0] and 100 < max(map(len, lines)) <= 200
 
 
 def test_a_flood_of_diagnostics_is_cut(tmp_path: Path) -> None:

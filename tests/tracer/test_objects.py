@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.capture import Capture
-from tracecut.tracer.memory import DTYPES, GLOBAL, HEAP, STACK, Memory, Object
-from tracecut.tracer.objects import decode, named_numbers, without_overlaps
+from tracecut.tracer.memory import DTYPES, GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
+from tracecut.tracer.objects import apart, decode, named_numbers
 
 from ..codegen.harness import Program, trace
 
@@ -113,16 +115,43 @@ def test_a_traced_program_ends_as_the_native_one_does(program: Program) -> None:
 # ---- overlapping entries ------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12)), max_size=8))
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=8))
 def test_what_overlaps_is_dropped(ranges: list[tuple[int, int]]) -> None:
-    objects = [Object(base, size, HEAP) for base, size in ranges]
-    kept = without_overlaps(objects)
+    objects = [Object(base, size, HEAP) for base, size in ranges if size]
+    kept = apart(*(np.array([pair[at] for pair in ranges], np.int64) for at in (0, 1)), kinds_of(ranges), {})
     alone = [
         item
         for place, item in enumerate(objects)
         if not any(other.base < item.end and item.base < other.end for at, other in enumerate(objects) if at != place)
     ]
-    assert sorted(kept, key=lambda item: item.base) == sorted(alone, key=lambda item: item.base)
+    assert list(kept) == sorted(alone, key=lambda item: item.base)
+
+
+def kinds_of(objects: Sequence[object]) -> npt.NDArray[np.uint8]:
+    return np.full(len(objects), HEAP, np.uint8)
+
+
+def test_a_table_makes_the_objects_that_are_asked_for() -> None:
+    bases, sizes = np.array([8, 32, 64], np.int64), np.array([8, 16, 4], np.int64)
+    table = Table(bases, sizes, np.array([HEAP, GLOBAL, STACK], np.uint8), {32: "@x", 64: "%y"})
+    all_of_them = [Object(8, 8, HEAP), Object(32, 16, GLOBAL, "@x"), Object(64, 4, STACK, "%y")]
+    assert list(table) == all_of_them and table[1:] == all_of_them[1:] and table[-1] == all_of_them[2]
+    assert table[2] is table[-1] is next(reversed(table)) and Memory(table, {}).find(65) is table[2]
+    with pytest.raises(IndexError):
+        table[3]
+
+
+def test_live_bytes_are_read_where_they_are() -> None:
+    data = np.arange(6, dtype=np.int64)
+    base = data.ctypes.data
+    table = apart(np.array([base + 16, base]), np.array([32, 16]), kinds_of("ab"), {})
+    live = LiveBytes(table)
+    assert list(live) == [base, base + 16] and len(live) == 2
+    data[2] = 77
+    assert live[base].view(np.int64).tolist() == [0, 1] and live[base + 16].view(np.int64).tolist() == [77, 3, 4, 5]
+    assert base + 8 not in live and base + 48 not in live
+    memory = Memory(table, live)
+    assert memory.read(base + 40, 8) == bytes([5, *[0] * 7]) and memory.read(base + 12, 8) is None
 
 
 # ---- memory -------------------------------------------------------------------------------------------------
@@ -139,6 +168,9 @@ def memories(draw: st.DrawFn) -> Memory:
         if draw(st.booleans()):
             contents[at] = np.frombuffer(draw(st.binary(min_size=size, max_size=size)), np.uint8)
         at += size
+    if draw(st.booleans()):
+        columns = (np.array([getattr(item, name) for item in objects], np.int64) for name in ("base", "size"))
+        return Memory(Table(*columns, kinds_of(objects)), contents)
     return Memory(draw(st.permutations(objects)), contents)
 
 
@@ -163,7 +195,7 @@ def test_gathering_is_reading_one_after_the_other(memory: Memory, addresses: lis
         assert memory.read(address, dtype.itemsize) == expected
         holder = [item for item in memory.objects if item.base <= address < item.end]
         assert bool(inside[place]) == bool(holder)
-        assert memory.find(address) == (holder[0] if holder else None)
+        assert memory.find(address) is (holder[0] if holder else None)
 
 
 @settings(max_examples=150, deadline=None)

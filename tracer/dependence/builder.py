@@ -20,8 +20,10 @@ from .frames import BAD_FRAME, DONE
 from .growing import FEWEST, Growing
 from .hazards import MOST_BYTES, MOST_VERTICES, compact
 from .kernel import BAD_SEGMENT, CUT, walk
-from .output import EDGE_BYTES, EDGES, NODE_BYTES, NODES, WIDE_EDGE_BYTES, GraphTotals, Output, Sums
+from .output import EDGE_BYTES, EDGES, NODE_BYTES, NODES, WIDE_EDGE_BYTES, GraphTotals, Sums
+from .resolve import READY, follow
 from .tables import WAS_READ, WAS_WRITTEN, Tables, tables_of
+from .writing import Writer, output_of
 
 NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "nobody"
 WEIGHTS = ("model", "unit", "times")
@@ -58,8 +60,8 @@ class Ending:
 class Builder:
     """Follows one thread's stream. `feed` takes it chunk by chunk, `graph` ends it.
 
-    Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches; with "war" among
-    the kinds 8 more for each word that was read since it was written.
+    Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches and 5 MB for what
+    waits to be written; with "war" among the kinds 8 more for each word that was read since it was written.
 
     Args:
         static: tables of the traced module.
@@ -74,6 +76,8 @@ class Builder:
         totals: keep nothing but sums: the memory then does not grow with the run.
         most: bytes that the graph may take, None: any number.
         narrow: vertices from which ids have 64 bits.
+        threads: 2 writes the graph on a thread beside the one that follows the stream; the graph is the same.
+        simple: have the records of simple segments written by templates (see `templates`); the graph is the same.
     """
 
     def __init__(
@@ -86,6 +90,8 @@ class Builder:
         totals: bool = False,
         most: int | None = None,
         narrow: int = NARROW,
+        threads: int = 1,
+        simple: bool = True,
     ) -> None:
         if weights not in WEIGHTS:
             raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
@@ -132,6 +138,8 @@ class Builder:
         self.most_steps = int(steps.max(initial=0)) + 2
         self.most_pages = int(self.tables.pages.max(initial=0)) + 2 * self.most_steps
         self.records_at = 0
+        plain = simple and self.sums is None and not hazards
+        self.writer = Writer(self.tables, threads, self.arrays) if plain else None
 
     def feed(self, words: Words) -> None:
         """Follow the records of one chunk, which is cut at their borders.
@@ -142,11 +150,10 @@ class Builder:
         words = np.ascontiguousarray(words, np.uint32)
         self.state[fr.POSITION] = 0
         while True:
-            out, stack, memory = self._views()
-            origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
-            how = self.modelled, self.timed, origin
-            found = walk(words, self.tables, out, stack, memory, self.levels, self._limits(), self.state, *how)
-            del out, stack, memory  # views would keep the arrays from growing
+            found = self._follow(words)
+            if found == READY and self.writer is not None:
+                self.writer.hand_over()
+                continue
             if found == DONE:
                 break
             if found in (BAD_SEGMENT, BAD_FRAME, CUT):
@@ -164,10 +171,20 @@ class Builder:
         if self.most is not None and self.sums is None and self.bytes > self.most:
             raise TooLarge(self.bytes)
 
+    def _follow(self, words: Words) -> int:
+        """Follow records until something has to be done; its views are gone then, and the arrays may grow."""
+        out, how = output_of(self.arrays), (self.modelled, self.timed)
+        rest = out, *self._views(), self.levels, self._limits(), self.state, *how
+        if self.writer is not None:
+            return follow(words, self.tables, self.writer.templates, self.writer.order, *rest)
+        origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
+        return walk(words, self.tables, *rest, origin, None)
+
     def graph(self) -> DependenceGraph:
         """The graph of everything that was fed; the builder is used up by it."""
         if self.sums is not None:
             raise ArgumentError("the builder keeps totals only: there is no graph")
+        self._settle()
         sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(NODES, int(self.state[fr.NODES]))
         self.followed, self.stack = {}, {}
         return DependenceGraph(**{name: array.taken(sizes[name]) for name, array in self.arrays.items()})
@@ -184,12 +201,15 @@ class Builder:
         value = self.state.tolist()
         return Ending(bool(value[fr.ENDED]), value[fr.REASON], value[fr.STATUS], value[fr.LOST], value[fr.UNRESOLVED])
 
-    def _views(self) -> tuple[Output, fr.Frames, sh.Shadow]:
-        out = Output(**{name: array.array for name, array in self.arrays.items()})
+    def _settle(self) -> None:
+        if self.writer is not None:
+            self.writer.settle()
+
+    def _views(self) -> tuple[fr.Frames, sh.Shadow]:
         stack = fr.Frames(**{name: array.array for name, array in self.stack.items()})
         followed = {name: array.array for name, array in self.followed.items()}
         memory = sh.Shadow(keys=self.keys, values=self.values, bins=self.bins, counts=self.counts, **followed)
-        return out, stack, memory
+        return stack, memory
 
     def _limits(self) -> Any:
         limits = np.zeros(fr.LIMITS, np.int64)
@@ -226,6 +246,7 @@ class Builder:
                 hint="Trace the program again.",
             )
         self._forget()
+        self._settle()
         nodes = int(state[fr.NODES])
         if self.arrays["src"].dtype == np.int32 and nodes + int(self.tables.size.max(initial=0)) > self.narrow:
             self._widen()
@@ -260,7 +281,7 @@ class Builder:
             return
         used = int(counts[sh.N_HEADS]) * sh.WORDS
         counts[sh.N_READS] = compact(self.followed["heads"].array, used, entries.array, int(counts[sh.N_READS]))
-        entries.reserve(2 * int(counts[sh.N_READS]) + reads)
+        entries.reserve(max(2 * int(counts[sh.N_READS]), used) + reads)  # so that sweeps pass by most of the time
         if max(int(self.state[fr.NODES]) >> 1, entries.capacity) >= MOST_VERTICES >> 1:
             raise UnsupportedError(
                 "the run is too long for 'war' dependences",
@@ -271,8 +292,7 @@ class Builder:
         """Turn what is finished into sums, when these are all that is wanted."""
         edges, nodes = int(self.state[fr.EDGES]), int(self.state[fr.NODES]) - int(self.state[fr.ORIGIN])
         if self.sums is not None:
-            out = Output(**{name: array.array for name, array in self.arrays.items()})
-            self.sums.add(out, edges, nodes)
+            self.sums.add(output_of(self.arrays), edges, nodes)
             self.state[fr.EDGES] = 0
             self.state[fr.ORIGIN] = self.state[fr.NODES]
 
@@ -294,7 +314,8 @@ class Builder:
         self.keys, self.values = keys, values
 
     def _widen(self) -> None:
-        """Go on with 64-bit ids."""
+        """Go on with 64-bit ids, and without templates."""
+        self.writer = None
         state, counts = self.state, self.counts
         for name in ("src", "dst"):
             self.arrays[name] = self.arrays[name].widened(np.int64, int(state[fr.EDGES]))

@@ -36,7 +36,7 @@ from .shadow import (
     split_readers,
     unread,
 )
-from .shortaccess import NEXT_BITS, NEXT_MASK, short_access
+from .shortaccess import NEXT_BITS, NEXT_MASK
 from .tables import (
     GATHER,
     LANES_READ,
@@ -74,28 +74,10 @@ def hazards(
     edges: Int,
     vertex: Int,
 ) -> Int:
-    """Take a NOTED or an OVERWRITES step, which speaks of the steps behind it; the new number of edges."""
-    if steps[step + 4]:
-        address = long(words, payload + steps[step + 7])
-        done = short_access(
-            steps[step],
-            np.int64(steps[step + 3]),
-            address,
-            np.int64(steps[step + 8]),
-            vertex,
-            edges,
-            shadow.keys,
-            shadow.values,
-            shadow.pages,
-            shadow.writers,
-            shadow.heads,
-            shadow.reads,
-            shadow.counts,
-            src,
-            rest,
-        )
-        if done >= 0:
-            return done
+    """Take a NOTED or an OVERWRITES step, which speaks of the steps behind it; the new number of edges.
+
+    What `short_access` can do is not tried here.
+    """
     if steps[step] == NOTED:
         _visit(NOTE, words, payload, steps, step, shadow, frames, state, src, edges, edges, vertex)
         return edges
@@ -307,16 +289,21 @@ def _readers(shadow: Shadow, address: Int, length: Int, found: Writers, start: I
 
 @njit(cache=True, nogil=True)
 def compact(heads: Ints, n_heads: Int, reads: Longs, n_reads: Int) -> Int:
-    """Drop the entries that no head leads to, in place and in order; the number that is left. O(heads + entries)."""
-    moved = np.zeros(n_reads, np.int32)
+    """Drop the entries that no head leads to, in place and in order; the number that is left. O(heads + entries).
+
+    An entry leads to an older one: one pass from the newest to the oldest finds all that are in use.
+    """
+    used = np.zeros(n_reads, np.uint8)
     for place in range(n_heads):
-        head = np.int64(heads[place])
-        while head > 0 and moved[head] == 0:
-            moved[head] = 1
-            head = reads[head] & NEXT_MASK
+        if heads[place] > 0:
+            used[heads[place]] = 1
+    for entry in range(n_reads - 1, 0, -1):
+        if used[entry]:
+            used[reads[entry] & NEXT_MASK] = 1
+    moved = np.zeros(n_reads, np.int32)
     left = np.int64(1)
     for entry in range(1, n_reads):
-        if moved[entry]:
+        if used[entry]:
             value = reads[entry]
             reads[left] = (value >> NEXT_BITS << NEXT_BITS) | np.int64(moved[value & NEXT_MASK])
             moved[entry] = left

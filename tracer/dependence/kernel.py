@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ...ir.arrays import Longs
+from ...ir.arrays import Bytes, Longs
 from ...ir.cache import LATENCY, LINE_BITS, MASK, WAYS, Levels, access
 from ...ir.dependence import CONTROL as CONTROLLED
 from ...ir.dependence import MEMORY, REGISTER
@@ -78,6 +78,7 @@ from .shadow import (
     write,
     writers_of,
 )
+from .shortaccess import short_access
 from .tables import (
     CALL,
     CONTROL,
@@ -100,7 +101,7 @@ from .tables import (
     Tables,
 )
 
-BAD_SEGMENT, CUT = 3, 4  # what `walk` stops for, beside DONE, FULL and BAD_FRAME
+BAD_SEGMENT, CUT, SIMPLE = 3, 4, 5  # what `walk` stops for, beside DONE, FULL and BAD_FRAME
 MOST = 2**31 - 1
 
 
@@ -117,6 +118,7 @@ def walk(
     modelled: bool,
     timed: bool,
     origin: Int | None,
+    until: Bytes | None,
 ) -> Int:
     """Follow records from `state[POSITION]` on. Returns DONE at the end of the words, FULL when an array is too short
     for the next record (what it needs is in `state`), or what is wrong with it.
@@ -124,6 +126,7 @@ def walk(
     The common steps are written out here, over arrays that are taken out of their tuples first: handing a tuple of
     arrays to a function that is not inlined copies hundreds of bytes. `timed`: loads and stores bring their cycles.
     `origin`: the vertex that stands first in the arrays; None: 0, and no steps of `hazards`: that is compiled without.
+    `until`: for each segment, whether to stop in front of its records, with SIMPLE.
     """
     steps, step_of, sizes, firsts, lengths = tables.steps, tables.step, tables.size, tables.first, tables.words
     entry, closes, frame_word, function_of = tables.entry, tables.closes, tables.frame, tables.function
@@ -132,6 +135,7 @@ def walk(
     instruction, time, rest = out.instruction, out.time, (out.dst, out.weight, out.kind)
     stack, values = frames.frames, frames.registers
     keys, rows, pages, writers, counts = shadow.keys, shadow.values, shadow.pages, shadow.writers, shadow.counts
+    heads, reads = shadow.heads, shadow.reads
     tags, geometry, hits = levels.tags, levels.geometry, levels.counts
     nearest = geometry[0, LATENCY]
     position = state[POSITION]
@@ -148,6 +152,9 @@ def walk(
             continue
         if segment >= np.uint64(sizes.size) or segment == np.uint64(0):
             result = BAD_SEGMENT
+            break
+        if until is not None and until[segment]:
+            result = SIMPLE
             break
         payload = position + 1
         if payload + lengths[segment] > words.size:
@@ -366,28 +373,21 @@ def walk(
                 start = edges
                 edges = distinct(src, start, variadic(tables, src, frames, state, edges))
                 label(rest, start, edges, vertex, 1, REGISTER)
-            elif code >= NOTED:
-                if origin is not None:
-                    edges = hazards(words, payload, steps, step, shadow, frames, state, src, rest, edges, vertex)
+            elif code >= NOTED and origin is not None:
+                done: Int = np.int64(-1)
+                if steps[step + 4]:
+                    address = long(words, payload + steps[step + 7])
+                    done = short_access(
+                        steps, step, address, vertex, edges, keys, rows, pages, writers, heads, reads, counts, src, rest
+                    )
+                if done < 0:
+                    done = hazards(words, payload, steps, step, shadow, frames, state, src, rest, edges, vertex)
+                edges = done
             else:
                 b, c = np.int64(steps[step + 3]), np.int64(steps[step + 4])
                 if code <= GATHER or code in (OPAQUE_READ, REALLOC_READ):
-                    edges, more = read_many(
-                        words,
-                        payload,
-                        code,
-                        a,
-                        b,
-                        c,
-                        shadow,
-                        frames,
-                        levels,
-                        src,
-                        begin_reads,
-                        edges,
-                        modelled,
-                        state,
-                    )
+                    reading = shadow, frames, levels, src, begin_reads, edges, modelled, state
+                    edges, more = read_many(words, payload, code, a, b, c, *reading)
                     cycles += more
                 else:
                     more = change(words, payload, code, a, b, c, shadow, frames, levels, vertex + 1, modelled, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from ..text import Block, Function, Instruction
+from ..text import Block, Function, Instruction, Operand
 from ..text.cfg import Loop
 
 OPERATORS = {
@@ -20,17 +20,28 @@ OPERATORS = {
     "xor": "^",
 }
 EXTREMES = re.compile(r"@llvm\.([su]?max|[su]?min|maxnum|minnum|maximum|minimum)\b")
+FUSED = re.compile(r"@llvm\.(fma|fmuladd)\b")
 
 
 def operator_of(instruction: Instruction) -> str:
     """The associative and commutative operator that an instruction applies, empty when there is none.
 
-    A subtraction counts as an addition: only its first operand may be the accumulator.
+    A subtraction counts as an addition, and so does a product that is added: see `_accumulators`.
     """
     if instruction.op == "call":
+        if FUSED.match(instruction.word):
+            return "+"
         found = EXTREMES.match(instruction.word)
         return "" if found is None else "max" if "max" in found.group(1) else "min"
     return OPERATORS.get(instruction.op, "")
+
+
+def _accumulators(operation: Instruction) -> tuple[Operand, ...]:
+    """The operands that may be the accumulator: of a difference the first, of a product and sum the last."""
+    if operation.op in ("sub", "fsub"):
+        return operation.operands[:1]
+    fused = operation.op == "call" and FUSED.match(operation.word)
+    return operation.operands[2:3] if fused else operation.operands
 
 
 def updates_of(function: Function, loop: Loop, base: int) -> dict[int, str]:
@@ -63,8 +74,7 @@ def _in_block(block: Block, first: int, uses: Counter[str]) -> dict[int, str]:
         if not operator or uses[value.text] != 1:
             continue
         operation = block.instructions[middle]
-        operands = operation.operands[:1] if operation.op in ("sub", "fsub") else operation.operands
-        for operand in operands:
+        for operand in _accumulators(operation):
             source = place.get(operand.text, -1)
             load = block.instructions[source] if source >= 0 else None
             if load is None or load.op != "load" or load.operands[0].text != pointer.text or uses[operand.text] != 1:
@@ -101,6 +111,6 @@ def _carried(name: str, back: set[str], made: dict[str, Instruction], uses: Coun
     if step.op in ("add", "sub", "getelementptr") and steady and step.operands[0].text == name:
         return "counter"
     operator = operator_of(step)
-    if step.op in ("sub", "fsub") and step.operands[0].text != name:
+    if all(operand.text != name for operand in _accumulators(step)):
         return "value"
     return operator if operator and uses[name] == 1 and uses[text] == 1 else "value"

@@ -1,6 +1,7 @@
 """Anti and output dependences of one access to whole words: the common case of `hazards`, without its generality.
 
-It takes the arrays and not the tuple of all of them, which would be copied at each call.
+It becomes a part of `kernel.walk`, whose arrays it uses: to hand over the tuple of all of them would cost more than the
+access itself, for the copy and for the counts of who refers to each.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from numba import njit
 
 from ...ir.arrays import Bytes, Ints, Longs
 from ...ir.dependence import ANTI, OUTPUT
+from .output import label
 from .shadow import (
     GOLDEN,
     MIXED,
@@ -30,12 +32,11 @@ NEXT_BITS = 31
 NEXT_MASK = (1 << NEXT_BITS) - 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def short_access(
-    code: Int,
-    wanted: Int,
+    steps: Ints,
+    step: Int,
     address: Int,
-    length: Int,
     vertex: Int,
     edges: Int,
     keys: Longs,
@@ -48,10 +49,11 @@ def short_access(
     src: Writers,
     rest: tuple[Writers, Ints, Bytes],
 ) -> Int:
-    """Take a NOTED or an OVERWRITES step; the new number of edges, −1 when it is not of this kind.
+    """Take a NOTED or an OVERWRITES step of one LOAD or STORE; the new number of edges, −1 when it is not of this kind.
 
     All of the words have to lie in one page, and none may be split into bytes.
     """
+    code, wanted, length = steps[step], np.int64(steps[step + 3]), np.int64(steps[step + 8])
     offset = address & (PAGE - 1)
     if (offset | length) & 3 or offset + length > PAGE:
         return -1
@@ -86,7 +88,6 @@ def short_access(
     for word in range(first, last):
         if (table >= 0 and heads[table + word] == SPLIT) or (written >= 0 and writers[written + word] == MIXED):
             return -1
-    dst, weight, kind = rest
     if wanted & WAS_WRITTEN and written >= 0:
         start = edges
         for word in range(first, last):
@@ -95,8 +96,7 @@ def short_access(
                 src[edges] = mark - 1
                 edges += 1
         edges = distinct(src, start, edges)
-        for edge in range(start, edges):
-            dst[edge], weight[edge], kind[edge] = vertex, 1, OUTPUT
+        label(rest, start, edges, vertex, 1, OUTPUT)
     if wanted & WAS_READ and table >= 0:
         start = edges
         before = np.int64(0)
@@ -115,6 +115,5 @@ def short_access(
                     src[edges] = entry >> NEXT_BITS
                     edges += 1
         edges = distinct(src, start, edges)
-        for edge in range(start, edges):
-            dst[edge], weight[edge], kind[edge] = vertex, 1, ANTI
+        label(rest, start, edges, vertex, 1, ANTI)
     return edges

@@ -18,6 +18,7 @@ from tracecut.tracer.text.lexer import LOCAL, matching, split_commas, split_type
 from .exceptions import Thrown, selected
 from .llarithmetic import binary, cast, fcmp, icmp, rounded
 from .llvalues import FLOATS, Constants, Types, gep, signed
+from .memory import Memory
 
 BINARY = set("add sub mul sdiv udiv srem urem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
 CASTS = set("trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp".split())
@@ -71,7 +72,7 @@ class Frame:
     stack: int = 0
 
 
-class Interpreter:
+class Interpreter(Memory):
     """Runs `main` of a module. `moved` shifts every address, as address randomisation does.
 
     Hooks of `watch`: `executed(vertex, line, frame)` before an instruction has its effect, `done(vertex, line, frame)`
@@ -79,6 +80,7 @@ class Interpreter:
     """
 
     def __init__(self, text: str, *, moved: int = 0, watch: Any = None, limit: int = 200_000) -> None:
+        super().__init__(heap=0x5000_0000 + moved)
         module = parse_module(text)
         self.types = Types(
             {name: rest for item in module.items if isinstance(item, str) for name, rest in _type_line(item)}
@@ -92,15 +94,10 @@ class Interpreter:
                 for instruction in block.instructions:
                     rows.append(_line(number, instruction.text))
                     number += 1
-        self.memory: dict[int, int] = {}
-        self.writers: dict[int, int] = {}
-        self.objects: dict[int, int] = {}  # heap: address → bytes
-        self.free_blocks: dict[int, list[int]] = {}
         self.globals: dict[str, tuple[int, int]] = {}
-        self.edges: set[tuple[int, int, str]] = set()
         self.executed: list[int] = []  # static instruction of each vertex
         self.frames: list[Frame] = []
-        self.heap, self.stack = 0x5000_0000 + moved, 0x7000_0000_0000 + moved
+        self.stack = 0x7000_0000_0000 + moved
         self.jumps: dict[int, tuple[Frame, tuple[str, int]]] = {}
         self.flying: dict[int, Thrown] = {}  # exceptions by their object, and those that are being handled
         self.handled: list[Thrown] = []
@@ -148,55 +145,6 @@ class Interpreter:
         self.code |= {self.address[name]: name for name in self.functions}
         for address, kind, value in waiting:
             self.poke(address, self.types.encode(self.constants.value(kind, value), kind))
-
-    def poke(self, address: int, data: bytes) -> None:
-        for place, byte in enumerate(data):
-            self.memory[address + place] = byte
-
-    def peek(self, address: int, length: int) -> bytes:
-        return bytes(self.memory.get(address + place, 0) for place in range(length))
-
-    def reads(self, vertex: int, address: int, length: int) -> bytes:
-        for place in range(address, address + length):
-            if place in self.writers:
-                self.edges.add((self.writers[place], vertex, "memory"))
-        return self.peek(address, length)
-
-    def writes(self, vertex: int, address: int, data: bytes) -> None:
-        self.poke(address, data)
-        for place in range(address, address + len(data)):
-            self.writers[place] = vertex
-
-    def forget(self, address: int, length: int) -> None:
-        for place in range(address, address + length):
-            self.writers.pop(place, None)
-
-    def text_at(self, vertex: int, address: int) -> bytes:
-        """Read a string, its end included in what is read."""
-        data = b""
-        while self.peek(address + len(data), 1) != b"\0":
-            data += self.peek(address + len(data), 1)
-        self.reads(vertex, address, len(data) + 1)
-        return data
-
-    def allocate(self, size: int) -> int:
-        """Fresh memory, the block of this size that was freed last before any new one."""
-        room = max(16, -(-size // 16) * 16)
-        waiting = self.free_blocks.get(room, [])
-        if waiting:
-            address = waiting.pop()
-        else:
-            address = self.heap
-            self.heap += room + 16
-        self.objects[address] = size
-        self.forget(address, size)
-        return address
-
-    def release(self, address: int) -> None:
-        if address:
-            size = self.objects.pop(address)
-            self.forget(address, size)
-            self.free_blocks.setdefault(max(16, -(-size // 16) * 16), []).append(address)
 
     def object_at(self, address: int) -> tuple[int, int] | None:
         """The object that holds an address: heap, global or stack slot."""

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import ArgumentError, ArtefactError
+from tracecut.tracer.dependence.loopfacts import carried_values, updates_of
 from tracecut.tracer.dependence.loops import LoopSummary, loop_summary
 from tracecut.tracer.events.static import Static, static_of
+from tracecut.tracer.text import parse_module
+from tracecut.tracer.text.cfg import ControlFlow
 
 from .interpreter import Frame, Interpreter, Line
 from .stream import Recorder
@@ -203,3 +206,44 @@ def test_loops_that_are_not_there_and_damaged_streams() -> None:
     for words in ([0], [9999], [0xFFFFFF01, 0, 0]):
         with pytest.raises(ArtefactError, match="damaged"):
             loop_summary(static, [np.array(words, np.uint32)], "main", "loop")
+
+
+FUSED = """
+define double @f(ptr %sums, ptr %x, i64 %n, i1 %way) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %dot = phi double [ 0.0, %entry ], [ %more, %loop ]
+  %power = phi double [ 1.0, %entry ], [ %higher, %loop ]
+  %from = getelementptr double, ptr %x, i64 %i
+  %value = load double, ptr %from
+  %old = load double, ptr %sums
+  %new = call double @llvm.fmuladd.f64(double %value, double 0.5, double %old)
+  store double %new, ptr %sums
+  %side = getelementptr double, ptr %sums, i64 1
+  %factor = load double, ptr %side
+  %scaled = call double @llvm.fmuladd.f64(double %factor, double 0.5, double %value)
+  store double %scaled, ptr %side
+  %more = tail call double @llvm.fma.f64(double %value, double %value, double %dot)
+  %higher = call double @llvm.fma.f64(double %power, double %value, double 1.0)
+  %next = add i64 %i, 1
+  %again = icmp slt i64 %next, %n
+  br i1 %again, label %loop, label %done
+done:
+  %result = fadd double %more, %higher
+  ret double %result
+}
+declare double @llvm.fmuladd.f64(double, double, double)
+declare double @llvm.fma.f64(double, double, double)
+"""
+
+
+def test_a_product_that_is_added_is_an_addition_to_its_last_operand_only() -> None:
+    function = parse_module(FUSED).functions["@f"]
+    (loop,) = ControlFlow(function).loops
+    assert carried_values(function, loop) == {"%i": "counter", "%dot": "+", "%power": "value"}
+    base = len(function.blocks[0].instructions)
+    places = {place + base for place, line in enumerate(function.blocks[1].instructions) if "ptr %sums" in str(line)}
+    load, store = sorted(places)[0], sorted(places)[1]
+    assert updates_of(function, loop, 0) == {load: "+", store: "+"}

@@ -1,0 +1,189 @@
+"""Records written by templates, against the walk over their steps: the same graph, bit for bit."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tracecut.ir.dependence import DependenceGraph
+from tracecut.ir.errors import ArtefactError
+from tracecut.tracer.dependence.builder import Builder
+from tracecut.tracer.dependence.resolve import RECORDS, STRETCHES
+from tracecut.tracer.dependence.tables import tables_of
+from tracecut.tracer.dependence.templates import HEAD, HOLES, KEEPS, LASTS, PHIS, SIZE, templates_of
+from tracecut.tracer.events.items import MARK_WORDS, Kind, Mark
+from tracecut.tracer.events.static import Static
+
+from tracecut.dependences import build_graph
+
+SOURCE = """
+#include <stdlib.h>
+#include <string.h>
+#define MANY(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15) f(16) f(17)
+static unsigned char small[300];
+static short middle[200];
+static long wide[120];
+static double real[200];
+__attribute__((noinline)) static long step(long a, int k) { return k % 3 ? a + wide[k % 120] : a ^ middle[k % 200]; }
+__attribute__((noinline)) static long many(const long *x, const int *y) {
+#define TERM(k) + x[k] * y[k] + x[k + 18] * y[k + 18]
+  return 0 MANY(TERM);
+}
+int main(void) {
+  long sum = 0;
+  int ints[40];
+  for (int k = 0; k < 40; k++) ints[k] = k * k;
+  for (int k = 0; k < 300; k++) small[k] = (unsigned char)(k * 7);
+  for (int k = 0; k < 200; k++) middle[k] = (short)(small[k] + small[k + 9]), real[k] = k;
+  for (int k = 0; k < 120; k++) wide[k] = middle[k] * 3;
+  for (int round = 0; round < 30; round++) {
+    double *fresh = malloc(64 * sizeof *fresh);
+    for (int k = 0; k < 64; k++) fresh[k] = real[k] + (k ? fresh[k - 1] : 0);
+    memcpy(real + round, fresh, 40 * sizeof *real);
+    for (int k = 0; k < 64; k++) sum = step(sum + (long)fresh[k], k);
+    sum += many(wide + round, ints);
+    free(fresh);
+  }
+  return (int)(sum & 1);
+}
+"""
+FIELDS = ("src", "dst", "weight", "kind", "instruction", "time")
+Words = npt.NDArray[np.uint32]
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """(static, words) of a run of SOURCE, by form."""
+    folder = tmp_path_factory.mktemp("templates")
+    (folder / "program.c").write_text(SOURCE)
+
+    @cache
+    def one(opt: str) -> tuple[Static, Words]:
+        trace = build_graph(folder / "program.c", opt=opt, output=folder / f"{opt}.tct").trace
+        return trace.static, np.concatenate([words for _, words in trace.chunks()])
+
+    return one
+
+
+def graph_of(static: Static, chunks: list[Words], **options: Any) -> DependenceGraph:
+    builder = Builder(static, **options)
+    for words in chunks:
+        builder.feed(words)
+    return builder.graph()
+
+
+def assert_same(first: DependenceGraph, second: DependenceGraph) -> None:
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name), err_msg=name, strict=True)
+
+
+def records_of(static: Static, words: Words) -> list[int]:
+    """Where each record or mark begins."""
+    found: list[int] = []
+    place = 0
+    while place < words.size:
+        found.append(place)
+        word = int(words[place])
+        place += 1 + (int(static.segment_words[word]) if word < static.n_segments else MARK_WORDS[Mark(word)])
+    return found
+
+
+@pytest.mark.parametrize("opt", ["O1", "seed"])
+@pytest.mark.parametrize("weights", ["model", "unit"])
+def test_templates_and_steps_give_the_same_graph(traced: Any, opt: str, weights: str) -> None:
+    static, words = traced(opt)
+    slow = graph_of(static, [words], weights=weights, simple=False)
+    assert_same(slow, graph_of(static, [words], weights=weights))
+    assert_same(slow, graph_of(static, [words], weights=weights, threads=2))
+    assert slow.n > RECORDS  # more than one order
+
+
+@pytest.mark.parametrize("opt", ["O1", "seed"])
+def test_what_is_simple(traced: Any, opt: str) -> None:
+    """Loops, calls and returns are; copies of ranges and allocations are not. The sizes are those of the segments."""
+    static, _ = traced(opt)
+    tables = tables_of(static)
+    templates = templates_of(tables)
+    heads = templates.heads.reshape(-1, HEAD)
+    for segment in range(1, static.n_segments):
+        items = range(int(static.segment_item[segment]), int(static.segment_item[segment + 1]))
+        kinds = {Kind(int(static.item_kind[item])) for item in items}
+        if kinds - {Kind.ADDR, Kind.FRAME}:
+            assert not templates.simple[segment]
+            assert not heads[segment].any()
+            assert templates.edge[segment] == templates.edge[segment + 1]
+        elif templates.simple[segment]:
+            assert heads[segment, SIZE] == tables.size[segment]
+    assert templates.simple.sum() > 10
+    assert heads[:, PHIS].any() and heads[:, KEEPS].any()
+    if opt == "O1":
+        assert heads[:, HOLES].max() > 63  # more than a mask can tell of
+    else:
+        assert heads[:, LASTS].any()
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_addresses(traced: Any, data: st.DataObject) -> None:
+    """Accesses that overlap in all ways, across words and pages, cut into chunks anywhere."""
+    static, words = traced(data.draw(st.sampled_from(["O1", "seed"])))
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    window = data.draw(st.sampled_from([1, 7, 64, 5000]))
+    places = records_of(static, words)
+    begin = data.draw(st.integers(0, len(places) - 2))
+    end = min(len(places) - 1, begin + data.draw(st.integers(1, 3000)))
+    changed = words[: places[end]].copy()
+    for place in places[begin:end]:
+        segment = int(changed[place])
+        if segment >= static.n_segments:
+            continue
+        for item in range(int(static.segment_item[segment]), int(static.segment_item[segment + 1])):
+            if static.item_kind[item] == Kind.ADDR and random.random() < 0.7:
+                address = 0x7000_0000_0FFD + int(random.integers(window)) - window // 2
+                at = place + 1 + int(static.item_word[item])
+                changed[at], changed[at + 1] = address & 0xFFFFFFFF, address >> 32
+    cuts = sorted(places[cut] for cut in random.integers(0, end, 3).tolist())
+    chunks = np.split(changed, cuts)
+    slow = graph_of(static, [changed], simple=False)
+    assert_same(slow, graph_of(static, chunks, threads=data.draw(st.sampled_from([1, 2]))))
+
+
+def test_many_stretches(traced: Any) -> None:
+    """An order that is full of stretches, because records that are not simple stand between."""
+    static, words = traced("seed")
+    places = records_of(static, words)
+    one = [words[begin:end] for begin, end in zip(places, [*places[1:], words.size], strict=True)]
+    assert len(one) > 3 * STRETCHES
+    few = one[: 3 * STRETCHES]
+    assert_same(graph_of(static, few, simple=False), graph_of(static, few))
+    assert_same(graph_of(static, few, simple=False), graph_of(static, few, threads=2))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_damage_is_refused_in_the_same_place(traced: Any, threads: int) -> None:
+    static, words = traced("O1")
+    places = records_of(static, words)
+    for damaged in (words[:-1], np.concatenate([words[: places[900]], [static.n_segments, 0, 0]]).astype(np.uint32)):
+        said = []
+        for options in ({"simple": False}, {"threads": threads}):
+            builder = Builder(static, **options)
+            with pytest.raises(ArtefactError) as caught:
+                builder.feed(damaged)
+            said.append(str(caught.value))
+        assert said[0] == said[1]
+    with pytest.raises(ArtefactError, match="cut off"):
+        Builder(static, threads=threads).feed(words[: places[900] - 1])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ids_may_widen_on_the_way(traced: Any, threads: int) -> None:
+    static, words = traced("O1")
+    narrow, wide = graph_of(static, [words], simple=False), graph_of(static, [words], narrow=40_000, threads=threads)
+    assert wide.n == narrow.n
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(narrow, name), getattr(wide, name))
