@@ -19,9 +19,12 @@ from .expansion_queue import (
     BEGIN,
     BUCKET,
     BUCKETS,
+    CURSOR,
     END,
+    HUBS,
     NONE,
     OPEN,
+    PATIENCE,
     SET,
     Table,
     data_table,
@@ -45,7 +48,9 @@ def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, ta
     Deterministic. The running load is cut where it comes nearest to the running target, so loads are exact up to one
     job. Where degrees are even, the border is taken first come, first served, and each cluster starts at the lowest
     datum with open jobs: fronts stay round. Where there are hubs, the datum touched last goes first, and a cluster
-    starts at the border datum of the one before that has the fewest open jobs.
+    starts at the border datum of the one before that has the fewest open jobs. When a border has hubs alone, and the
+    first would fill more than a sixteenth of what the cluster has left, one small datum beside it joins instead, and
+    the cluster grows on from there: jobs of a hub are shared out along what else they touch, not as they are listed.
 
     Args:
         graph: the locality graph; jobs may touch any number of data. Those that touch none go to the last clusters.
@@ -100,13 +105,25 @@ def _grow(
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
     order = np.empty(n_jobs, np.uint32)
     load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
+    mean = ends[k - 1] / max(n_jobs, 1)
     for cluster in range(k - 1):
         part = np.uint32(cluster)
         used = np.uint64(0)
         n_members = 0
         full = False
         while not full:
-            if used != 0:
+            waits = False
+            if used == HUBS and not even:
+                x = tails[BUCKETS - 1]
+                if PATIENCE * mean * data[x, OPEN] > ends[cluster] - load:
+                    y = _next_small(x, part, jobs, data, pins, near)
+                    waits = y != NONE
+            if waits:
+                first = n_members
+                data[y, SET] = part
+                members[n_members] = y
+                n_members += 1
+            elif used != 0:
                 bucket = lowest_bit(used)
                 x = tails[bucket]
                 unlink(data, heads, tails, x)
@@ -157,6 +174,25 @@ def _grow(
         heads[:] = NONE
         tails[:] = NONE
     return _finish(jobs, weights, ends, load, order, placed), order
+
+
+@njit(cache=True, nogil=True)
+def _next_small(x: np.uint32, part: np.uint32, jobs: Table, data: Table, pins: Words, near: Words) -> np.uint32:
+    """A datum outside of the set that shares an open job with x and is no hub itself; NONE if there is none.
+
+    What was passed over once stays so until the cluster is full: open jobs outside of the set do not get fewer.
+    """
+    for i in range(data[x, CURSOR], data[x, END]):
+        job = near[i]
+        if jobs[job, STATE] & ASSIGNED:
+            continue
+        for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
+            y = pins[pin]
+            if data[y, SET] != part and data[y, OPEN] < BUCKETS:
+                data[x, CURSOR] = i
+                return y
+    data[x, CURSOR] = data[x, END]
+    return NONE
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -218,6 +254,7 @@ def _join(
                     link(data, heads, tails, z, new, even)
                     used |= np.uint64(1) << np.uint64(new)
     data[y, END] = out
+    data[y, CURSOR] = data[y, BEGIN]
     if data[y, OPEN] != 0:
         bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
         link(data, heads, tails, y, bucket, True)

@@ -12,9 +12,12 @@ from .expansion_queue import (
     BEGIN,
     BUCKET,
     BUCKETS,
+    CURSOR,
     END,
+    HUBS,
     NONE,
     OPEN,
+    PATIENCE,
     Table,
     data_table,
     link,
@@ -53,13 +56,31 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
     labels, order = np.empty(n_jobs, np.uint32), np.empty(n_jobs, np.uint32)
     load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
+    mean = ends[k - 1] / max(n_jobs, 1)
     for cluster in range(k - 1):
         inside, joined = np.uint16(2 * cluster), np.uint16(2 * cluster + 1)
         used = np.uint64(0)
         n_members = 0
         full = False
         while not full:
-            if used != 0:
+            waits = False
+            if used == HUBS and not even:
+                x = tails[BUCKETS - 1]
+                if PATIENCE * mean * data[x, OPEN] > ends[cluster] - load:
+                    place, last_place = data[x, CURSOR], data[x, END]
+                    while place < last_place and not waits:
+                        y, job = near[place, 0], near[place, 1]
+                        waits = (
+                            state[y] | np.uint16(1) != joined and data[y, OPEN] < BUCKETS and not _is_done(done, job)
+                        )
+                        place += np.uint32(not waits)
+                    data[x, CURSOR] = place
+            if waits:
+                first = n_members
+                state[y] = inside
+                members[n_members] = y
+                n_members += 1
+            elif used != 0:
                 bucket = lowest_bit(used)
                 x = tails[bucket]
                 unlink(data, heads, tails, x)
@@ -121,6 +142,7 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
                     near[out, 0], near[out, 1] = z, job
                     out += np.uint32(1)
                 data[y, END] = out
+                data[y, CURSOR] = data[y, BEGIN]
                 if data[y, OPEN] != 0:
                     bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
                     link(data, heads, tails, y, bucket, True)

@@ -10,10 +10,12 @@ from ..ir.arrays import Longs
 from .views import Words
 
 BUCKETS = 64  # data with more open jobs are never the best while any other is left; one word holds the bucket set
+HUBS = np.uint64(1) << np.uint64(BUCKETS - 1)  # the bucket set when no other datum is left
+PATIENCE = 16  # a hub waits while its open jobs would take more than this part of the room that a cluster has left
 NONE = np.uint32(0xFFFFFFFF)
 
 # Columns of the record table: what one visit needs lies in one cache line.
-BEGIN, END, OPEN, SET, NEXT, PREVIOUS, BUCKET = range(7)
+BEGIN, END, OPEN, SET, NEXT, PREVIOUS, BUCKET, CURSOR = range(8)
 
 Table = npt.NDArray[np.uint32]
 

@@ -14,6 +14,7 @@ from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import partition
 from tracecut.partition.expansion import BUCKETS, SKEWED, _grow, expansion, grow
 from tracecut.partition.expansion_pairs import grow_pairs
+from tracecut.partition.expansion_queue import PATIENCE
 from tracecut.partition.views import floats, longs, words
 
 
@@ -59,7 +60,11 @@ class Reference:
         """Whether the cluster got full."""
         while True:
             buckets = [bucket for bucket in sorted(self.queue) if self.queue[bucket]]
-            if buckets:
+            small = self.beside_the_hub(cluster) if buckets == [BUCKETS - 1] and not self.even else []
+            if small:
+                fresh = small[:1]
+                self.inside.add(fresh[0])
+            elif buckets:
                 x = self.queue[buckets[0]].pop()
                 fresh = []
                 for job in self.jobs_of[x]:
@@ -79,6 +84,15 @@ class Reference:
             for y in fresh:
                 if self.join(y, cluster):
                     return True
+
+    def beside_the_hub(self, cluster: int) -> list[int]:
+        """What may join in place of a hub that would fill much of the cluster."""
+        hub = self.queue[BUCKETS - 1][-1]
+        mean = self.ends[-1] / len(self.rows)
+        if PATIENCE * mean * self.open[hub] <= self.ends[cluster] - self.load:
+            return []
+        others = [y for job in self.jobs_of[hub] if job not in self.labels for y in self.rows[job]]
+        return [y for y in others if y not in self.inside and self.open[y] < BUCKETS]
 
     def join(self, y: int, cluster: int) -> bool:
         self.joined.add(y)
@@ -168,6 +182,15 @@ def test_hubs() -> None:
     both = LocalityGraph.from_edges([0, *([0, 1] * 200)], [1, *range(2, 402)])
     assert vertex_copies(both, Clustering(expansion(both, 2), 2)) <= 1
     assert np.bincount(expansion(wheel, 1000), minlength=1000).max() == 1
+
+
+def test_a_hub_of_everything_is_shared_out_along_the_rest() -> None:
+    """5,000 chains that begin at one datum: only that one and a chain at each cut are copied."""
+    leaves = np.arange(1, 20_001, dtype=np.int32).reshape(5000, 4)
+    first, rest = leaves[:, 0], leaves[:, [0, 1, 1, 2, 2, 3]].reshape(-1, 2)
+    ends = np.concatenate([np.stack([np.zeros(5000, np.int32), first], 1), rest])
+    graph = LocalityGraph.from_edges(ends[:, 0], ends[:, 1])
+    assert vertex_copies(graph, Clustering(expansion(graph, 8), 8)) <= 3 * 7
 
 
 def test_a_mesh_is_cut_well(mesh: LocalityGraph) -> None:
