@@ -17,6 +17,12 @@ AMOUNT = st.floats(0, 1e15) | st.integers(0, 100)
 SHAPE = re.compile(r'<rect x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"')
 
 
+@given(st.floats(0, 1e15))
+def test_the_last_decade_is_not_below_the_highest_bar(high: float) -> None:
+    ticks = decades(high)
+    assert ticks[0] == 1 and ticks[-1] >= high * (1 - 1e-8) and 2 <= len(ticks) <= 7
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     st.dictionaries(st.integers(0, 2**52), AMOUNT, max_size=80),

@@ -73,7 +73,7 @@ USAGE = {
     "value is missing": (["optimize", "program.c", "--seed"], "--seed needs a value"),
     "compiler's value is missing": (["optimize", "program.c", "-I"], "compiler option -I needs a value"),
     "no folder": (["optimize", "program.c", "-o", ""], "-o: the name of a folder expected"),
-    "unknown method": (["optimize", "program.c", "--method", "best"], "`tracecut methods` lists them"),
+    "unknown method": (["optimize", "program.c", "--method", "best"], "`tracecut methods` tells more"),
     "k": (["optimize", "program.c", "--k", "0"], "argument --k: 0: a whole number of at least 1"),
     "k is a word": (["optimize", "program.c", "--k=many"], "argument --k: many: a whole number"),
     "threads": (["optimize", "program.c", "--threads", "-3"], "argument --threads: -3"),

@@ -68,7 +68,7 @@ def decades(high: float, most: int = 5) -> list[float]:
     """Powers of ten from 1 to the first that is not below `high`, thinned to about `most`."""
     last = max(1, math.ceil(math.log10(max(high, 1)) - 1e-9))
     step = -(-last // most)
-    return [10.0**power for power in range(0, last + 1, step)]
+    return [10.0**power for power in range(0, last + step, step)]
 
 
 def vertical(scale: Scale, ticks: Sequence[tuple[float, str]], title: str) -> Html:

@@ -49,7 +49,12 @@ out:
 """
 STATIC = static_of(TEXT)
 SEGMENTS = list(range(1, STATIC.n_segments))
-WORD = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2**31, 2**32 - 1]))
+COMPACT = {
+    5: (0, 6),
+    6: (15, 6),
+    7: (4, -1),
+}  # id → words and instructions of short records, and of the loop (−1: none)
+WORD = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, *COMPACT, 8, 2**31, 2**32 - 1]))
 
 
 @st.composite
@@ -125,6 +130,8 @@ def slow_walk(words: np.ndarray, most: int) -> tuple[int, int, int, int, int]:
             return place, last, records, count, ZERO
         if word < STATIC.n_segments:
             size, worth = int(STATIC.segment_words[word]), int(STATIC.segment_end[word] - STATIC.segment_first[word])
+        elif word in COMPACT:
+            size, worth = COMPACT[word]
         elif word in set(Mark):
             size, worth = MARK_WORDS[Mark(word)], -1
         else:
