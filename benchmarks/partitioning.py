@@ -94,7 +94,7 @@ def main() -> None:
     wanted = None if options.inputs is None else set(options.inputs.split(","))
     runs = 1 if options.quick else options.repeat
     done = _earlier(options.json)
-    todo = [
+    due = [
         (family, name)
         for family in families
         for name in FAMILIES[family].inputs
@@ -102,10 +102,10 @@ def main() -> None:
         and (options.again or (family, name) not in done or done[family, name].runs < runs)
     ]
     started = time.perf_counter()
-    for place, (family, name) in enumerate(todo):
+    for place, (family, name) in enumerate(due):
         begun = time.perf_counter()
         if begun - started > 60 * options.minutes:
-            print(f"# {len(todo) - place} inputs are left, the next is {name} of {family}: the same command goes on")
+            print(f"# {len(due) - place} inputs are due, the next is {name} of {family}: the same command goes on")
             break
         given = None if name in MADE else load(name)
         if given is None and name not in MADE:
