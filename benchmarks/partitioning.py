@@ -105,7 +105,7 @@ def main() -> None:
     for place, (family, name) in enumerate(due):
         begun = time.perf_counter()
         if begun - started > 60 * options.minutes:
-            print(f"# {len(due) - place} inputs are due, the next is {name} of {family}: the same command goes on")
+            print(f"# {len(due) - place} inputs are left, the next is {name} of {family}: the same command goes on")
             break
         given = None if name in MADE else load(name)
         if given is None and name not in MADE:
