@@ -15,7 +15,7 @@ from .trials import Candidate, Subject, time_again
 
 ALIKE = 1.02  # times within this factor are the same
 CLOSE = 1.3  # cost over the least up to which an order may turn out to be the fastest
-ROUNDS, SECONDS = 8, 1.0  # of the second look at those that are close: at most, and at least one
+ROUNDS, SECONDS = 8, 3.0  # of the second look at those that are close: at most, and at least one
 APART_ROUNDS, APART_SECONDS = (3, 25), 5.0  # of the measurement for comparison: least and most rounds
 
 
