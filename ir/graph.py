@@ -104,6 +104,8 @@ class LocalityGraph:
 
     def degrees(self) -> Longs:
         """Number of pins of each datum, int64 (`n_data`)."""
+        if "transpose" in self.__dict__:  # made before
+            return np.diff(self.transpose[0])
         return np.bincount(self.data, minlength=self.n_data).astype(np.int64)
 
     @classmethod

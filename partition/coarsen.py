@@ -2,55 +2,86 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from .crew import MOST, Crew, blocks
+from .gather import scattered
 from .levels import NONE, Level, make_level
+from .loads import sum_loads
+from .shuffling import mixed
 from .views import Words, words
+from .visits import Visits, shuffled_visits
 
 Singles = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
 
 LARGE = 64  # pins; shared data of more jobs say little about which two belong together, and asking costs their square
-WINDOW = 1024  # nodes shuffled among each other
 STUCK = 0.8  # share of nodes left alone from which strangers are joined,
-LITTLE = 4096  # nodes, of fewer one thread visits all
 MANY = 4  # where there are so many times more nodes than enough; fewer are stuck because they are heavy
 
 
-def coarsen(
-    level: Level, heaviest: float, seed: int, labels: Words | None = None, *, enough: int = 0, crew: Crew | None = None
-) -> tuple[Level, Words]:
+@dataclass(frozen=True, eq=False)
+class Step:
     """One step of coarsening.
+
+    Attributes:
+        level: the coarser level.
+        groups: uint32, the coarse node of each node.
+        labels: uint32 (coarse nodes), those of their nodes, where these have some.
+        visits: of the coarse nodes, in the step with the next seed.
+    """
+
+    level: Level
+    groups: Words
+    labels: Words | None
+    visits: Visits
+
+
+def coarsen(
+    level: Level,
+    heaviest: float,
+    seed: int,
+    labels: Words | None = None,
+    *,
+    enough: int = 0,
+    visits: Visits | None = None,
+    crew: Crew | None = None,
+) -> Step:
+    """Join nodes that share most.
 
     Nodes are visited in random order; one that still stands alone joins the group with which it shares most, Σ over
     shared nets of weight / (size - 1), among those that stay within `heaviest` and, where `labels` are given, have
     its label. Where most nodes find nobody and there are many more than `enough`, strangers are joined.
 
-    Nodes of different labels never meet, so a `crew` visits some labels a thread, with the same result.
-
-    Returns:
-        The coarser level, and the coarse node of each node, uint32. O(Σ over nets of size², sizes up to 64, + pins).
+    Nodes of different labels never meet, so a `crew` visits some labels a thread, with the same result. `visits` are
+    those by the seed, where they have been made before. O(Σ over nets of size², sizes up to 64, + pins).
     """
+    if crew is None:
+        with Crew(1, 0) as single:
+            return coarsen(level, heaviest, seed, labels, enough=enough, visits=visits, crew=single)
     n = level.n_nodes
+    visits = shuffled_visits(n, labels, seed) if visits is None else visits
     none = words(np.zeros(0, np.uint32)) if labels is None else words(labels)
-    order = np.arange(n, dtype=np.uint32)
-    shuffle(order, seed)
     leader, load, alone = np.arange(n, dtype=np.uint32), level.node_weights.copy(), np.ones(n, np.bool_)
     common = (*level.arrays, float(heaviest), none, leader, load, alone)
-    if crew is None or labels is None or n < LITTLE:
-        group_nodes(*common, words(order), LARGE, np.zeros(n, np.float32), np.empty(n, np.uint32))
-    else:
-        own = np.split(*_dealt(order, none, int(labels.max()) + 1))
-        rooms = crew.rooms(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
-        rooms.each(group_nodes, [(*common, words(part), LARGE) for part in own])
+    rooms = crew.rooms(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
+    rooms.each(group_nodes, [(*common, part, LARGE) for part in visits.lots or (visits.order,)])
     if n > MANY * enough and np.count_nonzero(alone) > STUCK * n:
-        join_strangers(level.node_weights, words(order), float(heaviest), none, alone, leader, load)
+        join_strangers(level.node_weights, visits.order, float(heaviest), none, alone, leader, load)
     groups, n_groups = numbered(leader)
-    return contract(level, groups, n_groups, crew), groups
+
+    def following() -> tuple[Words | None, Visits]:
+        inherited = None if labels is None else scattered(labels, groups, n_groups, crew)
+        return inherited, shuffled_visits(n_groups, inherited, seed + 1)
+
+    coarser, (inherited, later) = crew.all(partial(contract, level, groups, n_groups, crew), following)
+    return Step(coarser, groups, inherited, later)
 
 
 def contract(level: Level, groups: Words, n_groups: int, crew: Crew | None = None) -> Level:
@@ -68,38 +99,14 @@ def contract(level: Level, groups: Words, n_groups: int, crew: Crew | None = Non
         parts = blocks(nets)
         rooms.each(map_nets, [(level.net_offsets, level.net_nodes, own, pins, sizes, keys, *part) for part in parts])
         sums, shares = np.zeros(nets, np.int32), 1 << (min(crew.threads, MOST) - 1).bit_length()
-        crew.each(_sum_equals, [(sizes, keys, level.net_weights, sums, i, shares) for i in range(shares)])
+        equals = [(sizes, keys, level.net_weights, sums, i, shares) for i in range(shares)]
+        _, loads = crew.all(
+            partial(crew.each, _sum_equals, equals), partial(sum_loads, own, level.node_weights, n_groups)
+        )
         number, offsets, weights = _numbered_nets(sizes, sums)
         tight = np.empty(int(offsets[-1]), np.uint32)
         crew.each(keep_nets, [(level.net_offsets, pins, number, offsets, tight, *part) for part in parts])
-        node_weights = np.bincount(groups, level.node_weights, n_groups).astype(np.float64)
-        return make_level(offsets, tight, node_weights, weights, crew)
-
-
-@njit(cache=True, nogil=True)
-def shuffle(values: Words, seed: int) -> None:
-    """Shuffle within windows of `WINDOW`: as good as any for breaking ties, and near in memory what is near."""
-    state = mixed(np.uint64(seed))
-    for begin in range(0, values.size, WINDOW):
-        for i in range(min(begin + WINDOW, values.size) - 1, begin, -1):
-            state = mixed(state)
-            j = begin + np.int64(((state >> np.uint64(32)) * np.uint64(i - begin + 1)) >> np.uint64(32))
-            values[i], values[j] = values[j], values[i]
-
-
-@njit(cache=True, nogil=True)
-def _dealt(order: Words, labels: Words, k: int) -> tuple[Words, Longs]:
-    """The nodes in `MOST` lots of whole labels, each lot in the order that was; where each lot but the first begins."""
-    starts = np.zeros(MOST + 1, np.int64)
-    for u in order:
-        starts[np.int64(labels[u]) * MOST // k + 1] += 1
-    starts = np.cumsum(starts)
-    dealt, place = np.empty(order.size, np.uint32), starts.copy()
-    for u in order:
-        lot = np.int64(labels[u]) * MOST // k
-        dealt[place[lot]] = u
-        place[lot] += 1
-    return dealt, starts[1:MOST].copy()
+        return make_level(offsets, tight, loads, weights, crew)
 
 
 @njit(cache=True, nogil=True)
@@ -293,12 +300,3 @@ def keep_nets(old: Longs, pins: Words, number: Words, offsets: Longs, tight: Wor
             size = offsets[own + np.uint32(1)] - offsets[own]
             for i in range(size):
                 tight[offsets[own] + i] = pins[old[net] + i]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def mixed(x: np.uint64) -> np.uint64:
-    """Splitmix64's finaliser."""
-    x += np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

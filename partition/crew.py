@@ -65,6 +65,10 @@ class Crew:
                     other.result()
         return results
 
+    def all(self, *tasks: Callable[[], Any]) -> list[Any]:
+        """What the tasks return, each done once, side by side; the first, in the caller's thread, may use this crew."""
+        return self.each(_call, [(task,) for task in tasks])
+
     def rooms(self, make: Callable[[], tuple[Any, ...]]) -> Rooms:
         """Room to work in for each thread, made by `make`."""
         return Rooms(self, make)
@@ -90,6 +94,10 @@ class Rooms:
                 self._free.put(room)
 
         return self._crew.each(enter, calls)
+
+
+def _call(task: Callable[[], Result]) -> Result:
+    return task()
 
 
 def blocks(items: int) -> list[tuple[int, int]]:

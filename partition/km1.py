@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
-from .coarsen import shuffle
 from .crew import Crew, blocks
-from .km1_lanes import LANE, LANES, Replica, lanes_of, search_lanes
+from .km1_lanes import LANE, Replica, Spare, lanes_of, search_lanes, spare_state
 from .km1_search import Flags, gainers, mark_border, room, search, sweep
 from .km1_state import cost_of, cost_of_nets, fill_lists, fill_some, list_begins
 from .levels import Level
-from .views import Words, floats
+from .loads import sum_loads
+from .shuffling import shuffle
+from .views import Words, floats, words
 
 THIN = 8  # a border of less than one node in so many is searched from one seed at a time
 FEW = 1024  # nodes on the border, of fewer one search follows the other
@@ -51,7 +53,13 @@ class Effort:
 
 
 def refine(
-    level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew | None = None
+    level: Level,
+    labels: Words,
+    limits: Floats,
+    effort: Effort,
+    seed: int,
+    crew: Crew | None = None,
+    spare: Spare | None = None,
 ) -> tuple[Words, int]:
     """Labels of a cost that is never higher, and that cost.
 
@@ -64,13 +72,14 @@ def refine(
         limits: float64 (k), what a cluster may hold. One that holds more gets nothing, and may keep it.
         effort, seed: see above; the seed shuffles the nodes.
         crew: the threads, for large hypergraphs; the result does not depend on them. None: one search after the other.
+        spare: from `km1_lanes.spare_state`, where one level is refined after the other.
 
     Returns:
         uint32 (nodes) and the cost. A round is O(pins of the border · clusters of a net).
     """
     labels = labels.astype(np.uint32)
     if crew is not None:
-        return labels, _together(level, labels, floats(limits), effort, seed, crew)
+        return labels, _together(level, labels, floats(limits), effort, seed, crew, spare)
     arguments: list[Any] = [
         *level.arrays, labels, floats(limits), *room(level.n_nodes), effort.sweeps, effort.passes, effort.least,
         effort.together, effort.patience, seed,
@@ -86,14 +95,16 @@ def level_cost(level: Level, labels: Words, k: int, crew: Crew | None = None) ->
     return sum(crew.each(cost_of_nets, [(*nets, labels, k, *part) for part in blocks(level.n_nets)]))
 
 
-def _together(level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew) -> int:
+def _together(
+    level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew, spare: Spare | None
+) -> int:
     """`refine` on a crew; overwrites `labels`, returns the cost."""
     k = limits.size
-    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
     begins = list_begins(level.net_offsets, k)
     lengths, entries = np.zeros(level.n_nets, np.uint32), np.empty((int(begins[-1]), 2), np.uint32)
     nets = (level.net_offsets, level.net_nodes)
-    crew.each(fill_some, [(*nets, labels, begins, lengths, entries, *part) for part in blocks(level.n_nets)])
+    fills = [(*nets, labels, begins, lengths, entries, *part) for part in blocks(level.n_nets)]
+    _, loads = crew.all(partial(crew.each, fill_some, fills), partial(sum_loads, words(labels), level.node_weights, k))
     first = Replica((*level.arrays, begins), (lengths, entries, labels, loads), limits)
     cost = int(cost_of(lengths, level.net_weights))
     active = _border(level, lengths, crew)
@@ -120,7 +131,7 @@ def _together(level: Level, labels: Words, limits: Floats, effort: Effort, seed:
             gain = int(first.run(search, *first.room, seeds, *ways)[0])
         else:
             if len(replicas) == 1:
-                replicas += crew.each(first.copy, [()] * (min(crew.threads, LANES) - 1))
+                replicas += first.copies(spare_state(level, k, crew) if spare is None else spare, crew)
             gain = search_lanes(replicas, seeds, together, effort.patience, wanted, turn, lanes, crew)
         cost -= gain
         if gain <= effort.least * cost or cost == 0:

@@ -7,12 +7,14 @@ import numpy as np
 from ..ir.arrays import Floats, Ints
 from ..ir.graph import LocalityGraph
 from .crew import Crew
+from .gather import gathered, scattered
 from .km1 import Effort, refine
+from .km1_lanes import spare_state
 from .levels import Level, finest_level
 from .loads import capacities
 from .multilevel import NODES, hierarchy
 from .sorting import stable_order
-from .views import Words
+from .views import Words, words
 
 SPEND = 0.65  # passes of FM on a level: at most what a pass over so large a share of the finest level's pins costs,
 PASSES = 4  # and at most so many;
@@ -62,10 +64,8 @@ def short_cycles(
             return refine(finest, labels.view(np.uint32), limits, effort, seed, crew)[0].view(np.int32)
         order = stable_order(labels)
         finest = finest_level(graph, weights, order, crew)
-        own = _cycle(finest, labels[order].astype(np.uint32), limits, seed, crew)
-    result = np.empty(graph.n_jobs, np.int32)
-    result[order] = own.view(np.int32)
-    return result
+        own = _cycle(finest, gathered(words(labels), words(order), crew), limits, seed, crew)
+        return scattered(own, words(order), graph.n_jobs, crew).view(np.int32)
 
 
 def _cycle(finest: Level, labels: Words, limits: Floats, seed: int, crew: Crew) -> Words:
@@ -81,7 +81,7 @@ def _cycle(finest: Level, labels: Words, limits: Floats, seed: int, crew: Crew) 
         if before - cost <= LEAST * before:
             break
     if middle:
-        labels = labels[groupings[middle - 1]]
+        labels = gathered(labels, groupings[middle - 1], crew)
         labels, _ = _up(levels[:middle], groupings[: middle - 1], labels, limits, pins, seed, crew)
     return labels
 
@@ -91,10 +91,11 @@ def _up(
 ) -> tuple[Words, int]:
     """Labels of the last level brought to the first and refined on each; the cost there."""
     cost = 0
+    spare = spare_state(levels[0], limits.size, crew)
     for i in range(len(levels) - 1, -1, -1):
         passes = min(PASSES, int(SPEND * pins / max(levels[i].node_nets.size, 1)))
         if i < len(groupings):
-            labels = labels[groupings[i]]
+            labels = gathered(labels, groupings[i], crew)
         effort = Effort(sweeps=1 if passes else SWEEPS, passes=passes, more=0, lane=WIDE)
-        labels, cost = refine(levels[i], labels, limits, effort, seed, crew)
+        labels, cost = refine(levels[i], labels, limits, effort, seed, crew, spare)
     return labels, cost

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from itertools import pairwise
 from operator import itemgetter
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
-from .crew import Crew
+from .crew import Crew, blocks
 from .km1_search import Flags, put_back, room, search
 from .km1_state import Pairs, add_pin, drop_pin
+from .levels import Level
 from .views import Words
 
 LANES = 4  # searched side by side, on any number of threads,
@@ -22,6 +24,9 @@ LANE = 8192  # with about so many nodes each at least, where a caller has no oth
 TURNS = 8  # and how often a pass brings them together at least;
 SHIFTS = (0.0, 0.5, 0.25, 0.75)  # of the lanes in each pass: what one cannot bring together, another can
 SHARE = 32  # more often where long searches would move all nodes in fewer turns than that
+
+
+Spare: TypeAlias = list[tuple[npt.NDArray[Any], ...]]
 
 
 class Replica:
@@ -37,8 +42,12 @@ class Replica:
         self.room = room(changing[2].size)
         self.done, self.gain = 0, 0
 
-    def copy(self) -> Replica:
-        return Replica(self.fixed, tuple(part.copy() for part in self.changing), self.limits)
+    def copies(self, spare: Spare, crew: Crew) -> list[Replica]:
+        """Equal ones for other threads, in memory that `spare_state` made."""
+        copied = [tuple(part[: len(own)] for part, own in zip(parts, self.changing, strict=True)) for parts in spare]
+        pairs = [pair for parts in copied for pair in zip(parts, self.changing, strict=True)]
+        crew.each(np.copyto, [(to[a:b], part[a:b]) for to, part in pairs for a, b in blocks(len(part))])
+        return [Replica(self.fixed, parts, self.limits) for parts in copied]
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """`kernel` on this state, and what else it takes."""
@@ -54,6 +63,16 @@ class Replica:
         for log in found[self.done :]:
             self.gain += int(self.run(commit, self.room[1], *log))
         self.done = len(found)
+
+
+def spare_state(level: Level, k: int, crew: Crew) -> Spare:
+    """Memory for all replicas but the first, of this level or a coarser one. New memory is dear, and untouched is free:
+    what refines one level after the other brings it along."""
+    pins, nets, nodes = level.net_nodes.size, level.n_nets, level.n_nodes
+    return [
+        (np.empty(nets, np.uint32), np.empty((pins, 2), np.uint32), np.empty(nodes, np.uint32), np.empty(k))
+        for _ in range(min(crew.threads, LANES) - 1)
+    ]
 
 
 def lanes_of(nodes: int, lane: int = LANE) -> int:
@@ -80,7 +99,7 @@ def search_lanes(
 
     Args:
         replicas: equal ones, one a thread.
-        seeds: uint32, nodes at the border.
+        seeds: uint32, nodes at the border, ascending.
         together, patience: as in `km1_search.search`.
         wanted: the pass ends when it is not on its way to this gain.
         turn: of the passes. lanes: see `lanes_of`.
@@ -105,7 +124,8 @@ def search_lanes(
         shift = SHIFTS[turn % len(SHIFTS)]
         bounds = [min(max(0, int(nodes * (lane - shift) / lanes)), nodes) for lane in range(lanes + 2)]
         ranges = list(pairwise(bounds))
-        stripes = [seeds[(seeds >= low) & (seeds < high)] for low, high in ranges]
+        cuts = np.searchsorted(seeds, np.array(bounds, np.uint32))  # seeds ascend
+        stripes = [seeds[first:last] for first, last in pairwise(cuts)]
     else:
         ranges = [(0, nodes)] * lanes
         stripes = np.array_split(seeds, lanes)

@@ -17,13 +17,18 @@ CAUTION = 0.3  # of the logarithm of the number of nodes: the square of the gain
 LONGEST = 1000  # moves without a new best sum after which a search ends in any case
 
 
-@njit(cache=True, nogil=True)
 def room(nodes: int) -> tuple[Longs, Flags, Ints, Ints, Words, Longs, Words, Words]:
-    """What `search` works in: clock, moved, place, keys, heap, told, near, path. O(nodes), untouched until used."""
+    """What `search` works in: clock, moved, place, keys, heap, told, near, path.
+
+    NumPy's zeros cost nothing until they are touched, and a search touches little; those of a kernel are written.
+    """
     return (
         np.zeros(1, np.int64), np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32), np.empty(nodes, np.int32),
         np.empty(nodes, np.uint32), np.zeros(nodes, np.int64), np.empty(nodes, np.uint32), np.empty(nodes, np.uint32),
     )  # fmt: skip
+
+
+compiled_room = njit(cache=True, nogil=True)(room)
 
 
 @njit(cache=True, nogil=True)

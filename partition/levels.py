@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
@@ -11,6 +12,7 @@ from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
 from .bits import prefetch_row
 from .crew import Crew, blocks
+from .gather import gathered
 from .views import Words, floats, longs, words
 
 NONE = np.uint32(0xFFFFFFFF)
@@ -18,6 +20,7 @@ LONELY = np.uint32(0xFFFFFFFE)  # instead of a number: a datum of one job
 NUMBER, LAST = range(2)
 SOON = 16  # jobs between asking for a row of offsets or data and reading it
 AHEAD = 4  # data of a job that are asked for
+FLIPPED = 4  # pieces of rows that are transposed side by side, at most
 LINE = np.uint64(0)
 
 
@@ -77,8 +80,9 @@ def finest_level(graph: LocalityGraph, weights: Floats, order: Ints | None = Non
         longs(graph.offsets), words(graph.data), longs(starts), words(near), words(jobs)
     )
     net_offsets, net_nodes = _flipped(longs(node_offsets), words(node_nets), n_nets, crew)
+    loads = weights[jobs] if crew is None else gathered(weights, words(jobs), crew)
     return Level(
-        longs(node_offsets), words(node_nets), longs(net_offsets), words(net_nodes), floats(weights[jobs]),
+        longs(node_offsets), words(node_nets), longs(net_offsets), words(net_nodes), floats(loads),
         _whole(np.ones(n_nets, np.int32)),
     )  # fmt: skip
 
@@ -102,16 +106,17 @@ def _whole(values: Ints) -> Ints:
 
 def _flipped(offsets: Longs, members: Words, size: int, crew: Crew | None) -> tuple[Longs, Words]:
     """The transposed rows, ascending."""
-    parts = blocks(offsets.size - 1)[:1] if crew is None or crew.threads == 1 else blocks(offsets.size - 1)
-    if len(parts) == 1:
+    pieces = 1 if crew is None else min(crew.threads, FLIPPED, len(blocks(offsets.size - 1)))
+    if crew is None or pieces == 1:
         return flip(offsets, members, size)
-    few = [(parts[i][0], parts[min(i + 3, len(parts) - 1)][1]) for i in range(0, len(parts), 4)]
-    counts = np.zeros((len(few), size), np.uint32)
-    assert crew is not None
-    crew.each(_count, [(offsets, members, counts[i], *part) for i, part in enumerate(few)])
+    # However they are cut, rows end up ascending; each piece counts all members, so there are few.
+    cuts = np.searchsorted(offsets, offsets[-1] * np.arange(pieces + 1) // pieces)
+    parts = list(pairwise(cuts.tolist()))
+    counts = np.zeros((pieces, size), np.uint32)
+    crew.each(_count, [(offsets, members, counts[i], *part) for i, part in enumerate(parts)])
     starts, places = _places(counts)
     rows = np.empty(members.size, np.uint32)
-    crew.each(_scatter, [(offsets, members, places[i], rows, *part) for i, part in enumerate(few)])
+    crew.each(_scatter, [(offsets, members, places[i], rows, *part) for i, part in enumerate(parts)])
     return starts, rows
 
 

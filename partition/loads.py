@@ -102,7 +102,7 @@ def settle(
         loads = counted(words(labels), targets.size).astype(np.float64)
     else:
         limits = floats(capacities(weights, targets, balance))
-        loads = _sum_loads(words(labels), floats(weights), targets.size)
+        loads = sum_loads(words(labels), floats(weights), targets.size)
     if (loads <= limits).all():
         return labels
     weights = np.ones(labels.size) if weights is None else weights
@@ -145,7 +145,8 @@ def _roomiest(weight: float, loads: Floats, limits: Floats, cursor: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _sum_loads(labels: Words, weights: Floats, k: int) -> Floats:
+def sum_loads(labels: Words, weights: Floats, k: int) -> Floats:
+    """The load of each cluster, added up in the order of the labels. O(labels)."""
     loads = np.zeros(k)
     for job in range(labels.size):
         loads[labels[job]] += weights[job]

@@ -13,12 +13,15 @@ from .cluster_walk import walk_clusters
 from .coarsen import coarsen
 from .crew import Crew
 from .expansion import grow
+from .gather import gathered, scattered
 from .km1 import Effort, level_cost, refine
+from .km1_lanes import spare_state
 from .levels import Level, finest_level
-from .loads import capacities, equal_targets
+from .loads import capacities, equal_targets, sum_loads
 from .multilevel_initial import contest
 from .path_start import along_paths
-from .views import Words
+from .views import Words, words
+from .visits import Visits, shuffled_visits
 
 NODES = 160  # per cluster, at which coarsening stops
 FEW_NODES = 20  # per cluster, for the cycle inside the coarsest level
@@ -126,10 +129,12 @@ def _cycles(
     """V-cycles on the jobs in `order`, the first of which may start anew where `fresh`."""
     limits = capacities(weights, shares, balance)
     targets = shares * weights.sum()
-    finest, own = crew.each(
-        lambda call: call(),
-        [(partial(finest_level, graph, weights, order, crew),), (lambda: labels[order].astype(np.uint32),)],
-    )
+
+    def visited() -> tuple[Words, Visits]:
+        placed = gathered(words(labels), words(order), crew)
+        return placed, first_visits(placed, seed if fresh else seed + 1)
+
+    finest, (own, visits) = crew.all(partial(finest_level, graph, weights, order, crew), visited)
     if level_cost(finest, own, shares.size, crew) == 0:
         return labels
     if fresh:
@@ -137,13 +142,13 @@ def _cycles(
             other = along_paths(graph, weights, shares, limits, crew)[order]
             better = level_cost(finest, other, shares.size, crew) < level_cost(finest, own, shares.size, crew)
             if better and _fits(finest, other, limits):
-                own = other
-        own = v_cycle(finest, own, targets, limits, seed, crew, fresh=True)
+                own, visits = other, None
+        own = v_cycle(finest, own, targets, limits, seed, crew, visits=visits, fresh=True)
+        visits = None
     for cycle in range(cycles):
-        own = v_cycle(finest, own, targets, limits, seed + cycle + 1, crew)
-    result = np.empty(graph.n_jobs, np.int32)
-    result[order] = own.view(np.int32)
-    return result
+        own = v_cycle(finest, own, targets, limits, seed + cycle + 1, crew, visits=visits)
+        visits = None
+    return scattered(own, words(order), graph.n_jobs, crew).view(np.int32)
 
 
 def v_cycle(
@@ -155,6 +160,7 @@ def v_cycle(
     crew: Crew | None = None,
     *,
     nodes: int = NODES,
+    visits: Visits | None = None,
     fresh: bool = False,
 ) -> Words:
     """Down a hierarchy that keeps to `labels`, uint32 (nodes), and up again with refinement.
@@ -166,6 +172,7 @@ def v_cycle(
         seed: breaks ties.
         crew: the threads, which change nothing but the time; None: one.
         nodes: nodes per cluster of the coarsest level.
+        visits: `first_visits`, where they have been made before.
         fresh: try bisection at the coarsest level as well, and refine there by an inner cycle.
 
     Returns:
@@ -173,9 +180,9 @@ def v_cycle(
     """
     if crew is None:
         with Crew(1, 0) as alone:
-            return v_cycle(finest, labels, targets, limits, seed, alone, nodes=nodes, fresh=fresh)
+            return v_cycle(finest, labels, targets, limits, seed, alone, nodes=nodes, visits=visits, fresh=fresh)
     k = targets.size
-    levels, groupings, labels = hierarchy(finest, labels, nodes * k, seed, crew)
+    levels, groupings, labels = hierarchy(finest, labels, nodes * k, seed, crew, visits)
     coarsest = levels[-1]
     if not fresh:
         labels, _ = refine(coarsest, labels, limits, UP, seed, crew)
@@ -192,21 +199,27 @@ def v_cycle(
     return _up(levels, groupings, labels, limits, seed, crew, LARGE * finest.node_nets.size if fresh else math.inf)
 
 
+def first_visits(labels: Words, seed: int) -> Visits:
+    """In which order a `hierarchy` by this seed begins with nodes of these labels."""
+    return shuffled_visits(labels.size, labels, seed + 1)
+
+
 def hierarchy(
-    finest: Level, labels: Words, enough: int, seed: int, crew: Crew
+    finest: Level, labels: Words, enough: int, seed: int, crew: Crew, visits: Visits | None = None
 ) -> tuple[list[Level], list[Words], Words]:
-    """(levels from `finest` down to about `enough` nodes, group of each node of all but the last, labels of that)."""
+    """(levels from `finest` down to about `enough` nodes, group of each node of all but the last, labels of that).
+
+    `visits`: `first_visits`, where they have been made before.
+    """
     levels, groupings = [finest], []
     heaviest = float(finest.node_weights.sum()) / enough
     while levels[-1].n_nodes > enough:
-        coarser, groups = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=enough, crew=crew)
-        if coarser.n_nodes > STUCK * levels[-1].n_nodes:
+        step = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=enough, visits=visits, crew=crew)
+        if step.labels is None or step.level.n_nodes > STUCK * levels[-1].n_nodes:
             break
-        inherited = np.empty(coarser.n_nodes, np.uint32)
-        inherited[groups] = labels
-        labels = inherited
-        levels.append(coarser)
-        groupings.append(groups)
+        labels, visits = step.labels, step.visits
+        levels.append(step.level)
+        groupings.append(step.groups)
     return levels, groupings, labels
 
 
@@ -214,11 +227,12 @@ def _up(
     levels: list[Level], groupings: list[Words], labels: Words, limits: Floats, seed: int, crew: Crew, large: float
 ) -> Words:
     """Labels of the coarsest level brought to the finest, refined on each on the way, `QUICK` from `large` pins on."""
+    spare = spare_state(levels[0], limits.size, crew)
     for finer, groups in zip(reversed(levels[:-1]), reversed(groupings), strict=True):
         effort = QUICK if finer.node_nets.size >= large else UP
-        labels, _ = refine(finer, labels[groups], limits, effort, seed, crew)
+        labels, _ = refine(finer, gathered(labels, groups, crew), limits, effort, seed, crew, spare)
     return labels
 
 
 def _fits(level: Level, labels: Words, limits: Floats) -> bool:
-    return bool((np.bincount(labels, level.node_weights, limits.size) <= limits).all())
+    return bool((sum_loads(words(labels), level.node_weights, limits.size) <= limits).all())

@@ -6,10 +6,11 @@ import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
-from .coarsen import MANY, STUCK, equal_nets, group_nodes, join_strangers, keep_nets, map_nets, numbered, shuffle
+from .coarsen import MANY, STUCK, equal_nets, group_nodes, join_strangers, keep_nets, map_nets, numbered
 from .km1 import alone
-from .km1_search import room
+from .km1_search import compiled_room
 from .levels import NONE, flip
+from .shuffling import shuffle
 from .views import Words
 
 SMALL = 120  # nodes that are bisected without coarsening further
@@ -45,7 +46,7 @@ def bisect_nodes(
     ]  # fmt: skip
     groupings = [np.zeros(0, np.uint32)]
     heaviest = node_weights.sum() / SMALL * HEAVIEST
-    clock, moved, place, keys, heap, told, near, path = room(node_weights.size)
+    clock, moved, place, keys, heap, told, near, path = compiled_room(node_weights.size)
     while levels[-1][4].size > SMALL:
         n = levels[-1][4].size
         groups, n_groups = _grouped(levels[-1], heaviest, seed + len(levels))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ def first_partition(
     labels = np.zeros(level.n_nodes, np.uint32)
     parts = _roots(level, targets, limits, seed)
     while parts:
-        parts = _halved(parts, crew.each(_call, _bisections(parts, repeats)), repeats, labels, crew)
+        parts = _halved(parts, crew.all(*_bisections(parts, repeats)), repeats, labels, crew)
     return labels
 
 
@@ -88,7 +87,7 @@ def contest(
     labels, k = np.zeros(level.n_nodes, np.uint32), targets.size
     parts = _roots(level, targets, limits, seed)
     depths = math.ceil(math.log2(k))
-    (others, cost), *found = crew.each(_call, [(rival,), *_bisections(parts, repeats)])
+    (others, cost), *found = crew.all(rival, *_bisections(parts, repeats))
     while parts:
         parts = _halved(parts, found, repeats, labels, crew)
         depths -= 1
@@ -96,7 +95,7 @@ def contest(
         merged = (np.searchsorted(firsts, others, side="right") - 1).astype(np.uint32)
         if level_cost(level, labels, k, crew) > (HOPELESS - STEP * depths) * level_cost(level, merged, k, crew):
             return others, cost, None
-        found = crew.each(_call, _bisections(parts, repeats))
+        found = crew.all(*_bisections(parts, repeats))
     return others, cost, labels
 
 
@@ -105,14 +104,10 @@ def _roots(level: Level, targets: Floats, limits: Floats, seed: int) -> list[_Pa
     return [whole] if targets.size > 1 and level.n_nodes else []
 
 
-def _call(function: Callable[[], Any]) -> Any:
-    return function()
-
-
-def _bisections(parts: list[_Part], repeats: int) -> list[tuple[Callable[[], tuple[Words, float, int]]]]:
-    """Calls for `_call`, `repeats` a part."""
+def _bisections(parts: list[_Part], repeats: int) -> list[Callable[[], tuple[Words, float, int]]]:
+    """Tasks for a crew, `repeats` a part."""
     return [
-        (partial(bisect, part.level, *loads, (part.seed + 977 * trial) % 2**31),)
+        partial(bisect, part.level, *loads, (part.seed + 977 * trial) % 2**31)
         for part, loads in [(part, part.shares()) for part in parts]
         for trial in range(repeats)
     ]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.coarsen import WINDOW, _sum_equals, coarsen, contract, equal_nets, shuffle
+from tracecut.partition.coarsen import _sum_equals, coarsen, contract, equal_nets
 from tracecut.partition.crew import Crew
 from tracecut.partition.km1 import level_cost
 from tracecut.partition.levels import Level, finest_level, part_level
@@ -53,16 +53,19 @@ def test_coarsening(
     graph = data.draw(graphs)
     level = finest_level(graph, graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs))
     fine = np.random.default_rng(seed).integers(0, 3, level.n_nodes).astype(np.uint32)
-    coarse, groups = coarsen(level, heaviest, seed, fine if keep else None)
+    step = coarsen(level, heaviest, seed, fine if keep else None)
+    coarse, groups = step.level, step.groups
     check(coarse)
     assert np.unique(groups).tolist() == list(range(coarse.n_nodes))
     np.testing.assert_allclose(coarse.node_weights, np.bincount(groups, level.node_weights, coarse.n_nodes))
     alone = np.bincount(groups, minlength=coarse.n_nodes) == 1
     assert (coarse.node_weights[~alone] <= heaviest).all()
     labels = np.random.default_rng(seed + 1).integers(0, 3, coarse.n_nodes).astype(np.uint32)
-    if keep:
-        labels[groups] = fine
+    assert (step.labels is not None) == keep
+    if step.labels is not None:
+        labels = step.labels
         assert labels[groups].tolist() == fine.tolist()
+    assert sorted(step.visits.order.tolist()) == list(range(coarse.n_nodes))
     assert level_cost(coarse, labels, 3) == level_cost(level, labels[groups], 3)
 
 
@@ -120,24 +123,11 @@ def test_strangers_are_joined() -> None:
     """Jobs that share nothing: coarsening goes on all the same, within labels."""
     graph = LocalityGraph.from_edges(2 * np.arange(100), 2 * np.arange(100) + 1)
     level = finest_level(graph, np.ones(100))
-    coarse, _ = coarsen(level, 4.0, 1)
-    assert coarse.n_nodes == 50
+    assert coarsen(level, 4.0, 1).level.n_nodes == 50
     labels = (np.arange(100) % 3).astype(np.uint32)
-    coarse, groups = coarsen(level, 4.0, 1, labels)
-    assert coarse.n_nodes == 51
-    assert all(np.unique(labels[groups == group]).size == 1 for group in range(coarse.n_nodes))
-
-
-@pytest.mark.parametrize("size", [0, 5, WINDOW, 2 * WINDOW + 7])
-def test_shuffle(size: int) -> None:
-    values = np.arange(size, dtype=np.uint32)
-    found, again, other = values.copy(), values.copy(), values.copy()
-    for own, seed in ((found, 1), (again, 1), (other, 2)):
-        shuffle(own, seed)
-    assert np.sort(found).tolist() == values.tolist()
-    assert (np.abs(found.astype(np.int64) - np.arange(size)) < WINDOW).all()
-    assert found.tolist() == again.tolist()
-    assert size < WINDOW or values.tolist() != found.tolist() != other.tolist()
+    step = coarsen(level, 4.0, 1, labels)
+    assert step.level.n_nodes == 51
+    assert all(np.unique(labels[step.groups == group]).size == 1 for group in range(51))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -152,11 +142,13 @@ def test_a_crew_changes_nothing(weighted: bool) -> None:
     for threads in (1, 3):
         with Crew(threads, 10**6) as crew:
             level = finest_level(graph, weights, None, crew)
-            found.append((level, *coarsen(level, 50.0, 1, labels, crew=crew)))
-    assert found[0][2].tolist() == found[1][2].tolist()
-    for i in (0, 1):
-        for one, other in zip(found[0][i].arrays, found[1][i].arrays, strict=True):
-            assert one.tolist() == other.tolist()
+            found.append((level, coarsen(level, 50.0, 1, labels, crew=crew)))
+    (one, first), (other, second) = found
+    assert first.groups.tolist() == second.groups.tolist()
+    assert first.visits.order.tolist() == second.visits.order.tolist()
+    for mine, theirs in ((one, other), (first.level, second.level)):
+        for array, same in zip(mine.arrays, theirs.arrays, strict=True):
+            assert array.tolist() == same.tolist()
     lone = coarsen(finest_level(graph, weights), 50.0, 1, labels)
-    assert lone[1].tolist() == found[0][2].tolist()
-    assert lone[0].net_nodes.tolist() == found[0][1].net_nodes.tolist()
+    assert lone.groups.tolist() == first.groups.tolist()
+    assert lone.level.net_nodes.tolist() == first.level.net_nodes.tolist()

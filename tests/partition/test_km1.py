@@ -14,7 +14,7 @@ from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import partition
 from tracecut.partition.crew import Crew
 from tracecut.partition.km1 import NO_END, Effort, level_cost, refine
-from tracecut.partition.km1_lanes import Replica, commit, explore
+from tracecut.partition.km1_lanes import Replica, commit, explore, spare_state
 from tracecut.partition.km1_search import gainers, mark_border, room, search, sweep
 from tracecut.partition.km1_state import best_move, cost_of, fill_lists
 from tracecut.partition.levels import Level, finest_level
@@ -187,7 +187,8 @@ def test_what_lanes_find_is_made_later(
     loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
     start, roof, old_loads = slow_cost(level, labels), np.maximum(loads, limits), loads.copy()
     one = Replica((*level.arrays, begins), (lengths, entries, labels, loads), limits)
-    other = one.copy()
+    with Crew(2, 10**6) as crew:
+        (other,) = one.copies(spare_state(level, k, crew), crew)
     seeds = np.arange(level.n_nodes, dtype=np.uint32)
     logs = []
     for low, high in ((0, middle), (middle, level.n_nodes)):
