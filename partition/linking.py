@@ -2,55 +2,117 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 
 from ..ir.arrays import Longs
 from .crew import Crew
-from .joining import ranges
-from .views import Words, longs, words
+from .lockstep import meet
+from .relay import parts, piece, restart, rows, side_by_side
+from .views import Words
 
-PIECES = 4  # ranges of edges, each with a count of its own for every cluster
-LEAST = 1 << 15  # edges of a range
-
-
-def pieces(count: int) -> list[tuple[int, int]]:
-    """`count` edges in a few contiguous ranges, whose number depends on `count` alone."""
-    parts = max(1, min(PIECES, count // LEAST))
-    return [(count * i // parts, count * (i + 1) // parts) for i in range(parts)]
+LEAST = 1 << 13  # edges of a range
+ROW = 1 << 11  # entries of a range of rows
 
 
-def linked(pairs: Words, names: Words, weights: Longs, size: int, crew: Crew) -> tuple[Longs, Longs, Words, Longs]:
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """A graph each of whose edges stands once, in the row of its lower end.
+
+    Attributes:
+        far, merged: uint32, int64: the higher ends and the weights; row v lies in [begun[v], ends[v]).
+        first, upper, last: int64 (n): where the row of each vertex with both directions begins, has its first higher
+            neighbour, and ends.
+        cuts: int64 (ranges + 1), ranges of rows; lower: uint32 (ranges, n), where each range writes lower neighbours.
+    """
+
+    far: Words
+    merged: Longs
+    begun: Longs
+    ends: Longs
+    first: Longs
+    upper: Longs
+    last: Longs
+    cuts: Longs
+    lower: Words
+
+    @property
+    def arrays(self) -> tuple[Longs, Longs, Words, Longs, Longs, Words, Longs]:
+        """What `mirror` needs."""
+        return self.begun, self.ends, self.far, self.merged, self.upper, self.lower, self.cuts
+
+
+def linked(pairs: Words, names: Words, spans: Longs, weights: Longs, size: int, crew: Crew) -> Halves:
     """The graph of `size` vertices with these edges, parallel ones merged.
 
     Args:
-        pairs, names: edges between different vertices, as `inflating.claim` hands them on.
+        pairs, names: edges between different vertices, as `inflating` hands them on.
+        spans: int64 (pieces, 2): which of them there are.
         weights: int64, by name; empty means 1 each.
         size: the number of vertices.
         crew: the threads; the result does not depend on them.
 
     Returns:
-        `first`, `last`, `near` and `edges` of `joining.Rows`: in each row first the neighbours before its vertex,
-        rising, then those after it, as they come. O(edges + size · ranges).
+        Rows in which neighbours come as they do in the stream. O(edges + size · threads).
     """
-    spans = pieces(names.size)
-    counts = np.zeros((len(spans), size), np.uint32)
-    crew.each(_count, [(pairs, counts[i], *span) for i, span in enumerate(spans)])
-    begins = _places(counts)
-    count = int(begins[-1])
+    count = int((spans[:, 1] - spans[:, 0]).sum())
+    most = 1 if crew.threads == 1 else 2 * crew.threads
+    ranges = min(parts(count, LEAST, most), spans.shape[0])
+    cuts = np.arange(ranges + 1) * spans.shape[0] // ranges
+    counts, begins = np.zeros((ranges, size), np.uint32), np.empty(size + 1, np.int64)
     far, weight = np.empty(count, np.uint32), np.empty(count if weights.size else 0, np.int64)
-    crew.each(_spread, [(pairs, names, weights, counts[i], far, weight, *span) for i, span in enumerate(spans)])
-    # Each edge once, in the row of its lower end. Parallel ones are merged, row by row.
-    parts = ranges(begins[:-1], count, PIECES)
-    merged, begun, ends = np.empty(count, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    lower = np.zeros((len(parts), size), np.uint32)
-    crew.each(_merge, [(begins, far, weight, merged, begun, ends, lower[i], *part) for i, part in enumerate(parts)])
-    first, upper, last = _rows(begun, ends, lower)
-    near, edges = np.empty(int(last[-1]) if size else 0, np.uint32), np.empty(int(last[-1]) if size else 0, np.int64)
-    crew.each(
-        _mirror, [(begun, ends, far, merged, upper, lower[i], near, edges, *part) for i, part in enumerate(parts)]
-    )
-    return longs(first), longs(last), words(near), longs(edges)
+    merged, row_cuts = np.empty(count, np.int64), np.zeros(parts(count, ROW, most) + 1, np.int64)
+    begun, ends = np.empty(size, np.int64), np.empty(size, np.int64)
+    first, upper, last = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    lower = np.zeros((row_cuts.size - 1, size), np.uint32)
+    side_by_side(
+        crew, _link,
+        (pairs, names, spans, cuts, weights, counts, begins, far, weight, merged, row_cuts, begun, ends, first, upper,
+         last, lower),
+    )  # fmt: skip
+    return Halves(far, merged, begun, ends, first, upper, last, row_cuts, lower)
+
+
+@njit(cache=True, nogil=True)
+def _link(
+    pairs: Words, names: Words, spans: Longs, cuts: Longs, weights: Longs, counts: Words, begins: Longs, far: Words,
+    weight: Longs, merged: Longs, row_cuts: Longs, begun: Longs, ends: Longs, first: Longs, upper: Longs, last: Longs,
+    lower: Words, own: Longs, rank: int, parties: int,
+) -> None:  # fmt: skip
+    i = piece(own)
+    while i < cuts.size - 1:
+        for s in range(cuts[i], cuts[i + 1]):
+            _count(pairs, counts[i], spans[s, 0], spans[s, 1])
+        i = piece(own)
+    if not meet(own, parties):
+        return
+    if rank == 0:
+        _places(counts, begins)
+        for i in range(row_cuts.size - 1):
+            row_cuts[i + 1] = rows(begins[:-1], begins[-1], i, row_cuts.size - 1)[1]
+        restart(own)
+    if not meet(own, parties):
+        return
+    i = piece(own)
+    while i < cuts.size - 1:
+        for s in range(cuts[i], cuts[i + 1]):
+            _spread(pairs, names, weights, counts[i], far, weight, spans[s, 0], spans[s, 1])
+        i = piece(own)
+    if not meet(own, parties):
+        return
+    if rank == 0:
+        restart(own)
+    if not meet(own, parties):
+        return
+    spot = np.full(begun.size, -1, np.int64)
+    i = piece(own)
+    while i < row_cuts.size - 1:
+        _merge(begins, far, weight, merged, begun, ends, lower[i], spot, row_cuts[i], row_cuts[i + 1])
+        i = piece(own)
+    if meet(own, parties) and rank == 0:
+        _rows(begun, ends, lower, first, upper, last)
 
 
 @njit(cache=True, nogil=True)
@@ -61,15 +123,14 @@ def _count(pairs: Words, counts: Words, begin: int, end: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _places(counts: Words) -> Longs:
+def _places(counts: Words, begins: Longs) -> None:
     """Where each row begins, int64 (size + 1); `counts` becomes where each range of edges writes."""
-    begins = np.zeros(counts.shape[1] + 1, np.int64)
+    begins[0] = 0
     total = np.uint32(0)
     for v in range(counts.shape[1]):
         for i in range(counts.shape[0]):
             total, counts[i, v] = total + counts[i, v], total
         begins[v + 1] = total
-    return begins
 
 
 @njit(cache=True, nogil=True)
@@ -88,14 +149,13 @@ def _spread(
 
 @njit(cache=True, nogil=True)
 def _merge(
-    begins: Longs, far: Words, weight: Longs, merged: Longs, begun: Longs, ends: Longs, lower: Words,
+    begins: Longs, far: Words, weight: Longs, merged: Longs, begun: Longs, ends: Longs, lower: Words, spot: Longs,
     begin: int, end: int,
 ) -> None:  # fmt: skip
     """The rows of [begin, end) without parallel edges, one right after the other, from `begun` to `ends`.
 
-    `lower` counts how often each vertex is the higher end of what is left.
+    `lower` counts how often each vertex is the higher end of what is left. `spot` is below what is written here.
     """
-    spot = np.full(lower.size, -1, np.int64)
     kept = begins[begin]
     for v in range(begin, end):
         first = begun[v] = kept
@@ -111,12 +171,10 @@ def _merge(
 
 
 @njit(cache=True, nogil=True)
-def _rows(begun: Longs, ends: Longs, lower: Words) -> tuple[Longs, Longs, Longs]:
+def _rows(begun: Longs, ends: Longs, lower: Words, first: Longs, upper: Longs, last: Longs) -> None:
     """Where each row begins, has its first higher neighbour, and ends; `lower` becomes where each range writes."""
-    size = ends.size
-    first, upper, last = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     total = np.int64(0)
-    for v in range(size):
+    for v in range(ends.size):
         first[v] = total
         for i in range(lower.shape[0]):
             count = lower[i, v]
@@ -125,11 +183,10 @@ def _rows(begun: Longs, ends: Longs, lower: Words) -> tuple[Longs, Longs, Longs]
         upper[v] = total
         total += ends[v] - begun[v]
         last[v] = total
-    return first, upper, last
 
 
 @njit(cache=True, nogil=True)
-def _mirror(
+def mirror(
     begun: Longs, ends: Longs, far: Words, merged: Longs, upper: Longs, lower: Words, near: Words, edges: Longs,
     begin: int, end: int,
 ) -> None:  # fmt: skip

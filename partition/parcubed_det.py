@@ -6,14 +6,14 @@ import numpy as np
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
-from .border_moves import border, margins, polish
-from .crew import Crew, blocks
+from .border_moves import asked, border, polish
+from .crew import Crew
 from .expand import EdgeStream, edge_stream
 from .filling import fill_empty
 from .growing import attempts
-from .inflating import claim, relabel
-from .joining import Rows, joined
-from .linking import linked
+from .inflating import claim, inflated
+from .joining import joined
+from .linking import Halves, linked
 from .loads import equal_targets, limits_of
 from .settling import settled
 from .views import Words, floats, longs, words
@@ -29,12 +29,12 @@ COARSEST = 14  # vertices a part at most on the coarsest graph of clusters: thos
 COARSER = 24  # where they were gathered again
 TRIES = 24  # first partitions of a small graph
 SMALL = 1 << 14  # ends of its edges at most
-LANES = 4  # that share them, for as many threads
+SPANS = 16  # pieces of a list of edges
+LANES = 12  # that share them, for as many threads
 FINAL = 4  # passes over the vertices at borders, each over few but those near what moved in the one before
 FIRST = 3  # sweeps over a small graph that was just partitioned
 SWEEPS = 2  # over a large one
 ROUNDS = 3  # over each level on the way back
-NO_WORDS: Words = words(np.zeros(0, np.uint32))
 
 
 def parcubed_det(
@@ -81,42 +81,39 @@ def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: fl
     mean = total / n
     limits = floats(limits_of(total, float(loads.max()) if loads.size else 1.0, shares, balance))
     pairs, names = np.empty(stream.ends.size, np.uint32), np.empty(stream.ends.size // 2, np.uint32)
-    most = min(LARGEST, n / (PIECES * k)) * mean
-    groups, held, links = _inflated(stream.ends, names.size, NO_WORDS, loads, most, n, pairs, names)
+    groups, held, spans = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, crew)
     second = None
-    if held.size > max(PLENTY * k, MANY) and _jumps(pairs[: 2 * links], held.size):
+    if held.size > max(PLENTY * k, MANY) and _jumps(pairs, spans, held.size):
         most = min(SECOND, n / (FEWEST * k)) * mean
-        second, held, links = _inflated(words(pairs), links, words(names), held, most, held.size, pairs, names)
-    pairs, names = words(pairs[: 2 * links]), words(names[:links])
-    clusters = Rows(*linked(pairs, names, stream.weights, held.size, crew), held)
-    if clusters.size > k:
-        found = _fold(clusters, COARSEST if second is None else COARSER, shares, limits, crew)
+        second, held, spans = _gathered(pairs, names, spans, held, most)
+    halves = linked(pairs, names, spans, stream.weights, held.size, crew)
+    if held.size > k:
+        found = _fold(halves, held, COARSEST if second is None else COARSER, shares, limits, crew)
     else:
-        found = fill_empty(np.arange(clusters.size, dtype=np.int32), k, held).view(np.uint32)
-    margin = margins(stream.starts, crew)
+        found = fill_empty(np.arange(held.size, dtype=np.int32), k, floats(held)).view(np.uint32)
     own = np.bincount(found, held, k).astype(np.float64)
     full = (own > limits).astype(np.uint8)
-    chosen = border(pairs, names, words(found), stream.ends, full, margin, crew)
-    labels = words(found if second is None else found[second])
-    crew.each(relabel, [(groups, labels, *block) for block in blocks(n)])
+    labels = found if second is None else found[second]
+    chosen, margin = border(stream, pairs, names, spans, found, full, groups, labels, crew)
     sizes = (np.bincount(groups, minlength=k) if loads.size else np.rint(own)).astype(np.int64)
     rows = (stream.starts, stream.names, stream.ends, stream.weights, loads)
     for _ in range(FINAL):
         if chosen.size == 0:
             break
+        chosen = asked(stream, loads, limits, groups, own, sizes, chosen, crew)
         chosen = polish(*rows, limits, groups, own, sizes, margin, words(chosen))
     if sizes.min() > 0:
         return groups.view(np.int32)
     return fill_empty(groups.view(np.int32), k, loads if loads.size else None)
 
 
-def _jumps(pairs: Words, clusters: int) -> bool:
+def _jumps(pairs: Words, spans: Longs, clusters: int) -> bool:
     """Whether edges join clusters that were founded at any time.
 
     Where clusters founded soon after each other are neighbours, gathering them in the order of the stream makes long
     rows of them; where the order says nothing, it makes good clusters.
     """
-    some = _sample(pairs)
+    some = np.concatenate([_sample(pairs[2 * begin : 2 * end], len(spans)) for begin, end in spans])
     return some.size > 0 and float(np.abs(some[:, 0] - some[:, 1]).mean()) > clusters / 8
 
 
@@ -126,48 +123,50 @@ def _scattered(pairs: Words, n: int) -> bool:
     return some.size > 0 and float(np.abs(some[:, 0] - following[:, 0]).mean()) > n / 8
 
 
-def _sample(pairs: Words) -> Longs:
-    return pairs.reshape(-1, 2)[:: max(1, pairs.size // SAMPLE)].astype(np.int64)
+def _sample(pairs: Words, of: int = 1) -> Longs:
+    """Some of these ends of edges, int64 (some, 2), when there are as many again in each of `of` places."""
+    return pairs.reshape(-1, 2)[:: max(1, of * pairs.size // SAMPLE)].astype(np.int64)
 
 
 def _inflated(
-    pairs: Words, count: int, names: Words, loads: Floats, most: float, n: int, out: Words, out_names: Words
-) -> tuple[Words, Floats, int]:
-    """The cluster of each vertex, the loads of the clusters, and the number of edges between them; see `claim`.
+    stream: EdgeStream, loads: Floats, most: float, out: Words, out_names: Words, crew: Crew
+) -> tuple[Words, Floats, Longs]:
+    """The cluster of each vertex, the loads of the clusters, and where the edges between them are; see `inflated`."""
+    groups, held = np.empty(stream.size, np.uint32), np.empty(stream.size)
+    wide = _scattered(stream.ends, stream.size)
+    clusters, spans = inflated(stream, loads, most, wide, groups, held, out, out_names, crew)
+    return groups, held[:clusters], spans
+
+
+def _gathered(pairs: Words, names: Words, spans: Longs, loads: Floats, most: float) -> tuple[Words, Floats, Longs]:
+    """The same for clusters of clusters, out of the edges between them, which are overwritten; see `claim`.
 
     This is one stream on one thread. Two ranges of vertices, each with its own half of the stream, would be independent
-    of threads as well, but won nothing: where the order says much the time goes to memory that is touched for the first
-    time, and where it says nothing half of all edges cross, and cuts were 2 to 3 % larger.
+    of threads as well; but where the order says nothing half of all edges cross, and cuts were 2 to 3 % larger.
     """
-    groups, held = np.empty(n, np.uint32), np.empty(n)
-    wide = _scattered(pairs[: 2 * count], n)
-    clusters, links = claim(pairs, count, names, loads, most, wide, groups, held, out, out_names)
-    return groups, floats(held[:clusters]), links
+    count = 0
+    for begin, end in spans.tolist():
+        stop = count + end - begin
+        if begin > count:  # gaps are closed
+            pairs[2 * count : 2 * stop], names[count:stop] = pairs[2 * begin : 2 * end], names[begin:end]
+        count = stop
+    groups, held = np.empty(loads.size, np.uint32), np.empty(loads.size)
+    wide = _scattered(pairs[: 2 * count], loads.size)
+    clusters, links = claim(words(pairs), count, words(names), floats(loads), most, wide, groups, held, pairs, names)
+    cuts = links * np.arange(SPANS + 1) // SPANS
+    return groups, held[:clusters], np.stack([cuts[:-1], cuts[1:]], 1)
 
 
-def _fold(finest: Rows, coarsest: int, shares: Floats, limits: Floats, crew: Crew) -> Words:
+def _fold(halves: Halves, loads: Floats, coarsest: int, shares: Floats, limits: Floats, crew: Crew) -> Words:
     """Labels of the clusters: join level by level, grow parts some times, improve the best on the way back."""
     k = shares.size
-    levels, coarse_of = [finest], []
-    heaviest = float(finest.loads.sum()) / (4 * k)
-    while levels[-1].size > coarsest * k:
-        coarser, coarse = joined(levels[-1], heaviest, crew)
-        if coarser.size > 0.9 * levels[-1].size:
-            break
-        levels.append(coarser)
-        coarse_of.append(coarse)
-
-    labels = _first(levels[-1], shares, limits, crew)
-    for level, coarse in zip(reversed(levels[:-1]), reversed(coarse_of), strict=True):
-        labels = labels[coarse]
-        settled(level, limits, labels, ROUNDS, crew)
-    return labels
-
-
-def _first(level: Rows, shares: Floats, limits: Floats, crew: Crew) -> Words:
-    """The best of some grown partitions of a small graph, the first of equals; one of a large graph."""
-    tries, lanes, sweeps = (TRIES, LANES, FIRST) if level.entries <= SMALL else (1, 1, SWEEPS)
+    levels = joined(halves, loads, float(loads.sum()) / (4 * k), coarsest * k, crew)
+    level = levels.level(levels.count - 1)
+    # Of a small graph all first partitions are improved and the best is taken, of a large one there is but one.
+    small = level.entries <= SMALL
+    tries, lanes, sweeps = (TRIES, LANES, FIRST) if small else (1, 1, SWEEPS)
     starts = level.size * np.arange(tries) // tries
     given = (*level.tight(), floats(shares), limits)
     found = crew.each(attempts, [(*given, longs(starts[i::lanes]), sweeps) for i in range(lanes)])
-    return min(found, key=lambda attempt: attempt[1])[0]
+    first = min(found, key=lambda attempt: attempt[1])[0]
+    return settled(levels, limits, first, ROUNDS, crew)

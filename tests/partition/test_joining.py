@@ -10,33 +10,44 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.partition import joining, linking
+from tracecut.partition import joining, linking, settling
 from tracecut.partition.crew import Crew
-from tracecut.partition.joining import Rows, joined, ranges
-from tracecut.partition.linking import linked, pieces
-from tracecut.partition.settling import commit, filled, propose, settled
+from tracecut.partition.joining import Levels, Rows, joined
+from tracecut.partition.linking import Halves, linked
+from tracecut.partition.relay import parts, rows
+from tracecut.partition.settling import settled
 from tracecut.partition.views import floats, longs, words
 
 from .moves import moved
 
 EDGES = st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=90)
 NO_LONGS = longs(np.zeros(0, np.int64))
+ALL = 1 << 40  # a goal that every graph keeps: no coarser level
 
 
 @contextmanager
-def small_ranges(least: int) -> Iterator[None]:
+def small_ranges(least: int, room: int = 4) -> Iterator[None]:
     """Work is cut into ranges of `least` edges or entries."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linking, "LEAST", least)
-        patch.setattr(joining, "LEAST", least)
+        for module in (linking, joining, settling):
+            patch.setattr(module, "LEAST", least)
+        patch.setattr(linking, "ROW", least)
+        patch.setattr(joining, "ROOM", room)
+        patch.setattr(joining, "ROOMIER", room)
         yield
 
 
-def rows(edges: list[tuple[int, int]], n: int, loads: np.ndarray, threads: int = 1) -> Rows:
-    real = [(u % n, v % n) for u, v in edges if u % n != v % n]
-    pairs, names = np.array(real, np.uint32).ravel(), np.arange(len(real), dtype=np.uint32)
-    with Crew(threads, 1 << 20) as crew:
-        return Rows(*linked(words(pairs), words(names), NO_LONGS, n, crew), floats(loads))
+def halves(edges: list[tuple[int, int]], n: int, crew: Crew, weights: np.ndarray = NO_LONGS) -> Halves:
+    """Edge i has the name i; they lie in three pieces with gaps between them."""
+    pairs, names = np.full(2 * len(edges) + 12, 999, np.uint32), np.full(len(edges) + 6, 999, np.uint32)
+    spans, end = [], 0
+    for piece in range(3):
+        a, b = len(edges) * piece // 3, len(edges) * (piece + 1) // 3
+        spans.append((end, end + b - a))
+        pairs[2 * end : 2 * (end + b - a)] = np.array(edges[a:b], np.uint32).ravel()
+        names[end : end + b - a] = np.arange(a, b)
+        end += b - a + 2
+    return linked(pairs, names, np.array(spans), longs(weights), n, crew)
 
 
 def dense(graph: Rows) -> np.ndarray:
@@ -53,14 +64,11 @@ def dense(graph: Rows) -> np.ndarray:
 @given(EDGES, st.booleans(), st.sampled_from([1 << 15, 9, 3]), st.integers(1, 3))
 def test_parallel_edges_become_one(edges: list[tuple[int, int]], weighted: bool, least: int, threads: int) -> None:
     real = [(u, v) for u, v in edges if u != v]
-    names = np.arange(len(real), dtype=np.uint32)[::-1] + 3
-    weights = np.arange(1, len(real) + 4, dtype=np.int64) if weighted else NO_LONGS
-    pairs = words(np.array(real, np.uint32).ravel())
+    weights = np.arange(1, len(real) + 1, dtype=np.int64) if weighted else NO_LONGS
     with small_ranges(least), Crew(threads, 1 << 20) as crew:
-        graph = Rows(*linked(pairs, words(names), longs(weights), 30, crew), floats(np.ones(30)))
-        assert len(pieces(len(real))) == max(1, min(4, len(real) // least))
+        graph = joined(halves(real, 30, crew, weights), np.ones(30), 1.0, ALL, crew).level(0)
     expected = np.zeros((30, 30), np.int64)
-    for (u, v), name in zip(real, names, strict=True):
+    for name, (u, v) in enumerate(real):
         expected[u, v] += weights[name] if weighted else 1
         expected[v, u] += weights[name] if weighted else 1
     assert (dense(graph) == expected).all()
@@ -72,79 +80,102 @@ def test_parallel_edges_become_one(edges: list[tuple[int, int]], weighted: bool,
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=40), st.sampled_from([1, 7, 50]))
-def test_ranges_hold_every_row_once(lengths: list[int], least: int) -> None:
-    ends = np.cumsum(lengths)
-    with small_ranges(least):
-        found = ranges(longs(ends - lengths), int(ends[-1]))
-    assert found[0][0] == 0 and found[-1][1] == len(lengths) and len(found) <= 8
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=40), st.sampled_from([1, 7, 50]), st.integers(0, 9))
+def test_pieces_hold_every_row_once(lengths: list[int], least: int, start: int) -> None:
+    ends = start + np.cumsum(lengths)
+    begins, entries = longs(ends - lengths), int(sum(lengths))
+    pieces = parts(entries, least, 8)
+    found = [rows(begins, entries, i, pieces) for i in range(pieces)]
+    assert found[0][0] == 0 and found[-1][1] == len(lengths) and pieces <= 8
     assert all(a[1] == b[0] for a, b in pairwise(found))
-    for begin, end in found:  # a range is over its share by less than one row
-        share = -(-int(ends[-1]) // len(found))
-        assert sum(lengths[begin:end]) <= share + max(lengths)
+    for begin, end in found:  # a piece is over its share by less than one row
+        assert sum(lengths[begin:end]) <= -(-entries // pieces) + max(lengths)
 
 
-@settings(deadline=None, max_examples=120)
-@given(EDGES, st.integers(1, 30), st.floats(1.0, 9.0), st.sampled_from([1 << 15, 5]), st.integers(1, 3))
-def test_a_coarser_level(edges: list[tuple[int, int]], n: int, heaviest: float, least: int, threads: int) -> None:
-    """Matched by the rule in words; what the pairs weigh and share is what their members do."""
-    graph = rows(edges, n, 1.0 + np.arange(n) % 3)
-    matrix = dense(graph)
-    mate = list(range(n))
-    free = set(range(n))
-    for v in range(n):
+def slow_match(matrix: np.ndarray, near: list[list[int]], loads: np.ndarray, heaviest: float) -> list[int]:
+    mate = list(range(len(near)))
+    free = set(range(len(near)))
+    for v in range(len(near)):
         if v not in free:
             continue
         free.remove(v)
-        fitting = [
-            u for u in graph.near[graph.first[v] : graph.last[v]].tolist()
-            if u in free and graph.loads[u] + graph.loads[v] <= heaviest
-        ]  # fmt: skip
+        fitting = [u for u in near[v] if u in free and loads[u] + loads[v] <= heaviest]
         if fitting:
-            best = max(fitting, key=lambda u: matrix[v, u] ** 2 / graph.loads[u])
+            best = max(fitting, key=lambda u: matrix[v, u] ** 2 / loads[u])
             free.remove(best)
             mate[v], mate[best] = best, v
-    heads = [v for v in range(n) if mate[v] >= v]
-    with small_ranges(least), Crew(threads, 1 << 20) as crew:
-        coarser, coarse = joined(graph, heaviest, crew)
-    assert coarse.tolist() == [heads.index(min(v, mate[v])) for v in range(n)]
-    assert coarser.loads.tolist() == np.bincount(coarse, graph.loads).tolist()
-    expected = np.zeros((len(heads), len(heads)), np.int64)
-    np.add.at(expected, (coarse[:, None], coarse[None, :]), matrix)
-    np.fill_diagonal(expected, 0)
-    assert (dense(coarser) == expected).all()
-    # Without gaps it is the same graph.
-    offsets, near, weights, loads = coarser.tight()
-    again = Rows(offsets[:-1], offsets[1:], near, weights, loads)
-    assert (dense(again) == expected).all() and offsets[-1] == near.size
+    return mate
 
 
-@settings(deadline=None, max_examples=120)
-@given(st.integers(2, 14), EDGES, st.integers(2, 4), st.sampled_from([1 << 15, 5]), st.integers(1, 3), st.data())
+def neighbours(graph: Rows) -> list[list[int]]:
+    return [graph.near[a:b].tolist() for a, b in zip(graph.first, graph.last, strict=True)]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    EDGES, st.integers(1, 30), st.floats(1.0, 20.0), st.integers(1, 20), st.sampled_from([1 << 15, 5, 2]),
+    st.sampled_from([1, 2, 9]), st.integers(1, 3),
+)  # fmt: skip
+def test_coarser_levels(
+    edges: list[tuple[int, int]], n: int, heaviest: float, goal: int, least: int, room: int, threads: int
+) -> None:
+    """Matched by the rule in words; what the pairs weigh and share is what their members do. In little room as well."""
+    real = [(u % n, v % n) for u, v in edges if u % n != v % n]
+    loads = 1.0 + np.arange(n) % 3
+    with small_ranges(least, room), Crew(threads, 1 << 20) as crew:
+        levels = joined(halves(real, n, crew), loads, heaviest, goal, crew)
+    finest = levels.level(0)
+    assert finest.loads.tolist() == loads.tolist() and finest.size == n
+    for i in range(levels.count):
+        level = levels.level(i)
+        matrix = dense(level)
+        mate = slow_match(matrix, neighbours(level), level.loads, heaviest)
+        heads = [v for v in range(level.size) if mate[v] >= v]
+        if i == levels.count - 1:
+            assert level.size <= goal or len(heads) > 0.9 * level.size
+            break
+        assert level.size > goal
+        coarser, coarse = levels.level(i + 1), levels.coarse[levels.bounds[i] : levels.bounds[i + 1]]
+        assert coarse.tolist() == [heads.index(min(v, mate[v])) for v in range(level.size)]
+        assert coarser.loads.tolist() == np.bincount(coarse, level.loads).tolist()
+        expected = np.zeros((len(heads), len(heads)), np.int64)
+        np.add.at(expected, (coarse[:, None], coarse[None, :]), matrix)
+        np.fill_diagonal(expected, 0)
+        assert (dense(coarser) == expected).all()
+        # Without gaps it is the same graph.
+        offsets, near, weights, own = coarser.tight()
+        again = Rows(offsets[:-1], offsets[1:], near, weights, own)
+        assert (dense(again) == expected).all() and offsets[-1] == near.size
+
+
+def slow_settled(levels: Levels, limits: np.ndarray, coarsest: list[int], sweeps: int) -> list[int]:
+    labels = coarsest
+    for i in reversed(range(levels.count - 1)):
+        level = levels.level(i)
+        labels = [labels[c] for c in levels.coarse[levels.bounds[i] : levels.bounds[i + 1]].tolist()]
+        links = [dict(zip(np.flatnonzero(row).tolist(), row[row > 0].tolist(), strict=True)) for row in dense(level)]
+        for _ in range(sweeps):
+            wishes = [v for v in range(level.size) if moved(links, level.loads, limits, labels, v) != labels[v]]
+            for v in wishes:
+                labels[v] = moved(links, level.loads, limits, labels, v)
+    return labels
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(2, 14), EDGES, st.integers(2, 4), st.sampled_from([1 << 15, 5, 1]), st.integers(1, 3), st.data())
 def test_moves_are_found_together_and_made_in_order(
     n: int, edges: list[tuple[int, int]], k: int, least: int, threads: int, data: st.DataObject
 ) -> None:
     loads = 1.0 + np.arange(n) % 3
-    graph = rows(edges, n, loads)
-    links = [dict(zip(np.flatnonzero(row).tolist(), row[row > 0].tolist(), strict=True)) for row in dense(graph)]
+    real = [(u % n, v % n) for u, v in edges if u % n != v % n]
     # No two parts are ever equally full: what comes first among equals is no part of the rule.
     limits = data.draw(st.sampled_from([0.5, 1.0, 1.25, 2.0])) * loads.sum() / k * (1 + np.sqrt(np.arange(k) + 2) / 50)
-    before = data.draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n))
-    expected, sweeps = list(before), data.draw(st.integers(1, 3))
-    for sweep in range(sweeps):
-        wishes = [v for v in range(n) if moved(links, loads, limits, expected, v) != expected[v]]
-        if sweep == 0:
-            first = np.array(before, np.uint32)
-            given_ = (*graph.arrays, floats(limits), first, *filled(graph.loads, first, k))
-            assert propose(*given_, 0, n).tolist() == wishes and first.tolist() == before
-            assert commit(*given_, words(np.array(wishes, np.uint32))) <= len(wishes)
-        for v in wishes:
-            expected[v] = moved(links, loads, limits, expected, v)
-        if sweep == 0:
-            assert first.tolist() == expected
-    labels = np.array(before, np.uint32)
+    sweeps, goal = data.draw(st.tuples(st.integers(1, 3), st.sampled_from([ALL, 4, 1])))
     with small_ranges(least), Crew(threads, 1 << 20) as crew:
-        settled(graph, floats(limits), labels, sweeps, crew)
-    assert labels.tolist() == expected
+        levels = joined(halves(real, n, crew), loads, 9.0, goal, crew)
+        size = levels.level(levels.count - 1).size
+        before = data.draw(st.lists(st.integers(0, k - 1), min_size=size, max_size=size))
+        labels = settled(levels, floats(limits), words(np.array(before, np.uint32)), sweeps, crew)
+    assert labels.tolist() == slow_settled(levels, limits, list(before), sweeps)
     if len(set(before)) == k:
         assert len(set(labels.tolist())) == k

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition import linking, partition
-from tracecut.partition.border_moves import border, margins, polish
+from tracecut.partition import border_moves, inflating, partition
+from tracecut.partition.border_moves import asked, border, polish
 from tracecut.partition.crew import Crew
 from tracecut.partition.expand import EdgeStream, data_graph, edge_stream
 from tracecut.partition.growing import grow, improve
-from tracecut.partition.inflating import claim, relabel
+from tracecut.partition.inflating import claim, inflated
 from tracecut.partition.views import floats, longs, words
 
 from .meshes import cut, delaunay, lattice, over
@@ -89,13 +89,33 @@ def test_clusters_of_a_stream(n: int, edges: list[tuple[int, int]], most: float,
     assert [set(pair) for pair in out.tolist()] == [{int(groups[v]) for v in inside[i]} for i in between]
     # Clusters of clusters: the names go through, and so do the loads.
     again, more, _, outer_names = claimed(out.ravel(), names, held, 2 * most, held.size)
-    final = groups.copy()
-    relabel(final, words(again), 0, n // 2)
-    relabel(final, words(again), n // 2, n)
-    assert final.tolist() == again[groups].tolist()
+    final = again[groups]
     assert more.tolist() == np.bincount(final, loads).tolist()
     if names.size:  # without names edges would be called by their place
         assert outer_names.tolist() == [i for i, (u, v) in enumerate(inside) if final[u] != final[v]]
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(1, 30), EDGES, st.floats(1.0, 8.0), st.booleans(), st.integers(1, 3), st.sampled_from([1, 7, 99]))
+def test_clusters_of_a_stream_on_threads(
+    n: int, edges: list[tuple[int, int]], most: float, weighted: bool, threads: int, least: int
+) -> None:
+    """Loops come first, too, and vertices without edges."""
+    inside = [(u, v) for u, v in edges if u < n and v < n]
+    stream = edge_stream(LocalityGraph.from_edges([u for u, _ in inside], [v for _, v in inside], n))
+    loads = np.arange(1.0, n + 1) if weighted else np.ones(n)
+    groups, held = np.empty(n, np.uint32), np.empty(n)
+    out, names = np.empty(2 * len(inside), np.uint32), np.empty(len(inside), np.uint32)
+    with pytest.MonkeyPatch.context() as patch, Crew(threads, 1 << 20) as crew:
+        patch.setattr(inflating, "LEAST", least)
+        own = floats(loads if weighted else NO_FLOATS)
+        clusters, spans = inflated(stream, own, most, n % 2 == 0, groups, held, out, names, crew)
+    assert groups.tolist() == slow_claim(inside, loads.tolist(), most)
+    assert held[:clusters].tolist() == np.bincount(groups, loads).tolist()
+    found = [int(name) for a, b in spans for name in names[a:b]]
+    assert found == [i for i, (u, v) in enumerate(inside) if groups[u] != groups[v]]
+    pairs = [set(out[2 * i : 2 * i + 2].tolist()) for a, b in spans for i in range(a, b)]
+    assert pairs == [{int(groups[v]) for v in inside[i]} for i in found]
 
 
 @settings(deadline=None, max_examples=120)
@@ -161,7 +181,7 @@ def test_moves_follow_the_rule(
             arrays = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(loads))
             improve(*arrays, floats(limits), labels, held, sizes, 1)
         else:
-            margin = margins(stream.starts, ALONE)
+            margin = np.diff(stream.starts).astype(np.int8)
             own = floats(loads if weighted else NO_FLOATS)
             arrays = (stream.starts, stream.names, stream.ends, stream.weights, own, floats(limits))
             chosen = words(np.arange(n, dtype=np.uint32))
@@ -186,11 +206,12 @@ def test_the_border_is_what_has_most_of_its_edges_cut(
     groups, held, pairs, names = claimed(stream.ends, NO_WORDS, NO_FLOATS, 2.0, n)
     part = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=held.size, max_size=held.size)), np.uint32)
     full = np.array(data.draw(st.lists(st.integers(0, 1), min_size=k, max_size=k)), np.uint8)
-    margin = margins(stream.starts, ALONE)
-    with pytest.MonkeyPatch.context() as patch, Crew(2, 1 << 20) as crew:
-        patch.setattr(linking, "LEAST", data.draw(st.sampled_from([1 << 15, 4])))
-        found = border(words(pairs.ravel()), words(names), words(part), stream.ends, full, margin, crew)
-    labels = part[groups]
+    cuts = names.size * np.arange(4) // 3
+    spans = np.stack([cuts[:-1], cuts[1:]], 1)
+    labels, final = part[groups], groups.copy()
+    with Crew(data.draw(st.integers(1, 3)), 1 << 20) as crew:
+        found, margin = border(stream, pairs.ravel(), names, spans, part, full, final, part, crew)
+    assert final.tolist() == labels.tolist()
     expected = []
     for v in range(n):
         cuts = [int(labels[u]) for u in others(stream, v) if labels[u] != labels[v]]
@@ -206,12 +227,47 @@ def test_margins_of_hubs_are_counted_up_to_a_bound() -> None:
     """A hub of 300 edges that are cut one after the other: its margin neither overflows nor forgets it may move."""
     graph = LocalityGraph.from_edges(np.zeros(300, np.int32), np.arange(1, 301), 301)
     stream = edge_stream(graph)
-    margin = margins(stream.starts, ALONE)
-    assert margin[0] == 120 and (margin[1:] == 1).all()
-    ends, part = stream.ends, words(np.arange(301, dtype=np.uint32) % 2)
-    names = words(np.arange(300, dtype=np.uint32))
-    found = border(ends, names, part, stream.ends, np.zeros(2, np.uint8), margin, ALONE)
-    assert sorted(found.tolist()) == [0, *range(1, 301, 2)] and margin[0] == -120
+    part, names = np.arange(301, dtype=np.uint32) % 2, np.arange(300, dtype=np.uint32)
+    for cuts, margin_of_hub in ((0, 120), (300, -120)):
+        spans, groups = np.array([[0, cuts]]), np.arange(301, dtype=np.uint32)
+        full = np.zeros(2, np.uint8)
+        found, margin = border(stream, stream.ends, names, spans, part, full, groups, part, ALONE)
+        assert sorted(found.tolist()) == ([0, *range(1, 301, 2)] if cuts else [])
+        assert margin[0] == margin_of_hub and (margin[2::2] == 1).all()
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(2, 12), EDGES, st.booleans(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 3), st.data())
+def test_those_that_would_move_alone(
+    n: int, edges: list[tuple[int, int]], weighted: bool, share: float, threads: int, data: st.DataObject
+) -> None:
+    """Who is left moves when polished alone, who is not does not; where more than the share would, all are left."""
+    graph = LocalityGraph.from_edges([u % n for u, _ in edges], [v % n for _, v in edges], n)
+    stream, k = edge_stream(graph), 3
+    loads = 1.0 + np.arange(n) % 3 if weighted else np.ones(n)
+    own = floats(loads if weighted else NO_FLOATS)
+    limits = floats(1.2 * loads.sum() / k * (1 + np.sqrt(np.arange(k) + 2) / 50))
+    labels = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)), np.uint32)
+    held, sizes = np.bincount(labels, loads, k), np.bincount(labels, minlength=k)
+    chosen = np.array(data.draw(st.permutations(range(n))), np.uint32)
+    movers = []
+    for v in chosen:
+        after = labels.copy()
+        margin = np.full(n, 5, np.int8)
+        arrays = (stream.starts, stream.names, stream.ends, stream.weights, own, limits)
+        polish(*arrays, after, held.copy(), sizes.copy(), margin, words(np.array([v], np.uint32)))
+        if (after != labels).any():
+            movers.append(int(v))
+    with pytest.MonkeyPatch.context() as patch, Crew(threads, 1 << 20) as crew:
+        for name, value in {"SAMPLE": 2, "FEW": 0, "SHARE": share}.items():
+            patch.setattr(border_moves, name, value)
+        found = asked(stream, own, limits, labels, held, sizes, chosen, crew)
+        step = n // 2
+        sample = chosen[::step]
+        few = np.isin(sample, movers).sum() <= share * sample.size
+        assert found.tolist() == (movers if few else chosen.tolist())
+        patch.setattr(border_moves, "FEW", n + 1)
+        assert asked(stream, own, limits, labels, held, sizes, chosen, crew) is chosen
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])
