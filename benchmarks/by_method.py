@@ -116,7 +116,7 @@ def _rows(region: Mapping[str, Any]) -> list[tuple[str, float | None, str, float
     original, *others = candidates
     before = original["apart_ms"]["1"]
     rows: list[tuple[str, float | None, str, float | None]] = []
-    for threads in sorted({1, max(item["threads"] for item in candidates)}):
+    for threads in sorted({1, *(count for item in candidates for count in item["chosen"])}):
         for item in others:
             ms = item["apart_ms"].get(str(threads))
             rows.append((f"region_ms@{item['method']},{threads}", ms, "original order", before))

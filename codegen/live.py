@@ -277,7 +277,7 @@ def region_codes(
             elif group.root.startswith("%") and any(site.key == group.root for site in file.nest.sites):
                 fixed[group.id] = roots[group.id] = loaded_root(evaluation, group.root)
             elif group.root.startswith("@"):
-                item = next((item for item in memory.objects if item.name == group.root), None)
+                item = memory.named(group.root)
                 roots[group.id] = item.base if item is not None else 0
         chosen = file.options.get("variant") if region.region == file.options.get("region") else ""
         address = ctypes.cast(getattr(library, chosen or outlined.name), ctypes.c_void_p).value

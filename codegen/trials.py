@@ -40,9 +40,9 @@ class Candidate:
     `predicted`: misses a job beyond each cache level, by reuse distance; `shared`: data that threads would share.
     `order_ms`: of the method alone, `check_ms`: of the independent check of the last schedule that was made; both are
     parts of `inspect_ms`. `clusters`: how many were asked for, None for a linear order. `compared`: measured for
-    comparison, never chosen. `variants`: by threads, the region's code that was fastest on so many. `apart_ms`: by
-    threads, a measurement that had no part in any choice (`turns.measure_apart`). `chosen`: on how many threads it
-    is the best of its rivals.
+    comparison, never chosen. `threads`: that had work, of those asked for. By threads asked for: `schedules`, and in
+    `variants` the region's code that was fastest with each; in `apart_ms` a measurement that had no part in any choice
+    (`turns.measure_apart`). `chosen`: for how many threads asked for it is the best of its rivals.
     """
 
     method: str
@@ -56,7 +56,6 @@ class Candidate:
     check_ms: float | None = None
     threads: int = 1
     note: str = ""
-    variant: str = ""
     predicted: list[float] = field(default_factory=list)
     shared: float = 0.0
     comparison: Comparison | None = None
@@ -73,6 +72,17 @@ class Candidate:
         """
         one = float("inf") if self.region_ms is None else self.region_ms
         return (one if alone else self.kernel_ms) + (self.copy_ms or 0.0) / sweeps
+
+    @property
+    def fastest(self) -> int:
+        """For how many threads asked for it took least; the key of `schedules` and `variants`."""
+        alone = self.region_ms is not None and self.region_all_ms is not None and self.region_all_ms > self.region_ms
+        return 1 if alone or self.region_all_ms is None else max(self.schedules)
+
+    @property
+    def variant(self) -> str:
+        """The region's code that goes with that."""
+        return self.variants.get(self.fastest, "")
 
     @property
     def kernel_ms(self) -> float:
@@ -234,11 +244,9 @@ def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, referen
     assert best is not None
     candidate.variants[count] = best[1]
     if count == 1:
-        candidate.region_ms, candidate.variant = best
+        candidate.region_ms = best[0]
     else:
         candidate.region_all_ms, candidate.threads = best[0], mine.threads
-        if best[0] < (candidate.region_ms or float("inf")):
-            candidate.variant = best[1]
 
 
 def time_again(subject: Subject, candidate: Candidate) -> dict[int, float]:

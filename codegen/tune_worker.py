@@ -200,10 +200,8 @@ class Worker:
         views: dict[int, dict[str, str]],
         threads: int,
     ) -> None:
-        count = best.threads if best.region_all_ms is not None else 1
-        if best.region_all_ms is not None and best.region_ms is not None and best.region_all_ms > best.region_ms:
-            count = 1
-        schedule = best.schedules[count if count in best.schedules else max(best.schedules)]
+        count = best.threads if best.fastest > 1 else 1
+        schedule = best.schedules[best.fastest]
         jobs = max(1, inspection.accesses.size(self.region) or 1)
         entries = max(1, self.entries.get(scope, 1))
         fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)

@@ -137,10 +137,14 @@ class DependenceGraph:
         - path_length: mean over pairs that are connected when direction is ignored; path_directed: along the
           dependences; from path_sources and path_directed_sources random vertices, `sources` or without it 64 in graphs
           of up to some million edges and fewer, down to 4, in larger ones.
+
+        Raises ArgumentError for `sources` below 1.
         """
+        if sources is not None and sources < 1:
+            raise ArgumentError(f"sources = {sources}, at least 1 expected")
         # Along the dependences a wave comes no further than to what was executed later, and seldom to much of that.
         any_way, directed = (
-            min(self.n, sources or min(64, max(4, work // (self.n + self.m + 1))))
+            min(self.n, min(64, max(4, work // (self.n + self.m + 1))) if sources is None else sources)
             for work in (PATH_WORK // 2, 4 * PATH_WORK)
         )
         degrees = self.degrees()

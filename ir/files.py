@@ -57,20 +57,24 @@ NPY_HEADER = re.compile(
     re.DOTALL,
 )
 
+LINKS = 40  # links that lead on to each other, at most: as many as the system follows
+
 AnyArray = npt.NDArray[Any]
 
 
 def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None], *, sync: bool = True) -> Path:
     """Write `path` through `write(file)`; the target is replaced only by a complete file.
 
-    A device or a pipe (`/dev/stdout`) is written to as it is. Raises OutputError naming the path and the free space
-    when anything fails; the old file is then untouched.
+    A device, a pipe or an open descriptor (`/dev/stdout`) is written to as it is. Raises OutputError naming the path
+    and the free space when anything fails; the old file is then untouched.
     """
     target = Path(path)
     temporary: str | None = None
     try:
-        if target.exists() and not target.is_file():
-            with open(target, "wb") as device:
+        if is_special(target):
+            # What is written through a descriptor itself comes behind what was written to it before.
+            number = descriptor_of(target)
+            with open(target if number is None else os.dup(number), "wb") as device:
                 write(device)
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +100,35 @@ def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
     return target
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a folder of this name; False also where nobody may look."""
+    with contextlib.suppress(OSError, ValueError):
+        return Path(path).is_dir()
+    return False
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads to what no file may be put in the place of: a folder, a device, a pipe, a descriptor."""
+    with contextlib.suppress(OSError, ValueError):
+        if Path(path).exists() and not Path(path).is_file():
+            return True
+    return descriptor_of(path) is not None
+
+
+def descriptor_of(path: str | os.PathLike[str]) -> int | None:
+    """The open descriptor of this process that a path (`/dev/stdout`, `/dev/fd/3`) leads to, plain file or not."""
+    here = Path(path)
+    with contextlib.suppress(OSError, ValueError):
+        for _ in range(LINKS):
+            folder = Path(os.path.realpath(here.parent))
+            if folder in (Path(f"/proc/{os.getpid()}/fd"), Path(f"/proc/{os.getpid()}/task/{os.getpid()}/fd")):
+                return int(here.name) if here.name.isdigit() else None
+            if not here.is_symlink():
+                return None
+            here = here.parent / here.readlink()
+    return None
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, sync: bool = True) -> Path:

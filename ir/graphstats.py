@@ -178,7 +178,7 @@ def _distances(offsets: Longs, neighbours: npt.NDArray[Any], sources: Longs, set
                 vertex = ahead[turn]
                 here[turn] = fresh[vertex]
                 seen[vertex] |= fresh[vertex]
-                found += _ones(np.uint64(fresh[vertex]))
+                found += int(_ones(np.uint64(fresh[vertex])))
                 fresh[vertex] = 0
             total += distance * found
             pairs += found
@@ -187,9 +187,9 @@ def _distances(offsets: Longs, neighbours: npt.NDArray[Any], sources: Longs, set
 
 
 @njit(cache=True, nogil=True)
-def _ones(bits: np.uint64) -> int:
+def _ones(bits: np.uint64) -> np.int64:
     """How many bits are set: sums of two, four, eight neighbours side by side, then all bytes in the top one."""
     bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
     bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))

@@ -40,8 +40,8 @@ class Crew:
     def each(self, function: Callable[..., Result], calls: Iterable[Sequence[Any]]) -> list[Result]:
         """`function(*arguments)` for each of `calls`, in any order in time; the results in the order of `calls`.
 
-        The caller's thread begins with the first call, which may use this crew itself: threads that have no more to do
-        here help it.
+        The caller's thread begins with the first call. Calls may use this crew themselves: threads that have no more to
+        do here help them. (`relay.side_by_side` may not be among them: it needs all threads at once.)
         """
         given = list(calls)
         if self._pool is None or len(given) == 1:
@@ -66,7 +66,7 @@ class Crew:
         return results
 
     def all(self, *tasks: Callable[[], Any]) -> list[Any]:
-        """What the tasks return, each done once, side by side; the first, in the caller's thread, may use this crew."""
+        """What the tasks return, each done once, side by side; as `each`."""
         return self.each(_call, [(task,) for task in tasks])
 
     def rooms(self, make: Callable[[], tuple[Any, ...]]) -> Rooms:

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
+from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
 from .views import Words, longs, words
 
@@ -65,12 +66,15 @@ class EdgeStream:
 def edge_stream(graph: LocalityGraph) -> EdgeStream:
     """`data_graph` without the work of making rows of neighbours: where every job has two data it is the graph itself.
 
-    O(pins · 8); O(jobs) where every job has two data and the graph knows its transpose.
+    O(pins · 8); O(jobs) where every job has two data and the graph knows its transpose. Raises ArgumentError where the
+    ends of all edges are 2**32 or more.
     """
     if graph.n_pins == 2 * graph.n_jobs and _all_pairs(longs(graph.offsets)):
         starts, jobs = graph.transpose
         return EdgeStream(graph.n_data, words(graph.data), longs(np.zeros(0, np.int64)), longs(starts), words(jobs))
     u, v, weight = _pairs(graph)
+    if 2 * u.size >= 2**32:
+        raise ArgumentError(f"the graph of the data has {u.size} edges with two ends each, fewer than 2**32 ends fit")
     ends = np.stack([u, v], axis=1).ravel()
     starts, names = _incidence(words(ends), graph.n_data)
     return EdgeStream(graph.n_data, words(ends), longs(weight), longs(starts), words(names))

@@ -178,7 +178,7 @@ def _grow(
 
 @njit(cache=True, nogil=True)
 def _next_small(x: np.uint32, part: np.uint32, jobs: Table, data: Table, pins: Words, near: Words) -> np.uint32:
-    """A datum outside of the set that shares an open job with x and is no hub itself; NONE if there is none.
+    """A datum outside of the set that shares an open job with x and has fewer than `BUCKETS` itself; NONE without one.
 
     What was passed over once stays so until the cluster is full: open jobs outside of the set do not get fewer.
     """

@@ -23,7 +23,7 @@ def gathered(values: npt.NDArray[Scalar], places: Words, crew: Crew) -> npt.NDAr
 
 
 def scattered(values: Words, places: Words, size: int, crew: Crew) -> Words:
-    """`result[places] = values`, uint32 (size): what is written to one place more than once has to be equal."""
+    """`result[places] = values`, uint32 (size). Each place has to be among `places`; more than once, with one value."""
     found = np.empty(size, np.uint32)
     crew.each(_scatter, [(words(values), words(places), found, first, last) for first, last in blocks(places.size)])
     return found

@@ -175,7 +175,8 @@ def _hand(pairs: Words, wide: bool, groups: Words, out: Words, out_names: Words,
         # Written in any case, and kept where the clusters differ: this is no branch to predict.
         own[2 * place], own[2 * place + 1] = a, b
         called[place] = begin + i
-        place += a != b
+        # The end of a loop may get its cluster between both reads.
+        place += (a != b) & (given[2 * i] != given[2 * i + 1])
     return begin + place
 
 

@@ -129,6 +129,7 @@ def _together(
             first.start()
             ways = (together, effort.patience, wanted, NO_END, 0, NO_END)
             gain = int(first.run(search, *first.room, seeds, *ways)[0])
+            replicas = [first]  # copies are no longer equal
         else:
             if len(replicas) == 1:
                 replicas += first.copies(spare_state(level, k, crew) if spare is None else spare, crew)

@@ -10,7 +10,7 @@ from numba import njit
 from ..ir.arrays import Longs
 from .crew import Crew
 from .lockstep import meet
-from .relay import parts, piece, restart, rows, side_by_side
+from .relay import MOST, parts, piece, restart, rows, side_by_side
 from .views import Words
 
 LEAST = 1 << 13  # edges of a range
@@ -58,7 +58,7 @@ def linked(pairs: Words, names: Words, spans: Longs, weights: Longs, size: int, 
         Rows in which neighbours come as they do in the stream. O(edges + size · threads).
     """
     count = int((spans[:, 1] - spans[:, 0]).sum())
-    most = 1 if crew.threads == 1 else 2 * crew.threads
+    most = 1 if crew.threads == 1 else min(MOST, 2 * crew.threads)
     ranges = min(parts(count, LEAST, most), spans.shape[0])
     cuts = np.arange(ranges + 1) * spans.shape[0] // ranges
     counts, begins = np.zeros((ranges, size), np.uint32), np.empty(size + 1, np.int64)

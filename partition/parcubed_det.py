@@ -83,7 +83,7 @@ def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: fl
     pairs, names = np.empty(stream.ends.size, np.uint32), np.empty(stream.ends.size // 2, np.uint32)
     groups, held, spans = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, crew)
     second = None
-    if held.size > max(PLENTY * k, MANY) and _jumps(pairs, spans, held.size):
+    if held.size > max(PLENTY * k, MANY) and _jumps(stream, groups, held.size):
         most = min(SECOND, n / (FEWEST * k)) * mean
         second, held, spans = _gathered(pairs, names, spans, held, most)
     halves = linked(pairs, names, spans, stream.weights, held.size, crew)
@@ -107,14 +107,15 @@ def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: fl
     return fill_empty(groups.view(np.int32), k, loads if loads.size else None)
 
 
-def _jumps(pairs: Words, spans: Longs, clusters: int) -> bool:
-    """Whether edges join clusters that were founded at any time.
+def _jumps(stream: EdgeStream, groups: Words, clusters: int) -> bool:
+    """Whether edges join clusters that were founded at any time; `groups` are the clusters of the vertices.
 
     Where clusters founded soon after each other are neighbours, gathering them in the order of the stream makes long
     rows of them; where the order says nothing, it makes good clusters.
     """
-    some = np.concatenate([_sample(pairs[2 * begin : 2 * end], len(spans)) for begin, end in spans])
-    return some.size > 0 and float(np.abs(some[:, 0] - some[:, 1]).mean()) > clusters / 8
+    some = groups[_sample(stream.ends)].astype(np.int64)
+    apart = np.abs(some[:, 0] - some[:, 1])
+    return bool((apart > 0).any()) and float(apart[apart > 0].mean()) > clusters / 8
 
 
 def _scattered(pairs: Words, n: int) -> bool:
@@ -123,9 +124,9 @@ def _scattered(pairs: Words, n: int) -> bool:
     return some.size > 0 and float(np.abs(some[:, 0] - following[:, 0]).mean()) > n / 8
 
 
-def _sample(pairs: Words, of: int = 1) -> Longs:
-    """Some of these ends of edges, int64 (some, 2), when there are as many again in each of `of` places."""
-    return pairs.reshape(-1, 2)[:: max(1, of * pairs.size // SAMPLE)].astype(np.int64)
+def _sample(pairs: Words) -> Longs:
+    """Some of these ends of edges, int64 (some, 2)."""
+    return pairs.reshape(-1, 2)[:: max(1, pairs.size // SAMPLE)].astype(np.int64)
 
 
 def _inflated(

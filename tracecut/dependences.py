@@ -173,8 +173,9 @@ def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str,
         return source
     from .recorder import trace
 
-    if "sink" in options or "build" in options:
-        raise ArgumentError("sink: the graph takes the records itself")
+    for name in ("sink", "build", "runs"):
+        if name in options:
+            raise ArgumentError(f"{name}: the graph takes the records itself")
     options = {"keep": "output" in options, **options}
     return trace(source, argv, build=sink.begin, runs=sink.runs, **options)
 
@@ -184,10 +185,12 @@ def _measured(source: Any, argv: Sequence[Any], how: dict[str, Any], options: di
         raise ArgumentError(
             "weights = 'measured': a trace is one run, and several have to agree", hint="Give the program's source."
         )
-    runs = []
+    runs: list[Built] = []
+    silent: dict[str, None] = {}
     for _ in range(REPEATS):
         sink = _Sink(weights="measured", **how)
-        trace = _follow(source, argv, sink, {**options, "timed": True})
+        trace = _follow(source, argv, sink, {**options, **silent, "timed": True})
+        silent = {"stdout": None, "stderr": None}  # what the program writes is passed on once
         if not trace.ok:
             raise ProgramError(f"the program {trace.outcome}: its times are not measured")
         if sink.refused is not None:

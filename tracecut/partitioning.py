@@ -32,7 +32,7 @@ def run_partition(words: list[str]) -> int:
     Raises UsageError, ArgumentError, ArtefactError (the file), BackendError (a foreign partitioner), OutputError.
     """
     options = _parser().parse_args(words)
-    from tracecut.ir.files import write_atomic
+    from tracecut.ir.files import is_folder, write_atomic
     from tracecut.partition import METHODS, partition
 
     if options.method != "auto" and options.method not in METHODS:
@@ -42,7 +42,7 @@ def run_partition(words: list[str]) -> int:
         raise UsageError("one of -k and --tile-bytes is required", hint=USAGE)
     if options.k is not None and options.tile_bytes is not None:
         raise UsageError("-k and --tile-bytes exclude each other: both say how many clusters", hint=USAGE)
-    if options.output is not None and Path(options.output).is_dir():
+    if options.output is not None and is_folder(options.output):
         raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=USAGE)
     optional = {name: getattr(options, name) for name in ("order", "threads", "refine")}
     for name in ("coords", "targets", "weights"):

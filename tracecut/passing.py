@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -24,21 +24,42 @@ def passed_on(folder: Path, name: str, *, stdout: Target, stderr: Target) -> Ite
         folder, name: of the child runner, which captures it in `folder/name.stdout` and `folder/name.stderr`.
         stdout, stderr: a file, made anew before the block begins, an open descriptor, or None: it stays where it is.
 
-    Raises OutputError if a file can not be made, OSError if it can not be written.
+    Both may name one file: it gets what came out first, then the errors. Raises OutputError if a file can not be made,
+    OSError if it can not be written; not where the block itself fails, whose error comes first.
     """
     with contextlib.ExitStack() as stack:
-        sinks = {}
+        sinks: dict[Path, BinaryIO] = {}
+        files: dict[str, BinaryIO] = {}
         for stream, target in (("stdout", stdout), ("stderr", stderr)):
             if target is not None:
-                sinks[folder / f"{name}.{stream}"] = stack.enter_context(_opened(stream, target))
+                place = str(target) if isinstance(target, int) else os.path.realpath(os.fsdecode(target))
+                if place not in files:
+                    files[place] = stack.enter_context(_opened(stream, target))
+                sinks[folder / f"{name}.{stream}"] = files[place]
         try:
             yield
-        finally:
-            for captured, sink in sinks.items():
-                if captured.exists():
-                    with captured.open("rb") as source:
-                        shutil.copyfileobj(source, sink)
-                    sink.flush()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                _copy(sinks)
+            raise
+        _copy(sinks)
+
+
+def _copy(sinks: Mapping[Path, BinaryIO]) -> None:
+    """Copy what was captured, all that can be; raises the first error."""
+    failed: OSError | None = None
+    for captured, sink in sinks.items():
+        try:
+            if captured.exists() and not sink.closed:
+                with captured.open("rb") as source:
+                    shutil.copyfileobj(source, sink)
+                sink.flush()
+        except OSError as error:
+            failed = failed or error
+            with contextlib.suppress(OSError):  # what could not be written is not tried again
+                sink.close()
+    if failed is not None:
+        raise failed
 
 
 def descriptor(stream: TextIO) -> int | None:

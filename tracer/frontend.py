@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..ir.errors import SourceError, UsageError
+from ..ir.files import is_folder
 from .toolchain import compiler, cxx_headers, environment
 
 # The canonical form that regions are read from: optimised, scalar, loops whole.
@@ -111,7 +112,7 @@ def parse_flags(arguments: Sequence[str]) -> tuple[list[str], Flags]:
             sources.append(word)
         elif Path(word).suffix in (".o", ".a", ".so") or ".so." in word:
             objects.append(word)
-        elif word and Path(word).is_dir():
+        elif is_folder(word):
             raise SourceError(f"{word}: a folder, a source file was expected", hint="Give .c, .cpp, .ll or .bc files.")
         else:
             raise SourceError(

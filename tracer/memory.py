@@ -115,6 +115,13 @@ class Memory:
         place = int(np.searchsorted(self._bases, address, side="right")) - 1
         return self.objects[place] if place >= 0 and address < self._ends[place] else None
 
+    def named(self, name: str) -> Object | None:
+        """The first object of a name; of a `Table` no other is made for it. O(names)."""
+        if not isinstance(self.objects, Table):
+            return next((item for item in self.objects if item.name == name), None)
+        bases = [base for base, known in self.objects.names.items() if known == name]
+        return self.find(min(bases)) if bases else None
+
     def inside(self, addresses: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which addresses lie in any object. O(n log objects)."""
         if not self.objects:

@@ -33,6 +33,17 @@ class Clock:
         return {count: self.answers[item.method][count].pop(0) for count in item.variants}
 
 
+def test_the_code_that_is_kept_goes_with_the_threads_that_are_faster_in_the_end() -> None:
+    """Turns may change which number of threads is the faster: the schedule and the code change with it."""
+    found = candidate("rcm", 5.0, 4.9)
+    found.variants, found.schedules = {1: "a", 4: "b"}, {1: SUBJECT, 4: SUBJECT}
+    assert (found.fastest, found.variant) == (4, "b")
+    found.region_ms = 4.0
+    assert (found.fastest, found.variant) == (1, "a")
+    found.region_all_ms = None
+    assert (found.fastest, found.variant) == (1, "a")
+
+
 def test_the_cheapest_is_taken_and_of_those_alike_the_first_to_be_found() -> None:
     original, quick = candidate("original", 10.0), candidate("rcm", 5.0, 3.0)
     slow = candidate("metis", 4.95, 2.99)

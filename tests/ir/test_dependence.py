@@ -220,3 +220,9 @@ def test_what_is_no_power_law_is_said_so() -> None:
     assert np.isnan(power_law([3, 3, 3]).exponent)
     assert np.isnan(continuous_exponent([1, 0, 1])) and np.isnan(continuous_exponent([]))
     assert np.isnan(power_law([]).exponent)
+
+
+@pytest.mark.parametrize("sources", [0, -3])
+def test_paths_from_no_vertex_are_refused(sources: int) -> None:
+    with pytest.raises(ArgumentError, match=f"sources = {sources}"):
+        DIAMOND.stats(sources=sources)

@@ -22,6 +22,9 @@ import pytest
 from tracecut.ir.errors import ArtefactError, OutputError
 from tracecut.ir.files import (
     FORMAT_VERSION,
+    descriptor_of,
+    is_folder,
+    is_special,
     load_json,
     parse_json,
     read_arrays,
@@ -414,3 +417,32 @@ class TestJson:
         with pytest.raises(ValueError, match="not JSON compliant"):
             write_json(path, float("inf"))
         assert load_json(path) == 1
+
+
+def test_a_descriptor_of_a_plain_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    """As `/dev/stdout` where output goes to a file: the link stays, and text comes behind what is there."""
+    with open(tmp_path / "target", "wb") as target:
+        link = tmp_path / "link"
+        link.symlink_to(f"/proc/self/fd/{target.fileno()}")
+        os.write(target.fileno(), b"before\n")
+        for name in (link, Path(f"/dev/fd/{target.fileno()}")):
+            assert descriptor_of(name) == target.fileno() and is_special(name)
+            write_text(name, "labels\n")
+        os.write(target.fileno(), b"after\n")
+    assert (tmp_path / "target").read_text() == "before\nlabels\nlabels\nafter\n"
+    assert link.is_symlink() and sorted(tmp_path.iterdir()) == [link, tmp_path / "target"]
+
+
+def test_links_to_plain_files_are_no_descriptors(tmp_path: Path) -> None:
+    (tmp_path / "target").touch()
+    (tmp_path / "link").symlink_to("target")
+    (tmp_path / "round").symlink_to("round")
+    for name in ("target", "link", "round", "none", "x" * 5000):
+        assert descriptor_of(tmp_path / name) is None and not is_special(tmp_path / name)
+        assert not is_folder(tmp_path / name)
+    assert is_folder(tmp_path) and is_special(tmp_path)
+
+
+def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="File name too long"):
+        write_text(tmp_path / ("x" * 300), "labels\n")

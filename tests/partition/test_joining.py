@@ -14,7 +14,7 @@ from tracecut.partition import joining, linking, settling
 from tracecut.partition.crew import Crew
 from tracecut.partition.joining import Levels, Rows, joined
 from tracecut.partition.linking import Halves, linked
-from tracecut.partition.relay import parts, rows
+from tracecut.partition.relay import MOST, parts, rows
 from tracecut.partition.settling import settled
 from tracecut.partition.views import floats, longs, words
 
@@ -179,3 +179,17 @@ def test_moves_are_found_together_and_made_in_order(
     assert labels.tolist() == slow_settled(levels, limits, list(before), sweeps)
     if len(set(before)) == k:
         assert len(set(labels.tolist())) == k
+
+
+def test_more_threads_than_pieces() -> None:
+    """Twenty threads ask for no more pieces than a relay counts; the result is that of one."""
+    draw = np.random.default_rng(2)
+    pairs = [(int(u), int(v)) for u, v in draw.integers(0, 90, (400, 2)) if u != v]
+    found = []
+    for threads in (1, 20):
+        with small_ranges(1), Crew(threads, 1 << 20) as crew:
+            both = halves(pairs, 90, crew)
+            assert both.cuts.size - 1 <= MOST and (threads == 1 or both.cuts.size - 1 == MOST)
+            levels = joined(both, np.ones(90), 9.0, 4, crew)
+            found.append([neighbours(levels.level(i)) for i in range(levels.count)])
+    assert found[0] == found[1]

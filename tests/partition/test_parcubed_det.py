@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition import border_moves, inflating, partition
+from tracecut.partition import border_moves, crew, inflating, parcubed_det, partition
 from tracecut.partition.border_moves import asked, border, polish
 from tracecut.partition.crew import Crew
 from tracecut.partition.expand import EdgeStream, data_graph, edge_stream
@@ -286,8 +286,9 @@ def test_grown_parts_are_all_there(k: int) -> None:
 
 @pytest.mark.parametrize("k", [7, 64])
 @pytest.mark.parametrize("shape", ["mesh", "square", "cube"])
-def test_parcubed_det_keeps_its_promises(shape: str, k: int) -> None:
+def test_parcubed_det_keeps_its_promises(shape: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Balanced, no part empty, and a cut that is not far from that of straight borders, on any number of threads."""
+    monkeypatch.setattr(crew, "LEAST", 1 << 10)  # enough threads for graphs of this size
     graph, _ = delaunay(20_000) if shape == "mesh" else lattice(160) if shape == "square" else lattice(30, 3)
     found = partition(graph, k, "parcubed-det", of="data", threads=1)
     assert over(found.labels, k) <= max(1.03, 1 + k / graph.n_data) + 1e-9 and found.sizes().min() > 0
@@ -305,3 +306,27 @@ def test_parcubed_det_where_clusters_are_fewer_than_parts() -> None:
     heavy[:2] = 50.0
     labels = partition(graph, 5, "parcubed-det", of="data", weights=heavy).labels
     assert np.unique(labels).size == 5 and labels[0] != labels[1]
+
+
+@pytest.mark.parametrize("natural", [False, True])
+def test_clusters_of_clusters_are_the_same_on_any_number_of_threads(
+    natural: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the order of the edges says nothing and clusters are many, they are gathered again."""
+    graph, _ = lattice(130)
+    draw = np.random.default_rng(4)
+    jobs = np.arange(graph.n_jobs) if natural else draw.permutation(graph.n_jobs)
+    names = np.arange(graph.n_data, dtype=np.int32) if natural else draw.permutation(graph.n_data).astype(np.int32)
+    ends = names[graph.data.reshape(-1, 2)[jobs]]
+    graph = LocalityGraph.from_edges(ends[:, 0], ends[:, 1], graph.n_data)
+    gathered: list[int] = []
+    gather = parcubed_det._gathered
+    for module, name, value in (
+        (crew, "LEAST", 1 << 10), (inflating, "LEAST", 1 << 8), (parcubed_det, "MANY", 0), (parcubed_det, "PLENTY", 1)
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(parcubed_det, "_gathered", lambda *given: gathered.append(1) or gather(*given))
+    labels = [partition(graph, 16, "parcubed-det", of="data", threads=threads).labels for threads in (1, 2, 3)]
+    assert len(gathered) == (0 if natural else 3)
+    assert labels[0].tolist() == labels[1].tolist() == labels[2].tolist()
+    assert over(labels[0], 16) <= 1.03 + 1e-9 and np.unique(labels[0]).size == 16

@@ -277,16 +277,24 @@ def test_threads_are_refused(tmp_path: Path) -> None:
         build_graph([path, "-lpthread"])
 
 
-def test_measured_weights_agree_or_are_refused(source: Path) -> None:
+def test_measured_weights_agree_or_are_refused(source: Path, tmp_path: Path) -> None:
+    """The program runs three times; what it writes comes once."""
+    once = tmp_path / "once"
+    build_graph(source, ["60"], stdout=once)
+    said = tmp_path / "said"
     try:
-        built = build_graph(source, ["60"], weights="measured")
+        with open(said, "wb") as pipe:
+            built = build_graph(source, ["60"], weights="measured", stdout=pipe.fileno())
     except UnsupportedError as refused:
         assert "at least 0.9 was expected" in refused.message
     else:
         assert built.correlation is not None and built.correlation >= 0.9
         assert built.graph.time.max() <= 2000 + 100
+    assert said.read_bytes() == once.read_bytes() != b""
     with pytest.raises(ArgumentError, match="several have to agree"):
         build_graph("some.tct", weights="measured")
+    with pytest.raises(ArgumentError, match="runs: the graph takes the records itself"):
+        build_graph(source, ["60"], runs=True)
 
 
 def test_exceptions_and_virtual_calls(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def round_ticks(high: float, most: int = 4) -> list[float]:
 
 
 def decades(high: float, most: int = 5) -> list[float]:
-    """Powers of ten from 1 to the first that is not below `high`, thinned to about `most`."""
+    """Powers of ten from 1 to one that is not below `high`, thinned to about `most`."""
     last = max(1, math.ceil(math.log10(max(high, 1)) - 1e-9))
     step = -(-last // most)
     return [10.0**power for power in range(0, last + step, step)]

@@ -61,7 +61,8 @@ class Builder:
     """Follows one thread's stream. `feed` takes it chunk by chunk, `graph` ends it.
 
     Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches and 5 MB for what
-    waits to be written; with "war" among the kinds 8 more for each word that was read since it was written.
+    waits to be written; with "war" among the kinds 16 more for each reader that a word still leads to, and up to 8 for
+    each word of every page of which something was read.
 
     Args:
         static: tables of the traced module.
@@ -78,6 +79,7 @@ class Builder:
         narrow: vertices from which ids have 64 bits.
         threads: 2 writes the graph on a thread beside the one that follows the stream; the graph is the same.
         simple: have the records of simple segments written by templates (see `templates`); the graph is the same.
+            Neither changes anything with totals, "war" or "waw", which one walk makes.
     """
 
     def __init__(

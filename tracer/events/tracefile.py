@@ -23,7 +23,7 @@ import numpy.typing as npt
 import zstandard
 
 from ...ir.errors import ArtefactError, OutputError
-from ...ir.files import parse_json
+from ...ir.files import is_special, parse_json
 from .coding import Coder, Fields
 from .planes import PLANES, merge, split
 from .static import TABLES, Static
@@ -57,7 +57,7 @@ class TraceWriter:
         self._coders: dict[int, Coder] = {}
         self._compressor = zstandard.ZstdCompressor(level=LEVEL)
         self.bytes = 0
-        if self.path.exists() and not self.path.is_file():  # the last step would put a file in its place
+        if is_special(path):  # the last step would put a file in its place
             raise OutputError(f"cannot write {self.path}: it is a folder, a device or a pipe", hint=_ELSEWHERE)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
