@@ -150,7 +150,7 @@ def _make(templates: Templates, forms: Forms, segment: Int, form: Int, mask: Int
     edges, holes, loads = np.int64(0), np.int64(0), np.int64(0)
     for place in range(first, end):
         looked = templates.looked[place]
-        if looked >= 0 and mask >> np.uint64(looked) & np.uint64(1):
+        if looked >= 0 and mask >> (np.uint64(looked) & np.uint64(63)) & np.uint64(1):  # more than FEW: the mask is 0
             continue
         forms.source[begin + edges] = templates.source[place]
         forms.target[begin + edges] = templates.target[place]

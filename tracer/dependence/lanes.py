@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 LANES = 8
@@ -26,11 +27,13 @@ def _splat(builder: Any, value: Any) -> Any:
 
 
 def _put(typing: Any, out: Any, at: Any, table: Any, place: Any, add: Any) -> Any:
-    """`out[at : at + 8] = table[place : place + 8] + add`, modulo the width of `out`."""
+    """`out[at : at + 8] = table[place : place + 8] + add`, modulo their width, which has to be the same."""
+    if out.dtype != table.dtype:
+        raise TypingError(f"put: {table.dtype} numbers of the table do not go into an array of {out.dtype}")
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
-        width = arguments[2].type and context.get_data_type(kinds[2].dtype)
+        width = context.get_data_type(kinds[2].dtype)
         source = builder.load(_pointer(context, builder, kinds[2], arguments[2], arguments[3]), align=width.width // 8)
         more = arguments[4] if kinds[4].bitwidth == width.width else builder.trunc(arguments[4], width)
         target = _pointer(context, builder, kinds[0], arguments[0], arguments[1])

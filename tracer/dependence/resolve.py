@@ -241,7 +241,7 @@ def _resolve(
             registers = stack[frame + BASE]
         base = nodes
         missing: Int = np.int64(0)
-        mask = np.uint64(0)
+        mask = np.uint64(0)  # of a record with more than FEW sources only whether it is 0
         at = np.uint64(heads[head + np.uint64(TURNS)])
         hole = np.uint64(source_at)
         phis = np.int64(heads[head + np.uint64(PHIS)])
@@ -261,14 +261,14 @@ def _resolve(
                 hole += np.uint64(1)
                 if source < 0:
                     missing += 1
-                    mask |= np.uint64(1) << np.uint64(place)
+                    mask |= np.uint64(1) << (np.uint64(place) & np.uint64(63))
         for place in range(phis, phis + heads[head + np.uint64(LIVES)]):
             source = np.int64(values[np.uint64(registers + turns[at])])
             sources[hole] = source
             at += np.uint64(1)
             hole += np.uint64(1)
             missing -= source >> 63
-            mask |= (np.uint64(source) >> np.uint64(63)) << np.uint64(place)
+            mask |= (np.uint64(source) >> np.uint64(63)) << (np.uint64(place) & np.uint64(63))
         for _ in range(heads[head + np.uint64(ACCESSES)]):
             word = payload + np.int64(turns[at])
             address = long(words, word)
@@ -345,7 +345,7 @@ def _resolve(
             sources[hole] = mark - 1
             if mark == 0:
                 missing += 1
-                mask |= np.uint64(1) << np.uint64(last >> 16)
+                mask |= np.uint64(1) << (np.uint64(last >> 16) & np.uint64(63))
         for _ in range(heads[head + np.uint64(KEEPS)]):
             values[np.uint64(registers + turns[at + np.uint64(1)])] = base + turns[at]
             at += np.uint64(KEPT)

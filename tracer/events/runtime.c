@@ -183,7 +183,7 @@ static int silent(void) { return tce_selects && (!self.inside || self.passing); 
 
 static char *flush(char *cursor) {
   int saved = errno;
-  if (off) return scrap_chunk();
+  if (off || !ring) return scrap_chunk(); // or the libraries begin, with an allocator of the program
   uint32_t level = self.level;
   struct stream *stream = &self.levels[level];
   if (silent()) {
@@ -375,5 +375,6 @@ __attribute__((constructor(101))) static void start(void) {
   close(file);
   pthread_key_create(&at_thread_end, thread_ends);
   pthread_atfork(0, 0, in_child);
+  tc_cursor = (char *)CHUNK; // what ran before wrote into the scrap
   atomic_store(&ring->started, 1);
 }

@@ -15,12 +15,11 @@ from ..effects import MARKER, PURE, effect_of
 from ..text import Function, Instruction, Module, Operand, int_bits
 from .externals import RETURNS_TWICE, External, Part, external_of
 from .formats import constant_strings, stores_in, strings_in
+from .interposed import Interposed
 from .items import READ, WRITE, Kind
 
 Length = tuple[str, ...]
 VA_LIST = 24  # bytes of a va_list on x86-64
-_NEW_HANDLER = "@_ZSt15set_new_handlerPFvvE"
-_ALLOCATORS = ("@malloc", "@calloc", "@aligned_alloc", "@posix_memalign", "@memalign")  # what `new` may be made of
 _POINTERS = ("r", "w", "x", "wat", "allocat", "realloc", "free")  # effects of which the argument is a pointer
 
 
@@ -72,6 +71,7 @@ class Sites:
         self.types = module.types()
         self.own = set(module.functions) - module.naked()
         self.constants = constant_strings(module)
+        self.interposed = Interposed.of(module)
 
     @cached_property
     def _memory_words(self) -> dict[str, str]:
@@ -82,11 +82,6 @@ class Sites:
             for name, line in self.module.declarations.items()
         }
 
-    @cached_property
-    def _new_calls_back(self) -> bool:
-        """Whether any `new` may run code of the program: a handler, or an allocator of its own."""
-        return _NEW_HANDLER in self.module.declarations or not self.own.isdisjoint(_ALLOCATORS)
-
     def splits(self, instruction: Instruction) -> bool:
         """Whether a segment ends behind it: it may enter instrumented code, or leave without coming back."""
         if instruction.op in ("invoke", "callbr"):
@@ -96,7 +91,8 @@ class Sites:
         if instruction.word in self.own or not instruction.word.startswith("@"):
             return True
         if instruction.word.startswith("@llvm."):
-            return instruction.word.startswith("@llvm.eh.sjlj.")
+            name = instruction.word.removeprefix("@llvm.")
+            return name.startswith("eh.sjlj.") or self.interposed.lowered(name)
         known = self._external(instruction)
         return known is None or known.callback or known.leaves or known.throws or self.returns_twice(instruction)
 
@@ -159,6 +155,8 @@ class Sites:
                 if instruction.op in ("call", "invoke") and instruction.word.startswith("@llvm."):
                     if not self._known_intrinsic(instruction):
                         unknown.setdefault(instruction.word.removeprefix("@"), function.name)
+                elif instruction.op == "frem" and self.interposed.lowered("fmod"):
+                    unknown.setdefault("frem by a function `fmod` of its own", function.name)
                 elif instruction.op == "call" and re.match(r"(?:%\S+ = )?musttail\b", instruction.text):
                     unknown.setdefault("musttail call", function.name)
         if unknown:
@@ -221,7 +219,9 @@ class Sites:
     def _external(self, call: Instruction) -> External | None:
         """What is known of a library function, if the program declares it as the library does."""
         known = external_of(call)
-        if known is None or (call.word.startswith("@_Zn") and self._new_calls_back):
+        if known is not None:
+            known = self.interposed.seen(call.word.removeprefix("@").strip('"'), known)
+        if known is None:
             return None
         needed = [part.argument for part in known.parts if part.what in _POINTERS]
         needed += [0, 1] if any(part.what == "copy" for part in known.parts) else []

@@ -104,14 +104,41 @@ def cast(machine: Interpreter, vertex: int, object: int, source: int, target: in
     return 0 if offset is None else whole + offset
 
 
+def bad_alloc(machine: Interpreter, vertex: int) -> Thrown:
+    return Thrown(machine.allocate(8), machine.address["@_ZTISt9bad_alloc"], 0, vertex)
+
+
 def new(machine: Interpreter, vertex: int, size: int, *more: int) -> int:
+    if "@malloc" in machine.functions:
+        found, _ = machine.call("@malloc", [("i64", size, vertex)])
+        if not found:
+            raise bad_alloc(machine, vertex)
+        return int(found)
     if size >> 47:  # more than a process can have
-        raise Thrown(machine.allocate(8), machine.address["@_ZTISt9bad_alloc"], 0, vertex)
+        raise bad_alloc(machine, vertex)
     return machine.allocate(size)
 
 
 def delete(machine: Interpreter, vertex: int, address: int, *more: int) -> None:
-    machine.release(address)
+    if "@free" in machine.functions:
+        machine.call("@free", [("ptr", address, vertex)])
+    else:
+        machine.release(address)
+
+
+def new_several(machine: Interpreter, vertex: int, size: int) -> int:
+    """`new[]` is the other `new`, which the program may have itself."""
+    if "@_Znwm" not in machine.functions:
+        return new(machine, vertex, size)
+    return int(machine.call("@_Znwm", [("i64", size, vertex)])[0])
+
+
+def delete_another_way(machine: Interpreter, vertex: int, address: int, *more: int) -> None:
+    """`delete[]`, or one that is told the size."""
+    if "@_ZdlPv" in machine.functions:
+        machine.call("@_ZdlPv", [("ptr", address, vertex)])
+    else:
+        delete(machine, vertex, address)
 
 
 LIBRARY: dict[str, Callable[..., Any]] = {
@@ -124,9 +151,9 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "__cxa_get_exception_ptr": pointer,
     "__dynamic_cast": cast,
     "_Znwm": new,
-    "_Znam": new,
+    "_Znam": new_several,
     "_ZdlPv": delete,
-    "_ZdlPvm": delete,
-    "_ZdaPv": delete,
-    "_ZdaPvm": delete,
+    "_ZdlPvm": delete_another_way,
+    "_ZdaPv": delete_another_way,
+    "_ZdaPvm": delete_another_way,
 }

@@ -36,6 +36,17 @@ def free(machine: Interpreter, vertex: int, address: int) -> None:
     machine.release(address)
 
 
+def strdup(machine: Interpreter, vertex: int, source: int) -> int:
+    """With the allocator of the program, of which nothing else is known: it may do anything to what it is given."""
+    assert "@malloc" in machine.functions
+    text = machine.peek(source, 4096)
+    text = text[: text.index(0) + 1]
+    unknown(machine, vertex, source)
+    target, _ = machine.call("@malloc", [("i64", len(text), vertex)])
+    machine.poke(target, text)
+    return int(target)
+
+
 def copy(machine: Interpreter, vertex: int, target: int, source: int, length: int) -> int:
     machine.writes(vertex, target, machine.reads(vertex, source, length))
     return target
@@ -168,6 +179,7 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "calloc": calloc,
     "realloc": realloc,
     "free": free,
+    "strdup": strdup,
     "memcpy": copy,
     "memmove": copy,
     "memset": fill,

@@ -10,13 +10,17 @@ import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numba import njit
+from numba.core.errors import TypingError
 from tracecut.ir.dependence import DependenceGraph
 from tracecut.ir.errors import ArtefactError
 from tracecut.tracer.dependence.builder import Builder
-from tracecut.tracer.dependence.resolve import RECORDS, STRETCHES
+from tracecut.tracer.dependence.lanes import LANES, put
+from tracecut.tracer.dependence.resolve import FEW, N_STRETCHES, RECORDS, STRETCHES
 from tracecut.tracer.dependence.tables import tables_of
 from tracecut.tracer.dependence.templates import HEAD, HOLES, KEEPS, LASTS, PHIS, SIZE, templates_of
-from tracecut.tracer.events.items import MARK_WORDS, Kind, Mark
+from tracecut.tracer.dependence.writing import Writer
+from tracecut.tracer.events.items import MARK_WORDS, READ, Kind, Mark
 from tracecut.tracer.events.static import Static
 
 from tracecut.dependences import build_graph
@@ -58,13 +62,13 @@ Words = npt.NDArray[np.uint32]
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """(static, words) of a run of SOURCE, by form."""
+    """(static, words) of a run of SOURCE, by form, with or without times."""
     folder = tmp_path_factory.mktemp("templates")
     (folder / "program.c").write_text(SOURCE)
 
     @cache
-    def one(opt: str) -> tuple[Static, Words]:
-        trace = build_graph(folder / "program.c", opt=opt, output=folder / f"{opt}.tct").trace
+    def one(opt: str, timed: bool = False) -> tuple[Static, Words]:
+        trace = build_graph(folder / "program.c", opt=opt, timed=timed, output=folder / f"{opt}{timed}.tct").trace
         return trace.static, np.concatenate([words for _, words in trace.chunks()])
 
     return one
@@ -94,9 +98,9 @@ def records_of(static: Static, words: Words) -> list[int]:
 
 
 @pytest.mark.parametrize("opt", ["O1", "seed"])
-@pytest.mark.parametrize("weights", ["model", "unit"])
+@pytest.mark.parametrize("weights", ["model", "unit", "times"])
 def test_templates_and_steps_give_the_same_graph(traced: Any, opt: str, weights: str) -> None:
-    static, words = traced(opt)
+    static, words = traced(opt, weights == "times")
     slow = graph_of(static, [words], weights=weights, simple=False)
     assert_same(slow, graph_of(static, [words], weights=weights))
     assert_same(slow, graph_of(static, [words], weights=weights, threads=2))
@@ -153,15 +157,64 @@ def test_any_addresses(traced: Any, data: st.DataObject) -> None:
     assert_same(slow, graph_of(static, chunks, threads=data.draw(st.sampled_from([1, 2]))))
 
 
-def test_many_stretches(traced: Any) -> None:
-    """An order that is full of stretches, because records that are not simple stand between."""
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_stretches(traced: Any, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order that is full of stretches, because each record comes alone."""
     static, words = traced("seed")
     places = records_of(static, words)
     one = [words[begin:end] for begin, end in zip(places, [*places[1:], words.size], strict=True)]
-    assert len(one) > 3 * STRETCHES
-    few = one[: 3 * STRETCHES]
-    assert_same(graph_of(static, few, simple=False), graph_of(static, few))
-    assert_same(graph_of(static, few, simple=False), graph_of(static, few, threads=2))
+    assert len(one) > 5 * STRETCHES
+    few = one[: 5 * STRETCHES]
+    slow = graph_of(static, few, simple=False)
+    handed: list[int] = []
+    hand_over = Writer.hand_over
+
+    def noted(writer: Writer) -> None:
+        handed.append(int(writer.order.counts[N_STRETCHES]))
+        hand_over(writer)
+
+    monkeypatch.setattr(Writer, "hand_over", noted)
+    assert_same(slow, graph_of(static, few, threads=threads))
+    assert max(handed) == STRETCHES
+
+
+def test_any_source_of_many_may_be_missing(traced: Any) -> None:
+    """Of a segment with more sources than a mask has bits, in each record another load reads what nobody wrote."""
+    static, words = traced("O1")
+    heads = templates_of(tables_of(static)).heads.reshape(-1, HEAD)
+    (segment,) = np.flatnonzero(heads[:, HOLES] > FEW + 1).tolist()  # the last of them are loads
+    items = range(int(static.segment_item[segment]), int(static.segment_item[segment + 1]))
+    loads = [int(static.item_word[item]) for item in items if static.item_access[item] == READ]
+    (begin,) = (place for place in records_of(static, words) if words[place] == segment)
+    end = begin + 1 + int(static.segment_words[segment])
+
+    def repeated(*missing: int) -> Words:
+        """The stream up to that record, which comes once for each load that is to have no source."""
+        parts = [words[:begin]]
+        for load in missing:
+            parts.append(words[begin:end].copy())
+            parts[-1][1 + load : 3 + load] = 0x1000, 0x6000
+        return np.concatenate(parts)
+
+    graphs = []
+    for stream in (repeated(*loads), repeated(*(len(loads) * loads[-1:]))):
+        graphs.append(graph_of(static, [stream], simple=False))
+        assert_same(graphs[-1], graph_of(static, [stream]))
+    plain = np.concatenate([words[:begin], *(len(loads) * [words[begin:end]])])
+    assert graph_of(static, [plain]).m == graphs[0].m + len(loads) == graphs[1].m + len(loads)
+
+
+def test_numbers_of_another_width_are_not_put() -> None:
+    @njit
+    def copied(out: Any, table: Any) -> None:
+        put(out, 0, table, 0, 3)
+
+    for kind in (np.uint8, np.int32, np.int64):
+        out = np.zeros(LANES, kind)
+        copied(out, np.arange(LANES).astype(kind))
+        assert out.tolist() == list(range(3, 3 + LANES))
+    with pytest.raises(TypingError, match="int32 numbers of the table do not go into an array of int64"):
+        copied(np.zeros(LANES, np.int64), np.zeros(LANES, np.int32))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -183,7 +236,10 @@ def test_damage_is_refused_in_the_same_place(traced: Any, threads: int) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ids_may_widen_on_the_way(traced: Any, threads: int) -> None:
     static, words = traced("O1")
-    narrow, wide = graph_of(static, [words], simple=False), graph_of(static, [words], narrow=40_000, threads=threads)
-    assert wide.n == narrow.n
+    narrow, builder = graph_of(static, [words], simple=False), Builder(static, narrow=40_000, threads=threads)
+    builder.feed(words)
+    assert builder.arrays["src"].dtype == np.int64
+    wide = builder.graph()
+    assert wide.n == narrow.n > 40_000
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(narrow, name), getattr(wide, name))
