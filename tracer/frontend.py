@@ -112,7 +112,7 @@ def parse_flags(arguments: Sequence[str]) -> tuple[list[str], Flags]:
             sources.append(word)
         elif Path(word).suffix in (".o", ".a", ".so") or ".so." in word:
             objects.append(word)
-        elif is_folder(word):
+        elif word and is_folder(word):
             raise SourceError(f"{word}: a folder, a source file was expected", hint="Give .c, .cpp, .ll or .bc files.")
         else:
             raise SourceError(
