@@ -2,7 +2,7 @@
 
 `python benchmarks/partitioning.py --json benchmarks/results/partitioning.json` takes hours; `--family NAME` one family,
 `--minutes 20` begins nothing new after so long. It writes after every input of every family and, when it is started
-again, goes on with what the file lacks, which is also what it has from fewer runs than are asked for now; `--again`
+again, goes on with what the file lacks, which is also what it has from fewer runs than `--repeat` asks for; `--again`
 measures anew whatever `--family` and `--inputs` name, the other rows stay as they are. `parts` in the file says by
 family and input how many rows that gave, from how many runs, and in how many seconds.
 

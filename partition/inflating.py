@@ -9,8 +9,8 @@ from ..ir.arrays import Bytes, Floats, Longs
 from .bits import prefetch_row
 from .crew import Crew
 from .expand import EdgeStream
-from .lockstep import add, look, meet
-from .relay import finish, parts, passed, piece, ready, side_by_side, span, wait
+from .lockstep import add, look, meet, passed
+from .relay import finish, parts, piece, ready, side_by_side, span, wait
 from .views import Words, words
 
 NONE = np.uint32(0xFFFFFFFF)
@@ -76,13 +76,11 @@ def _inflate(
             finish(own, i, _pack(marks, out_names, low, high))
         # The first thread seats whatever is packed; before it hands on a piece, it seats all.
         while rank == 0 and chain < pieces and (i >= pieces or ready(own, chain) >= 0):
-            if wait(own, chain) < 0:
-                return
             begin = span(marks.size, chain, pieces)[0]
-            packed = out_names[begin : begin + ready(own, chain)]
-            found = _seat(pairs, loads, most, wide, packed, groups, held, found)
+            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, own, chain)
+            if found < 0:
+                return
             chain += 1
-            add(own, SEATED, 1)
         if i >= pieces:
             if not passed(own, SEATED, min(i - pieces + LAG, pieces - 1)):
                 return
@@ -91,13 +89,11 @@ def _inflate(
         i = piece(own)
     if rank == 0:
         while chain < pieces:
-            if wait(own, chain) < 0:
-                return
             begin = span(marks.size, chain, pieces)[0]
-            packed = out_names[begin : begin + ready(own, chain)]
-            found = _seat(pairs, loads, most, wide, packed, groups, held, found)
+            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, own, chain)
+            if found < 0:
+                return
             chain += 1
-            add(own, SEATED, 1)
         state[0] = _gather(loads, most, groups, held, found)
     meet(own, parties)
 
@@ -131,6 +127,20 @@ def _pack(marks: Bytes, out: Words, begin: int, end: int) -> int:
         called[place] = begin + i
         place += given[i]
     return place
+
+
+@njit(cache=True, nogil=True)
+def _seat_piece(
+    pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int,
+    own: Longs, i: int,
+) -> int:  # fmt: skip
+    """`_seat` for piece i, which begins `packed`, as soon as it is there; -1 when a thread failed."""
+    count = wait(own, i)
+    if count < 0:
+        return -1
+    found = _seat(pairs, loads, most, wide, packed[:count], groups, held, found)
+    add(own, SEATED, 1)
+    return found
 
 
 @njit(cache=True, nogil=True)

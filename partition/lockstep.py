@@ -94,6 +94,19 @@ _yield_core = types.ExternalFunction("sched_yield", types.int32())
 
 
 @njit(cache=True, nogil=True)
+def passed(own: Longs, place: int, value: int) -> bool:
+    """Wait until more than `value` stands at a place of the gate; False when a party failed."""
+    looks = 0
+    while look(own, place) <= value:
+        looks += 1
+        if looks > SPIN:
+            if look(own, BROKEN) != 0:
+                return False
+            _yield_core()
+    return True
+
+
+@njit(cache=True, nogil=True)
 def meet(own: Longs, parties: int) -> bool:
     """Wait until all parties are here; what they wrote before is seen by all after. False when one of them failed."""
     if parties == 1:
@@ -103,14 +116,7 @@ def meet(own: Longs, parties: int) -> bool:
         add(own, ARRIVED, -parties)
         add(own, PASSED, 1)
         return True
-    looks = 0
-    while look(own, PASSED) == turn:
-        looks += 1
-        if looks > SPIN:
-            if look(own, BROKEN) != 0:
-                return False
-            _yield_core()
-    return True
+    return passed(own, PASSED, turn)
 
 
 @njit(cache=True, nogil=True)

@@ -11,17 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 
 from ..ir.arrays import Longs
 from .crew import Crew
-from .lockstep import BROKEN, add, look
+from .lockstep import BROKEN, add, look, passed
 
 NEXT, READY = 32, 40  # places behind those of the gate itself; what lies between is free
 MOST = 32  # pieces
-SPIN = 4000
-
-_yield_core = types.ExternalFunction("sched_yield", types.int32())
 
 
 def side_by_side(crew: Crew, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -76,19 +73,6 @@ def ready(own: Longs, i: int) -> int:
 def wait(own: Longs, i: int) -> int:
     """The value of piece i as soon as it is ready; -1 when a thread failed."""
     return ready(own, i) if passed(own, READY + i, 0) else -1
-
-
-@njit(cache=True, nogil=True)
-def passed(own: Longs, place: int, value: int) -> bool:
-    """Wait until more than `value` stands at a place of the gate; False when a thread failed."""
-    looks = 0
-    while look(own, place) <= value:
-        looks += 1
-        if looks > SPIN:
-            if look(own, BROKEN) != 0:
-                return False
-            _yield_core()
-    return True
 
 
 @njit(cache=True, nogil=True)

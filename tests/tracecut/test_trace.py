@@ -168,22 +168,20 @@ def test_output_of_the_program_in_python(program: Path, tmp_path: Path) -> None:
 
 
 def test_both_streams_in_one_file(tmp_path: Path) -> None:
-    (tmp_path / "a.stdout").write_text("what was said\n")
-    (tmp_path / "a.stderr").write_text("careful\n")
     (tmp_path / "link").symlink_to("log")
     with passed_on(tmp_path, "a", stdout=tmp_path / "log", stderr=tmp_path / "link"):
-        pass
+        (tmp_path / "a.stdout").write_text("what was said\n")
+        (tmp_path / "a.stderr").write_text("careful\n")
     assert (tmp_path / "log").read_text() == "what was said\ncareful\n"
 
 
 def test_a_stream_that_nobody_reads_does_not_hide_the_other_nor_the_error(tmp_path: Path) -> None:
     """Copying to a pipe without a reader fails: errors of the program are copied all the same, its error goes first."""
-    (tmp_path / "a.stdout").write_text("what was said\n")
-    (tmp_path / "a.stderr").write_text("careful\n")
     reader, writer = os.pipe()
     os.close(reader)
     with pytest.raises(BrokenPipeError), passed_on(tmp_path, "a", stdout=writer, stderr=tmp_path / "err"):
-        pass
+        (tmp_path / "a.stdout").write_text("what was said\n")
+        (tmp_path / "a.stderr").write_text("careful\n")
     assert (tmp_path / "err").read_text() == "careful\n"
     with pytest.raises(KeyError), passed_on(tmp_path, "a", stdout=writer, stderr=tmp_path / "err"):
         raise KeyError("the block's own")
