@@ -20,7 +20,7 @@ from tracecut.tracer.dependence.folding import Folder
 from tracecut.tracer.dependence.measured import measured_graph
 from tracecut.tracer.dependence.output import GraphTotals
 from tracecut.tracer.events.static import Static
-from tracecut.tracer.events.trace import Trace
+from tracecut.tracer.events.trace import ENDS_EARLY, Trace
 
 from .api import AnyPath, _whole
 
@@ -261,6 +261,8 @@ def free_memory() -> int:
 
 def shortfall(built: Built | Summed) -> str:
     """Why the graph is only a part, empty when it is whole."""
+    if not built.trace.complete:
+        return f"{built.trace.path} {ENDS_EARLY}; the graph holds what it says"
     if not built.trace.ok:
         return f"the program {built.trace.outcome}; the graph holds what it did until then"
     if built.ending.lost:

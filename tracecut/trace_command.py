@@ -154,7 +154,9 @@ def _lines(trace: Any) -> Iterator[str]:
         if trace.path is not None and kept:
             yield f"  stored           {trace.path.stat().st_size / kept:.4f} bytes an instruction"
     else:
-        yield "  the recording was cut off: the file is good up to its last whole chunk"
+        from tracecut.tracer.events.trace import ENDS_EARLY
+
+        yield f"  the file {ENDS_EARLY}"
     for note in trace.notes:
         yield f"  note: {note}"
 

@@ -17,6 +17,8 @@ from .recording import Recorded
 from .static import Static
 from .tracefile import TraceFile
 
+ENDS_EARLY = "ends before the run does (it was cut off): it is good up to its last whole chunk"
+
 
 class Trace:
     """The recorded run of a program: `static` says what its words mean, `chunks()` yields them.

@@ -2,10 +2,13 @@
 
     "tracecut" 8 bytes · version uint32 · blocks
 
-A block is `tag (4 bytes) · payload length uint64 · CRC-32 of tag, length and payload · payload`. HEAD (JSON), TEXT (the
-module) and TABL (the static tables) come first, then DATA blocks, at last TAIL (JSON: totals, how the program ended).
-All but HEAD and TAIL are compressed. A file without TAIL comes from a run that was cut off: it is good up to its last
-whole block. Numbers are little endian.
+HEAD (JSON), TEXT (the module) and TABL (the static tables) come first, then DATA blocks, at last TAIL (JSON: totals,
+how the program ended, the number of `blocks` and `bytes` before it), with which the file ends. All but HEAD and TAIL
+are compressed. Numbers are little endian.
+
+Every byte is covered (see `blocks`), against accidents, not against forgery: heads by a chain of checks in which no
+block can be missing, doubled or at another place, payloads each by its own check. A file without TAIL comes from a run
+that was cut off, or was cut itself: it is good up to its last whole block, and says that it is incomplete.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,6 +26,7 @@ import zstandard
 
 from ...ir.errors import ArtefactError, OutputError
 from ...ir.files import is_special, parse_json
+from .blocks import AGAIN, Blocks, Chain, damaged
 from .coding import Coder, Fields
 from .planes import PLANES, merge, split
 from .static import TABLES, Static
@@ -31,15 +34,13 @@ from .static import TABLES, Static
 Words = npt.NDArray[np.uint32]
 
 MAGIC = b"tracecut"
-VERSION = 2
+VERSION = 3
 LEVEL = 1  # a higher one takes three times as long for random addresses and saves nothing
 BATCH = 1 << 20  # words of a DATA block: enough for zstd to learn, little to lose
 MOST_WORDS = 1 << 24  # of a block, as a reader accepts it; a writer may add half of it at once
 MOST_HEAD = 256 << 20  # bytes that HEAD, TEXT, TABL and TAIL may have, uncompressed
-_BLOCK = struct.Struct("<4sQI")
 _DATA = struct.Struct(f"<III{PLANES}I")  # stream, words, bytes of segments, and of each plane of payloads
 _ELSEWHERE = "Choose another file with -o, free some space, or keep less with --max-instructions."
-_AGAIN = "Make it again with this version of tracecut."
 
 
 class TraceWriter:
@@ -56,6 +57,7 @@ class TraceWriter:
         self._fields = Fields.of(static)
         self._coders: dict[int, Coder] = {}
         self._compressor = zstandard.ZstdCompressor(level=LEVEL)
+        self._chain = Chain()
         self.bytes = 0
         if is_special(path):  # the last step would put a file in its place
             raise OutputError(f"cannot write {self.path}: it is a folder, a device or a pipe", hint=_ELSEWHERE)
@@ -88,7 +90,7 @@ class TraceWriter:
         for stream, coder in sorted(self._coders.items()):
             if coder.waiting:
                 self._flush(stream, coder)
-        self._block(b"TAIL", _json(meta))
+        self._block(b"TAIL", _json({**meta, "blocks": self._chain.count, "bytes": self.bytes}))
         try:
             os.fsync(self._file.fileno())
             self._file.close()
@@ -109,8 +111,7 @@ class TraceWriter:
         self._block(b"DATA", head + self._compressor.compress(segments.tobytes() + planes.tobytes()))
 
     def _block(self, tag: bytes, payload: bytes) -> None:
-        check = zlib.crc32(payload, zlib.crc32(tag + len(payload).to_bytes(8, "little")))
-        self._write(_BLOCK.pack(tag, len(payload), check) + payload)
+        self._write(self._chain.block(tag, payload))
 
     def _write(self, data: bytes) -> None:
         try:
@@ -133,8 +134,10 @@ class TraceFile:
 
     Attributes:
         meta: provenance. static: the static tables. tail: totals, None when the file ends early.
+        cut: bytes behind the last whole block of a file that ends early.
 
-    Raises ArtefactError naming what is wrong: not a trace, another version, damage in the head.
+    Raises ArtefactError naming what is wrong and where: not a trace, another version, damage in the head or in the
+    chain of the blocks, bytes behind the end. Damage in a chunk is found by `chunks`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -145,15 +148,16 @@ class TraceFile:
                 raise ArtefactError(f"{self.path} is not a trace file", hint="`tracecut trace -o FILE` makes them.")
             version = int.from_bytes(start[len(MAGIC) :], "little")
             if version != VERSION or len(start) < len(MAGIC) + 4:
-                raise ArtefactError(f"{self.path} has format {version}, this tracecut reads {VERSION}", hint=_AGAIN)
+                raise ArtefactError(f"{self.path} has format {version}, this tracecut reads {VERSION}", hint=AGAIN)
             self._size = os.fstat(file.fileno()).st_size
-            head = self._expect(file, b"HEAD")
-            text = self._inflate(self._expect(file, b"TEXT"), MOST_HEAD)
-            tables = self._inflate(self._expect(file, b"TABL"), MOST_HEAD)
-            self._data = file.tell()
-        self.meta = self._object(head)
+            blocks = Blocks(self.path, file, self._size)
+            self.meta = self._object(blocks.expect(b"HEAD"))
+            text = self._inflate(blocks.expect(b"TEXT"), MOST_HEAD)
+            tables = self._inflate(blocks.expect(b"TABL"), MOST_HEAD)
+            self._data, self._first = file.tell(), blocks.last
+            self.tail, self._end = self._find_tail(blocks)
+        self.cut = 0 if self.tail is not None else self._size - self._end
         self.static = _static_from(self, text, tables)
-        self.tail, self.complete, self._end = self._find_tail()
 
     def chunks(self) -> Iterator[tuple[int, Words]]:
         """(stream, uint32 words of whole records and runs) in the order of the run. A second call starts again.
@@ -164,77 +168,58 @@ class TraceFile:
         coders: dict[int, Coder] = {}
         with open(self.path, "rb") as file:
             file.seek(self._data)
+            blocks = Blocks(self.path, file, self._size, self._first)
             while file.tell() < self._end:
-                tag, payload = self._block(file)
-                if tag != b"DATA":
-                    raise self._damaged(f"has a block {tag!r} among its chunks")
+                payload = blocks.expect(b"DATA")
                 if len(payload) < _DATA.size:
-                    raise self._damaged("has a chunk without a head")
+                    raise damaged(self.path, "has a chunk without a head")
                 stream, count, first, *planes = _DATA.unpack_from(payload)
                 size = first + sum(planes)
                 if count > MOST_WORDS or size > 32 * count + 64:
-                    raise self._damaged("has a chunk that is too large")
+                    raise damaged(self.path, "has a chunk that is too large")
                 data = np.frombuffer(self._inflate(payload[_DATA.size :], size, exact=True), np.uint8)
                 payloads = merge(data[first:], np.array(planes, np.int64))
                 if stream not in coders:
                     coders[stream] = Coder(self.static, fields)
                 words = None if payloads is None else coders[stream].decode(data[:first], payloads, count)
                 if words is None:
-                    raise self._damaged("has a chunk that can not be decoded")
+                    raise damaged(self.path, "has a chunk that can not be decoded")
                 yield stream, words
 
-    def _find_tail(self) -> tuple[dict[str, Any] | None, bool, int]:
-        """(TAIL, whether it is there, end of the last whole block), from the lengths of the blocks alone."""
-        place = self._data
-        with open(self.path, "rb") as file:
-            while place + _BLOCK.size <= self._size:
-                file.seek(place)
-                tag, length, _ = _BLOCK.unpack(file.read(_BLOCK.size))
-                if tag not in (b"DATA", b"TAIL"):
-                    raise self._damaged(f"has a block {tag!r} among its chunks")
-                if place + _BLOCK.size + length > self._size:
-                    break
-                if tag == b"TAIL":
-                    file.seek(place)
-                    return self._object(self._expect(file, b"TAIL")), True, place
-                place += _BLOCK.size + length
-        return None, False, place
-
-    def _expect(self, file: BinaryIO, tag: bytes) -> bytes:
-        found, payload = self._block(file)
-        if found != tag:
-            raise self._damaged(f"has {found!r} where {tag!r} belongs")
-        return payload
-
-    def _block(self, file: BinaryIO) -> tuple[bytes, bytes]:
-        head = file.read(_BLOCK.size)
-        if len(head) < _BLOCK.size:
-            raise self._damaged("ends in its head")
-        tag, length, check = _BLOCK.unpack(head)
-        if length > self._size - file.tell():
-            raise self._damaged("ends in the middle of a block")
-        payload = file.read(length)
-        if zlib.crc32(payload, zlib.crc32(head[:12])) != check:
-            raise self._damaged(f"has a block {tag!r} with a wrong check sum")
-        return tag, payload
+    def _find_tail(self, blocks: Blocks) -> tuple[dict[str, Any] | None, int]:
+        """(TAIL, where the chunks end), from the heads of the blocks alone."""
+        while True:
+            end, before = blocks.file.tell(), blocks.count
+            head = blocks.head()
+            if head is None:
+                return None, end
+            if head.tag == b"TAIL":
+                break
+            if head.tag != b"DATA":
+                raise damaged(self.path, f"has a block {head.tag!r} among its chunks", end)
+            blocks.skip(head)
+        tail = self._object(blocks.payload(head))
+        if blocks.file.tell() != self._size:
+            more = self._size - blocks.file.tell()
+            raise damaged(self.path, f"has {more} bytes behind its end", blocks.file.tell())
+        if tail.get("blocks") != before or tail.get("bytes") != end:
+            raise damaged(self.path, "has an end that counts other blocks than there are", end)
+        return tail, end
 
     def _inflate(self, data: bytes, most: int, *, exact: bool = False) -> bytes:
         try:
             size = zstandard.frame_content_size(data)
             if not 0 <= size <= most or (exact and size != most):
-                raise self._damaged("has a block of another size than it says")
+                raise damaged(self.path, "has a block of another size than it says")
             return zstandard.ZstdDecompressor().decompress(data, max_output_size=most or 1)
         except zstandard.ZstdError as error:
-            raise self._damaged(f"can not be decompressed ({error})") from error
+            raise damaged(self.path, f"can not be decompressed ({error})") from error
 
     def _object(self, data: bytes) -> dict[str, Any]:
         value = parse_json(self.path, data)
         if not isinstance(value, dict):
-            raise self._damaged("has a head that is no object")
+            raise damaged(self.path, "has a head that is no object")
         return value
-
-    def _damaged(self, what: str) -> ArtefactError:
-        return ArtefactError(f"{self.path} {what}", hint="The file is damaged. " + _AGAIN)
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
@@ -276,5 +261,5 @@ def _static_from(file: TraceFile, text: bytes, tables: bytes) -> Static:
         )
         static.verify()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ArtefactError(f"{file.path} has static tables that are damaged: {error}", hint=_AGAIN) from error
+        raise ArtefactError(f"{file.path} has static tables that are damaged: {error}", hint=AGAIN) from error
     return static
