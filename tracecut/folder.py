@@ -5,6 +5,8 @@ the result; its files are then moved to their places under a lock. Who comes alo
 the moves. `host.json` lists every file with its size and SHA-256 and is moved last, so a mixture never passes for
 a result.
 
+What is ours is known by a mark and not by its name (`marks.py`): users have a `manifest.json`, or a hidden folder, too.
+
 `tracecut run` passes through here before the user's program starts: only light modules are imported.
 """
 
@@ -20,12 +22,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .marks import RESULT, STAGING, is_marked, remove_marked
+
 if TYPE_CHECKING:
     from tracecut.ir.errors import ArtefactError
 
 LISTING = "host.json"
 NEXT = ".tracecut-next"
-OWN_FILES = (LISTING, "manifest.json", "program", "program.so", "remarks.yaml", "report.html", "canonical.ll")
+OWN_FILES = (LISTING, RESULT, "manifest.json", "program", "program.so", "remarks.yaml", "report.html", "canonical.ll")
 OWN_FOLDERS = ("scopes", "kernels")
 MAX_LISTING = 64 << 20
 AGAIN = "Run tracecut optimize again."
@@ -40,7 +44,7 @@ def opened(output: Path) -> Iterator[dict[str, Any]]:
     """
     try:
         with locked(output, fcntl.LOCK_SH) as handle:
-            if (output / NEXT).exists():
+            if is_marked(output / NEXT, STAGING):
                 _lock(handle, fcntl.LOCK_EX)
                 finish(output)
             yield _checked(output)
@@ -71,26 +75,23 @@ def _lock(handle: int, kind: int) -> None:
 def finish(output: Path) -> None:
     """Move the next result, if there is one, into place. Can be repeated after a crash at any point."""
     source = output / NEXT
+    if not is_marked(source, STAGING):
+        return
     if (source / LISTING).is_file():
         names = set(read_listing(source)["files"])
-        for name in sorted(names):
+        for name in sorted(names, key=lambda name: (name != RESULT, name)):  # first of all it is known as ours
             if (source / name).exists():
                 (output / name).parent.mkdir(exist_ok=True)
                 os.replace(source / name, output / name)
         _remove_stale(output, names)
         os.replace(source / LISTING, output / LISTING)
-    if source.exists():
-        import shutil
-
-        shutil.rmtree(source, ignore_errors=True)
+    remove_marked(source, STAGING)
 
 
 def _remove_stale(output: Path, keep: set[str]) -> None:
     """Remove the files of the old result that the new one does not have, and no others."""
-    old = set(OWN_FILES)
-    with contextlib.suppress(Exception):  # no old result, or a damaged one
-        old |= set(read_listing(output)["files"])
-    for name in old - keep - {LISTING}:
+    old = listed(output)
+    for name in (set(OWN_FILES) if old is None else old) - keep - {LISTING}:
         (output / name).unlink(missing_ok=True)
     for name in OWN_FOLDERS:
         with contextlib.suppress(OSError):
@@ -138,6 +139,14 @@ def read_listing(folder: Path) -> dict[str, Any]:
     if not whole:
         raise damaged(f"{path} is damaged")
     return dict(listing)
+
+
+def listed(folder: Path) -> set[str] | None:
+    """Names of the files of a result; None when it has no whole listing."""
+    try:
+        return {LISTING, *read_listing(folder)["files"]}
+    except Exception:
+        return None
 
 
 def fingerprint(listing: Mapping[str, Any]) -> str:

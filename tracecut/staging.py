@@ -15,10 +15,12 @@ from typing import Any
 from tracecut.ir.errors import ArtefactError, OutputError
 from tracecut.ir.files import write_json
 
-from .folder import LISTING, NEXT, OWN_FILES, OWN_FOLDERS, digest, fingerprint, finish, locked
+from . import __version__
+from .folder import LISTING, NEXT, OWN_FILES, OWN_FOLDERS, digest, fingerprint, finish, listed, locked
+from .marks import RESULT, STAGING, is_marked, put_mark, remove_marked
 
-PREFIX = ".tracecut-"
-MARK = re.compile(rb'\s*\{\s*"tracecut":')
+PREFIX = ".tracecut-staging-"
+UNMARKED = re.compile(re.escape(PREFIX) + "[a-z0-9_]{8}")  # as `tempfile` names it
 OTHER = "Remove it, or choose another folder with -o."
 
 
@@ -38,8 +40,10 @@ def staging(output: Path) -> Iterator[Path]:
                 _check_foreign(output)
                 _sweep(output)
                 folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=output))
-                stack.callback(shutil.rmtree, folder, ignore_errors=True)
+                stack.callback(_remove, folder)
                 stack.enter_context(locked(folder, fcntl.LOCK_SH))  # without a lock it would be a dead run's
+                for mark in (STAGING, RESULT):
+                    put_mark(folder, mark, __version__)
         except OSError as error:
             raise _unwritable(output, error) from error
         yield folder
@@ -55,8 +59,8 @@ def publish(folder: Path, output: Path, listing: Mapping[str, Any]) -> None:
     try:
         names = seal(folder, listing)
         with locked(output, fcntl.LOCK_EX):
-            _check_foreign(output)
             _finish_or_drop(output)
+            _check_foreign(output, [*OWN_FILES, *(name for name in names if name not in OWN_FILES)])
             _check_in_the_way(output, names)
             for parent in {(output / name).parent for name in names}:
                 if not parent.is_dir():
@@ -78,37 +82,37 @@ def _finish_or_drop(output: Path) -> None:
     try:
         finish(output)
     except ArtefactError:
-        shutil.rmtree(output / NEXT)
+        remove_marked(output / NEXT, STAGING)
 
 
 def seal(folder: Path, listing: Mapping[str, Any]) -> list[str]:
     """Write the listing of a folder of results. Returns the names of the other files."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / LISTING)
+    apart = (folder / LISTING, folder / STAGING)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path not in apart)
     names = [str(path.relative_to(folder)) for path in paths]
     full = {**listing, "files": {name: digest(path) for name, path in zip(names, paths, strict=True)}}
     write_json(folder / LISTING, {**full, "check": fingerprint(full)})
     return names
 
 
-def _check_foreign(output: Path) -> None:
-    """Refuse a folder with files that have the names of results but come from elsewhere."""
-    if not ((output / NEXT).exists() or any(_is_marked(output / name) for name in (LISTING, "manifest.json"))):
-        taken = [path for path in map(output.joinpath, (*OWN_FILES, *OWN_FOLDERS)) if os.path.lexists(path)]
-        taken = [path for path in taken if not _is_empty_folder(path)]
+def _check_foreign(output: Path, names: Iterable[str] = OWN_FILES) -> None:
+    """Refuse a folder with files that have the names of results but come from elsewhere; all of them are named.
+
+    In a folder of results these are what its listing does not name; all of it is ours when the listing is damaged.
+    """
+    known = listed(output)
+    marked = is_marked(output, RESULT)
+    if not is_marked(output / NEXT, STAGING) and not (marked and known is None):
+        names = (*names, NEXT) if known else (*names, NEXT, *OWN_FOLDERS)
+        taken = [name for name in names if name not in (known or ()) and os.path.lexists(output / name)]
+        taken = [name for name in taken if not _is_empty_folder(output / name)]
         if taken:
+            what = "is there already, and does not come" if len(taken) == 1 else "are there already, and do not come"
             raise OutputError(
-                f"{taken[0]} is there already, and does not come from tracecut",
+                f"{', '.join(str(output / name) for name in taken)} {what} from tracecut",
                 hint="Choose an empty or a new folder with -o.",
             )
     _check_in_the_way(output, OWN_FILES)
-
-
-def _is_marked(path: Path) -> bool:
-    """Whether a file begins as our JSON files do: other programs have a `manifest.json` too."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return MARK.match(file.read(64)) is not None
 
 
 def _is_empty_folder(path: Path) -> bool:
@@ -128,17 +132,36 @@ def _check_in_the_way(output: Path, names: Iterable[str]) -> None:
 
 
 def _sweep(output: Path) -> None:
-    """Remove the staging folders of runs that were killed: nobody holds their locks."""
+    """Remove the staging folders of runs that were killed: they carry our mark, and nobody holds their locks.
+
+    A run that was killed before it could put its mark has left an empty folder with the name that it gave.
+    """
     for folder in output.glob(f"{PREFIX}*"):
-        if folder.name == NEXT or folder.is_symlink() or not folder.is_dir():
+        if folder.is_symlink() or not folder.is_dir():
             continue
         with contextlib.suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                if UNMARKED.fullmatch(folder.name):
+                    remove_marked(folder, STAGING)
+                    _remove_half_marked(folder)
             finally:
                 os.close(handle)
+
+
+def _remove(folder: Path) -> None:
+    """Remove our own staging folder, its mark last: when this is cut short, too, the next run knows what is left."""
+    remove_marked(folder, STAGING)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_half_marked(folder: Path) -> None:
+    """Remove a folder that holds nothing, or a mark that is not whole."""
+    found = list(folder.iterdir())
+    if [path.name for path in found] == [STAGING] and found[0].stat().st_size == 0:
+        found[0].unlink()
+    folder.rmdir()  # only when it is empty
 
 
 def _missing(output: Path) -> list[Path]:

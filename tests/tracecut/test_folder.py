@@ -18,6 +18,7 @@ import pytest
 from tracecut import __version__
 from tracecut.errors import ArtefactError, OutputError
 from tracecut.folder import MAX_LISTING, NEXT, fingerprint, opened, read_listing
+from tracecut.marks import RESULT, STAGING, is_marked, put_mark
 from tracecut.staging import publish, staging
 
 SMALL = "int main(void) { return %d; }"
@@ -180,6 +181,7 @@ def test_a_damaged_result_is_replaced(refused: Path, shell: Any) -> None:
 
 def test_a_damaged_next_result_is_dropped(refused: Path) -> None:
     (refused / NEXT).mkdir()
+    put_mark(refused / NEXT, STAGING, __version__)
     (refused / NEXT / "host.json").write_text("{")
     with pytest.raises(ArtefactError, match="is damaged"):
         visit(refused)
@@ -273,7 +275,8 @@ def test_something_is_in_the_way(name: str, what: str, refused: Path, shell: Any
     before = contents(refused)
     done = shell("optimize", shell.source(SMALL % 0).name, "-o", refused)
     assert (done.code, done.out) == (1, "")
-    assert f"{refused / name} is {'a' if what == 'folder' else 'not a'} folder" in done.err
+    expected = {"program.so": "there already", "report.html": "a folder", "kernels": "not a folder"}
+    assert f"{refused / name} is {expected[name]}" in done.err
     assert contents(refused) == before
     assert shell("run", refused, "--", "exit", "3").code == 3
 
@@ -306,6 +309,131 @@ def test_files_can_not_grow(limit: int, refused: Path, shell: Any, contents: Any
     assert err.startswith(b"tracecut: ") and len(err.splitlines()) > 1
     assert b"Traceback" not in err and b"internal error" not in err
     assert contents(refused) == before
+
+
+# Folders of the user, and the result's own when its mark is gone or damaged.
+HIDDEN = {
+    ".tracecut-notes/plan.txt": b"mine",
+    ".tracecut-staging-abcdefgh/data": b"mine",
+    ".tracecut-staging-abcdefgi/tracecut-staging": b"tracecut-staging 1 0.1.0 00\n",
+    ".tracecut-next/mine.txt": b"mine",
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_only_marked_folders_are_swept(name: str, shell: Any) -> None:
+    """A hidden folder stays, whatever it is called, unless it carries the mark of a dead run."""
+    path = shell.folder / "out" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(HIDDEN[name])
+    dead = shell.folder / "out" / ".tracecut-staging-deadrun1"
+    empty = shell.folder / "out" / ".tracecut-staging-deadrun2"
+    for folder in (dead, empty):
+        (folder / "kernels").mkdir(parents=True)
+    put_mark(dead, STAGING, __version__)
+    (empty / "kernels").rmdir()
+    done = shell("optimize", shell.source(SMALL % 0).name, "-o", "out")
+    assert path.read_bytes() == HIDDEN[name]
+    if path.parent.name == NEXT:  # the new result could not be called so
+        assert done.code == 1 and f"{path.parent} is there already, and does not come from tracecut" in done.err
+    else:
+        assert done.code == 0, done
+        assert not dead.exists() and not empty.exists()
+        assert shell("run", "out").code == 0 and path.exists()
+
+
+def test_a_printed_manifest_does_not_make_a_result(shell: Any, contents: Any) -> None:
+    """`--json > manifest.json`, then `-o .`: the user's files of the names of results are not touched."""
+    source = shell.source(SMALL % 0)
+    printed = shell("optimize", source.name, "-o", "first", "--json").out
+    for name, text in {"manifest.json": printed, "program": "a", "report.html": "b", "canonical.ll": "c"}.items():
+        (shell.folder / name).write_text(text)
+    before = contents(shell.folder)
+    done = shell("optimize", source.name, "-o", ".")
+    assert (done.code, done.out) == (1, "")
+    for name in ("manifest.json", "program", "report.html", "canonical.ll"):
+        assert str(shell.folder / name) in done.err
+    assert "are there already, and do not come from tracecut" in done.err
+    assert contents(shell.folder) == before
+
+
+def test_what_a_result_does_not_list_is_not_its_own(optimized: Path, shell: Any, contents: Any) -> None:
+    """The user has put files beside those of a result, by names that the next one could want."""
+    with opened(optimized) as listing:
+        kernel = next(name for name in sorted(listing["files"]) if name.startswith("kernels/"))
+    mine = optimized / "kernels" / "mine.cu"
+    mine.write_text("mine")
+    before = contents(optimized)
+    with pytest.raises(OutputError, match=r"mine\.cu is there already"), staging(optimized) as folder:
+        (folder / "kernels").mkdir()
+        (folder / "kernels" / "mine.cu").write_text("new")
+        (folder / kernel).write_text("new")
+        (folder / "program").write_text("new")
+        publish(folder, optimized, {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1})
+    assert contents(optimized) == before
+    assert shell("optimize", shell.source(SMALL % 0).name, "-o", optimized).code == 0
+    assert mine.read_text() == "mine" and not (optimized / kernel).exists()
+
+
+def test_a_result_of_the_first_version_is_replaced(refused: Path, shell: Any) -> None:
+    """It has no mark: its listing, which carries a digest of itself, says what it is. To run, it is made again."""
+    listing = read_listing(refused)
+    (refused / RESULT).unlink()
+    del listing["files"][RESULT]
+    forge(refused, tracecut="0.0.1", files=listing["files"])
+    done = shell("run", refused)
+    assert done.code == 1 and "was made by tracecut 0.0.1" in done.err and "Run tracecut optimize again" in done.err
+    assert shell("optimize", shell.source(SMALL % 0).name, "-o", refused).code == 0
+    assert is_marked(refused, RESULT) and shell("run", refused).code == 0
+
+
+def test_killed_while_it_makes_its_folder(tmp_path: Path) -> None:
+    """Stopped at any step of making the hidden folder and its marks, the next run finds no trace."""
+    for step in range(1, 30):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        child = os.fork()
+        if child == 0:
+            left = step
+
+            def watch(event: str, arguments: tuple[Any, ...]) -> None:
+                nonlocal left
+                if event in ("open", "os.mkdir", "os.remove", "os.rmdir") and str(tmp_path) in str(arguments[0]):
+                    left -= 1
+                    if left == 0:
+                        os._exit(9)
+
+            sys.addaudithook(watch)
+            with staging(tmp_path / "out"):
+                pass
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with staging(tmp_path / "out") as folder:
+            assert [path.name for path in (tmp_path / "out").iterdir()] == [folder.name], step
+        if status == 0:
+            return
+    raise AssertionError("it never came to its end")
+
+
+PLACES = {
+    "a link to a folder": lambda folder: (folder / "real").mkdir() or (folder / "out").symlink_to("real"),
+    "the folder of another program": lambda folder: (folder / "out").mkdir() or (folder / "out" / "Makefile").touch(),
+    "inside of a result": lambda folder: None,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_unusual_places(place: str, shell: Any) -> None:
+    PLACES[place](shell.folder)
+    source = shell.source(SMALL % 0).name
+    if place == "inside of a result":
+        assert shell("optimize", source, "-o", "out").code == 0
+        assert shell("optimize", source, "-o", "out/kernels").code == 0
+        assert shell("optimize", source, "-o", "out").code == 0
+        assert shell("run", "out/kernels").code == 0
+    assert shell("optimize", source, "-o", "out").code == 0
+    assert shell("run", "out").code == 0
+    if place == "the folder of another program":
+        assert (shell.folder / "out" / "Makefile").exists()
 
 
 def test_two_at_once_into_one_folder(shell: Any) -> None:
