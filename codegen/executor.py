@@ -18,9 +18,9 @@ from ..tracer.evaluate import Evaluation
 from .native import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan, pointer_to
 from .outline import Outlined
 from .schedule import Copy, Move, RegionSchedule, Schedule
+from .secret import Secret
 
 Ints = npt.NDArray[np.int32]
-FINGERPRINT_KEY = 0x7C15_9E37_79B9_7F4A
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class Executor:
         self._ranks = [space.ranks for space in schedule.spaces]
         self._kept: list[Any] = []
         self._room = np.empty(0, np.uint8)
+        self._secret = Secret.draw()
         self._ranges: dict[int, tuple[int, int]] = {}  # of the pieces of a region; the guard holds them fast
         self.plans: dict[int, Plan] = {}
 
@@ -167,8 +168,8 @@ class Executor:
         if copy.mode == "segment":
             first, last = self._piece_range(region)
             address = self._delta(copy) + copy.stride * first
-            return self.native.fingerprint(address, (last - first) * copy.stride, 1, 1, FINGERPRINT_KEY)
-        return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, FINGERPRINT_KEY)
+            return self.native.fingerprint(address, (last - first) * copy.stride, 1, 1, self._secret)
+        return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, self._secret)
 
     def _filled(self, region: RegionSchedule, copy: Copy) -> npt.NDArray[np.uint8]:
         address = self._delta(copy)

@@ -18,6 +18,7 @@ from ..tracer.memory import Memory, Object
 from ..tracer.nest import Nest
 from .native import Native
 from .schedule import Guard, LoadGuard, ObjectRef
+from .secret import Secret
 
 
 def pointers_of(nest: Nest) -> list[Expr]:
@@ -45,7 +46,7 @@ def place_pointers(nest: Nest, memory: Memory, lives: Mapping[str, int | float])
     return found
 
 
-def make_guard(accesses: Accesses, native: Native, key: int) -> tuple[Guard, list[Object]]:
+def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guard, list[Object]]:
     """Guard of everything that the evaluation of a scope relied on, and its objects in the guard's order.
 
     Raises UnsupportedError when an index is loaded from an object that no pointer of the scope names.
@@ -80,7 +81,7 @@ def make_guard(accesses: Accesses, native: Native, key: int) -> tuple[Guard, lis
             stride, count, width = 1, high - low, 1
         guard_key = (objects.index(item), low, stride, width, count)
         if guard_key not in loads:
-            print_ = native.fingerprint(_address(memory, item, low), count, stride, width, key)
+            print_ = native.fingerprint(_address(memory, item, low), count, stride, width, secret)
             loads[guard_key] = LoadGuard(*guard_key, fingerprint=print_)
     numbers = {
         str(node.data[0]): accesses.lives[node.data[0]]
@@ -91,7 +92,7 @@ def make_guard(accesses: Accesses, native: Native, key: int) -> tuple[Guard, lis
 
 
 def check_guard(
-    guard: Guard, nest: Nest, memory: Memory, lives: Mapping[str, int | float], native: Native, key: int
+    guard: Guard, nest: Nest, memory: Memory, lives: Mapping[str, int | float], native: Native, secret: Secret
 ) -> tuple[list[Object] | None, str]:
     """(objects in the guard's order, "") when everything holds, else (None, what differs)."""
     for name, number in guard.numbers.items():
@@ -120,7 +121,8 @@ def check_guard(
         last = load.offset + load.stride * (load.count - 1) + load.width
         if load.offset < 0 or last > item.size:
             return None, "an index array is shorter than it was"
-        found_print = native.fingerprint(_address(memory, item, load.offset), load.count, load.stride, load.width, key)
+        address = _address(memory, item, load.offset)
+        found_print = native.fingerprint(address, load.count, load.stride, load.width, secret)
         if found_print != load.fingerprint:
             return None, f"an index array of {load.count} entries has other values"
     return objects, ""

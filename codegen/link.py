@@ -145,10 +145,11 @@ def find_library(name: str, flags: Flags) -> Path:
 
 @cache
 def _compile_part(name: str) -> bytes:
-    source = resources.files(__package__).joinpath(name).read_bytes()
     with TemporaryDirectory(prefix="tracecut-build-") as folder:
+        for part in resources.files(__package__).iterdir():  # one may include others
+            if part.name.endswith(".c"):
+                (Path(folder) / part.name).write_bytes(part.read_bytes())
         path = Path(folder) / name
-        path.write_bytes(source)
         out = Path(folder) / "part.ll"
         command = [*compiler().command, "-S", "-emit-llvm", "-O2", "-fno-sanitize=undefined", "-fno-stack-protector"]
         done = subprocess.run(

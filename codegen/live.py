@@ -29,6 +29,7 @@ from .guards import check_guard
 from .native import Native, RegionState
 from .schedule import Schedule
 from .schedulefile import ScopeFile
+from .secret import Secret
 
 ENTER = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 LEAVE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
@@ -42,6 +43,7 @@ class ScopeState:
 
     file: ScopeFile
     schedule: Schedule
+    secret: Secret
     executor: Executor | None = None
     entries: int = 0
     used: int = 0
@@ -75,9 +77,10 @@ class Host:
         self.library = library
         self.native = Native(library)
         self.objects = LiveObjects(library, names)
-        self.scopes = {scope.number: ScopeState(scope, scope.schedule) for scope in scopes}
+        self.scopes = {scope.number: ScopeState(scope, scope.schedule, scope.key) for scope in scopes}
         self.owner = {number: scope for scope in scopes for number in scope.numbers.values()}
         self.say = say
+        self.secret = Secret.draw()  # of the schedules that are made in this run
         self.inspect = inspect
         self.cpus = list(cpus)
         self.allowed = os.sched_getaffinity(0)
@@ -129,7 +132,7 @@ class Host:
         numbers = named_numbers(file.values, raw)
         memory = self.objects.memory(file.nest, numbers)
         start = time.perf_counter_ns()
-        found, why = check_guard(state.schedule.guard, file.nest, memory, numbers, self.native, file.key)
+        found, why = check_guard(state.schedule.guard, file.nest, memory, numbers, self.native, state.secret)
         state.guard_nanoseconds += time.perf_counter_ns() - start
         if found is not None:
             self._activate(state, found, memory, numbers)
@@ -175,9 +178,9 @@ class Host:
         fresh = self.inspect(self, state, numbers, memory, why, per_call)
         if fresh is None:
             return
-        found, why = check_guard(fresh.guard, state.file.nest, memory, numbers, self.native, state.file.key)
+        found, why = check_guard(fresh.guard, state.file.nest, memory, numbers, self.native, self.secret)
         if found is not None:
-            state.schedule, state.executor = fresh, None
+            state.schedule, state.secret, state.executor = fresh, self.secret, None
             self._activate(state, found, memory, numbers)
 
     def _activate(

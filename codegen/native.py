@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .secret import Secret
+
 OPERATORS = {
     "add": 0,
     "fadd": 1,
@@ -84,7 +86,7 @@ class Native:
         library.tc_move_pieces.argtypes = [pointer, pointer, pointer, pointer, pointer, long, long]
         library.tc_permute.argtypes = [pointer, pointer, pointer, long, long, integer, integer]
         library.tc_renumber.argtypes = [pointer, long, long, integer, pointer, long, long, integer]
-        library.tc_fingerprint.argtypes = [pointer, long, long, integer, ctypes.c_uint64, pointer]
+        library.tc_fingerprint.argtypes = [pointer, long, long, integer, pointer, pointer]
         library.tc_execute.argtypes = [pointer, pointer, pointer]
         library.tc_execute.restype = long
         library.tc_threads.argtypes = [integer, pointer]
@@ -144,10 +146,10 @@ class Native:
         ranks = np.ascontiguousarray(ranks)
         self.library.tc_renumber(field, count, stride, width, ranks.ctypes.data, low, high, threads)
 
-    def fingerprint(self, address: int, count: int, stride: int, width: int, key: int) -> tuple[int, int]:
-        """128-bit keyed fingerprint of a strided field."""
+    def fingerprint(self, address: int, count: int, stride: int, width: int, secret: Secret) -> tuple[int, int]:
+        """127-bit keyed fingerprint of a strided field."""
         out = np.zeros(2, np.uint64)
-        self.library.tc_fingerprint(address, count, stride, width, key, out.ctypes.data)
+        self.library.tc_fingerprint(address, count, stride, width, secret.words.ctypes.data, out.ctypes.data)
         return int(out[0]), int(out[1])
 
     def execute(self, plan: Plan, given: npt.NDArray[np.uint64], taken: npt.NDArray[np.uint64]) -> int:

@@ -120,7 +120,7 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
     variant = file.options.get("variant")
     if variant and variant != file.outlined[region].name and not reads_stay(found.accesses, region):
         raise UnsupportedError("an iteration reads memory that others write now")
-    guard, objects = make_guard(found.accesses, host.native, file.key)
+    guard, objects = make_guard(found.accesses, host.native, host.secret)
     graph = scope_graph(found.plan)
     clusters = file.options.get("clusters")
     ordering = make_order(graph.graph, str(file.options["method"]), k=clusters, seed=int(file.options["seed"]))

@@ -1,6 +1,6 @@
 /* What an instrumented or rescheduled program calls at run time.
  *
- * One file, compiled with the program. It keeps the table of allocations, counts and times loops, and runs
+ * One unit, compiled with the program. It keeps the table of allocations, counts and times loops, and runs
  * rescheduled regions on a small pool of pinned threads. Everything that needs thought (guards, layouts,
  * inspection) happens in the host process behind `tc_on_enter`, `tc_on_leave` and `tc_on_loop`.
  */
@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "fingerprint.c"
 
 /* ---- allocation table: open addressing, one spin lock ---------------------------------------------------- */
 
@@ -658,43 +660,4 @@ void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, cons
                  int64_t high, int32_t threads) {
     Renumber job = {field, count, stride, width, threads < 1 ? 1 : threads, map, low, high};
     run_on(job.threads, renumber_part, &job);
-}
-
-/* 128-bit keyed fingerprint of a strided field (stride == width: plain bytes): two multiply-mix lanes. */
-static uint64_t mix(uint64_t a, uint64_t b) {
-    __uint128_t product = (__uint128_t)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-void tc_fingerprint(const void *data, int64_t count, int64_t stride, int32_t width, uint64_t key, uint64_t *out) {
-    const char *at = data;
-    uint64_t a = key ^ UINT64_C(0xA0761D6478BD642F), b = ~key ^ UINT64_C(0xE7037ED1A0B428DB);
-    uint64_t c = key + UINT64_C(0x8EBC6AF09C88C6E3), d = ~key + UINT64_C(0x589965CC75374CC3);
-    if (stride == width) {
-        int64_t bytes = count * width;
-        for (; bytes >= 32; bytes -= 32, at += 32) {
-            uint64_t w[4];
-            memcpy(w, at, 32);
-            a = mix(a ^ w[0], w[1] ^ UINT64_C(0x8BB84B93962EACC9));
-            b = mix(b ^ w[2], w[3] ^ UINT64_C(0x4B33A62ED433D4A3));
-            c = mix(c + w[1], w[2] ^ UINT64_C(0x4D5A2DA51DE1AA47)) ^ w[0];
-            d = mix(d + w[3], w[0] ^ UINT64_C(0xAEF17502108EF2D9)) ^ w[2];
-        }
-        uint64_t w[4] = {0, 0, 0, 0};
-        memcpy(w, at, (size_t)bytes);
-        a = mix(a ^ w[0], w[1] ^ UINT64_C(0x8BB84B93962EACC9));
-        b = mix(b ^ w[2], w[3] ^ UINT64_C(0x4B33A62ED433D4A3));
-        c = mix(c + w[1], w[2] ^ UINT64_C(0x4D5A2DA51DE1AA47)) ^ w[0];
-        d = mix(d + w[3], w[0] ^ UINT64_C(0xAEF17502108EF2D9)) ^ w[2];
-    } else {
-        for (int64_t i = 0; i < count; i++, at += stride) {
-            uint64_t w = 0;
-            memcpy(&w, at, (size_t)(width > 8 ? 8 : width));
-            a = mix(a ^ w, b ^ UINT64_C(0x8BB84B93962EACC9));
-            c = mix(c + w, d ^ UINT64_C(0x4D5A2DA51DE1AA47)) ^ w;
-        }
-    }
-    uint64_t size = (uint64_t)count * (uint64_t)width;
-    out[0] = mix(a ^ size, b ^ UINT64_C(0x2D358DCCAA6C78A5)) ^ c;
-    out[1] = mix(c ^ size, d ^ UINT64_C(0x8BB84B93962EACC9)) ^ a;
 }

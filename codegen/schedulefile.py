@@ -34,6 +34,7 @@ from .schedule import (
     Schedule,
     SpaceOrder,
 )
+from .secret import Secret
 
 MAX_NUMBER = 4096  # scopes and regions of one program, as in runtime.c
 OPTIONS = {"method", "threads", "single", "renumber", "region", "seed"}
@@ -49,7 +50,7 @@ class ScopeFile:
         nest: description of the scope. values: (name, type) of what its hook hands over.
         regions: loops that are rescheduled; movable: those whose iterations may be reordered.
         outlined: region → its range function.
-        schedule: made for the traced input. key: of its fingerprints.
+        schedule: made for the traced input. key: the secret of its fingerprints.
         costs: nanoseconds a job: `original`, `optimized`, `inspect`, `copy`, and `sweeps` an entry.
         options: how it was made: method, threads, use_data, renumber, seed.
     """
@@ -62,7 +63,7 @@ class ScopeFile:
     movable: frozenset[int]
     outlined: Mapping[int, Outlined]
     schedule: Schedule
-    key: int
+    key: Secret
     costs: Mapping[str, float]
     options: Mapping[str, Any]
 
@@ -84,7 +85,7 @@ class ScopeFile:
             "movable": sorted(self.movable),
             "outlined": {str(loop): _outlined_out(found) for loop, found in self.outlined.items()},
             "schedule": _schedule_out(schedule),
-            "key": str(self.key),
+            "key": self.key.seed.hex(),
             "costs": dict(self.costs),
             "options": dict(self.options),
         }
@@ -109,7 +110,7 @@ class ScopeFile:
                 movable=frozenset(_whole(loop) for loop in meta["movable"]),
                 outlined={int(loop): _outlined_in(found) for loop, found in meta["outlined"].items()},
                 schedule=_schedule_in(meta["schedule"], arrays),
-                key=int(meta["key"]),
+                key=Secret(bytes.fromhex(meta["key"])),
                 costs={str(name): float(cost) for name, cost in meta["costs"].items()},
                 options=dict(meta["options"]),
             )

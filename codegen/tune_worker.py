@@ -29,10 +29,9 @@ from .native import support
 from .regionset import batch_regions, load_regions, outline_regions
 from .replay import Replay, memory_of
 from .schedulefile import ScopeFile
+from .secret import Secret
 from .trials import Candidate, Subject
 from .tuner import reference_matches, tune
-
-KEY = 0x9D2C_5680_EFC6_0000
 
 
 class Worker:
@@ -40,6 +39,7 @@ class Worker:
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec = spec
+        self.secret = Secret.draw()
         self.folder = Path(spec["folder"])
         self.region = int(spec["region"])
         self.machine = Machine.detect() if spec["machine"] is None else Machine.from_json(spec["machine"])
@@ -115,7 +115,7 @@ class Worker:
         self._stage("locality graph")
         start = time.perf_counter()
         graph = scope_graph(inspection.plan)
-        guard, objects = make_guard(inspection.accesses, support(), KEY)
+        guard, objects = make_guard(inspection.accesses, support(), self.secret)
         self._done("graph")
         common = 1e3 * (time.perf_counter() - start + self.timings["legality"])
         self._stage("compiling the job")
@@ -216,7 +216,7 @@ class Worker:
             movable=inspection.plan.movable,
             outlined=subject.outlined,
             schedule=schedule,
-            key=KEY,
+            key=self.secret,
             costs={
                 "original": 1e6 * (original.region_ms or 0.0) / jobs,
                 "optimized": 1e6 * fastest / jobs,

@@ -27,6 +27,7 @@ from tracecut.codegen.regionset import outline_regions
 from tracecut.codegen.replay import Replay, memory_of
 from tracecut.codegen.schedule import Guard, Schedule
 from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.codegen.secret import Secret
 from tracecut.ir.errors import UnsupportedError
 from tracecut.ir.ordering import Ordering
 from tracecut.tracer.capture import Capture
@@ -40,7 +41,7 @@ from tracecut.compiling import Compiled, compile_program
 from tracecut.settings import Settings
 from tracecut.tracing import Traced, trace_program
 
-KEY = 0x5EED
+KEY = Secret(bytes(range(32)))
 MARK = re.compile(r"//\s*@(\w+)")
 
 

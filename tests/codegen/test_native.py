@@ -90,30 +90,6 @@ def test_indices_inside_of_the_space_are_renumbered_and_no_others(
     np.testing.assert_array_equal(room, others)
 
 
-@settings(max_examples=60, deadline=None)
-@given(size=st.integers(1, 200), place=st.integers(0, 199), bit=st.integers(0, 7), key=st.integers(0, 2**64 - 1))
-def test_fingerprints_see_every_bit(size: int, place: int, bit: int, key: int) -> None:
-    data = np.random.default_rng(size).integers(0, 256, size).astype(np.uint8)
-    native = support()
-    before = native.fingerprint(data.ctypes.data, size, 1, 1, key)
-    assert before == native.fingerprint(data.copy().ctypes.data, size, 1, 1, key)
-    assert before != native.fingerprint(data.ctypes.data, size, 1, 1, key ^ 1)
-    data[place % size] ^= 1 << bit
-    assert before != native.fingerprint(data.ctypes.data, size, 1, 1, key)
-    assert before != native.fingerprint(data.ctypes.data, size - 1, 1, 1, key)
-
-
-def test_strided_fingerprints_see_the_field_and_nothing_else() -> None:
-    data = np.arange(240, dtype=np.uint8)
-    native = support()
-    before = native.fingerprint(data.ctypes.data + 4, 20, 12, 4, 7)
-    for place in range(240):
-        data[place] ^= 0x10
-        changed = native.fingerprint(data.ctypes.data + 4, 20, 12, 4, 7) != before
-        assert changed == (4 <= place % 12 < 8), place
-        data[place] ^= 0x10
-
-
 def test_the_structures_are_as_large_as_those_of_the_c_code() -> None:
     """Both sides agree on the layout: five 8-byte counters, and a plan of pointers behind ten numbers."""
     assert ctypes.sizeof(RegionState) == 40

@@ -1,0 +1,38 @@
+"""What fingerprints are keyed with: random, and unknown to whoever makes the data that they are taken of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+SEED_BYTES = 32
+WORDS = 2 + 256  # a point and a block, as in fingerprint.c
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A key of fingerprints. Those of a schedule file are kept in it; all others last as long as the process.
+
+    `seed`: 32 random bytes.
+    """
+
+    seed: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.seed) != SEED_BYTES:
+            raise ValueError(f"a secret has {SEED_BYTES} bytes, not {len(self.seed)}")
+
+    @classmethod
+    def draw(cls) -> Secret:
+        """A new one, from the system's random numbers."""
+        return cls(os.urandom(SEED_BYTES))
+
+    @cached_property
+    def words(self) -> npt.NDArray[np.uint64]:
+        """What the C code takes."""
+        return np.frombuffer(hashlib.shake_256(self.seed).digest(8 * WORDS), np.uint64)
