@@ -55,6 +55,8 @@ class Forecast:
 
     def worse_than(self, other: Forecast) -> bool:
         """Whether another order is clearly better in every respect that tells two orders apart."""
+        if len(self.misses) != len(other.misses):  # one of them could not be predicted
+            return False
         mine, others = (*self.misses, self.shared), (*other.misses, other.shared)
         pairs = [pair for pair in zip(mine, others, strict=True) if max(pair) > 0]
         return bool(pairs) and all(a > WORSE * b for a, b in pairs)

@@ -11,6 +11,7 @@ import numpy as np
 from ..ir.errors import BackendError, ScheduleError, TracecutError
 from ..ir.graph import LocalityGraph
 from ..ir.machine import Machine
+from ..ir.optional import optional, reason_of
 from ..ir.ordering import Ordering
 from ..ir.reuse import locality_profile
 from ..partition import METHODS
@@ -186,8 +187,11 @@ def try_order(
         if base is not None:
             took += base.order_ms / 1e3
         candidate.order_ms = 1e3 * took
-        candidate.predicted = predict(subject, bench.machine, candidate.ordering)
-        candidate.shared = shared_data(flat, candidate.ordering, bench.threads)
+        failures: list[str] = []
+        with optional("the prediction of cache misses", failures):
+            candidate.predicted = predict(subject, bench.machine, candidate.ordering)
+            candidate.shared = shared_data(flat, candidate.ordering, bench.threads)
+        candidate.note = "; ".join(failures)
         better = next((item for item in rivals if candidate.forecast.worse_than(item.forecast)), None)
         if better is not None:
             candidate.note = f"not measured: more cache misses are predicted than with {better.method}"
@@ -211,12 +215,11 @@ def try_order(
                 candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
             candidate.schedules[count] = schedule
             _measure(subject, candidate, schedule, bench.reference, count)
-    except BackendError as error:
-        candidate.note = f"failed: {error.message}"
     except ScheduleError:
         raise
-    except TracecutError as error:
-        candidate.note = f"refused: {error.message}"
+    except Exception as error:  # of a method, or of a foreign library: others are tried
+        refused = isinstance(error, TracecutError) and not isinstance(error, BackendError)
+        candidate.note = f"{'refused' if refused else 'failed'}: {reason_of(error)}"
     return candidate
 
 

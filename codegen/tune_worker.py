@@ -14,6 +14,7 @@ from typing import Any
 from ..ir.errors import TracecutError, UnsupportedError
 from ..ir.files import load_json, write_json
 from ..ir.machine import Machine
+from ..ir.optional import optional
 from ..tracer.capture import Capture
 from ..tracer.frontend import Flags
 from ..tracer.nestfile import from_json, to_json
@@ -44,7 +45,12 @@ class Worker:
         self.region = int(spec["region"])
         self.machine = Machine.detect() if spec["machine"] is None else Machine.from_json(spec["machine"])
         self.timings: dict[str, float] = {}
-        self.result: dict[str, Any] = {"region": self.region, "timings": self.timings, "scopes_refused": {}}
+        self.result: dict[str, Any] = {
+            "region": self.region,
+            "timings": self.timings,
+            "scopes_refused": {},
+            "failures": [],
+        }
         self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
         self.entries = {int(loop): int(count) for loop, count in spec["entries"].items()}
 
@@ -244,14 +250,17 @@ class Worker:
             "views": {str(region): view for region, view in views.items()},
             "regions": regions,
             "comparison": _comparison(best),
-            "gpu": {str(region): gpu_facts(inspection, subject.groups[region], region) for region in regions},
             "verdicts": {
                 str(loop): [verdict.kind, verdict.reason, [_place(place) for place in verdict.places]]
                 for loop, verdict in inspection.verdicts.items()
             },
         }
         assert best.ordering is not None
-        self.result |= describe_region(inspection, subject.graph, best.ordering, self.region, self.machine, threads)
+        failures: list[str] = self.result["failures"]
+        with optional("what the GPU kernels could assume", failures):
+            self.result["gpu"] = {str(item): gpu_facts(inspection, subject.groups[item], item) for item in regions}
+        with optional("reuse distances, degrees and replication", failures):
+            self.result |= describe_region(inspection, subject.graph, best.ordering, self.region, self.machine, threads)
         self._done("report")
 
     def _stage(self, text: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.machine import Machine
+from ..ir.optional import optional
 from ..tracer.capture import Capture
 from .figures import cluster_count, record_bytes
 from .fixed_lines import LINE
@@ -49,7 +50,10 @@ def tune(
     original, reference = measure_original(subject)
     candidates = [original]
     flat = subject.graph.graph
-    original.predicted = predict(subject, machine, unchanged(flat))
+    failures: list[str] = []
+    with optional("the prediction of cache misses", failures):
+        original.predicted = predict(subject, machine, unchanged(flat))
+    original.note = "; ".join(failures)
     clusters = default_clusters(subject, machine, threads) if k is None else min(k, max(1, flat.n_jobs))
     bench = Bench(subject, machine, reference, threads, seed, clusters, say)
     curve = ""
@@ -109,7 +113,8 @@ def _try_clusters(bench: Bench, candidates: list[Candidate], curve: str, deadlin
     why = "" if measured else "no linear order could be applied"
     if measured:
         fastest = min(measured, key=lambda item: item.kernel_ms)
-        why = no_reason(fastest.forecast, _least_misses(bench.subject))
+        with optional("whether clusters could gain more", []):  # unknown: they are tried
+            why = no_reason(fastest.forecast, _least_misses(bench.subject))
     copies: float | None = None
     for name in cluster_methods(flat):
         left = deadline - time.perf_counter()

@@ -19,6 +19,7 @@ from typing import Any
 from tracecut.ir.errors import OutputError, TracecutError
 from tracecut.ir.files import load_json, write_json, write_text
 from tracecut.ir.machine import Machine
+from tracecut.ir.optional import optional
 from tracecut.tracer.runner import Finished
 
 from . import __version__
@@ -198,8 +199,11 @@ class Job:
 
         kernels = emit_kernels(self.settings, compiled.text, results, self.staging / "kernels")
         regions = [region_entry(compiled.analysis, result, kernels.get(result.loop, [])) for result in results]
+        failures: list[str] = []
         for region, result in zip(regions, results, strict=True):
-            region["measured"] = _measured(result, runs)
+            region["measured"] = None
+            with optional(f"the measured times of {region['id']}", failures):
+                region["measured"] = _measured(result, runs)
         manifest = build_manifest(
             __version__,
             self.settings,
@@ -210,7 +214,10 @@ class Job:
             _program_entry(native, self.weighed, runs, results, why),
             regions,
         )
-        write_report(self.staging, self.settings.output, manifest, results)
+        manifest["notes"] += [why for region in regions for why in region["failures"]] + failures
+        manifest["notes"] += write_report(self.staging, self.settings.output, manifest, results)
+        for part, name in (("report", "report.html"), ("remarks", "remarks.yaml")):
+            manifest[part] = name if (self.staging / name).is_file() else ""
         write_json(self.staging / "manifest.json", manifest)
         return manifest
 

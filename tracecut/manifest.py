@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
@@ -62,6 +63,7 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "replication_after": data.get("replication_after"),
         "kept": [*data.get("kept", []), *_narrower(analysis, data.get("scopes_refused", {}))],
         "timings": data.get("timings", {}),
+        "failures": list(data.get("failures", [])),
         "kernels": [dict(kernel) for kernel in kernels],
     }
 
@@ -124,20 +126,26 @@ def _places(places: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 
 def input_hash(settings: Settings) -> str:
-    """SHA-256 over the sources, the options and the arguments."""
+    """SHA-256 over the sources, the options and the arguments; empty when a source can not be read any more."""
     digest = hashlib.sha256()
     for source in settings.sources:
-        digest.update(Path(source).read_bytes() + b"\0")
+        try:
+            digest.update(Path(source).read_bytes() + b"\0")
+        except OSError:
+            return ""
     digest.update(repr((settings.flags, settings.argv)).encode())
     return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a result depends on."""
+    """Versions of what a result depends on, as far as they are known."""
     from importlib.metadata import version
 
-    names = ("llvmlite", "ziglang", "numpy", "scipy", "numba", "pymetis")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    found = {"python": platform.python_version()}
+    for name in ("llvmlite", "ziglang", "numpy", "scipy", "numba", "pymetis"):
+        with contextlib.suppress(Exception):  # a package without its metadata
+            found[name] = version(name)
+    return found
 
 
 def _ratio(before: float | None, after: float | None) -> float | None:

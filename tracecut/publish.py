@@ -9,8 +9,9 @@ from typing import Any
 from tracecut.codegen.grouping import Group
 from tracecut.codegen.ptx import emit_kernel
 from tracecut.codegen.regionset import outline_regions
-from tracecut.ir.errors import UnsupportedError
+from tracecut.ir.errors import OutputError
 from tracecut.ir.files import write_text
+from tracecut.ir.optional import optional, reason_of
 from tracecut.report import RegionFigures, Remark, ReportData, remarks_yaml, render_report
 from tracecut.tracer.program import Analysis
 
@@ -25,14 +26,20 @@ def emit_kernels(
 ) -> dict[int, list[dict[str, Any]]]:
     """Write the host kernel and the GPU kernels of every region that was optimized.
 
-    Returns loop id → entries of the manifest; a kernel that was refused has no path, and a note that says why.
+    Returns loop id → entries of the manifest; a kernel that was refused, or that failed in whatever way, has no path,
+    and a note that says why: the result runs without any of them.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     chosen = [result for result in results if result.optimized and result.scope is not None]
-    analysis = Analysis(text) if chosen else None
+    analysis: Analysis | None = None
     for result in chosen:
-        assert result.scope is not None and analysis is not None
-        _, outlined = outline_regions(analysis, result.scope.nest, result.views)
+        assert result.scope is not None
+        try:
+            analysis = Analysis(text) if analysis is None else analysis
+            _, outlined = outline_regions(analysis, result.scope.nest, result.views)
+        except Exception as error:
+            found[result.loop] = [{"target": "host", "path": "", "note": reason_of(error)}]
+            continue
         for region, item in outlined.items():
             entries = found.setdefault(region, [])
             name = f"loop{region}"
@@ -68,12 +75,14 @@ def _gpu_kernel(
             disjoint=frozenset(facts.get("disjoint", ())),
             exclusive=frozenset(facts.get("exclusive", ())),
         )
-    except UnsupportedError as error:
-        return {**entry, "note": error.message}
-    stem = f"loop{region}-{arch}"
-    write_text(folder / f"{stem}.ptx", kernel.ptx, sync=False)
-    write_text(folder / f"{stem}.ll", kernel.llvm, sync=False)
-    parameters = [[item.kind, item.name, item.type, item.group] for item in kernel.parameters]
+        stem = f"loop{region}-{arch}"
+        write_text(folder / f"{stem}.ptx", kernel.ptx, sync=False)
+        write_text(folder / f"{stem}.ll", kernel.llvm, sync=False)
+        parameters = [[item.kind, item.name, item.type, item.group] for item in kernel.parameters]
+    except OutputError:
+        raise
+    except Exception as error:
+        return {**entry, "note": reason_of(error)}
     return {
         **entry,
         "path": f"kernels/{stem}.ptx",
@@ -84,22 +93,29 @@ def _gpu_kernel(
     }
 
 
-def write_report(
-    folder: Path, output: Path, manifest: Mapping[str, Any], results: Sequence[RegionResult]
-) -> ReportData:
-    """Write `remarks.yaml` and `report.html` into `folder`; `output` is what the user calls it."""
-    remarks = [remark for region in manifest["regions"] for remark in remarks_of(region)]
-    figures = {
-        str(region["id"]): RegionFigures.make(**result.data["figures"])
-        for region, result in zip(manifest["regions"], results, strict=True)
-        if "figures" in result.data
-    }
-    data = ReportData.from_manifest(
-        manifest, folder=str(output), figures=figures, sources=_sources(manifest), remarks=remarks
-    )
-    write_text(folder / "remarks.yaml", remarks_yaml(remarks), sync=False)
-    write_text(folder / "report.html", render_report(data), sync=False)
-    return data
+def write_report(folder: Path, output: Path, manifest: Mapping[str, Any], results: Sequence[RegionResult]) -> list[str]:
+    """Write `remarks.yaml` and `report.html` into `folder`; `output` is what the user calls it.
+
+    Returns what could not be written or drawn, one sentence each: a job does not fail for its report.
+    """
+    failures: list[str] = []
+    remarks: list[Remark] = []
+    with optional("remarks.yaml", failures):
+        remarks = [remark for region in manifest["regions"] for remark in remarks_of(region)]
+        write_text(folder / "remarks.yaml", remarks_yaml(remarks), sync=False)
+    figures = {}
+    for region, result in zip(manifest["regions"], results, strict=True):
+        with optional(f"the charts of {region['id']}", failures):
+            if "figures" in result.data:
+                figures[str(region["id"])] = RegionFigures.make(**result.data["figures"])
+    sources: dict[str, list[str]] = {}
+    with optional("the source lines in report.html", failures):
+        sources = _sources(manifest)
+    with optional("report.html", failures):
+        known = {**manifest, "notes": [*manifest["notes"], *failures]}
+        data = ReportData.from_manifest(known, folder=str(output), figures=figures, sources=sources, remarks=remarks)
+        write_text(folder / "report.html", render_report(data), sync=False)
+    return failures
 
 
 def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
@@ -128,9 +144,11 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
         args += [("Place", f"{file}:{line}") for file, line, *_ in region["places"]]
         found.append(Remark("missed", "Refused", args=tuple(args), **place))  # type: ignore[arg-type]
     for item in region["candidates"]:
-        if str(item["note"]).startswith("failed"):
+        if str(item["note"]).startswith("failed") or "was left out" in str(item["note"]):
             args = [("Method", str(item["method"])), ("String", " "), ("Reason", str(item["note"]))]
             found.append(Remark("missed", "MethodFailed", args=tuple(args), **place))  # type: ignore[arg-type]
+    for why in region.get("failures", ()):
+        found.append(Remark("missed", "PartFailed", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
     for why in region["kept"]:
         found.append(Remark("analysis", "KeptInPlace", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
     for kernel in region["kernels"]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from tracecut.ir.optional import optional
+
 from . import units
 from .charts import region_charts
 from .data import Candidate, Kernel, RegionReport
@@ -53,7 +55,12 @@ def _body(region: RegionReport) -> Iterable[Content]:
     if region.kept:
         yield el("h3", "Limits")
         yield el("ul", *(el("li", user(line, LONG)) for line in region.kept), cls="plain")
-    charts = region_charts(region)
+    failures: list[str] = []
+    charts: list[Html] = []
+    with optional("a chart", failures):
+        charts = list(region_charts(region))
+    for why in failures:
+        yield el("p", user(why, LONG), cls="caption")
     if charts:
         yield el("div", *charts, cls="charts")
     if region.candidates:

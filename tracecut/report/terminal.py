@@ -173,9 +173,9 @@ class _Summary:
         if not data.folder:
             return
         self.console.print()
-        folder, report = quote(data.folder, self.ascii_only), quote(data.report, self.ascii_only)
-        self._exact("output  ", folder)
-        self._exact("report  ", report)
+        self._exact("output  ", quote(data.folder, self.ascii_only))
+        if data.report:
+            self._exact("report  ", quote(data.report, self.ascii_only))
         if data.optimized and data.run:
             command = " ".join(quote(word, self.ascii_only) for word in data.run)
             if len(command) > 4 * self.console.width:

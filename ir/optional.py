@@ -1,0 +1,33 @@
+"""Parts of a job that it can do without: when one fails, its reason is kept and the job goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .errors import OutputError, TracecutError
+
+LONGEST = 300
+
+
+@contextmanager
+def optional(part: str, failures: list[str]) -> Iterator[None]:
+    """Do what is in the block. Whatever it raises is added to `failures`: the part's name and the reason.
+
+    What ends the process (KeyboardInterrupt, SystemExit) passes, and so does OutputError: on a full disk the results
+    themselves can not be written either.
+    """
+    try:
+        yield
+    except OutputError:
+        raise
+    except Exception as error:
+        failures.append(f"{part} was left out: {reason_of(error)}")
+
+
+def reason_of(error: BaseException) -> str:
+    """An exception in one line: the message of ours, name and message of any other."""
+    said = error.message if isinstance(error, TracecutError) else str(error)
+    text = " ".join(said.split())
+    text = text if len(text) <= LONGEST else text[: LONGEST - 2] + " …"
+    return text if isinstance(error, TracecutError) else f"{type(error).__name__}: {text}".rstrip(": ")
