@@ -316,6 +316,7 @@ def run_program(
     scopes: Sequence[ScopeFile],
     names: Sequence[str],
     argv: Sequence[str],
+    place: int,
     *,
     cpus: Sequence[int],
     verbose: bool = False,
@@ -323,7 +324,7 @@ def run_program(
     inspect: Callable[..., Schedule | None] | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
-    """Run a woven program in this process; does not return."""
+    """Run a woven program in this process; does not return. `place`: address of its argv, as of `become`."""
     library = load_library(library_path)
 
     def say(text: str) -> None:
@@ -336,4 +337,4 @@ def run_program(
         call = report
         at_exit(lambda: call({**host.summary(), "seconds": time.perf_counter() - started}))
     sys.stdout.flush()
-    run_main(library, argv)
+    run_main(library, argv, place)

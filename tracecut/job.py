@@ -21,6 +21,7 @@ from tracecut.ir.files import load_json, write_json, write_text
 from tracecut.ir.machine import Machine
 from tracecut.ir.optional import optional
 from tracecut.tracer.runner import Finished
+from tracecut.tracer.selfreading import asks_of_itself
 
 from . import __version__
 from .choosing import choose_loops
@@ -80,6 +81,9 @@ class Job:
     def _regions(self, compiled: Compiled, traced: Traced | str) -> tuple[list[RegionResult], str]:
         if isinstance(traced, str):
             return [], traced
+        alone = asks_of_itself(compiled.text)
+        if alone:
+            return [], f"the program is left alone: {alone}"
         with self.progress.stage("inspect", "inspecting the hot loops"):
             hots = choose_loops(self.settings, compiled.analysis, traced.profile)
             results = tune_regions(

@@ -48,9 +48,13 @@ def run_output(
             from tracecut.codegen.live import run_program
             from tracecut.codegen.reinspect import Reinspector
             from tracecut.codegen.schedulefile import ScopeFile
+            from tracecut.tracer.identity import become
 
         scopes = [ScopeFile.load(output / name) for name in listing["scopes"]]
         library = Path.cwd() / output / "program.so"  # a name without a slash is looked for elsewhere
+        words = [str(program), *argv]
+        _restore()
+        place = become(words)
         try:
             # Bound under the lock, by the name that it is asked for again: the same file then, whatever happens to it.
             ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
@@ -69,12 +73,12 @@ def run_output(
         if verbose:
             _conclude(found)
 
-    _restore()
     run_program(
         library,
         scopes,
         listing["globals"],
-        [str(program), *argv],
+        words,
+        place,
         cpus=cpus,
         verbose=verbose,
         enabled=not original,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..ir.errors import ProgramError
+from .identity import restore_streams
 
 ExitCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _kept: list[Any] = []
@@ -35,19 +36,21 @@ def at_exit(call: Callable[[], None]) -> None:
     ctypes.CDLL(None).__cxa_atexit(callback, None, None)
 
 
-def run_main(library: ctypes.CDLL, argv: Sequence[str | bytes]) -> NoReturn:
-    """Call `main` with these arguments and exit with what it returns."""
+def run_main(library: ctypes.CDLL, argv: Sequence[str | bytes], address: int) -> NoReturn:
+    """Call `main` with these arguments and exit with what it returns. `address`: where `become` put them."""
     for number in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)):
         signal.signal(number, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # in the background of a script it stays ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    words = [word if isinstance(word, bytes) else os.fsencode(word) for word in argv]
-    array = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+    place = ctypes.c_void_p(address)
     libc = ctypes.CDLL(None)
     sys.stdout.flush()
     sys.stderr.flush()
+    restore_streams()
     library.main.restype = ctypes.c_int
+    libc.__errno_location.restype = ctypes.POINTER(ctypes.c_int)
     environment = ctypes.c_void_p.in_dll(libc, "environ")
-    code = library.main(len(words), array, environment)
+    libc.__errno_location()[0] = 0
+    code = library.main(len(argv), place, environment)
     libc.exit(code)
     raise AssertionError("exit returned")

@@ -14,6 +14,7 @@ from ..ir.files import load_json, write_json
 from .capture import Capture, keep_only, touched_objects, written_objects
 from .evaluate import Evaluation
 from .host import at_exit, load_library, run_main
+from .identity import become
 from .memory import Object
 from .nest import Nest
 from .nestfile import from_json
@@ -135,10 +136,12 @@ class Tracer:
 
 def main() -> None:
     spec = load_json(Path(sys.argv[1]), limit=1 << 30)
+    words = [str(word) for word in spec["argv"]]
+    place = become(words)  # before the library is loaded: its constructors may look
     tracer = Tracer(spec)
     at_exit(tracer.report)
     tracer.started = time.perf_counter()
-    run_main(tracer.library, [str(word) for word in spec["argv"]])
+    run_main(tracer.library, words, place)
 
 
 if __name__ == "__main__":
