@@ -22,6 +22,7 @@ import numpy as np
 from ..ir.errors import UnsupportedError
 from ..tracer.evaluate import Evaluation
 from ..tracer.host import at_exit, load_library, run_main
+from ..tracer.identity import become
 from ..tracer.memory import Memory, Object
 from ..tracer.objects import LiveObjects, named_numbers
 from .executor import Executor, RegionCode, loaded_root
@@ -316,15 +317,16 @@ def run_program(
     scopes: Sequence[ScopeFile],
     names: Sequence[str],
     argv: Sequence[str],
-    place: int,
     *,
+    place: int | None = None,
     cpus: Sequence[int],
     verbose: bool = False,
     enabled: bool = True,
     inspect: Callable[..., Schedule | None] | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
-    """Run a woven program in this process; does not return. `place`: address of its argv, as of `become`."""
+    """Run a woven program in this process; does not return. `place`: where `become` put its argv already."""
+    place = become(argv) if place is None else place
     library = load_library(library_path)
 
     def say(text: str) -> None:

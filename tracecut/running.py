@@ -78,7 +78,7 @@ def run_output(
         scopes,
         listing["globals"],
         words,
-        place,
+        place=place,
         cpus=cpus,
         verbose=verbose,
         enabled=not original,
