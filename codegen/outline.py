@@ -22,14 +22,14 @@ from ..ir.errors import UnsupportedError
 from ..tracer.describe import live_ins
 from ..tracer.nest import Nest
 from ..tracer.reduction import Uses
-from ..tracer.roles import forms, piece_pairs, roles
+from ..tracer.roles import piece_pairs, roles
 from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
 from ..tracer.view import FunctionView
 from .counters import Counters, Walker
 from .grouping import OLD, Group, instruction_of
 from .iterations import follows_counter, private_arrays
-from .renaming import alignment, is_literal, kept, replaced
+from .renaming import alignment, for_any_number, is_literal, kept, replaced
 
 
 @dataclass(frozen=True)
@@ -321,16 +321,20 @@ class _Outliner:
             text = replaced(instruction, mapping)
         elif instruction.op in ("load", "store"):
             text = self._rewrite_access(instruction)
-        elif forms(instruction) and instruction.result in self.closure:
+        elif instruction.result in self.closure:
             if instruction.op == "select" and instruction.operands[0].text in self.closure:
                 text = replaced(instruction, {instruction.operands[0].text: self._old(instruction.operands[0].text)})
+            text = for_any_number(text)
         elif id(instruction) in self.bounds:
             text = instruction.text
         else:
             mapping = {used: self._old(used) for used in instruction.uses if used in self.closure}
             mapping |= self._call_pointers(instruction)
             text = replaced(instruction, mapping)
-        return "  " + str(Instruction(text, kept(instruction.meta)))
+        meta = kept(instruction.meta)
+        if instruction.result in self.closure:
+            meta.pop("range", None)  # of the old numbers
+        return "  " + str(Instruction(text, meta))
 
     def _rewrite_access(self, instruction: Instruction) -> str:
         key = self._key(instruction)

@@ -42,6 +42,17 @@ def kept(meta: Mapping[str, str]) -> dict[str, str]:
     return {kind: node for kind, node in meta.items() if kind in ("tbaa", "tbaa.struct", "range", "nonnull", "fpmath")}
 
 
+def for_any_number(text: str) -> str:
+    """An instruction without what the compiler knew of the bits of its operands: new numbers have others.
+
+    What is left holds of any numbers that do not wrap as signed ones, or where they are extended without a sign: the
+    plan has made sure of that (`linear.py`).
+    """
+    head, equals, tail = text.partition("=")
+    tail = re.sub(r"^ or disjoint ", " add ", tail)
+    return head + equals + re.sub(r"^( (?:add|sub|mul|shl|trunc)) nuw(?=(?: nsw)? (?!nsw|i64 %\S+, ))", r"\1", tail)
+
+
 def is_literal(text: str) -> bool:
     """Whether an operand is no name and no constant expression on addresses."""
     return not text.startswith(("%", "@", "getelementptr"))

@@ -86,36 +86,68 @@ def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, 
     first, last = (facts.by_site[str(atom.data[0])][0] for atom in (major, ends[0]))
     if not (facts.is_own(first, region) and facts.is_own(last, region)):
         return None
-    if not _covers(facts, region, info.id, major, ends[0], array, record, start.width):
+    total = _covered(facts, region, info.id, major, ends[0], array, record)
+    if total is None or total >= 1 << (8 * start.width - 1):
+        return None
+    walked = [(pattern.access.form, {major, inner}) for pattern in patterns]
+    forms = [*walked, (begin, {major}), (bound, {ends[0]})]
+    if not all(form is not None and _holds_up_to(facts.accesses, form, atoms, total) for form, atoms in forms):
         return None
     arrays = facts.arrays[facts.home[first]], facts.arrays[facts.home[last]]
     return Segments(info.id, start, end, arrays[0].record(first), arrays[1].record(last))
 
 
-def _covers(
-    facts: Facts, region: int, loop: int, start: Expr, end: Expr, array: Array, record: int, width: int
-) -> bool:
-    """Whether the inner loop runs over exactly the numbers from start to end, in every iteration that enters it.
+def _covered(facts: Facts, region: int, loop: int, start: Expr, end: Expr, array: Array, record: int) -> int | None:
+    """Length of all pieces, if the inner loop runs from start to end in every iteration that enters it; else None.
 
-    Every piece has to lie in the array, also of those that do not run; and the new starts have to fit their type.
+    Every piece has to lie in the array, also of those that do not run.
     """
     evaluation = facts.accesses.evaluation
     outer, inner = evaluation.domain(region), evaluation.domain(loop)
     first, last = evaluation.at(start, region), evaluation.at(end, region)
     if outer is None or inner is None or inner.parent is None or not (first.all_known and last.all_known):
-        return False
+        return None
     begins, ends = (np.broadcast_to(values.data, outer.size) for values in (first, last))
     lengths = ends - begins
     counts = np.bincount(inner.parent, minlength=outer.size)
     if np.any(lengths < 0) or not np.all((counts == 0) | (counts == lengths)):
-        return False
+        return None
     filled = lengths > 0
     if not filled.any():
-        return False
+        return None
     low, high = int(begins[filled].min()), int(ends[filled].max())
     total = int(lengths.sum())
-    fits = total < 1 << (8 * width - 1) and total <= MAX_GROWTH * (high - low)
-    return fits and array.capacity[0] <= low + record and high + record <= array.capacity[1]
+    inside = array.capacity[0] <= low + record and high + record <= array.capacity[1]
+    return total if inside and total <= MAX_GROWTH * (high - low) else None
+
+
+def _holds_up_to(accesses: Accesses, form: Linear, atoms: set[Expr], total: int) -> bool:
+    """Whether nothing wraps on the way to an address while some atoms, and their sum, are any numbers up to `total`.
+
+    Copies in pieces are numbered from 0 on: where pieces overlap there are more numbers than there were.
+    """
+    ranges = dict.fromkeys(atoms, (0, total))
+    for inner, low, high in form.fits:
+        factors = {inner.terms.get(atom, 0) for atom in atoms}
+        if factors == {0}:
+            continue
+        rest = {atom: factor for atom, factor in inner.terms.items() if atom not in atoms}
+        if any(atom.kind != "counter" or not _span(accesses, atom, ranges) for atom in rest):
+            return False
+        together = Linear(inner.const, {**rest, next(iter(atoms)): factors.pop()}) if len(factors) == 1 else inner
+        first, last = together.range(ranges)
+        if first < low or last > high:
+            return False
+    return True
+
+
+def _span(accesses: Accesses, counter: Expr, ranges: dict[Expr, tuple[int, int]]) -> bool:
+    """Put the values of a counter into `ranges`; False when they are not known."""
+    domain = accesses.evaluation.domain(counter.data[0])
+    if domain is None or not domain.size:
+        return False
+    ranges[counter] = int(domain.counter.min()), int(domain.counter.max())
+    return True
 
 
 def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[RegionUse]:
@@ -173,10 +205,6 @@ def holds_anywhere(accesses: Accesses, array: Array, pattern: Pattern) -> bool:
     ranges = {major: (low, high - 1)}
     for inner, _, _ in form.fits:
         for atom in inner.terms if major in inner.terms else ():
-            if atom is major:
-                continue
-            domain = accesses.evaluation.domain(atom.data[0]) if atom.kind == "counter" else None
-            if domain is None or not domain.size:
+            if atom is not major and (atom.kind != "counter" or not _span(accesses, atom, ranges)):
                 return False
-            ranges[atom] = int(domain.counter.min()), int(domain.counter.max())
     return Linear(0, {}, tuple(fit for fit in form.fits if major in fit[0].terms)).holds(ranges)

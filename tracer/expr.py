@@ -20,7 +20,8 @@ from ..ir.errors import ArtefactError
 # live      (name, type)                      a value from outside of the analysed loop; a global's address
 # counter   (loop,)                           iteration number of a loop, from 0
 # load      (site, type)                      address
-# op        (opcode, type)                    operands; wraps at the type's width; `exact`: a quotient without remainder
+# op        (opcode, type)                    operands; wraps at the type's width. `exact`: no remainder.
+#                                             `mask`: `and` with a second operand that does not change in the loop
 # cast      (opcode, from, to)                value
 # cmp       (predicate, type)                 a, b
 # choice    ()                                condition, value if true, value if false
@@ -37,7 +38,7 @@ _INTEGER_TEST = "icmp (eq|ne|[su][lg][te])"
 _FLOAT_TEST = "fcmp ([ou](eq|ne|[lg][te])|ord|uno|true|false)"
 _CASTS = rf"[sz]ext {_WIDTH} {_WIDTH}|trunc {_WIDTH} {_WIDTH}|[su]itofp {_WIDTH} {_FLOAT}|fpto[su]i {_FLOAT} {_WIDTH}"
 _CASTS += rf"|fp(ext|trunc) {_FLOAT} {_FLOAT}"
-_OPERATIONS = rf"(add|sub|mul|[su]div|[su]rem|shl|[al]shr|and|or|xor|[su](min|max)|abs|exact) ({_WIDTH}|ptr)"
+_OPERATIONS = rf"(add|sub|mul|[su]div|[su]rem|shl|[al]shr|and|or|xor|[su](min|max)|abs|exact|mask) ({_WIDTH}|ptr)"
 _OPERATIONS += rf"|(fadd|fsub|fmul|fdiv|frem|fabs) {_FLOAT}"
 _COMPARISONS = rf"{_INTEGER_TEST} ({_WIDTH}|ptr)|{_FLOAT_TEST} {_FLOAT}"
 # kind → what its words look like together

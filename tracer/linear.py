@@ -79,7 +79,7 @@ def _form(
         return memo[id(chosen[node])]
     if node.kind == "cast":
         return _cast(node, memo)
-    if node.kind == "op" and (masks or node.data[0] != "and"):
+    if node.kind == "op" and (masks or node.data[0] != "mask"):
         found = _combine(node, memo[id(node.args[0])], memo[id(node.args[1])])
         if found is not None:
             return found
@@ -113,8 +113,8 @@ def _combine(node: Expr, a: Linear, b: Linear) -> Linear | None:
         total = _scaled(a, 1 << b.const, _union(a.fits, b.fits))
     elif opcode == "exact" and not b.terms:
         return _divided(a, b.const, str(type))
-    elif opcode == "and" and not (a.terms and b.terms):
-        return _masked(a, b.const) if a.terms else _masked(b, a.const)
+    elif opcode == "mask" and not b.terms:
+        return _masked(a, b.const)
     else:
         return None
     if int_bits(str(type)) in (None, 64):
@@ -122,24 +122,22 @@ def _combine(node: Expr, a: Linear, b: Linear) -> Linear | None:
     return _requiring(total, total, str(type), signed=True)
 
 
-def mask_bits(mask: int) -> tuple[int, int] | None:
-    """[low, high) of the bits of a mask, None when they do not follow each other."""
-    if mask <= 0:
-        return None
-    low, high = (mask & -mask).bit_length() - 1, mask.bit_length()
-    return (low, high) if mask == (1 << high) - (1 << low) else None
-
-
 def _masked(form: Linear, mask: int) -> Linear | None:
-    """A number of which a mask takes away only bits that are zero: multiples of 2^low below 2^high stay as they are."""
-    bits = mask_bits(mask)
-    if not form.terms or bits is None:
+    """A number of which a mask takes away only bits that are zero.
+
+    Of a mask whose bits follow each other from `low`: multiples of 2^low stay as they are, below the first bit that
+    it lacks above these. A negative one lacks none.
+    """
+    if not form.terms or not mask:
         return None
-    low, high = bits
-    if any(number % (1 << low) for number in (form.const, *form.terms.values())):
+    step = mask & -mask
+    limit = mask + step  # a power of two, if all bits in between are set; 0 of a negative mask
+    if limit & (limit - 1) or any(number % step for number in (form.const, *form.terms.values())):
         return None
+    if not limit:
+        return form
     bare = Linear(form.const, form.terms)
-    return Linear(form.const, form.terms, (*form.fits, (bare, 0, (1 << high) - 1)))
+    return Linear(form.const, form.terms, (*form.fits, (bare, 0, limit - 1)))
 
 
 def _divided(a: Linear, divisor: int, type: str) -> Linear | None:

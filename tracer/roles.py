@@ -6,13 +6,12 @@ data, the use has to be split: the address sees the new number, the data use the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .expr import Expr
-from .linear import mask_bits
 from .reduction import Uses
-from .scalar import low_bits
+from .scalar import masks
 from .text import Instruction
 
 # Integer arithmetic that an address may be formed with and still be linear in the index.
@@ -21,21 +20,17 @@ FORMING = frozenset(
 )
 
 
-def forms(instruction: Instruction) -> bool:
+def forms(instruction: Instruction, fixed: Callable[[str], bool]) -> bool:
     """Whether an address may be formed with what an instruction computes, and still be linear in its operands.
 
-    Of divisions, those without a remainder: how far apart two pointers are. Of masks, those that a cast would do, and
-    those of bits that follow each other, which may be all that a multiple has.
+    Of divisions, those without a remainder: how far apart two pointers are. Of masks, those that do not change, as
+    `fixed` says of an operand: they may leave a number as it is.
     """
-    if low_bits(instruction) or (instruction.op == "and" and _keeps_a_piece(instruction.operands[1].text)):
+    if masks(instruction, fixed):
         return True
     if instruction.op in ("sdiv", "ashr"):
         return "exact" in instruction.flags
     return instruction.op in FORMING or instruction.op == "ptrtoint"
-
-
-def _keeps_a_piece(mask: str) -> bool:
-    return mask.isdigit() and mask_bits(int(mask)) is not None
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,11 @@ def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozense
     such values, and the comparison counts as a bound.
     """
     exits = _exit_tests(uses, within)
+    definitions = uses.view.definitions
+
+    def fixed(text: str) -> bool:
+        return text not in definitions or definitions[text].block not in within
+
     forming: set[str] = set()
     addresses: dict[int, Instruction] = {}
     bounds: dict[int, Instruction] = {}
@@ -96,7 +96,7 @@ def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozense
             if user.op in ("load", "store") and user.operands[-1].text == current:
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
-            elif forms(user) and not (user.op == "select" and user.operands[0].text == current):
+            elif forms(user, fixed) and not (user.op == "select" and user.operands[0].text == current):
                 stack.append(str(user.result))
             elif user.result in exits or _asks_if_empty(uses, user, pairs):
                 bounds[id(user)] = user

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Callable
 
 from .expr import Expr, Pool
 from .states import rotation
@@ -153,6 +154,9 @@ class ScalarView:
         if width and self._is_scalar(made.type):
             low = self.pool.make("cast", ("trunc", made.type, f"i{width}"), (self.operand(made.operands[0]),))
             return self.pool.make("cast", ("zext", f"i{width}", made.type), (low,))
+        if masks(made, self.is_invariant) and self._is_scalar(made.type):
+            number, mask = made.operands if self.is_invariant(made.operands[1].text) else made.operands[::-1]
+            return self.pool.op("mask", made.type, self.operand(number), self.operand(mask))
         if op in BINARY and self._is_scalar(made.type):
             opcode = "add" if op == "or" and "disjoint" in made.flags else op
             return self.pool.op(opcode, made.type, self.operand(made.operands[0]), self.operand(made.operands[1]))
@@ -421,6 +425,18 @@ class ScalarView:
     def _is_scalar(type: str) -> bool:
         bits = int_bits(type)
         return (bits is not None and bits <= 64) or type in FLOAT_TYPES
+
+
+def masks(instruction: Instruction, fixed: Callable[[str], bool]) -> bool:
+    """Whether an instruction takes bits away from a number by a mask that does not change: `fixed` says what does not.
+
+    What an address is linear in (`linear.py`) and what new numbers go through in the code (`roles.py`) both go by this:
+    a number that one of them sees behind a mask and the other does not would be another one.
+    """
+    if instruction.op != "and" or instruction.type == "i1":
+        return False
+    first, second = (fixed(operand.text) for operand in instruction.operands)
+    return first != second
 
 
 def low_bits(instruction: Instruction) -> int:

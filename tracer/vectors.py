@@ -123,6 +123,7 @@ def arithmetic(opcode: str, type: str, a: Any, b: Any, known: Any) -> Values:
         "sub": np.subtract,
         "mul": np.multiply,
         "and": np.bitwise_and,
+        "mask": np.bitwise_and,
         "or": np.bitwise_or,
         "xor": np.bitwise_xor,
         "smin": np.minimum,

@@ -146,6 +146,6 @@ def arithmetic(opcode: str, type: str, a: Any, b: Any) -> Number | None:
             return a if (big < other) == (opcode == "umin") else b
         case "abs":
             return signed(abs(a), bits)
-    found = {"add": a + b, "sub": a - b, "mul": a * b, "and": a & b, "or": a | b, "xor": a ^ b}
+    found = {"add": a + b, "sub": a - b, "mul": a * b, "and": a & b, "mask": a & b, "or": a | b, "xor": a ^ b}
     found |= {"smin": min(a, b), "smax": max(a, b)}
     return signed(found[opcode], bits)

@@ -269,7 +269,7 @@ def test_a_mask_that_takes_bits_away_is_not_looked_through() -> None:
     objects = [Object(0x1000, 64, HEAP), Object(0x1040, 2048, HEAP)]
     memory = Memory(objects, {item.base: np.zeros(item.size, np.uint8) for item in objects})
     for index in (pool.counter(0), pool.op("add", "i64", pool.counter(0), pool.const(8))):
-        masked = pool.op("and", "i64", index, pool.const(7))
+        masked = pool.op("mask", "i64", index, pool.const(7))
         address = pool.op("add", "ptr", pool.live("%few", "ptr"), pool.op("mul", "i64", masked, pool.const(8)))
         site = Site("s", "read", "", "i64", 8, address, None, 0, ALWAYS, NOWHERE)
         nest = Nest("@f", 0, {0: loop(0, None, trip)}, (site,), {}, {}, {}, pool)

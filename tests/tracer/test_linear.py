@@ -36,7 +36,7 @@ def addresses(draw: st.DrawFn, pool: Pool, bits: int, depth: int) -> Expr:
         masked = draw(addresses(pool, bits, depth - 1))
         if draw(st.booleans()):
             masked = pool.op("shl", type, masked, pool.const(low))
-        return pool.op("and", type, masked, pool.const(signed(mask, bits)))
+        return pool.op("mask", type, masked, pool.const(signed(mask, bits)))
     if shape == "op":
         left, right = (draw(addresses(pool, bits, depth - 1)) for _ in range(2))
         return pool.op(draw(st.sampled_from(["add", "sub", "mul", "shl"])), type, left, right)
@@ -182,7 +182,7 @@ def test_the_range_is_that_of_the_corners(const: int, low: int, factor: int, wid
 def test_a_mask_that_takes_nothing_away(shift: int, mask: int, high: int, holds: bool) -> None:
     pool = Pool()
     counter = pool.counter(0)
-    form = linear_form(pool.op("and", "i64", pool.op("shl", "i64", counter, pool.const(shift)), pool.const(mask)), {})
+    form = linear_form(pool.op("mask", "i64", pool.op("shl", "i64", counter, pool.const(shift)), pool.const(mask)), {})
     assert dict(form.terms) == {counter: 1 << shift}
     assert form.holds({counter: (0, high)}) == holds
     assert not form.holds({counter: (-1, 0)})
@@ -192,5 +192,23 @@ def test_a_mask_that_takes_nothing_away(shift: int, mask: int, high: int, holds:
 def test_other_masks_are_atoms(mask: int) -> None:
     """Of numbers that are no multiples, with gaps, or without an end."""
     pool = Pool()
-    masked = pool.op("and", "i64", pool.counter(0), pool.const(mask))
+    masked = pool.op("mask", "i64", pool.counter(0), pool.const(mask))
     assert dict(linear_form(masked, {}).terms) == {masked: 1}
+
+
+@pytest.mark.parametrize(("mask", "shift"), [(-1, 0), (-8, 3), (-8, 5)])
+def test_a_mask_without_an_end_leaves_multiples_as_they_are(mask: int, shift: int) -> None:
+    pool = Pool()
+    counter = pool.counter(0)
+    form = linear_form(pool.op("mask", "i64", pool.op("shl", "i64", counter, pool.const(shift)), pool.const(mask)), {})
+    assert dict(form.terms) == {counter: 1 << shift}
+    assert form.holds({counter: (-5, 1 << 40)})
+
+
+def test_only_a_mask_that_does_not_change_is_looked_through() -> None:
+    """The code takes new numbers through that one alone (`roles.forms`)."""
+    pool = Pool()
+    both = pool.op("and", "i64", pool.counter(0), pool.live("%mask", "i64"))
+    assert dict(linear_form(both, {"%mask": 255}).terms) == {both: 1}
+    masked = pool.op("mask", "i64", pool.counter(0), pool.live("%mask", "i64"))
+    assert dict(linear_form(masked, {"%mask": 255}).terms) == {pool.counter(0): 1}

@@ -95,7 +95,7 @@ bb46:
   %i39 = getelementptr inbounds double, ptr %i, i64 %i38
   %i39.tc.b3o = getelementptr inbounds double, ptr %i, i64 %i38.tc.old
   %i40 = load double, ptr %i39.tc.b3o, align 8
-  %i41 = trunc nuw nsw i64 %i18 to i32
+  %i41 = trunc nsw i64 %i18 to i32
   %i41.tc.old = trunc nuw nsw i64 %i18.tc.old to i32
   %i42 = uitofp nneg i32 %i41.tc.old to double
   %i43 = tail call double @llvm.fmuladd.f64(double %i40, double %i42, double %i37)
