@@ -10,11 +10,8 @@ from typing import Any
 from ..ir.errors import SourceError
 from .constructors import has_constructors, place_constructors
 from .counters import merge_counters
-from .text import Function, Module, parse_module
-from .text.cfg import ControlFlow
-
-INLINE_LIMIT = 3_000
-INLINE_GROWTH = 60_000
+from .inlining import attribute_group, mark_inline
+from .text import Module, parse_module
 
 
 @cache
@@ -109,50 +106,6 @@ def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def mark_inline(module: Module) -> Module:
-    """Mark the functions that are called from inside a loop `alwaysinline`, callees first, within size limits.
-
-    Left alone: recursion, variable arguments, setjmp callers, `main`, and what would grow the module too much.
-    """
-    functions = module.functions
-    sizes = {name: sum(len(block.instructions) for block in function.blocks) for name, function in functions.items()}
-    calls = {name: _calls(function, functions) for name, function in functions.items()}
-    recursive = _recursive({name: {callee for callee, _ in found} for name, found in calls.items()})
-    wanted = {callee for found in calls.values() for callee, in_loop in found if in_loop}
-    growing = True
-    while growing:  # what a wanted function calls has to come along
-        more = {callee for name in wanted for callee, _ in calls[name]} - wanted
-        growing = bool(more)
-        wanted |= more
-    budget = INLINE_GROWTH
-    groups = module.attribute_groups()
-    chosen = set()
-    for name in sorted(wanted, key=lambda item: (sizes[item], item)):
-        sites = sum(callee == name for found in calls.values() for callee, _ in found)
-        if name in recursive or name == "@main" or sizes[name] > INLINE_LIMIT or sizes[name] * sites > budget:
-            continue
-        header = functions[name].header
-        words = " ".join(groups[group] for group in functions[name].attribute_groups)
-        if "..." in header or re.search(r"\b(naked|returns_twice)\b", words):
-            continue
-        budget -= sizes[name] * sites
-        chosen.add(name)
-    for name in chosen:
-        function = functions[name]
-        end = function.signature_end
-        front = re.match(r"(?:\s*(?:local_)?unnamed_addr)?(?:\s*addrspace\(\d+\))?", function.header[end:])
-        end += front.end() if front else 0
-        function.header = f"{function.header[:end]} alwaysinline{function.header[end:]}"
-    clashing = {group for name in chosen for group in functions[name].attribute_groups if "noinline" in groups[group]}
-    module.items = [
-        _group(item.split()[1], re.sub(r"\b(?:noinline|optnone) ", "", groups[item.split()[1]]))
-        if isinstance(item, str) and item.startswith("attributes #") and item.split()[1] in clashing
-        else item
-        for item in module.items
-    ]
-    return module
-
-
 def loosen(text: str) -> str:
     """Strip what instrumentation would make untrue: effects that were inferred for functions and for their calls.
 
@@ -185,22 +138,14 @@ def loosen(text: str) -> str:
                 if instruction.op in ("call", "invoke") and instruction.word in own:
                     instruction.text = _regroup(instruction.text, fresh)
     module.items = [
-        _group(item.split()[1], _strip_words(groups[item.split()[1]]))
+        attribute_group(item.split()[1], _strip_words(groups[item.split()[1]]))
         if isinstance(item, str) and item.startswith("attributes #") and item.split()[1] in used - library
         else item
         for item in module.items
     ]
     for old, new in fresh.items():
-        module.append(_group(new, _strip_words(groups[old])))
+        module.append(attribute_group(new, _strip_words(groups[old])))
     return str(module)
-
-
-_NOTHING = '"plain"'  # an attribute that means nothing
-
-
-def _group(name: str, words: str) -> str:
-    """The line of an attribute group. LLVM reads none that is empty."""
-    return f"attributes {name} = {{ {words.strip() or _NOTHING} }}"
 
 
 def _regroup(text: str, fresh: dict[str, str]) -> str:
@@ -238,22 +183,3 @@ def _builder(binding: Any, *, level: int, vectorize: bool) -> Any:
     builder = binding.create_pass_builder(machine, _tuning(binding, level, vectorize=vectorize))
     builder._machine = machine  # the builder refers to it without keeping it alive
     return builder
-
-
-def _calls(function: Function, functions: dict[str, Function]) -> list[tuple[str, bool]]:
-    """(callee, called inside a loop) of every direct call to a function of this module."""
-    flow = ControlFlow(function)
-    looped = {name for loop in flow.loops for name in loop.blocks}
-    return [
-        (instruction.word, block.name in looped)
-        for block, instruction in function.instructions()
-        if instruction.op in ("call", "invoke") and instruction.word in functions
-    ]
-
-
-def _recursive(calls: dict[str, set[str]]) -> set[str]:
-    import networkx
-
-    graph = networkx.DiGraph([(name, callee) for name, found in calls.items() for callee in found])
-    found = {name for part in networkx.strongly_connected_components(graph) if len(part) > 1 for name in part}
-    return found | {name for name, callees in calls.items() if name in callees}

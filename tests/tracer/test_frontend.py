@@ -11,7 +11,8 @@ from llvmlite import binding
 from tracecut.codegen.link import executable
 from tracecut.ir.errors import SourceError, UsageError
 from tracecut.tracer.frontend import OPENMP_NOTE, Flags, parse_flags, to_ir
-from tracecut.tracer.llvm import canonical, emit_object, loosen, mark_inline, parse
+from tracecut.tracer.inlining import mark_inline
+from tracecut.tracer.llvm import canonical, emit_object, loosen, parse
 from tracecut.tracer.program import Analysis
 from tracecut.tracer.text import parse_module
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .dominators import immediate_dominators, tree_intervals
 from .module import Block, Function
 
 
@@ -45,7 +46,7 @@ class Loop:
 
 
 class ControlFlow:
-    """Predecessors, dominators and loops of one function; O(blocks × depth) to build."""
+    """Predecessors, dominators and loops of one function; O(blocks × depth of loops) to build."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -59,6 +60,7 @@ class ControlFlow:
                 self.predecessors[target].append(name)
         self.order = self._reverse_postorder()
         self._rank = {name: place for place, name in enumerate(self.order)}
+        self._innermost: dict[str, Loop] = {}  # what `loops` finds
 
     def rank(self, block: str) -> int:
         """Place in reverse postorder."""
@@ -66,29 +68,22 @@ class ControlFlow:
 
     @cached_property
     def idom(self) -> dict[str, str]:
-        """Immediate dominators (Cooper, Harvey, Kennedy: iterate to a fixpoint in reverse postorder)."""
-        entry = self.order[0]
-        idom = {entry: entry}
-        changed = True
-        while changed:
-            changed = False
-            for name in self.order[1:]:
-                known = [pred for pred in self.predecessors[name] if pred in idom]
-                new = known[0]
-                for pred in known[1:]:
-                    new = self._meet(idom, pred, new)
-                if idom.get(name) != new:
-                    idom[name] = new
-                    changed = True
-        return idom
+        """Immediate dominators of the reachable blocks; the entry is its own."""
+        order = self.order
+        targets = [[self._rank[target] for target in self.successors[name]] for name in order]
+        return {order[node]: order[above] for node, above in enumerate(immediate_dominators(targets))}
+
+    @cached_property
+    def _intervals(self) -> tuple[list[int], list[int]]:
+        """Of each rank: the first and the last place in preorder of what the block dominates."""
+        return tree_intervals([self._rank[self.idom[name]] for name in self.order])
 
     def dominates(self, above: str, below: str) -> bool:
-        """Whether every path from the entry to `below` passes `above`."""
+        """Whether every path from the entry to `below` passes `above`. O(1)."""
         if below not in self._rank or above not in self._rank:
             return False
-        while self._rank[below] > self._rank[above]:
-            below = self.idom[below]
-        return below == above
+        first, last = self._intervals
+        return first[self._rank[above]] <= first[self._rank[below]] <= last[self._rank[above]]
 
     @cached_property
     def loops(self) -> list[Loop]:
@@ -96,15 +91,16 @@ class ControlFlow:
         latches: dict[str, list[str]] = {}
         for name in self.order:
             for target in self.successors[name]:
-                if self.dominates(target, name):
+                if self._rank[target] <= self._rank[name] and self.dominates(target, name):
                     latches.setdefault(target, []).append(name)
         loops = [self._natural_loop(header, tails) for header, tails in latches.items()]
+        # Loops of two headers lie in each other or have nothing in common: the last to take a block is its innermost.
         loops.sort(key=lambda loop: (-len(loop.blocks), self._rank[loop.header]))
-        for place, loop in enumerate(loops):
-            around = [other for other in loops[:place] if loop.header in other.blocks and loop.blocks < other.blocks]
-            if around:
-                loop.parent = min(around, key=lambda other: len(other.blocks))
+        for loop in loops:
+            loop.parent = self._innermost.get(loop.header)
+            if loop.parent is not None:
                 loop.parent.children.append(loop)
+            self._innermost.update(dict.fromkeys(loop.blocks, loop))
         loops.sort(key=lambda loop: self._rank[loop.header])
         return loops
 
@@ -118,9 +114,8 @@ class ControlFlow:
         )
 
     def innermost(self, block: str) -> Loop | None:
-        """The innermost loop that holds `block`."""
-        around = [loop for loop in self.loops if block in loop.blocks]
-        return min(around, key=lambda loop: len(loop.blocks)) if around else None
+        """The innermost loop that holds `block`. O(1)."""
+        return self._innermost.get(block) if self.loops else None
 
     def _natural_loop(self, header: str, latches: list[str]) -> Loop:
         inside = {header}
@@ -134,8 +129,7 @@ class ControlFlow:
         preheader = entries[0] if len(entries) == 1 and len(self.successors[entries[0]]) == 1 else None
         exits = tuple(
             (name, target)
-            for name in self.order
-            if name in inside
+            for name in sorted(inside, key=self._rank.__getitem__)
             for target in self.successors[name]
             if target not in inside
         )
@@ -157,11 +151,3 @@ class ControlFlow:
                 order.append(name)
                 stack.pop()
         return order[::-1]
-
-    def _meet(self, idom: dict[str, str], first: str, second: str) -> str:
-        while first != second:
-            while self._rank[first] > self._rank[second]:
-                first = idom[first]
-            while self._rank[second] > self._rank[first]:
-                second = idom[second]
-        return first
