@@ -32,10 +32,11 @@ from .schedule import Schedule
 from .schedulefile import ScopeFile
 from .secret import Secret
 
-ENTER = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
+ENTER = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64), ctypes.c_int32)
 LEAVE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
 PROBE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
 MISMATCH = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
+TRAPS = "floating-point exceptions trap in the program, and which comes first is up to the order"
 
 
 @dataclass
@@ -84,7 +85,7 @@ class Host:
         self.secret = Secret.draw()  # of the schedules that are made in this run
         self.inspect = inspect
         self.cpus = list(cpus)
-        self.allowed = os.sched_getaffinity(0)
+        self.allowed: set[int] = set()  # of the program, while a layout is in force
         count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
         self.states = (RegionState * max(1, count))()
         self.plans = (ctypes.c_void_p * max(1, count))()
@@ -110,11 +111,13 @@ class Host:
     def _set(self, name: str, value: int) -> None:
         ctypes.c_void_p.in_dll(self.library, name).value = value
 
-    def _enter(self, number: int, pointer: Any) -> None:
+    def _enter(self, number: int, pointer: Any, traps: int) -> None:
         state = self.scopes[number]
         start = time.perf_counter_ns()
         state.entries += 1
         try:
+            if traps:
+                raise UnsupportedError(TRAPS)
             self._try_enter(state, pointer)
         except Exception as error:  # the program must not notice
             self._off(state)
@@ -176,7 +179,11 @@ class Host:
         self, state: ScopeState, numbers: dict[str, int | float], memory: Memory, why: str, per_call: float
     ) -> None:
         assert self.inspect is not None
-        fresh = self.inspect(self, state, numbers, memory, why, per_call)
+        before = _thread_count()
+        try:
+            fresh = self.inspect(self, state, numbers, memory, why, per_call)
+        finally:
+            self.own_threads += _thread_count() - before  # of libraries that an inspection loads
         if fresh is None:
             return
         found, why = check_guard(fresh.guard, state.file.nest, memory, numbers, self.native, self.secret)
@@ -187,6 +194,9 @@ class Host:
     def _activate(
         self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]
     ) -> None:
+        self.allowed = os.sched_getaffinity(0) if self.threads > 1 else set(self.cpus)
+        if not self.allowed >= set(self.cpus):
+            raise UnsupportedError(f"the program has bound itself to {len(self.allowed)} CPUs")
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
         if state.executor is None:
@@ -216,12 +226,16 @@ class Host:
 
     def _pin(self, pinned: bool) -> None:
         """Keep the program's own thread off the CPUs of the others while a layout is in force."""
-        if self.threads > 1:
-            os.sched_setaffinity(0, {self.cpus[0]} if pinned else self.allowed)
+        own = {self.cpus[0]} if self.threads > 1 else set()
+        if own and pinned:
+            os.sched_setaffinity(0, own)
+        elif own and os.sched_getaffinity(0) == own:  # else the program has chosen others since
+            os.sched_setaffinity(0, self.allowed)
 
     def _mismatch(self, region: int, slot: int) -> None:
         file = self.owner[region]
-        self.say(f"scope {file.number}: slot {slot} of region {region} differs from what it was on entering")
+        why = TRAPS if slot < 0 else f"slot {slot} of region {region} differs from what it was on entering"
+        self.say(f"scope {file.number}: {why}; the original order runs")
         self._off(self.scopes[file.number])
 
     def summary(self) -> dict[str, Any]:
@@ -236,6 +250,9 @@ class Host:
                 "nanoseconds": state.nanoseconds,
                 "original_nanoseconds": state.original_nanoseconds,
             }
+        cramped = ctypes.c_int32.in_dll(self.library, "tc_cramped").value
+        if cramped:
+            self.say(f"{cramped} times the stack had no room for the host; the original order ran")
         scopes = {
             str(state.file.nest.root): {
                 "entries": state.entries,

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "fingerprint.c"
+#include "surroundings.c"
 
 /* ---- allocation table: open addressing, one spin lock ---------------------------------------------------- */
 
@@ -49,11 +51,13 @@ static void put(uintptr_t base, size_t size) {
 }
 
 static int grow(void) {
+    int error = errno;
     size_t old_capacity = capacity;
     Entry *old = table;
     size_t wanted = 1024;
     while (wanted < live * 4) wanted *= 2;
     Entry *fresh = calloc(wanted, sizeof *fresh);
+    errno = error; /* the program asked for memory, and got it */
     if (!fresh) return 0;
     table = fresh;
     capacity = wanted;
@@ -134,12 +138,15 @@ int tc_posix_memalign(void **out, size_t align, size_t size) {
     return code;
 }
 void *tc_memalign(size_t align, size_t size) {
-    void *p = NULL;
-    if (posix_memalign(&p, align < sizeof p ? sizeof p : align, size)) return NULL;
+    void *p = memalign(align, size);
     remember(p, size);
     return p;
 }
-void *tc_valloc(size_t size) { return tc_memalign((size_t)sysconf(_SC_PAGESIZE), size); }
+void *tc_valloc(size_t size) {
+    void *p = valloc(size);
+    remember(p, size);
+    return p;
+}
 
 /* Operators of C++, by their names in the binary. They are the program's own or the C++ library's; a C program, which
    has neither, never calls these. An exception that they throw passes through. */
@@ -199,17 +206,24 @@ int64_t *tc_loop_next;  /* entry count at which the host wants to hear of a loop
 int64_t *tc_loop_entries;
 uint8_t *tc_loop_awaited; /* by loop: whether the host wants to hear when it is left */
 
+static void tell_of_loop(int32_t loop, const uint64_t *values) {
+    Surroundings kept;
+    set_aside(&kept);
+    tc_on_loop(loop, values);
+    give_back(&kept);
+}
+
 void tc_loop_done(int32_t loop) {
     if (tc_loop_awaited && tc_loop_awaited[loop] && tc_on_loop) {
         tc_loop_awaited[loop] = 0;
-        tc_on_loop(~loop, NULL);
+        tell_of_loop(~loop, NULL);
     }
 }
 
 void tc_loop(int32_t loop, const uint64_t *values) {
     if (!tc_loop_entries) return; /* a constructor of the program, before the host is ready */
     int64_t entry = ++tc_loop_entries[loop];
-    if (entry >= tc_loop_next[loop] && tc_on_loop) tc_on_loop(loop, values);
+    if (entry >= tc_loop_next[loop] && tc_on_loop) tell_of_loop(loop, values);
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------------- */
@@ -235,6 +249,8 @@ static pid_t owner;
 static Task task;
 static void *task_data;
 static atomic_int generation, running, patience = SPINS;
+static atomic_uint task_flags; /* floating-point exceptions that workers met */
+static Arithmetic task_arithmetic;
 static int32_t task_threads;
 
 static void futex_wait(atomic_int *word, int value) {
@@ -253,7 +269,9 @@ static void *work(void *argument) {
         }
         seen = atomic_load_explicit(&generation, memory_order_acquire);
         if (self < task_threads) {
+            take_over(task_arithmetic);
             task(self, task_data);
+            atomic_fetch_or_explicit(&task_flags, raised_flags(), memory_order_relaxed);
             if (atomic_fetch_sub_explicit(&running, 1, memory_order_acq_rel) == 1) futex_wake(&running);
         }
     }
@@ -289,8 +307,11 @@ static void run_on(int32_t threads, Task what, void *data) {
         for (int32_t t = 0; t < threads; t++) what(t, data);
         return;
     }
+    int error = errno;
     task = what;
     task_data = data;
+    task_arithmetic = arithmetic();
+    atomic_store_explicit(&task_flags, 0, memory_order_relaxed);
     task_threads = threads;
     atomic_store_explicit(&running, threads - 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&generation, 1, memory_order_release);
@@ -301,6 +322,8 @@ static void run_on(int32_t threads, Task what, void *data) {
         if (++spins < atomic_load_explicit(&patience, memory_order_relaxed)) __builtin_ia32_pause();
         else futex_wait(&running, left);
     }
+    raise_flags(atomic_load_explicit(&task_flags, memory_order_relaxed));
+    errno = error;
 }
 
 /* ---- rescheduled regions -------------------------------------------------------------------------------------- */
@@ -339,13 +362,15 @@ typedef struct { int64_t calls, declined, nanoseconds, original_nanoseconds, sta
 
 const Plan **tc_plans; /* by region; NULL while its layout is not in force */
 RegionState *tc_regions;
-void (*tc_on_enter)(int32_t, const uint64_t *);
+void (*tc_on_enter)(int32_t, const uint64_t *, int32_t); /* scope, its values, whether exceptions trap */
 void (*tc_on_leave)(int32_t);
 void (*tc_on_mismatch)(int32_t, int32_t);
 void (*tc_on_probe)(int32_t);
 int32_t *tc_probe; /* by region: calls until the host wants to decide about a layout, 0: it does not */
 int32_t tc_enabled;
+int32_t tc_cramped; /* entries that the host was not told of, for want of room on the stack */
 static int32_t depth[4096];
+static uint8_t untold[4096];
 
 typedef struct {
     const Plan *plan;
@@ -410,12 +435,18 @@ static uint64_t bits_f32(float value) {
     return bits;
 }
 
-/* The value that changes nothing. −0.0 is the identity of floating-point addition. */
+/* What is added without any effect: −0.0, since −0.0 + 0.0 is 0.0; rounding downward it is −0.0, and 0.0 has none. */
+static uint64_t no_addend(int32_t type) {
+    if ((sse_state() & ROUNDING_SSE) == DOWNWARD_SSE) return 0;
+    return type == TYPE_F32 ? bits_f32(-0.0f) : type == TYPE_F64 ? bits_f64(-0.0) : 0;
+}
+
+/* The value that changes nothing. */
 static uint64_t identity(int32_t op, int32_t type) {
     int wide = 8 << (type & 3);
     uint64_t ones = ~UINT64_C(0), top = UINT64_C(1) << (wide - 1);
     switch (op) {
-    case OP_FADD: return type == TYPE_F32 ? bits_f32(-0.0f) : bits_f64(-0.0);
+    case OP_FADD: return no_addend(type);
     case OP_FMUL: return type == TYPE_F32 ? bits_f32(1.0f) : bits_f64(1.0);
     case OP_FMIN: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
     case OP_FMAX: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
@@ -434,6 +465,16 @@ static int32_t width_of(int32_t type) {
     return widths[type];
 }
 
+/* Fill a private array with what is added without any effect. */
+static void clear(char *memory, int64_t bytes, int32_t type) {
+    uint64_t none = no_addend(type);
+    if (!none) memset(memory, 0, (size_t)bytes);
+    else if (type == TYPE_F32)
+        for (int64_t i = 0; i < bytes; i += 4) memcpy(memory + i, &none, 4);
+    else
+        for (int64_t i = 0; i < bytes; i += 8) memcpy(memory + i, &none, 8);
+}
+
 static void run_part(int32_t thread, void *data) {
     Launch *launch = data;
     const Plan *plan = launch->plan;
@@ -448,7 +489,7 @@ static void run_part(int32_t thread, void *data) {
             int32_t place = p * plan->threads + thread;
             int64_t low = plan->private_low[place], high = plan->private_high[place];
             char *memory = plan->private_memory[place];
-            memset(memory, 0, (size_t)(high - low));
+            clear(memory, high - low, plan->private_type[p]);
             in[plan->private_slot[p]] = (uint64_t)(uintptr_t)(memory - low - plan->private_origin[p]);
         }
     plan->run(plan->bounds[row], plan->bounds[row + 1], in, launch->out[row]);
@@ -478,10 +519,18 @@ static void add_part(int32_t thread, void *data) {
             int64_t last = number_behind(end, lows[t], highs[t], step);
             char *target = (char *)(uintptr_t)launch->in[plan->private_slot[p]] + plan->private_origin[p] + lows[t];
             const char *source = plan->private_memory[p * plan->threads + t];
-            if (type == TYPE_F64)
-                for (int64_t i = first; i < last; i += 8) *(double *)(target + i) += *(const double *)(source + i);
-            else if (type == TYPE_F32)
-                for (int64_t i = first; i < last; i += 4) *(float *)(target + i) += *(const float *)(source + i);
+            uint64_t none = no_addend(type);
+            /* What no job of that thread touched stays as it is, every bit: 0.0 + -0.0 may not be added either where
+               tiny numbers are flushed to zero. */
+#define ADD_UP(REAL, BITS)                                                                                        \
+    for (int64_t i = first; i < last; i += (int64_t)sizeof(REAL)) {                                               \
+        REAL *to = (REAL *)(target + i), added = *(const REAL *)(source + i);                                     \
+        BITS bits;                                                                                                \
+        memcpy(&bits, &added, sizeof bits);                                                                       \
+        *to = bits == (BITS)none ? *to : *to + added;                                                             \
+    }
+            if (type == TYPE_F64) { ADD_UP(double, uint64_t) }
+            else if (type == TYPE_F32) { ADD_UP(float, uint32_t) }
             else
                 for (int64_t i = first; i < last; i += step) combine(target + i, source + i, OP_ADD, type);
         }
@@ -519,19 +568,33 @@ int64_t tc_execute(const Plan *plan, const uint64_t *in, uint64_t *out) {
     return now() - start;
 }
 
+static void tell_of_mismatch(int32_t region, int32_t slot) {
+    Surroundings kept;
+    set_aside(&kept);
+    tc_on_mismatch(region, slot); /* puts the data back and switches the plan off */
+    give_back(&kept);
+}
+
 int32_t tc_region(int32_t region, const uint64_t *in, uint64_t *out) {
     if (!tc_regions) return 0;
     RegionState *state = &tc_regions[region];
     const Plan *plan = tc_plans[region];
-    if (!plan && tc_probe[region] && --tc_probe[region] == 0) {
+    if (!plan && tc_probe[region] && --tc_probe[region] == 0 && has_room()) {
+        Surroundings kept;
+        set_aside(&kept);
         tc_on_probe(region); /* may bring a layout into force, here between two loops */
+        give_back(&kept);
         plan = tc_plans[region];
     }
     state->started = now();
     if (!plan) return 0;
+    if (has_traps()) { /* which job meets its exception first is up to the order */
+        tell_of_mismatch(region, -1);
+        return 0;
+    }
     for (int32_t c = 0; c < plan->checks; c++)
         if (memcmp(&in[plan->check_slot[c]], &plan->check_value[c], (size_t)plan->check_bytes[c])) {
-            tc_on_mismatch(region, plan->check_slot[c]); /* puts the data back and switches the plan off */
+            tell_of_mismatch(region, plan->check_slot[c]);
             return 0;
         }
     execute(plan, in, out);
@@ -549,12 +612,28 @@ void tc_region_done(int32_t region) {
     state->started = 0;
 }
 
+static int is_hosted(void) { return tc_enabled && getpid() == owner; }
+
 void tc_scope_enter(int32_t scope, const uint64_t *values) {
-    if (depth[scope]++ == 0 && tc_enabled && getpid() == owner && tc_on_enter) tc_on_enter(scope, values);
+    if (depth[scope]++ || !is_hosted() || !tc_on_enter) return;
+    untold[scope] = !has_room();
+    if (untold[scope]) {
+        tc_cramped++;
+        return;
+    }
+    int32_t traps = has_traps();
+    Surroundings kept;
+    set_aside(&kept);
+    tc_on_enter(scope, values, traps);
+    give_back(&kept);
 }
 
 void tc_scope_leave(int32_t scope) {
-    if (--depth[scope] == 0 && tc_enabled && getpid() == owner && tc_on_leave) tc_on_leave(scope);
+    if (--depth[scope] || !is_hosted() || !tc_on_leave || untold[scope]) return;
+    Surroundings kept;
+    set_aside(&kept);
+    tc_on_leave(scope);
+    give_back(&kept);
 }
 
 /* ---- copies of a layout ----------------------------------------------------------------------------------------- */

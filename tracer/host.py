@@ -47,10 +47,6 @@ def run_main(library: ctypes.CDLL, argv: Sequence[str | bytes], address: int) ->
     sys.stdout.flush()
     sys.stderr.flush()
     restore_streams()
-    library.main.restype = ctypes.c_int
-    libc.__errno_location.restype = ctypes.POINTER(ctypes.c_int)
     environment = ctypes.c_void_p.in_dll(libc, "environ")
-    libc.__errno_location()[0] = 0
-    code = library.main(len(argv), place, environment)
-    libc.exit(code)
+    library.tc_run_main(library.main, len(argv), place, environment)
     raise AssertionError("exit returned")
