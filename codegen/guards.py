@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from ..ir.errors import UnsupportedError
 from ..tracer.access import Accesses
 from ..tracer.evaluate import Evaluation
 from ..tracer.expr import Expr
 from ..tracer.memory import Memory, Object
 from ..tracer.nest import Nest
+from ..tracer.slots import same_number
 from .native import Native
 from .schedule import Guard, LoadGuard, ObjectRef
 from .secret import Secret
@@ -97,7 +96,7 @@ def check_guard(
     """(objects in the guard's order, "") when everything holds, else (None, what differs)."""
     for name, number in guard.numbers.items():
         found = lives.get(name)
-        if found is None or not _same(number, found):
+        if found is None or not same_number(number, found):
             return None, f"the value {name} is {found}, it was {number}"
     placed = place_pointers(nest, memory, lives)
     objects: list[Object] = []
@@ -134,9 +133,3 @@ def _address(memory: Memory, item: Object, offset: int) -> int:
     if data is None:
         raise UnsupportedError("an index array was not captured")
     return int(data.ctypes.data) + offset
-
-
-def _same(a: int | float, b: int | float) -> bool:
-    if isinstance(a, float) or isinstance(b, float):
-        return np.float64(a).tobytes() == np.float64(b).tobytes()
-    return a == b

@@ -9,34 +9,31 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..ir.errors import UnsupportedError
 from ..tracer.evaluate import Evaluation
-from ..tracer.host import at_exit, load_library, run_main
+from ..tracer.host import at_exit, handled_signals, load_library, own_signals, run_main, thread_count
 from ..tracer.identity import become
 from ..tracer.memory import Memory, Object
 from ..tracer.objects import LiveObjects, named_numbers
 from .executor import Executor, RegionCode, loaded_root
 from .guards import check_guard
-from .native import Native, RegionState
+from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables
+from .native import Native
 from .schedule import Schedule
 from .schedulefile import ScopeFile
 from .secret import Secret
 
-ENTER = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64), ctypes.c_int32)
-LEAVE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
-PROBE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
-MISMATCH = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
-TRAPS = "floating-point exceptions trap in the program, and which comes first is up to the order"
+if TYPE_CHECKING:
+    from .front import Front
 
 
 @dataclass
@@ -63,6 +60,7 @@ class Host:
         cpus: CPUs of the threads, the first is the program's own. say: where remarks go.
         enabled: False runs the original loops and only measures.
         inspect: makes a schedule for new input, or raises; None never inspects.
+        front: what has answered the hooks until now; this host takes over.
     """
 
     def __init__(
@@ -75,6 +73,7 @@ class Host:
         say: Callable[[str], None],
         enabled: bool = True,
         inspect: Callable[..., Schedule | None] | None = None,
+        front: Front | None = None,
     ) -> None:
         self.library = library
         self.native = Native(library)
@@ -87,12 +86,8 @@ class Host:
         self.cpus = list(cpus)
         self.allowed: set[int] = set()  # of the program, while a layout is in force
         count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
-        self.states = (RegionState * max(1, count))()
-        self.plans = (ctypes.c_void_p * max(1, count))()
-        self._set("tc_regions", ctypes.addressof(self.states))
-        self._set("tc_plans", ctypes.addressof(self.plans))
-        self.probes = (ctypes.c_int32 * max(1, count))()
-        self._set("tc_probe", ctypes.addressof(self.probes))
+        self.tables = Tables(library, count) if front is None else front.tables
+        self.states, self.plans, self.probes = self.tables.states, self.tables.plans, self.tables.probes
         self._calls = {
             "tc_on_enter": ENTER(self._enter),
             "tc_on_leave": LEAVE(self._leave),
@@ -100,16 +95,26 @@ class Host:
             "tc_on_probe": PROBE(self._probe),
         }
         for name, call in self._calls.items():
-            self._set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
+            self.tables.set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
         self.threads = self.native.threads(self.cpus) if len(self.cpus) > 1 else 1
-        self.own_threads = _thread_count()
-        self.own_signals = _handled_signals() & ~(1 << (signal.SIGINT - 1))  # which the program gets as it expects it
+        self.own_threads = thread_count()
+        self.own_signals = own_signals() if front is None else front.own_signals
         if len(self.cpus) <= 1:
             self.native.threads(self.cpus or [0])
         ctypes.c_int32.in_dll(library, "tc_enabled").value = int(enabled)
 
-    def _set(self, name: str, value: int) -> None:
-        ctypes.c_void_p.in_dll(self.library, name).value = value
+    def enter(self, number: int, pointer: Any) -> None:
+        """A scope is entered, and no trap is set."""
+        self._enter(number, pointer, 0)
+
+    def probe(self, region: int) -> None:
+        """The main region of a scope is about to run on new input for the second time."""
+        self._probe(region)
+
+    def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None:
+        """Input for which the schedule can not be used has been seen before this host was there."""
+        state = self.scopes[number]
+        state.waiting = (named_numbers(state.file.values, raw), why, declined, spent)
 
     def _enter(self, number: int, pointer: Any, traps: int) -> None:
         state = self.scopes[number]
@@ -128,9 +133,9 @@ class Host:
 
     def _try_enter(self, state: ScopeState, pointer: Any) -> None:
         file = state.file
-        if _thread_count() != self.own_threads:
+        if thread_count() != self.own_threads:
             raise UnsupportedError("the program runs threads of its own")
-        if _handled_signals() & ~self.own_signals:
+        if handled_signals() & ~self.own_signals:
             raise UnsupportedError("the program handles signals, and a handler could see the data in another order")
         raw = [int(pointer[place]) for place in range(len(file.values))]
         numbers = named_numbers(file.values, raw)
@@ -179,11 +184,11 @@ class Host:
         self, state: ScopeState, numbers: dict[str, int | float], memory: Memory, why: str, per_call: float
     ) -> None:
         assert self.inspect is not None
-        before = _thread_count()
+        before = thread_count()
         try:
             fresh = self.inspect(self, state, numbers, memory, why, per_call)
         finally:
-            self.own_threads += _thread_count() - before  # of libraries that an inspection loads
+            self.own_threads += thread_count() - before  # of libraries that an inspection loads
         if fresh is None:
             return
         found, why = check_guard(fresh.guard, state.file.nest, memory, numbers, self.native, self.secret)
@@ -315,18 +320,6 @@ def _expected(evaluation: Evaluation, file: ScopeFile, numbers: Mapping[str, int
         return None
     number = numbers.get(name)
     return number if isinstance(number, int) else None
-
-
-def _handled_signals() -> int:
-    """Bit n − 1 for each signal n that has a handler; those that the C library uses for threads left out."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("SigCgt:"):
-            return int(line.split()[1], 16) & ~(3 << 31)
-    return 0
-
-
-def _thread_count() -> int:
-    return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
 def run_program(

@@ -68,14 +68,6 @@ class Plan(ctypes.Structure):
     ]
 
 
-class RegionState(ctypes.Structure):
-    """Counters of a region: calls of the rescheduled loop and of the original, and their nanoseconds."""
-
-    _fields_ = [
-        (name, ctypes.c_int64) for name in ("calls", "declined", "nanoseconds", "original_nanoseconds", "started")
-    ]
-
-
 class Native:
     """Typed access to the run-time support in a loaded library."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from .hooks import expanded
+
 SEED_BYTES = 32
-WORDS = 2 + 256  # a point and a block, as in fingerprint.c
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,4 @@ class Secret:
     @cached_property
     def words(self) -> npt.NDArray[np.uint64]:
         """What the C code takes."""
-        return np.frombuffer(hashlib.shake_256(self.seed).digest(8 * WORDS), np.uint64)
+        return np.frombuffer(expanded(self.seed), np.uint64)

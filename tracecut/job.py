@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.firstlook import first_look
 from tracecut.ir.errors import OutputError, TracecutError
 from tracecut.ir.files import load_json, write_json, write_text
 from tracecut.ir.machine import Machine
@@ -50,6 +51,7 @@ class Job:
         self.staging = staging
         self.machine = settings.machine or Machine.detect()
         self.listing: dict[str, Any] = {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1}
+        self.listing["guards"] = []
         cpus = [core.cpu for core in self.machine.cores]
         self.cpus = cpus[: settings.threads] if settings.threads else cpus
         self.weighed: Weighed | None = None
@@ -115,7 +117,7 @@ class Job:
                     files.append(f"scopes/scope{scope.number}.npz")
                     scope.save(self.staging / files[-1])
                 self.listing |= {"globals": names, "scopes": files, "threads": len(self.cpus)}
-                seal(self.staging, self.listing)
+                self._seal(chosen)
             runs = self._runs()
         except TracecutError as error:
             return self._drop(chosen, f"the rescheduled program failed: {error}")
@@ -164,12 +166,19 @@ class Job:
                 result.scope = replace(result.scope, options={**result.scope.options, "threads": found.threads})
                 result.scope.save(self.staging / "scopes" / f"scope{result.scope.number}.npz")
             result.data["threads"] = found.threads
+        self._seal(chosen)
+
+    def _seal(self, chosen: list[RegionResult]) -> None:
+        """Write the listing, with what of each schedule can be judged without loading it."""
+        scopes = [result.scope for result in chosen if result.scope is not None]
+        looks = [first_look(scope, name) for scope, name in zip(scopes, self.listing["scopes"], strict=True)]
+        self.listing["guards"] = looks
         seal(self.staging, self.listing)
 
     def _drop(self, chosen: list[RegionResult], why: str) -> dict[str, Run]:
         for result in chosen:
             result.refused = why
-        self.listing |= {"globals": [], "scopes": []}
+        self.listing |= {"globals": [], "scopes": [], "guards": []}
         (self.staging / "program.so").unlink(missing_ok=True)
         shutil.rmtree(self.staging / "scopes", ignore_errors=True)
         return {}

@@ -10,11 +10,16 @@ import contextlib
 import faulthandler
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from .folder import damaged, opened
+from .folder import damaged, digest, opened
+
+if TYPE_CHECKING:
+    from tracecut.codegen.front import Front
+    from tracecut.codegen.live import Host
 
 
 def run_output(
@@ -44,26 +49,34 @@ def run_output(
             _run_original(program, argv, f"on {count} the original program is faster: it runs" if verbose else "")
         import ctypes
 
-        with _no_idle_threads():
-            from tracecut.codegen.live import run_program
-            from tracecut.codegen.reinspect import Reinspector
-            from tracecut.codegen.schedulefile import ScopeFile
-            from tracecut.tracer.identity import become
+        from tracecut.codegen.front import run_listed
+        from tracecut.tracer.identity import become
 
-        scopes = [ScopeFile.load(output / name) for name in listing["scopes"]]
-        library = Path.cwd() / output / "program.so"  # a name without a slash is looked for elsewhere
+        folder = Path.cwd() / output  # the program may go elsewhere; a library without a slash is looked for elsewhere
+        sys.path[:] = [str(Path.cwd() / path) for path in sys.path]
         words = [str(program), *argv]
         _restore()
         place = become(words)
-        try:
-            # Bound under the lock, by the name that it is asked for again: the same file then, whatever happens to it.
-            ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        try:  # under the lock
+            library = ctypes.CDLL(str(folder / "program.so"), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:
-            raise damaged(f"{library} can not be loaded: {error}") from error
-    wanted = threads if threads is not None else max(int(scope.options["threads"]) for scope in scopes)
+            raise damaged(f"{folder / 'program.so'} can not be loaded: {error}") from error
+    listed = listing["guards"]
+    wanted = threads if threads is not None else max(item["threads"] for item in listed)
     cpus = allowed[: max(1, wanted)]
     if verbose:
-        _introduce(scopes, len(cpus), original)
+        _introduce(listed, len(cpus), original)
+
+    def load(front: Front, say: Callable[[str], None]) -> Host:
+        from tracecut.codegen.live import Host
+        from tracecut.codegen.reinspect import Reinspector
+        from tracecut.codegen.schedulefile import ScopeFile
+
+        names = listing["scopes"]
+        if any(digest(folder / name) != listing["files"][name] for name in names):
+            raise damaged(f"{output} was made anew since the program started")
+        scopes = [ScopeFile.load(folder / name) for name in names]
+        return Host(library, scopes, listing["globals"], cpus, say=say, inspect=Reinspector(), front=front)
 
     def report(found: dict[str, Any]) -> None:
         if counters is not None:
@@ -73,34 +86,18 @@ def run_output(
         if verbose:
             _conclude(found)
 
-    run_program(
+    run_listed(
         library,
-        scopes,
+        listed,
         listing["globals"],
         words,
-        place=place,
+        place,
         cpus=cpus,
         verbose=verbose,
         enabled=not original,
-        inspect=Reinspector(),
-        report=report if counters is not None or verbose else None,
+        load=load,
+        report=report,
     )
-    raise AssertionError("the program returned")
-
-
-@contextlib.contextmanager
-def _no_idle_threads() -> Iterator[None]:
-    """While NumPy is imported: its linear algebra, which is not used here, starts no threads that wait by spinning."""
-    name = "OPENBLAS_NUM_THREADS"
-    given = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if given is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = given
 
 
 def _run_original(program: Path, argv: Sequence[str], remark: str) -> NoReturn:
@@ -143,14 +140,14 @@ def _disable_faulthandler() -> None:
     ctypes.CDLL(None).sigaltstack(ctypes.byref(Stack(None, 2, 0)), None)  # 2: SS_DISABLE
 
 
-def _introduce(scopes: Sequence[Any], threads: int, original: bool) -> None:
-    for scope in scopes:
-        places = sorted({str(scope.nest.loops[loop].place) for loop in scope.regions})
+def _introduce(listed: Sequence[Any], threads: int, original: bool) -> None:
+    for scope in listed:
+        places = ", ".join(scope["places"])
         if original:
-            _say(f"original order: {', '.join(places)}")
+            _say(f"original order: {places}")
         else:
             noun = "1 thread" if threads == 1 else f"{threads} threads"
-            _say(f"rescheduled ({scope.options['method']}, {noun}): {', '.join(places)}")
+            _say(f"rescheduled ({scope['method']}, {noun}): {places}")
 
 
 def _conclude(found: dict[str, Any]) -> None:

@@ -6,11 +6,12 @@ crash. Nothing of Python is torn down.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,3 +51,41 @@ def run_main(library: ctypes.CDLL, argv: Sequence[str | bytes], address: int) ->
     environment = ctypes.c_void_p.in_dll(libc, "environ")
     library.tc_run_main(library.main, len(argv), place, environment)
     raise AssertionError("exit returned")
+
+
+def thread_count() -> int:
+    """Threads of this process."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
+
+
+def handled_signals() -> int:
+    """Bit n − 1 for each signal n that has a handler; those that the C library uses for threads left out."""
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("SigCgt:"):
+                return int(line.split()[1], 16) & ~(3 << 31)
+    return 0
+
+
+def own_signals() -> int:
+    """The signals that the interpreter handles, and the program does not. SIGINT it gets as it expects it."""
+    return handled_signals() & ~(1 << (signal.SIGINT - 1))
+
+
+@contextlib.contextmanager
+def borrowed_environment(word: str) -> Iterator[None]:
+    """While something is loaded that reads the environment: another one that begins with `NAME=VALUE`.
+
+    The program's own is not touched. `setenv` would move it, and the program may hold on to where it is.
+    """
+    current = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "environ")
+    own, words = current.value, [ctypes.create_string_buffer(word.encode())]
+    pointers = [ctypes.addressof(words[0])]
+    while own and (found := ctypes.c_uint64.from_address(own + 8 * (len(pointers) - 1)).value):
+        pointers.append(found)
+    array = (ctypes.c_uint64 * (len(pointers) + 1))(*pointers, 0)
+    current.value = ctypes.addressof(array)
+    try:
+        yield
+    finally:
+        current.value = own

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
 from .nest import Nest
+from .slots import number_of
 
 
 class LiveObjects:
@@ -84,22 +85,7 @@ def stack_objects(nest: Nest | None, lives: Mapping[str, int | float]) -> list[O
 
 def decode(values: Sequence[int], types: Sequence[str]) -> list[int | float | None]:
     """Numbers of raw 8-byte slots by LLVM type; None for a type that is no number."""
-    found: list[int | float | None] = []
-    for raw, type in zip(values, types, strict=True):
-        data = int(raw).to_bytes(8, "little")
-        if type == "ptr":
-            found.append(int.from_bytes(data, "little", signed=True))
-        elif type == "i1":
-            found.append(-(data[0] & 1))
-        elif type in ("i8", "i16", "i32", "i64"):
-            found.append(int.from_bytes(data[: int(type[1:]) // 8], "little", signed=True))
-        elif type == "double":
-            found.append(float(np.frombuffer(data, np.float64)[0]))
-        elif type == "float":
-            found.append(float(np.frombuffer(data[:4], np.float32)[0]))
-        else:
-            found.append(None)
-    return found
+    return [number_of(raw, type) for raw, type in zip(values, types, strict=True)]
 
 
 def named_numbers(values: Sequence[tuple[str, str]], raw: Sequence[int]) -> dict[str, int | float]:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tracecut.codegen.hooks import RegionState
 from tracecut.codegen.link import executable, find_library, runtime_object, shared_library
-from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, RegionState, support
+from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, support
 from tracecut.ir.errors import SourceError
 from tracecut.tracer.frontend import Flags
 from tracecut.tracer.llvm import emit_object

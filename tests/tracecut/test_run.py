@@ -206,7 +206,7 @@ def test_is_told_to_stop(number: signal.Signals, waiting: Start) -> None:
     assert process.returncode == -number
 
 
-@pytest.mark.parametrize("loaded", ["_ctypes", "numpy", "program.so"])
+@pytest.mark.parametrize("loaded", ["_ctypes", "program.so"])
 def test_is_interrupted_before_the_program_starts(loaded: str, optimized: Path, shell: Any) -> None:
     """It dies of the signal, as the program would, while its surroundings are still being loaded."""
     process = shell.start("run", optimized, "--", "wait")
