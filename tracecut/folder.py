@@ -130,7 +130,6 @@ def read_listing(folder: Path) -> dict[str, Any]:
             isinstance(listing["tracecut"], str)
             and isinstance(listing["threads"], int)
             and all(isinstance(name, str) for name in [*listing["globals"], *listing["scopes"]])
-            and len(listing.get("guards", [])) == len(listing["scopes"])
             and isinstance(listing["files"], dict)
             and all(_is_inside(name) for name in [*listing["scopes"], *listing["files"]])
             and listing.pop("check") == fingerprint(listing)

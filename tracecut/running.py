@@ -41,6 +41,9 @@ def run_output(
         program = output / "program"
         if not listing["scopes"]:
             _run_original(program, argv, "nothing was optimized: the original program runs" if verbose else "")
+        listed = listing.get("guards", [])
+        if len(listed) != len(listing["scopes"]):
+            raise damaged(f"{output} does not say what its schedules were made for")
         allowed = sorted(os.sched_getaffinity(0))
         slower = listing.get("slower", {})
         known = counters is None and not original and slower.get("argv") == list(argv)
@@ -61,7 +64,6 @@ def run_output(
             library = ctypes.CDLL(str(folder / "program.so"), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:
             raise damaged(f"{folder / 'program.so'} can not be loaded: {error}") from error
-    listed = listing["guards"]
     wanted = threads if threads is not None else max(item["threads"] for item in listed)
     cpus = allowed[: max(1, wanted)]
     if verbose:
