@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from tracecut.codegen import teams
+from tracecut.codegen.firstlook import first_look
 
 from tracecut import __version__
 from tracecut.staging import seal
@@ -95,7 +96,9 @@ def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspect
     for scope, place in zip(scopes, places, strict=True):
         price = 0.0 if "anew" in kind else 1e9
         replace(scope, costs={**scope.costs, "inspect": price}).save(folder / place)
-    seal(folder, {"tracecut": __version__, "threads": threads, "globals": names, "scopes": places})
+    looks = [first_look(scope, place) for scope, place in zip(scopes, places, strict=True)]
+    listing = {"tracecut": __version__, "threads": threads, "globals": names, "scopes": places, "guards": looks}
+    seal(folder, listing)
     return kind, folder
 
 
