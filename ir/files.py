@@ -26,6 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from .amounts import size
 from .errors import ArtefactError, OutputError
 
 FORMAT_VERSION = 1
@@ -217,7 +218,7 @@ def load_json(path: str | os.PathLike[str], *, limit: int = MAX_META) -> Any:
     """Read bounded, strict JSON: no NaN, no infinity, no duplicate keys, no deep nesting."""
     source = Path(path)
     if source.stat().st_size > limit:
-        raise _damaged(source, f"is larger than {limit} bytes")
+        raise _damaged(source, f"is larger than {size(limit)}")
     return parse_json(source, source.read_bytes())
 
 
@@ -267,7 +268,8 @@ def _checked_members(source: Path, archive: zipfile.ZipFile, limit: int) -> dict
         raise _damaged(source, "declares more bytes than it has")
     if total > limit:
         raise ArtefactError(
-            f"{source} holds {total} bytes, more than the limit of {limit}", hint="Pass a larger limit to load it."
+            f"{source} holds {size(total)}, more than the limit of {size(limit)}",
+            hint="Pass a larger limit to load it.",
         )
     return names
 
@@ -343,7 +345,7 @@ def _free_space(error: OSError, folder: Path) -> str:
         state = os.statvfs(folder)
     except OSError:
         return ""
-    return f" ({state.f_bavail * state.f_frsize} bytes free)"
+    return f" ({size(state.f_bavail * state.f_frsize)} free)"
 
 
 def _sync_folder(folder: Path) -> None:

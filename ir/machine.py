@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from . import amounts
 from .errors import ArgumentError
 
 _SYSFS = Path("/sys/devices/system/cpu")
@@ -97,8 +98,8 @@ class Machine:
         return self.caches[-1]
 
     def __repr__(self) -> str:
-        caches = ", ".join(f"L{cache.level} {cache.size >> 10} KiB" for cache in self.caches)
-        return f"<Machine {self.name}: {len(self.cores)} cores, {caches}, {self.memory >> 30} GiB>"
+        caches = ", ".join(f"L{cache.level} {amounts.size(cache.size)}" for cache in self.caches)
+        return f"<Machine {self.name}: {len(self.cores)} cores, {caches}, {amounts.size(self.memory)}>"
 
 
 def _processor_name() -> str:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.amounts import size
 from ..ir.errors import ArgumentError, ArtefactError
 from ..ir.graph import LocalityGraph
 from .conversions import from_matrix, from_pairs, upper_triangle
@@ -104,7 +105,7 @@ def _bytes(file: Path) -> bytes:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ArtefactError(f"{file}: a damaged gzip file: {error}") from None
     if len(content) > MOST_BYTES:
-        raise ArtefactError(f"{file}: more than {MOST_BYTES >> 30} GiB of text")
+        raise ArtefactError(f"{file}: more than {size(MOST_BYTES)} of text")
     return content
 
 

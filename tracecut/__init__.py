@@ -16,9 +16,11 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all that is imported here
 if TYPE_CHECKING:
+    from typing import Any
+
     from tracecut import errors
     from tracecut.api import optimize
     from tracecut.dependences import PartialGraphWarning, dependence_graph, graph_totals

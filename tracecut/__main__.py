@@ -1,6 +1,25 @@
-"""`python -m tracecut`."""
+"""The entry point of the command line, and of `python -m tracecut`.
 
-from .cli import main
+Until the modules behind it are imported there is nothing to tidy up: a Ctrl-C ends the process as the system does it,
+without a word. So nothing stands here before that is said, and nothing is imported on the way that takes time.
+"""
+
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+
+def main(argv: "Sequence[str] | None" = None) -> "NoReturn":
+    """See `cli.main`."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from . import cli
+
+    cli.main(argv)
+
 
 if __name__ == "__main__":
     main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -18,8 +17,10 @@ from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import Trace
 from tracecut.tracer.sourcemap import HotLine, SegmentCounter, annotate, hot_lines, instruction_counts
 
-from .command_line import handle_signals, seconds, sort_words, split_words
+from .command_line import Parser, begin_work, input_file, seconds, sort_words, split_words
+from .dependences import build_graph
 from .passing import descriptor
+from .recorder import trace
 
 USAGE = "tracecut annotate SOURCE… [compiler options] [options] [-- program arguments]"
 LEAST = 0.01  # share of the work of a file that is shown
@@ -41,9 +42,6 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
     `cycles`: weigh instructions by the cycles that the cache model gives them, which needs the memory of a whole
     dependence graph; without it they count one each, in bounded memory. Raises what `trace` raises.
     """
-    from .dependences import build_graph
-    from .recorder import trace
-
     if cycles:
         built = build_graph(source, argv, **options)
         static, graph = built.trace.static, built.graph
@@ -72,9 +70,8 @@ def run_annotate(words: list[str]) -> int:
 
     What the program writes goes to stderr.
     """
-    handle_signals()
     ours, program = split_words(words)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tracecut annotate",
         usage=USAGE,
         description="Show how much of the work of a run each source line did. Everything that is not listed here goes "
@@ -90,6 +87,7 @@ def run_annotate(words: list[str]) -> int:
     add("--json", action="store_true", help="print the lines as JSON")
     mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
+    begin_work()
     files = [word for word in compiler if not word.startswith("-")]
     if not files:
         raise UsageError("no source file was given", hint=USAGE)
@@ -104,7 +102,7 @@ def run_annotate(words: list[str]) -> int:
             cycles=options.cycles,
             opt=options.opt,
             timeout=options.timeout,
-            stdin=options.stdin,
+            stdin=None if options.stdin is None else input_file(options.stdin),
             stdout=descriptor(sys.stderr),
             stderr=descriptor(sys.stderr),
         )

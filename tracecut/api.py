@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 import shutil
-import tempfile
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from tracecut.ir.errors import ArgumentError, SourceError
 from tracecut.ir.machine import Machine
 
+from .inputs import problem_of
 from .result import Optimized
 
 AnyPath = str | os.PathLike[str]
@@ -48,7 +48,7 @@ def optimize(
         seed: of every random choice; the same seed gives the same schedule when the measured times agree on it.
         threads: threads of the result, None: one a core.
         output: folder for the results; None is a temporary one, removed together with the returned object.
-        stdin: file that the program reads as its standard input, None: empty input.
+        stdin: file, pipe or device that the program reads as its standard input, None: empty input.
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
 
@@ -61,6 +61,7 @@ def optimize(
     from tracecut.partition import METHODS
     from tracecut.partition.arguments import MAX_SEED
     from tracecut.tracer.frontend import parse_flags
+    from tracecut.tracer.scratch import new_folder
 
     from .pipeline import optimize_program
     from .progress import Progress
@@ -90,9 +91,9 @@ def optimize(
     timeout = None if timeout is None else _seconds("timeout", timeout)
     if output is not None and not os.fspath(output):
         raise ArgumentError("output is empty, the name of a folder was expected")
-    if stdin is not None and not Path(stdin).is_file():
-        raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: no such file")
-    folder = Path(tempfile.mkdtemp(prefix="tracecut-result-")) if output is None else Path(output)
+    if stdin is not None and (problem := problem_of(stdin)):
+        raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: {problem}")
+    folder = new_folder("tracecut-result") if output is None else Path(output)
     settings = Settings(
         sources=tuple(sources),
         flags=flags,

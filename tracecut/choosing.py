@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracecut.ir.errors import UsageError
 from tracecut.tracer.capture import Profile
 from tracecut.tracer.nest import Nest
-from tracecut.tracer.program import Analysis
+from tracecut.tracer.program import Analysis, LoopRecord
 from tracecut.tracer.text.lines import Place
 
 from .settings import Settings, parse_place
@@ -132,7 +132,7 @@ def _asked_for(
         hot = sorted(analysis.records, key=lambda record: -shares[record.id])[:8]
         raise UsageError(
             f"--region {wanted}: no loop that was executed starts there",
-            hint="Hot loops: " + ", ".join(str(record.place) for record in hot if shares[record.id] > 0),
+            hint=_hot_loops([record for record in hot if shares[record.id] > 0]),
         )
     return [
         Hot(
@@ -144,6 +144,13 @@ def _asked_for(
         )
         for record in matching[:1]
     ]
+
+
+def _hot_loops(records: Sequence[LoopRecord]) -> str:
+    """The hint with loops that could be meant."""
+    if not records:
+        return "No loop of the program was executed: leave the option out."
+    return f"Hot loops: {', '.join(str(record.place) for record in records)}."
 
 
 def _follows_pointers(nest: Nest) -> Place | None:

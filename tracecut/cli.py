@@ -6,6 +6,8 @@ Nothing heavy is imported before it is needed: `--help` and `run` have to start 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import io
 import os
 import signal
@@ -17,19 +19,32 @@ from typing import NoReturn
 from tracecut.ir.errors import UsageError, known_names
 
 from . import __version__
-from .command_line import handle_signals, positive, seconds, sort_words, split_words
+from .command_line import Parser, begin_work, input_file, leave_at_once, positive, seconds, sort_words, split_words
 
 DESCRIPTION = "Makes irregular programs fast: traces a program, regroups its work, emits the rescheduled program."
 OPTIMIZE_USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"
 RUN_USAGE = "tracecut run OUT [options] [-- program arguments]"
+WIDEST = 600  # characters of a line of a message
+MODULES = {  # of the commands that have one of their own
+    "partition": ".partitioning",
+    "trace": ".trace_command",
+    "info": ".trace_command",
+    "annotate": ".annotating",
+    "graph": ".graph_command",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Entry point; leaves with 0 done, 1 the user's input, 2 usage, 3 nothing improved (on request), 130, 143."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] != ["run"]:
+        leave_at_once()
     _replace_closed_streams()
     try:
-        code = _dispatch(words)
+        try:
+            code = _dispatch(words)
+        except SystemExit as done:  # --help, --version; a signal
+            code = done.code if isinstance(done.code, int) else 0
         sys.stdout.flush()
     except KeyboardInterrupt:
         if words[:1] == ["run"]:  # the program has not started, but it is what was interrupted
@@ -56,27 +71,10 @@ def _dispatch(words: list[str]) -> int:
         return _optimize(rest)
     if command == "methods":
         return _methods(rest)
-    if command == "partition":
-        from .partitioning import run_partition
-
-        return run_partition(rest)
-    if command == "trace":
-        from .trace_command import run_trace
-
-        return run_trace(rest)
-    if command == "info":
-        from .trace_command import run_info
-
-        return run_info(rest)
-    if command == "annotate":
-        from .annotating import run_annotate
-
-        return run_annotate(rest)
-    if command == "graph":
-        from .graph_command import run_graph
-
-        return run_graph(rest)
-    parser = argparse.ArgumentParser(prog="tracecut", description=DESCRIPTION)
+    if command in MODULES:
+        run = getattr(importlib.import_module(MODULES[command], __package__), f"run_{command}")
+        return int(run(rest))
+    parser = Parser(prog="tracecut", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"tracecut {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     commands.add_parser("optimize", help="make a program faster, starting from its source")
@@ -92,7 +90,6 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _optimize(words: list[str]) -> int:
-    handle_signals()
     ours, program = split_words(words)
     parser = _optimize_parser()
     mine, compiler = sort_words(parser, ours)
@@ -109,7 +106,7 @@ def _optimize(words: list[str]) -> int:
         flags=flags,
         argv=tuple(program),
         output=Path(_named(options.output)),
-        stdin=None if options.stdin is None else _readable(options.stdin),
+        stdin=None if options.stdin is None else input_file(options.stdin),
         method=_known_method(options.method),
         k=options.k,
         threads=options.threads,
@@ -123,6 +120,7 @@ def _optimize(words: list[str]) -> int:
     from .progress import Progress
     from .summary import print_summary
 
+    begin_work()
     result = optimize_program(settings, Progress(quiet=options.quiet))
     if options.json:
         import json
@@ -137,7 +135,7 @@ def _run(words: list[str]) -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # as the program would end, also before it has started
     ours, program = split_words(words)
-    parser = argparse.ArgumentParser(prog="tracecut run", usage=RUN_USAGE, allow_abbrev=False)
+    parser = Parser(prog="tracecut run", usage=RUN_USAGE, allow_abbrev=False)
     parser.add_argument("output", help="folder that `tracecut optimize` wrote")
     parser.add_argument("-v", "--verbose", action="store_true", help="say on stderr which schedules are used")
     parser.add_argument("--threads", type=positive, help="threads (default: as measured to be best)")
@@ -159,7 +157,7 @@ def _run(words: list[str]) -> int:
 
 
 def _methods(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tracecut methods", description="List the methods for --method.")
+    parser = Parser(prog="tracecut methods", description="List the methods for --method.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
     from tracecut.partition import methods
@@ -180,7 +178,7 @@ def _methods(words: list[str]) -> int:
 
 
 def _optimize_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tracecut optimize",
         usage=OPTIMIZE_USAGE,
         description="Everything that is not listed here goes to the compiler (-I, -D, -O3, -lm, …).",
@@ -238,13 +236,6 @@ def _named(output: str) -> str:
     return output
 
 
-def _readable(name: str) -> Path:
-    path = Path(name)
-    if not path.is_file():
-        raise UsageError(f"--stdin {name}: no such file")
-    return path
-
-
 def _complain(error: Exception) -> int:
     """Say what is wrong. Returns the exit status."""
     from .errors import InternalError, TracecutError
@@ -257,14 +248,22 @@ def _complain(error: Exception) -> int:
         lines = [f"internal error: {name}{error.args[0] if error.args else ''}"]
         lines.append("This is a bug: please report it with the output of TRACECUT_DEBUG=1 and the same command.")
     elif isinstance(error, TracecutError):
-        lines = [error.message, *(error.detail or "").splitlines(), *([error.hint] if error.hint else [])]
+        lines = [_shown(error.message), *map(_shown, (error.detail or "").splitlines())]
+        lines += [_shown(error.hint)] if error.hint else []
     elif isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename else ""
-        lines = [f"{name}{error.strerror or error}"]
+        lines = [_shown(f"{name}{error.strerror or error}")]
     else:
         lines = ["not enough memory"]
-    print("tracecut: " + "\n  ".join(lines), file=sys.stderr)
+    with contextlib.suppress(OSError):  # a full disk
+        print("tracecut: " + "\n  ".join(lines), file=sys.stderr)
     return getattr(error, "exit_code", 1)
+
+
+def _shown(line: str) -> str:
+    """One line for a terminal: no control characters, of names that hold some; the middle of a long one left out."""
+    text = "".join(char if char.isprintable() or char == "\t" else ascii(char)[1:-1] for char in line)
+    return text if len(text) <= WIDEST else f"{text[: WIDEST // 2]} … {text[-WIDEST // 2 :]}"
 
 
 def _replace_closed_streams() -> None:

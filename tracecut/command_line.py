@@ -6,9 +6,40 @@ Words before `--` are the options of tracecut and of the compiler, those behind 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import signal
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
 
 from tracecut.ir.errors import UsageError
+
+# The long options of all commands: what one of them does not have is a mistake, and nothing for the compiler.
+OPTIONS = frozenset(
+    f"--{name}"
+    for name in (
+        *("arch", "budget", "check", "cycles", "every", "exact", "fail-if-no-gain", "function", "json", "k", "kinds"),
+        *("loops", "max-instructions", "memory", "method", "opt", "original", "output", "quiet", "region", "seed"),
+        *("start", "stdin", "stdout", "stop", "threads", "timed", "timeout", "totals", "verbose", "weights", "whole"),
+    )
+)
+
+
+def leave_at_once() -> None:
+    """Let the signals that ask to stop end the process: for as long as there is nothing to tidy up.
+
+    An exception would come up anywhere in the imports, and be printed by whoever can not hand it on.
+    """
+
+    def stop(number: int, frame: object) -> None:
+        with contextlib.suppress(OSError):
+            if number == signal.SIGINT:
+                os.write(2, b"tracecut: interrupted\n")
+        os._exit(128 + number)
+
+    for number in _stops():
+        signal.signal(number, stop)
 
 
 def handle_signals() -> None:
@@ -21,13 +52,36 @@ def handle_signals() -> None:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
 
-    stops = [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or a job in the background
-    ]
+    stops = _stops()
     for number in stops:
         signal.signal(number, stop)
+
+
+def begin_work() -> None:
+    """What a command does when its words are understood, before it compiles and runs anything."""
+    handle_signals()
+    from tracecut.tracer.toolchain import cache_note
+
+    note = cache_note()
+    if note:
+        print(f"tracecut: {note}", file=sys.stderr)
+
+
+def _stops() -> list[signal.Signals]:
+    """The signals that ask to stop, without those that are ignored: by nohup, or for a job in the background."""
+    stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [number for number in stops if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises what is wrong with a command line, in place of printing it: messages have one form, and one place."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"`{self.prog} --help` lists the options.")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Help and version: what can not be written is an error like any other; argparse passes over it."""
+        (file or sys.stdout).write(message)
 
 
 def split_words(words: list[str]) -> tuple[list[str], list[str]]:
@@ -37,8 +91,18 @@ def split_words(words: list[str]) -> tuple[list[str], list[str]]:
     return words[:place], words[place + 1 :]
 
 
+def input_file(name: str) -> Path:
+    """The file of --stdin. Raises UsageError."""
+    from .inputs import problem_of
+
+    problem = problem_of(name)
+    if problem:
+        raise UsageError(f"--stdin {name}: {problem}")
+    return Path(name)
+
+
 def sort_words(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
-    """Our own options, and what belongs to the compiler."""
+    """Our own options, and what belongs to the compiler. Raises UsageError for an option of another command of ours."""
     takes_value = {
         name: action.nargs is None and not isinstance(action, argparse._StoreTrueAction | argparse._HelpAction)
         for action in parser._actions
@@ -50,6 +114,9 @@ def sort_words(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[
     for word in rest:
         name = word.partition("=")[0] if word.startswith("--") else word
         if name not in takes_value:
+            if name in OPTIONS:
+                hint = f"`{parser.prog} --help` lists those that it has."
+                raise UsageError(f"{name}: not an option of `{parser.prog}`", hint=hint)
             compiler.append(word)
             continue
         mine.append(word)

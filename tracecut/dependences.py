@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tracecut.ir.amounts import size
 from tracecut.ir.dependence import DependenceGraph
 from tracecut.ir.errors import ArgumentError, ProgramError, UnsupportedError
 from tracecut.ir.machine import Machine
@@ -21,8 +22,10 @@ from tracecut.tracer.dependence.measured import measured_graph
 from tracecut.tracer.dependence.output import GraphTotals
 from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import ENDS_EARLY, Trace
+from tracecut.tracer.scratch import private_folder
 
 from .api import AnyPath, _whole
+from .inputs import kept_input, problem_of
 
 WEIGHTS = ("model", "unit", "measured", "seed")
 REPEATS = 3  # runs that are measured
@@ -187,15 +190,18 @@ def _measured(source: Any, argv: Sequence[Any], how: dict[str, Any], options: di
         )
     runs: list[Built] = []
     silent: dict[str, None] = {}
-    for _ in range(REPEATS):
-        sink = _Sink(weights="measured", **how)
-        trace = _follow(source, argv, sink, {**options, **silent, "timed": True})
-        silent = {"stdout": None, "stderr": None}  # what the program writes is passed on once
-        if not trace.ok:
-            raise ProgramError(f"the program {trace.outcome}: its times are not measured")
-        if sink.refused is not None:
-            raise _too_large(sink, trace, sink.refused, how["most"])
-        runs.append(Built(sink.made().graph(), trace, sink.made().ending()))
+    with private_folder("tracecut-input") as folder:
+        if options.get("stdin") is not None and not problem_of(options["stdin"]):
+            options = {**options, "stdin": kept_input(Path(options["stdin"]), folder)}
+        for _ in range(REPEATS):
+            sink = _Sink(weights="measured", **how)
+            trace = _follow(source, argv, sink, {**options, **silent, "timed": True})
+            silent = {"stdout": None, "stderr": None}  # what the program writes is passed on once
+            if not trace.ok:
+                raise ProgramError(f"the program {trace.outcome}: its times are not measured")
+            if sink.refused is not None:
+                raise _too_large(sink, trace, sink.refused, how["most"])
+            runs.append(Built(sink.made().graph(), trace, sink.made().ending()))
     graph, correlation = measured_graph([run.graph for run in runs], runs[0].trace.static)
     return Built(graph, runs[0].trace, runs[0].ending, correlation)
 
@@ -237,11 +243,11 @@ class _Sink:
 
 
 def _too_large(sink: _Sink, trace: Trace, refused: tuple[int, int], most: int) -> UnsupportedError:
-    size, vertices = refused
+    taken, vertices = refused
     whole = max(vertices, trace.totals.get("kept_instructions", 0))
     return UnsupportedError(
-        f"the graph takes about {size / vertices * whole / 1e9:.1f} GB ({whole:,} instructions), "
-        f"more than the {most / 1e9:.1f} GB that it may",
+        f"the graph takes about {size(taken / max(1, vertices) * whole)} ({whole:,} instructions), "
+        f"more than the {size(most)} that it may",
         hint="Take its totals (--totals), a part of it (--max-instructions, --function), or allow more (--memory).",
     )
 

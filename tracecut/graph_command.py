@@ -12,7 +12,7 @@ from tracecut.ir.graphexport import check_export
 from tracecut.tracer.dependence.builder import WANTED
 from tracecut.tracer.events.trace import Trace
 
-from .command_line import handle_signals, seconds, sort_words, split_words
+from .command_line import Parser, begin_work, input_file, seconds, sort_words, split_words
 from .dependences import WEIGHTS, Built, Summed, build_graph, graph_totals, shortfall
 from .loops import loop_lines, loop_rows, loop_summaries
 from .passing import descriptor
@@ -27,11 +27,11 @@ def run_graph(words: list[str]) -> int:
 
     Raises UsageError, and what `build_graph` and `DependenceGraph.export` raise.
     """
-    handle_signals()
     ours, program = split_words(words)
     parser = _parser()
     mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
+    begin_work()
     files = [word for word in compiler if not word.startswith("-")]
     if not files:
         raise UsageError("no source file was given", hint=USAGE)
@@ -70,7 +70,7 @@ def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tupl
             "functions": options.function,
             "max_instructions": options.max_instructions,
             "timeout": options.timeout,
-            "stdin": options.stdin,
+            "stdin": None if options.stdin is None else input_file(options.stdin),
             "stdout": descriptor(sys.stderr),
             "stderr": descriptor(sys.stderr),
         }
@@ -84,7 +84,7 @@ def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tupl
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tracecut graph",
         usage=USAGE,
         description="Build the dynamic dependence graph of one run. Everything that is not listed here goes to the "

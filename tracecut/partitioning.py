@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tracecut.ir.errors import ArtefactError, UsageError, known_names
 
+from .command_line import Parser, handle_signals
+
 if TYPE_CHECKING:
     from tracecut.ir.arrays import Floats
 
@@ -35,6 +37,7 @@ def run_partition(words: list[str]) -> int:
     from tracecut.ir.files import is_folder, write_atomic
     from tracecut.partition import METHODS, partition
 
+    handle_signals()
     if options.method != "auto" and options.method not in METHODS:
         hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` tells more."
         raise UsageError(f"--method {options.method}: no such method", hint=hint)
@@ -150,9 +153,7 @@ def _print_summary(report: dict[str, Any], output: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tracecut partition", usage=USAGE, description=DESCRIPTION, allow_abbrev=False
-    )
+    parser = Parser(prog="tracecut partition", usage=USAGE, description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE", help="the graph")
     add("-k", type=int, help="number of clusters")

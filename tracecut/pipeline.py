@@ -6,6 +6,7 @@ and publishes its result. Whatever happens to that process, the caller's stays a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tracecut.ir.files import load_json, write_json
 from tracecut.tracer.runner import Finished, describe
 from tracecut.tracer.scratch import private_folder
 
+from .inputs import kept_input
 from .progress import Progress
 from .result import Optimized
 from .settings import Settings, parse_place
@@ -34,7 +36,8 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
         parse_place(settings.region)
     output = Path.cwd() / settings.output
     with staging(output) as folder, private_folder("tracecut-work-") as work:
-        result = _run_job(settings, progress, work, folder)
+        kept = replace(settings, stdin=kept_input(settings.stdin, work))
+        result = _run_job(kept, progress, work, folder)
         publish(folder, output, result["listing"])
     return Optimized(output, result["manifest"])
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,12 @@ from tracecut.tracer.mangling import demangled
 from tracecut.tracer.numba_source import numba_program
 from tracecut.tracer.operators import outline_operators
 from tracecut.tracer.runner import Limits, private_folder
+from tracecut.tracer.scratch import new_folder
 from tracecut.tracer.toolchain import compiler
 
 from . import __version__
 from .api import AnyPath, _seconds, _whole, _word
+from .inputs import kept_input, problem_of
 from .loops import job_regions
 from .passing import Target, passed_on
 from .work import OUTPUT_LIMIT, phrase
@@ -238,15 +241,18 @@ def trace(
         raise ArgumentError("argv or functions is a string, a list of them was expected")
     if output is not None and not keep:
         raise ArgumentError("output names a file, but keep is False")
-    if stdin is not None and not Path(stdin).is_file():
-        raise ArgumentError(f"stdin is {str(stdin)!r}: no such file")
+    if stdin is not None and (problem := problem_of(stdin)):
+        raise ArgumentError(f"stdin is {str(stdin)!r}: {problem}")
     if region is None and every != 1:
         raise ArgumentError(f"every is {every!r}, but no region is given whose iterations it could mean")
     if region is not None and kernel:
         raise ArgumentError("region chooses a loop of a C or C++ program; of a function give `functions`")
+    for name, target in (("output", output), ("stdout", stdout), ("stderr", stderr)):
+        if target is not None and not isinstance(target, int) and (taken := _read_too(target, [*sources, stdin])):
+            raise ArgumentError(f"{name} is {os.fsdecode(target)!r}, which is also read: {taken} would be lost")
     arguments = [_shown(value) if kernel else _word("argv", value) for value in argv]
     limits = Limits(seconds=None if timeout is None else _seconds("timeout", timeout), output_bytes=OUTPUT_LIMIT)
-    home = Path(tempfile.mkdtemp(prefix="tracecut-trace-")) if keep and output is None else None
+    home = new_folder("tracecut-trace") if keep and output is None else None
     target = None if not keep else Path(output) if output is not None else Path(str(home)) / "trace.tct"
     try:
         with private_folder("tracecut-record-") as folder, passed_on(folder, NAME, stdout=stdout, stderr=stderr):
@@ -267,7 +273,7 @@ def trace(
                     _into(writer, sink, ready.static, runs),
                     folder=folder,
                     name=NAME,
-                    stdin=None if stdin is None else Path(stdin),
+                    stdin=None if stdin is None else kept_input(Path(stdin), folder),
                     limits=limits,
                     memory=MEMORY if memory is None else _whole("memory", memory, 1),
                     start=_whole("start", start, 0),
@@ -300,6 +306,15 @@ def trace(
     if home is not None:
         result.own(home)
     return result
+
+
+def _read_too(target: AnyPath, read: Sequence[AnyPath | None]) -> str:
+    """Which of the files that are read is the one that is to be written, under whatever name; empty if none is."""
+    for name in read:
+        with suppress(OSError, ValueError):
+            if name is not None and Path(name).is_file() and Path(name).samefile(target):
+                return os.fsdecode(name)
+    return ""
 
 
 def _shown(value: Any) -> str:

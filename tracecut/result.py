@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,19 +68,20 @@ class Optimized:
         Raises ArtefactError when the folder was damaged since, ProgramError when the time limit passes.
         """
         from tracecut.ir.errors import ProgramError
-        from tracecut.tracer.runner import Limits, describe, run
+        from tracecut.tracer.runner import Limits, describe, private_folder, run
 
         from .folder import opened
+        from .inputs import kept_input
 
         with opened(self.output):
             pass
         command: list[str | Path] = [sys.executable, "-P", "-m", "tracecut", "run", self.output]
         command += ["--threads", str(threads)] if threads is not None else []
-        with tempfile.TemporaryDirectory(prefix="tracecut-run-") as name:
+        with private_folder("tracecut-run") as folder:
             finished = run(
                 [*command, "--", *argv],
-                stdin=None if stdin is None else Path(stdin),
-                folder=Path(name),
+                stdin=None if stdin is None else kept_input(Path(stdin), folder),
+                folder=folder,
                 name="run",
                 limits=Limits(seconds=timeout, output_bytes=1 << 30),
             )

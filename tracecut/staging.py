@@ -31,6 +31,8 @@ def staging(output: Path) -> Iterator[Path]:
     Makes `output` when there is none, and removes it again when nothing was published. Raises OutputError when it can
     not be written to, or holds files of others under the names of results.
     """
+    if os.path.realpath(output) == "/":
+        raise OutputError(f"{output} is the root folder", hint="Results get a folder of their own: name one with -o.")
     made = _missing(output)
     with contextlib.ExitStack() as stack:
         stack.callback(_remove_empty, made)

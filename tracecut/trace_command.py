@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from tracecut.ir.errors import UsageError
 
-from .command_line import handle_signals, seconds, sort_words, split_words
+from .command_line import Parser, begin_work, input_file, seconds, sort_words, split_words
 
 TRACE_USAGE = "tracecut trace SOURCE… [compiler options] [options] [-- program arguments]"
 
@@ -22,9 +22,8 @@ def run_trace(words: list[str]) -> int:
     What the program writes appears where it would without tracecut, whose own words go to stderr. With --json the
     object is all of stdout, and what the program writes there goes to stderr, too.
     """
-    handle_signals()
     ours, program = split_words(words)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tracecut trace",
         usage=TRACE_USAGE,
         description="Everything that is not listed here goes to the compiler (-I, -D, -lm, …).",
@@ -56,6 +55,7 @@ def run_trace(words: list[str]) -> int:
     from .passing import descriptor
     from .recorder import trace
 
+    begin_work()
     result = trace(
         compiler,
         program,
@@ -70,7 +70,7 @@ def run_trace(words: list[str]) -> int:
         timed=options.timed,
         keep=not options.totals,
         output=None if options.totals else options.output,
-        stdin=options.stdin,
+        stdin=None if options.stdin is None else input_file(options.stdin),
         stdout=options.stdout or descriptor(sys.stderr if options.json else sys.stdout),
         stderr=descriptor(sys.stderr),
         timeout=options.timeout,
@@ -87,7 +87,7 @@ def run_trace(words: list[str]) -> int:
 
 def run_info(words: list[str]) -> int:
     """Say what a trace file holds."""
-    parser = argparse.ArgumentParser(prog="tracecut info", description="Say what a trace file holds.")
+    parser = Parser(prog="tracecut info", description="Say what a trace file holds.")
     parser.add_argument("file", help="a file that `tracecut trace` wrote")
     parser.add_argument("--check", action="store_true", help="read all of it, and count")
     parser.add_argument("--parquet", metavar="FILE", help="also write its records as FILE.parquet (needs pyarrow)")

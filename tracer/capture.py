@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..ir import amounts
 from ..ir.errors import ArtefactError
 from ..ir.files import load_json, read_arrays, write_arrays
 from .evaluate import Evaluation
@@ -87,8 +88,8 @@ class Capture:
             raise ArtefactError(f"{path}: its head is damaged ({error})") from error
 
     def __repr__(self) -> str:
-        kept = sum(data.size for data in self.memory.contents.values())
-        return f"<Capture of loop {self.loop}, entry {self.entry}: {len(self.memory.objects)} objects, {kept} bytes>"
+        kept = amounts.size(sum(data.size for data in self.memory.contents.values()))
+        return f"<Capture of loop {self.loop}, entry {self.entry}: {len(self.memory.objects)} objects, {kept}>"
 
 
 @dataclass(frozen=True)

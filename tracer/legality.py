@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..ir import amounts
 from .access import Access, Accesses
 from .conflicts import READ, REDUCE, WRITE, Events, find_conflict
 from .memory import Object
@@ -247,4 +248,4 @@ def _describe(operators: set[str]) -> str:
 
 
 def _name(item: Object) -> str:
-    return item.name or f"the allocation of {item.size} bytes"
+    return item.name or f"the allocation of {amounts.size(item.size)}"

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.amounts import size
 from ..ir.errors import ArgumentError, SourceError, UnsupportedError
 from .frontend import Flags, to_ir
 
@@ -201,7 +202,7 @@ def _without_addresses(context: Any) -> tuple[Any, set[str]]:
     def array(builder: Any, kind: Any, value: npt.NDArray[Any]) -> Any:
         if kind.layout in "CF" and value.nbytes <= FROZEN:
             return frozen.make_constant_array(builder, kind, value)
-        foreign.add(f"a global array of {value.nbytes} bytes")
+        foreign.add(f"a global array of {size(value.nbytes)}")
         return context.make_constant_array(builder, kind, value)
 
     def address(builder: Any, value: int, info: str) -> Any:

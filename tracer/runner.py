@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from ..ir.amounts import size
 from ..ir.errors import ArgumentError, BackendError, OutputError, ProgramError, ToolchainError
 from .scratch import private_folder
 
@@ -133,7 +134,7 @@ def describe(finished: Finished) -> str:
         phrase = f"started more than {limits.processes} processes and was stopped"
     elif finished.output_capped:
         consequence = "and was stopped" if killed else f"(cut) and {_ending(code)}"
-        phrase = f"wrote more than {_size(limits.output_bytes)} {consequence}"
+        phrase = f"wrote more than {size(limits.output_bytes)} {consequence}"
     else:
         phrase = _ending(code)
     if finished.survivors:
@@ -148,13 +149,6 @@ def _ending(code: int) -> str:
     with suppress(ValueError):
         return f"killed by {signal.Signals(-code).name} ({(signal.strsignal(-code) or '').lower()})"
     return f"killed by signal {-code}"
-
-
-def _size(count: int) -> str:
-    for unit, shift in ("GiB", 30), ("MiB", 20), ("KiB", 10):
-        if count >= 1 << shift:
-            return f"{count / (1 << shift):g} {unit}"
-    return f"{count} bytes"
 
 
 def _encode(command: Sequence[str | Path], env: Mapping[str, str] | None, cwd: Path | None, limits: Limits) -> bytes:

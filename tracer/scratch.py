@@ -25,20 +25,28 @@ def private_folder(prefix: str) -> Iterator[Path]:
     Signals that the caller turned into exceptions remove it too; after a SIGKILL the next call with this prefix does.
     Raises OutputError if it can not be made.
     """
+    folder = new_folder(prefix)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+
+
+def new_folder(prefix: str) -> Path:
+    """The same, to be removed by whoever makes it: for what lives as long as an object, or as the process.
+
+    What a process that was killed has left is removed by the next call with this prefix. Raises OutputError.
+    """
     base = Path(tempfile.gettempdir())
     _sweep(base, prefix)
     owner = f"{_namespace()}-{os.getpid()}-{_start_time(os.getpid())}"
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f"{prefix}-{owner}-", dir=base))
+        return Path(tempfile.mkdtemp(prefix=f"{prefix}-{owner}-", dir=base))
     except OSError as error:
         raise OutputError(
             f"cannot make a temporary folder in {base}: {error.strerror}",
             hint="Set TMPDIR to a folder with free space.",
         ) from error
-    try:
-        yield folder
-    finally:
-        _remove(folder)
 
 
 def _sweep(base: Path, prefix: str) -> None:

@@ -7,6 +7,7 @@ library: sources become IR, IR becomes an object file through llvmlite, and lld 
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -16,9 +17,11 @@ from functools import cache
 from pathlib import Path
 
 from ..ir.errors import ToolchainError
+from .scratch import new_folder
 
 VARIABLE = "TRACECUT_CC"
 CXX_FOLDER = Path("/usr/include/c++")
+TAIL = 1000  # characters of what a compiler says that is shown
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ def _c_compiler() -> Compiler:
     first = (answer.stdout.splitlines() or [""])[0]
     version = re.search(r"clang version (\d+)\.(\S+)", first)
     if version is None:
+        if answer.returncode != 0 or not first:
+            raise ToolchainError(
+                f"`{' '.join(command)} --version` left with status {answer.returncode}, and says no version",
+                detail=answer.stderr.strip()[-TAIL:],
+            )
         raise ToolchainError(f"{command[0]} is not clang: it calls itself {first!r}")
     major = int(version.group(1))
     if major != llvm_major():
@@ -126,12 +134,57 @@ def linker() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Environment for compiler calls: the caller's, with zig's caches in our own cache folder."""
-    folder = str(cache_folder() / "zig")
+    """Environment for compiler calls: the caller's, with zig's caches in our own cache folder or a temporary one."""
+    folder = str(_usable_cache()[0] / "zig")
     return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
 
 
-def cache_folder() -> Path:
-    """Per-user cache folder (`$XDG_CACHE_HOME/tracecut`); not created here."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tracecut"
+def cache_note() -> str:
+    """What the user should know of the cache: why a temporary one is used; empty when all is well."""
+    problem = _usable_cache()[1]
+    return f"no cache can be kept ({problem}): a temporary one is used, and every run compiles anew" if problem else ""
+
+
+def cache_folder() -> Path | None:
+    """Per-user cache folder (`$XDG_CACHE_HOME/tracecut`, else `~/.cache/tracecut`); not created here.
+
+    As the XDG specification says, a relative name is ignored. None when there is no home folder.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return base / "tracecut"
+    try:
+        home = Path.home()
+    except RuntimeError:  # neither $HOME nor an entry for this user
+        return None
+    return home / ".cache" / "tracecut" if home.is_absolute() else None
+
+
+@cache
+def _usable_cache() -> tuple[Path, str]:
+    """The cache folder, private to this user; else a temporary one, removed with the process, and why."""
+    folder = cache_folder()
+    problem = "no home folder is known" if folder is None else _problem_with(folder)
+    if folder is not None and not problem:
+        return folder, ""
+    temporary = new_folder("tracecut-cache")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return temporary, problem
+
+
+def _problem_with(folder: Path) -> str:
+    """Why a folder can not be our cache; empty when it can. Makes it, and takes it from group and others."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = folder.stat()
+        if state.st_uid != os.geteuid():
+            return f"{folder} belongs to another user"
+        if state.st_mode & 0o022:
+            folder.chmod(0o700)
+        for place in (folder, folder / "zig"):
+            place.mkdir(mode=0o700, exist_ok=True)
+            if not os.access(place, os.W_OK | os.X_OK):
+                return f"{place} can not be written to"
+    except OSError as error:
+        return f"{folder}: {error.strerror or error}"
+    return ""

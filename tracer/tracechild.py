@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir import amounts
 from ..ir.files import load_json, write_json
 from .capture import Capture, keep_only, touched_objects, written_objects
 from .evaluate import Evaluation
@@ -103,7 +104,8 @@ class Tracer:
         size = sum(item.size for item in wanted)
         if size > self.byte_limit:
             self.notes.append(
-                f"loop {loop} touches {size} bytes, more than the limit of {self.byte_limit}; it was not captured"
+                f"loop {loop} touches {amounts.size(size)}, more than the limit of "
+                f"{amounts.size(self.byte_limit)}; it was not captured"
             )
             self.next[loop] = np.iinfo(np.int64).max
             return

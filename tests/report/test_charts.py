@@ -141,7 +141,7 @@ def test_columns_align() -> None:
 
 def test_other_units() -> None:
     assert [units.size(value) for value in (100, 32768, 3 << 19, 8 << 30)] == [
-        f"100{units.FIXED}B", f"32{units.FIXED}KiB", f"1.5{units.FIXED}MiB", f"8{units.FIXED}GiB"
+        f"100{units.FIXED}bytes", f"32{units.FIXED}KiB", f"1.5{units.FIXED}MiB", f"8{units.FIXED}GiB"
     ]  # fmt: skip
     assert [units.binary(value) for value in (1, 512, 4096, 1 << 20)] == ["1", "512", "4 Ki", "1 Mi"]
     assert [units.ratio(value) for value in (None, 1.07, 5.91, 120.4)] == ["–", "1.07", "5.9", "120"]

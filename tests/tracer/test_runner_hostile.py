@@ -95,7 +95,7 @@ ENDINGS: dict[str, tuple[str, Limits, int, str]] = {
         "while True: os.write(2, b'x' * 65536)",
         Limits(seconds=20, output_bytes=3000),
         -9,
-        "wrote more than 2.92969 KiB and was stopped",
+        "wrote more than 2.93 KiB and was stopped",
     ),
     "too much output, quickly": (
         "os.write(1, b'x' * 5000); os._exit(0)",

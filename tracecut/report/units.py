@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from tracecut.ir import amounts
+
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ABSENT = "–"
 THIN = "\u202f"
@@ -70,11 +72,7 @@ def count(value: float | None) -> str:
 
 def size(value: float) -> str:
     """Bytes, `32 KiB`."""
-    for power, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if value >= 1 << power:
-            part = value / (1 << power)
-            return f"{part:.{0 if part >= 10 or part == int(part) else 1}f}{FIXED}{name}"
-    return f"{value:.0f}{FIXED}B"
+    return amounts.size(value, FIXED)
 
 
 def binary(value: float) -> str:

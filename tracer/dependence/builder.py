@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir import amounts
 from ...ir.cache import levels_of
 from ...ir.dependence import DependenceGraph
 from ...ir.errors import ArgumentError, ArtefactError, UnsupportedError
@@ -244,7 +245,7 @@ class Builder:
         if max(edges, pages << sh.PAGE_BITS) > MOST_BYTES:
             raise ArtefactError(
                 f"the event stream is damaged: the record at word {self.records_at + int(state[fr.POSITION])} touches "
-                f"{max(edges, pages << sh.PAGE_BITS)} bytes",
+                f"{amounts.size(max(edges, pages << sh.PAGE_BITS))}",
                 hint="Trace the program again.",
             )
         self._forget()

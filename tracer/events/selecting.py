@@ -33,8 +33,10 @@ def selected(text: str, region: str, every: int = 1) -> str:
     a way that can not be watched. O(length of the text).
     """
     file, _, number = region.rpartition(":")
-    if not number.isdigit() or every < 1:
-        raise ArgumentError(f"region {region!r} or every {every!r}: FILE:LINE and a positive number were expected")
+    if not re.fullmatch("[0-9]{1,9}", number):
+        raise ArgumentError(f"region is {region!r}, FILE:LINE was expected", hint="For example mesh.c:120.")
+    if every < 1:
+        raise ArgumentError(f"every is {every!r}, a positive number was expected")
     module = parse_module(text)
     lines = Lines(module.metadata())
     serial = 0

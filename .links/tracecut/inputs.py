@@ -1,0 +1,1 @@
+../../tracecut/inputs.py
