@@ -6,7 +6,7 @@ lie in objects, and the memory that indices, trip counts and branch conditions w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ..ir.errors import UnsupportedError
 from ..tracer.access import Accesses
@@ -91,9 +91,19 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
 
 
 def check_guard(
-    guard: Guard, nest: Nest, memory: Memory, lives: Mapping[str, int | float], native: Native, secret: Secret
+    guard: Guard,
+    nest: Nest,
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    native: Native,
+    secret: Secret,
+    *,
+    require: Callable[[Sequence[Object]], None] | None = None,
 ) -> tuple[list[Object] | None, str]:
-    """(objects in the guard's order, "") when everything holds, else (None, what differs)."""
+    """(objects in the guard's order, "") when everything holds, else (None, what differs).
+
+    `require` is called with these objects before anything of them is read; it raises where they can not be used.
+    """
     for name, number in guard.numbers.items():
         found = lives.get(name)
         if found is None or not same_number(number, found):
@@ -112,6 +122,8 @@ def check_guard(
         if any(item is other for other in objects):
             return None, "two pointers that were apart share an object"
         objects.append(item)
+    if require is not None:
+        require(objects)
     for pointer in guard.strangers:
         if placed[pointer] is not None:
             return None, f"pointer {pointer} lies in an object now"

@@ -27,6 +27,7 @@ from ..tracer.objects import LiveObjects, named_numbers
 from .executor import Executor, RegionCode, loaded_root
 from .guards import check_guard
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables
+from .mappings import require_own
 from .native import Native
 from .schedule import Schedule
 from .schedulefile import ScopeFile
@@ -141,7 +142,7 @@ class Host:
         numbers = named_numbers(file.values, raw)
         memory = self.objects.memory(file.nest, numbers)
         start = time.perf_counter_ns()
-        found, why = check_guard(state.schedule.guard, file.nest, memory, numbers, self.native, state.secret)
+        found, why = self._check(state, state.schedule, state.secret, memory, numbers)
         state.guard_nanoseconds += time.perf_counter_ns() - start
         if found is not None:
             self._activate(state, found, memory, numbers)
@@ -191,10 +192,21 @@ class Host:
             self.own_threads += thread_count() - before  # of libraries that an inspection loads
         if fresh is None:
             return
-        found, why = check_guard(fresh.guard, state.file.nest, memory, numbers, self.native, self.secret)
+        found, why = self._check(state, fresh, self.secret, memory, numbers)
         if found is not None:
             state.schedule, state.secret, state.executor = fresh, self.secret, None
             self._activate(state, found, memory, numbers)
+
+    def _check(
+        self, state: ScopeState, schedule: Schedule, secret: Secret, memory: Memory, numbers: Mapping[str, int | float]
+    ) -> tuple[list[Object] | None, str]:
+        """The objects of a schedule where everything that it assumes holds; None, and what differs."""
+
+        def require(objects: Sequence[Object]) -> None:
+            require_own(objects, [objects[move.object] for move in schedule.moves])
+
+        nest = state.file.nest
+        return check_guard(schedule.guard, nest, memory, numbers, self.native, secret, require=require)
 
     def _activate(
         self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]

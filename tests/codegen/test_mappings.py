@@ -1,0 +1,114 @@
+"""Arrays that others can see, or see under another address: the original order runs, and says why."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tracecut.codegen import mappings
+from tracecut.codegen.mappings import AskedMaps, ListedMaps, Mapping, can_ask, require_own
+from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.ir.errors import UnsupportedError
+from tracecut.tracer.memory import HEAP, Object
+from tracecut.tracer.runner import Limits, run
+
+from .children import run_woven, woven
+from .harness import Inspected, Program, trace
+
+PROGRAMS = Path(__file__).parent / "programs"
+SHARED, FILE, GONE, RING = (
+    "an array lies in memory that other processes, or other addresses, can share",
+    "an array lies in a file that is also mapped as shared memory",
+    "an array lies in memory that is protected, or not there",
+    "asynchronous input and output",
+)
+MODES = {
+    **dict.fromkeys(["anonymous", "last page", "index", "file", "twice", "elsewhere", "segment", "child"], SHARED),
+    "private file": FILE,
+    **dict.fromkeys(["read only", "protected", "gone"], GONE),
+    "ring": RING,
+    **dict.fromkeys(["own", "private"], ""),
+}
+Made = tuple[Path, list[ScopeFile], list[str]]
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory: pytest.TempPathFactory) -> Inspected:
+    parts = [(PROGRAMS / name).read_text() for name in ("prelude.h", "shared.c")]
+    return trace("#define _GNU_SOURCE\n" + "".join(parts), tmp_path_factory.mktemp("shared")).inspect("gather")
+
+
+@pytest.fixture(scope="module")
+def made(loop: Inspected) -> Made:
+    schedule = loop.schedule(loop.random(1))
+    assert {move.stride for move in schedule.moves} == {8}, "x and y are permuted in place"
+    return woven([loop], [schedule], name="shared")
+
+
+def native(subject: Program, mode: str) -> bytes:
+    done = run([subject.compiled.native, mode], folder=subject.folder, name="native", limits=Limits(60))
+    assert done.ok, done
+    return done.stdout.read_bytes()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("way", ["asked", "listed"])
+def test_where_arrays_lie(mode: str, way: str, loop: Inspected, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    if way == "listed":
+        monkeypatch.setattr(mappings, "can_ask", lambda handle: False)
+    ran = run_woven(loop.program, made, argv=[mode])
+    assert (ran.code, ran.stdout) == (0, native(loop.program, mode)), ran.stderr
+    found = ran.report["scopes"][str(loop.scope)]
+    assert found["used"] == (0 if MODES[mode] else 1), found
+    expected = {MODES[mode], SHARED} if mode == "ring" else {MODES[mode]}  # where rings are not allowed
+    assert any(why in found["refused"] for why in expected) and bool(found["refused"]) == bool(MODES[mode])
+    if MODES[mode]:
+        assert f"{found['refused']}; the original order runs" in ran.stderr
+
+
+@pytest.fixture
+def handle() -> Iterator[int]:
+    found = os.open("/proc/self/maps", os.O_RDONLY)
+    yield found
+    os.close(found)
+
+
+def test_both_ways_give_the_same(handle: int) -> None:
+    if not can_ask(handle):
+        pytest.skip("this kernel only lists mappings")
+    with mmap.mmap(-1, 5 * mmap.PAGESIZE):
+        asked, listed = AskedMaps(handle), ListedMaps(handle)
+        assert list(asked.shared()) == list(listed.shared()) != []
+        ranges = list(listed.between(0, 2**47))
+        assert [nameless(found) for found in asked.between(0, 2**47)] == [nameless(found) for found in ranges]
+        for before, behind in zip(ranges[:-1:7], ranges[1::7], strict=False):
+            for low, high in (
+                (before.low, before.low + 1),
+                (before.high - 1, behind.low + 1),
+                (before.high, behind.low),
+            ):
+                assert [(found.low, found.high) for found in asked.between(low, high)] == [
+                    (found.low, found.high) for found in listed.between(low, high)
+                ]
+
+
+def nameless(found: Mapping) -> tuple[object, ...]:
+    return (found.low, found.high, found.readable, found.writable, found.shared, found.file)
+
+
+def test_ranges_of_two_mappings(handle: int) -> None:
+    """An array across a border, with a part that is shared, or not there."""
+    size = mmap.PAGESIZE
+    with mmap.mmap(-1, 3 * size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as room:
+        base = next(
+            found.low
+            for found in ListedMaps(handle).between(0, 2**47)
+            if found.high - found.low >= 3 * size and not found.shared and found.writable and found.file == (0, 0, 0)
+        )
+        require_own([Object(base, 3 * size, HEAP, "")], [])
+        assert len(room) == 3 * size
+    with pytest.raises(UnsupportedError, match="not there"):
+        require_own([Object(2**46, size, HEAP, "")], [])
