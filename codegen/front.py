@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..ir.errors import UnsupportedError
 from ..tracer.host import at_exit, borrowed_environment, handled_signals, own_signals, run_main, thread_count
 from ..tracer.slots import number_of, same_number
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, expanded
+from .mappings import require_own
 
 if TYPE_CHECKING:
     from .live import Host
@@ -204,6 +206,10 @@ class Front:
             if raw[item[0]] - held[0][0] != item[1]:
                 return f"object {number} is used from another byte on"
             places.append(held[0])
+        try:
+            require_own(place for place in places if place is not None)
+        except UnsupportedError as error:
+            return error.message
         words = ctypes.create_string_buffer(expanded(bytes.fromhex(listed["secret"])))
         for number, offset, stride, width, count, first, second in listed["loads"]:
             at, print_ = places[number], (ctypes.c_uint64 * 2)()

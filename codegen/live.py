@@ -25,7 +25,7 @@ from ..tracer.identity import become
 from ..tracer.memory import Memory, Object
 from ..tracer.objects import LiveObjects, named_numbers
 from .executor import Executor, RegionCode, loaded_root
-from .guards import check_guard
+from .guards import check_guard, place_pointers
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables
 from .mappings import require_own
 from .native import Native
@@ -185,6 +185,8 @@ class Host:
         self, state: ScopeState, numbers: dict[str, int | float], memory: Memory, why: str, per_call: float
     ) -> None:
         assert self.inspect is not None
+        placed = place_pointers(state.file.nest, memory, numbers)
+        require_own({(found[0].base, found[0].size) for found in placed if found is not None})
         before = thread_count()
         try:
             fresh = self.inspect(self, state, numbers, memory, why, per_call)
@@ -203,7 +205,8 @@ class Host:
         """The objects of a schedule where everything that it assumes holds; None, and what differs."""
 
         def require(objects: Sequence[Object]) -> None:
-            require_own(objects, [objects[move.object] for move in schedule.moves])
+            places = [(item.base, item.size) for item in objects]
+            require_own(places, [places[move.object] for move in schedule.moves])
 
         nest = state.file.nest
         return check_guard(schedule.guard, nest, memory, numbers, self.native, secret, require=require)

@@ -12,11 +12,9 @@ import os
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..ir.errors import UnsupportedError
-from ..tracer.memory import Object
 
 _RINGS = (b"[io_uring]", b"/[aio]")  # the kernel may write into memory at any time
 _QUERY = 0xC0686611  # PROCMAP_QUERY
@@ -24,8 +22,7 @@ _WRITABLE, _SHARED, _OR_NEXT = 2, 8, 16
 _FIELDS = struct.Struct("=9Q4I2Q")
 
 
-@dataclass(frozen=True)
-class Mapping:
+class Mapping(NamedTuple):
     """One range of addresses. `file`: device and inode, all 0 for memory without a file."""
 
     low: int
@@ -44,29 +41,32 @@ class Maps(Protocol):
     def shared(self) -> Iterable[Mapping]: ...
 
 
-def require_own(objects: Iterable[Object], moved: Iterable[Object]) -> None:
-    """Raise UnsupportedError unless all objects lie in memory of this process alone, and `moved` may be written."""
+def require_own(objects: Iterable[tuple[int, int]], moved: Iterable[tuple[int, int]] = ()) -> None:
+    """Raise UnsupportedError unless all objects lie in memory of this process alone, and `moved` may be written.
+
+    Both as (base, size).
+    """
     handle = os.open("/proc/self/maps", os.O_RDONLY | os.O_CLOEXEC)
     try:
         maps: Maps = AskedMaps(handle) if can_ask(handle) else ListedMaps(handle)
-        _require(maps, objects, {item.base for item in moved})
+        _require(maps, objects, set(moved))
     finally:
         os.close(handle)
 
 
-def _require(maps: Maps, objects: Iterable[Object], moved: set[int]) -> None:
+def _require(maps: Maps, objects: Iterable[tuple[int, int]], moved: set[tuple[int, int]]) -> None:
     shared = list(maps.shared())
     if any(ring in mapping.name for mapping in shared for ring in _RINGS):
         raise UnsupportedError("the program uses asynchronous input and output, which may write into its arrays")
     files = {mapping.file for mapping in shared} - {(0, 0, 0)}
     for item in objects:
-        at, end = item.base, item.base + item.size
+        at, end = item[0], sum(item)
         for part in maps.between(at, end):
             if part.shared:
                 raise UnsupportedError("an array lies in memory that other processes, or other addresses, can share")
             if part.file in files:
                 raise UnsupportedError("an array lies in a file that is also mapped as shared memory")
-            if part.low > at or not part.readable or not (part.writable or item.base not in moved):
+            if part.low > at or not part.readable or (item in moved and not part.writable):
                 break
             at = part.high
         if at < end:

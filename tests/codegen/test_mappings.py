@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from tracecut.codegen import mappings
 from tracecut.codegen.mappings import AskedMaps, ListedMaps, Mapping, can_ask, require_own
 from tracecut.codegen.schedulefile import ScopeFile
 from tracecut.ir.errors import UnsupportedError
-from tracecut.tracer.memory import HEAP, Object
 from tracecut.tracer.runner import Limits, run
 
 from .children import run_woven, woven
@@ -84,7 +82,7 @@ def test_both_ways_give_the_same(handle: int) -> None:
         asked, listed = AskedMaps(handle), ListedMaps(handle)
         assert list(asked.shared()) == list(listed.shared()) != []
         files = [found for found in listed.between(0, 2**47) if found.file != (0, 0, 0)]  # no allocator moves these
-        assert files == [replace(found, name=files[place].name) for place, found in enumerate(with_files(asked))]
+        assert files == [found._replace(name=files[place].name) for place, found in enumerate(with_files(asked))]
         for found in files[::5]:
             for low, high in ((found.low, found.low + 1), (found.high - 1, found.high), (found.low + 9, found.high)):
                 for maps in (asked, listed):
@@ -104,7 +102,7 @@ def test_ranges_of_two_mappings(handle: int) -> None:
             for found in ListedMaps(handle).between(0, 2**47)
             if found.high - found.low >= 3 * size and not found.shared and found.writable and found.file == (0, 0, 0)
         )
-        require_own([Object(base, 3 * size, HEAP, "")], [])
+        require_own([(base, 3 * size)])
         assert len(room) == 3 * size
     with pytest.raises(UnsupportedError, match="not there"):
-        require_own([Object(2**46, size, HEAP, "")], [])
+        require_own([(2**46, size)])

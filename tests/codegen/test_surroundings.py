@@ -92,11 +92,13 @@ def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspect
     (folder / "scopes").mkdir(parents=True)
     shutil.copy(subject.compiled.native, folder / "program")
     shutil.copy(library, folder / "program.so")
+    looks = []
     places = [f"scopes/{scope.number}.npz" for scope in scopes]
     for scope, place in zip(scopes, places, strict=True):
         price = 0.0 if "anew" in kind else 1e9
-        replace(scope, costs={**scope.costs, "inspect": price}).save(folder / place)
-    looks = [first_look(scope, place) for scope, place in zip(scopes, places, strict=True)]
+        scope = replace(scope, costs={**scope.costs, "inspect": price})
+        scope.save(folder / place)
+        looks.append(first_look(scope, place))
     listing = {"tracecut": __version__, "threads": threads, "globals": names, "scopes": places, "guards": looks}
     seal(folder, listing)
     return kind, folder
