@@ -66,6 +66,14 @@ def check_permutation(name: str, values: npt.NDArray[Any]) -> None:
         raise ArgumentError(f"{name} is not a permutation: {int(np.flatnonzero(~seen)[0])} is missing")
 
 
+def check_weights(name: str, weights: Floats) -> None:
+    """Every weight is finite and at least 0; of several a row, the row is named."""
+    good = np.isfinite(weights) & (weights >= 0)
+    bad = np.flatnonzero(~(good if weights.ndim == 1 else good.all(axis=1)))
+    if bad.size:
+        raise ArgumentError(f"{name}[{int(bad[0])}] = {weights[bad[0]]}, a finite number of at least 0 was expected")
+
+
 def inverse(order: Ints) -> Ints:
     """The inverse permutation: `inverse(order)[order[i]] == i`."""
     result = np.empty(order.size, np.int32)

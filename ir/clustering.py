@@ -33,7 +33,8 @@ class Clustering:
         method, seed, options: how it was made, enough to make it again.
         why: sentences of `"auto"` about its choice, empty for a method that was asked for. Not saved.
         graph: what was partitioned, None when that is not known; the quality numbers need it. Not saved.
-        weights: float64, of each member, where others than the graph's were balanced. Not saved.
+        weights: float64, of each member, where others than the graph's were balanced; several of each in two
+            dimensions. Not saved.
     """
 
     labels: Ints
@@ -63,13 +64,14 @@ class Clustering:
         return np.bincount(self.labels, minlength=self.k).astype(np.int64)
 
     def cost(self) -> float:
-        """What the partition costs: the vertex copies of a job partition, the edge cut of a data partition.
+        """What the partition costs: the weight of the vertex copies of a job partition, of the cut jobs of a data
+        partition. What has no weights weighs 1.
 
         Raises ArgumentError when `graph` is not known, as the other numbers do. O(pins).
         """
-        from .metrics import edge_cut, vertex_copies
+        from .metrics import copy_weight, edge_cut
 
-        return float((vertex_copies if self.kind == "jobs" else edge_cut)(self._known_graph(), self))
+        return (copy_weight if self.kind == "jobs" else edge_cut)(self._known_graph(), self)
 
     def replication_factor(self) -> float:
         """1 + vertex copies / non-isolated data; of job partitions. O(pins)."""
@@ -78,14 +80,23 @@ class Clustering:
         return replication_factor(self._known_graph(), self)
 
     def imbalance(self) -> float:
-        """Largest load over its target (the mean without targets), by the weights that were balanced. O(labels)."""
+        """Largest load over its target (the mean without targets), by the weights that were balanced. O(labels).
+
+        Where data have several weights each, the largest over all of them.
+        """
         graph = self._known_graph()
         own = graph.job_weights if self.kind == "jobs" else graph.data_weights
-        weights = own if self.weights is None else self.weights
-        loads = np.bincount(self.labels, weights if weights.size else None, self.k)
+        given = own if self.weights is None else self.weights
+        weights = list(given.T) if given.ndim == 2 else [given]
+        if self.kind == "data" and self.weights is None:
+            weights += list(graph.more_data_weights.T)
         shares = np.asarray(self.options.get("targets", np.full(self.k, 1.0 / self.k)))
-        total = float(loads.sum())
-        return float((loads / (shares / shares.sum())).max()) / total if total else 1.0
+        worst = []
+        for each in weights:
+            loads = np.bincount(self.labels, each if each.size else None, self.k)
+            total = float(loads.sum())
+            worst.append(float((loads / (shares / shares.sum())).max()) / total if total else 1.0)
+        return max(worst)
 
     def report(self) -> dict[str, Any]:
         """How it was made, and every number of `metrics` that its kind has, by name. O(pins)."""

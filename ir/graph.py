@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Bytes, Floats, Ints, Longs, check_offsets, check_range, frozen
+from .arrays import Bytes, Floats, Ints, Longs, check_offsets, check_range, check_weights, frozen
 from .errors import ArgumentError
 from .files import read_arrays, write_arrays
 
@@ -29,7 +29,12 @@ class LocalityGraph:
         access: uint8 per pin, a mask of READ, WRITE and REDUCE; empty when unknown.
         site: int32 per pin, the memory instruction that made it; empty when unknown.
         space_offsets: int64, `n_spaces + 1`. Space s owns the ids in `[space_offsets[s], space_offsets[s + 1])`.
-        job_weights, data_weights: float64, positive; empty means 1 for each (data: bytes of one datum).
+        job_weights: float64, 0 or more; empty means 1 each. The load of a job where jobs are partitioned, and what it
+            costs to cut it where data are.
+        data_weights: float64, 0 or more; empty means 1 each. What a copy of a datum costs where jobs are partitioned
+            (its bytes, say), and its load where data are.
+        more_data_weights: float64 (n_data, loads): further loads of each datum, which a partition of the data
+            balances one by one beside `data_weights`.
         names: one name per space, for reports.
     """
 
@@ -41,11 +46,13 @@ class LocalityGraph:
     space_offsets: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     job_weights: Floats = field(default_factory=lambda: np.zeros(0, np.float64))
     data_weights: Floats = field(default_factory=lambda: np.zeros(0, np.float64))
+    more_data_weights: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float64))
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, dtype in _MEMBERS.items():
-            object.__setattr__(self, name, frozen(name, getattr(self, name), dtype))
+        for name, dtype in (_MEMBERS | _OPTIONAL).items():
+            ndim = 2 if name in _OPTIONAL else 1
+            object.__setattr__(self, name, frozen(name, getattr(self, name), dtype, ndim=ndim))
         if self.space_offsets.size == 0:
             object.__setattr__(self, "space_offsets", frozen("space_offsets", [0, self.n_data], np.int64))
         if not self.names:
@@ -76,15 +83,16 @@ class LocalityGraph:
             ("site", self.site, self.n_pins),
             ("job_weights", self.job_weights, self.n_jobs),
             ("data_weights", self.data_weights, self.n_data),
+            ("more_data_weights", self.more_data_weights, self.n_data),
         ):
-            if values.size not in (0, size):
-                raise ArgumentError(f"{name} has {values.size} entries, {size} expected")
+            if values.size and values.shape[0] != size:
+                raise ArgumentError(f"{name} has {values.shape[0]} entries, {size} expected")
         if self.access.size and not np.isin(self.access, np.arange(1, 8)).all():
             raise ArgumentError("access holds a value that is no mask of READ, WRITE and REDUCE")
-        for name, weights in (("job_weights", self.job_weights), ("data_weights", self.data_weights)):
-            bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
-            if bad.size:
-                raise ArgumentError(f"{name}[{int(bad[0])}] = {weights[bad[0]]} is not positive and finite")
+        for name in ("job_weights", "data_weights", "more_data_weights"):
+            check_weights(name, getattr(self, name))
+        if self.more_data_weights.size and not self.data_weights.size:
+            raise ArgumentError("more_data_weights without data_weights, which are the first of them")
         if len(self.names) != self.n_spaces:
             raise ArgumentError(f"{len(self.names)} names for {self.n_spaces} spaces")
 
@@ -121,11 +129,13 @@ class LocalityGraph:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         arrays = {name: getattr(self, name) for name in _MEMBERS}
+        arrays |= {name: getattr(self, name) for name in _OPTIONAL if getattr(self, name).size}
         return write_arrays(path, "LocalityGraph", arrays, {"n_data": self.n_data, "names": list(self.names)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LocalityGraph:
-        arrays, meta = read_arrays(path, "LocalityGraph", _MEMBERS)
+        optional = {f"{name}?": dtype for name, dtype in _OPTIONAL.items()}
+        arrays, meta = read_arrays(path, "LocalityGraph", _MEMBERS | optional)
         return cls(n_data=int(meta["n_data"]), names=tuple(map(str, meta["names"])), **_cast(arrays))
 
     def __repr__(self) -> str:
@@ -144,6 +154,7 @@ _MEMBERS = {
     "job_weights": "float64",
     "data_weights": "float64",
 }
+_OPTIONAL = {"more_data_weights": "float64"}  # two dimensions; files of graphs without them lack the member
 
 
 def _cast(arrays: dict[str, Any]) -> dict[str, Any]:

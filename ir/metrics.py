@@ -3,7 +3,8 @@
 Two kinds of partition have quality numbers (`Clustering.kind`):
 
 - of **jobs** (an edge partition, a vertex cut): p(v) is the number of clusters whose jobs touch datum v, and v is
-  copied to all of them. Data that no job touches are isolated and count nowhere.
+  copied to all of them. Data that no job touches are isolated and count nowhere. Copies are counted, but for
+  `copy_weight`, which charges each its datum's weight.
 - of **data** (a vertex partition, an edge cut): a job is cut when its data lie in more than one cluster, and two
   data are neighbours when a job touches both.
 
@@ -24,7 +25,7 @@ from .graph import LocalityGraph
 OF_BOTH = ("load_imbalance", "weight_imbalance", "oversized_share")
 # Numbers that a job partition has, and those of a data partition; each a function here of `(graph, clustering)`.
 OF_JOBS = (
-    *("vertex_copies", "replication_factor", "extra_copy_share", "average_cut_degree"),
+    *("vertex_copies", "copy_weight", "replication_factor", "extra_copy_share", "average_cut_degree"),
     *("communication_volume", "max_communication_volume", "boundary", *OF_BOTH),
 )
 OF_DATA = ("edge_cut", "communication_volume", "max_communication_volume", "boundary", *OF_BOTH)
@@ -41,6 +42,16 @@ def vertex_copies(graph: LocalityGraph, clustering: Clustering) -> int:
     """The cost of a job partition: Σ over non-isolated data of (p(v) − 1). SPAC §3.1, equation 1."""
     parts = parts_per_datum(graph, clustering)
     return int(parts.sum() - np.count_nonzero(parts))
+
+
+def copy_weight(graph: LocalityGraph, clustering: Clustering) -> float:
+    """The weight of all vertex copies, Σ over non-isolated data of weight · (p(v) − 1); `vertex_copies` if all are 1.
+
+    This is the connectivity metric (km1) of the hypergraph whose nets are the data.
+    """
+    if not graph.data_weights.size:
+        return float(vertex_copies(graph, clustering))
+    return float((graph.data_weights * np.maximum(parts_per_datum(graph, clustering) - 1, 0)).sum())
 
 
 def replication_factor(graph: LocalityGraph, clustering: Clustering) -> float:
@@ -115,8 +126,15 @@ def load_imbalance(graph: LocalityGraph, clustering: Clustering) -> float:
 
 
 def weight_imbalance(graph: LocalityGraph, clustering: Clustering) -> float:
-    """Largest / mean weight of a cluster: VertexCut's edge weight imbalance (§6.2.2) for jobs."""
-    return _imbalance(loads(graph, clustering))
+    """Largest / mean weight of a cluster: VertexCut's edge weight imbalance (§6.2.2) for jobs.
+
+    For data with several weights each, the largest of their imbalances.
+    """
+    found = [_imbalance(loads(graph, clustering))]
+    if clustering.kind == "data":
+        labels, k = clustering.labels, clustering.k
+        found += [_imbalance(np.bincount(labels, each, k).astype(np.float64)) for each in graph.more_data_weights.T]
+    return max(found)
 
 
 def target_imbalance(graph: LocalityGraph, clustering: Clustering, targets: Floats) -> float:

@@ -34,6 +34,11 @@ def slow_metrics(graph: LocalityGraph, clustering: Clustering) -> dict[str, Numb
         cost = sum(len(p) - 1 for p in touched)
         result |= {
             "vertex_copies": cost,
+            "copy_weight": sum(
+                weight * (len(p) - 1)
+                for weight, p in zip(graph.data_weights.tolist() or [1.0] * graph.n_data, parts, strict=True)
+                if p
+            ),
             "communication_volume": cost,
             "replication_factor": 1 + cost / len(touched) if touched else 1.0,
             "extra_copy_share": cost / len(touched) if touched else 0.0,
