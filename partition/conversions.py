@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.arrays import Ints, Longs, check_offsets, check_range, frozen
+from ..ir.arrays import Floats, Ints, Longs, check_offsets, check_range, check_weights, frozen
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
+
+UNWEIGHTED = "unweighted=True (--unweighted) takes the pattern alone."
 
 
 def from_pairs(u: npt.ArrayLike, v: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> LocalityGraph:
@@ -21,51 +24,119 @@ def from_pairs(u: npt.ArrayLike, v: npt.ArrayLike, weights: npt.ArrayLike | None
     if first.size != second.size:
         raise ArgumentError(f"u has {first.size} entries, v has {second.size}; one of each per job was expected")
     n_data = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-    return _incidence(first, second, n_data, None, weights)
+    own = None if weights is None else frozen("w", weights, np.float64)
+    if own is not None:
+        if own.size != first.size:
+            raise ArgumentError(f"w has {own.size} entries, u has {first.size}; one weight per job was expected")
+        check_weights("w", own)
+    return _incidence(first, second, n_data, None, own)
 
 
-def from_networkx(graph: Any) -> LocalityGraph:
-    """See `inputs`. Raises ArgumentError for a weight that is not positive and finite. O(edges)."""
+def from_rows(rows: npt.ArrayLike) -> LocalityGraph:
+    """One job a row: its two data, and perhaps its weight. Raises ArgumentError for rows of another size. O(jobs)."""
+    try:
+        table = np.asarray(rows)
+    except ValueError:
+        table = np.empty((0, 0))  # rows of different sizes
+    if table.size == 0 and table.ndim < 2:
+        table = table.reshape(0, 2)
+    if table.ndim != 2 or table.shape[1] not in (2, 3) or table.shape == (3, 3):  # that could be a matrix
+        raise ArgumentError(
+            f"graph is a {type(rows).__name__} of the shape {table.shape}, rows of two data each were expected, "
+            "and perhaps of a weight",
+            hint="For example [(0, 1), (1, 2)]; two arrays of ends are given as a tuple, (u, v).",
+        )
+    return from_pairs(table[:, 0], table[:, 1], table[:, 2] if table.shape[1] == 3 else None)
+
+
+def from_networkx(graph: Any, *, unweighted: bool = False) -> LocalityGraph:
+    """See `inputs`. Raises ArgumentError for a weight that is negative or no finite number. O(edges)."""
     place = {node: i for i, node in enumerate(graph.nodes)}
     rows = [(place[u], place[v], weight) for u, v, weight in graph.edges(data="weight")]
     u, v = (np.array([row[side] for row in rows], np.int32) for side in (0, 1))
-    weights = None
-    if any(row[2] is not None for row in rows):
-        weights = [1.0 if row[2] is None else row[2] for row in rows]
-        for edge, weight in zip(graph.edges, weights, strict=True):
-            try:
-                good = 0 < float(weight) < float("inf")
-            except (TypeError, ValueError):
-                good = False
-            if not good:
-                raise ArgumentError(f"the edge {edge} has the weight {weight!r}, a positive number was expected")
-        weights = [float(weight) for weight in weights]
-    return _incidence(u, v, len(place), None, weights)
+    if unweighted:
+        return _incidence(u, v, len(place), None, None)
+    weights = _attributes("edge", graph.edges, [row[2] for row in rows])
+    nodes = _attributes("node", graph.nodes, [weight for _, weight in graph.nodes(data="weight")])
+    return _incidence(u, v, len(place), None, weights, nodes)
 
 
-def from_matrix(matrix: Any) -> LocalityGraph:
-    """See `inputs`. Raises ArgumentError for broken offsets or indices. O(stored entries), sorting."""
+def _attributes(what: str, members: Any, values: list[Any]) -> Floats | None:
+    """The "weight" of all edges or nodes, 1 for those without; None where none has any."""
+    if all(value is None for value in values):
+        return None
+    found = np.ones(len(values))
+    for i, (member, value) in enumerate(zip(members, values, strict=True)):
+        try:
+            found[i] = 1.0 if value is None else float(value)
+        except (TypeError, ValueError):
+            found[i] = np.nan
+        if not 0 <= found[i] < np.inf:
+            raise ArgumentError(
+                f"the {what} {member!r} has the weight {value!r}, a finite number of at least 0 was expected",
+                hint="unweighted=True leaves the weights out.",
+            )
+    return found
+
+
+def from_matrix(matrix: Any, *, unweighted: bool = False) -> LocalityGraph:
+    """See `inputs`. Raises ArgumentError for broken offsets or indices, and for values that are no weights.
+
+    O(stored entries), sorting.
+    """
     rows, columns, values, shape = _entries(matrix)
-    if shape[0] == shape[1] and _is_symmetric(rows, columns, values, shape[0]):
-        key = np.unique((rows.astype(np.int64) * shape[0] + columns)[rows < columns])
+    symmetric = shape[0] == shape[1] and _is_symmetric(rows, columns, values, shape[0])
+    weights = None if unweighted or values.dtype == bool else _values_as_weights(rows, columns, values)
+    if symmetric:
+        own = rows < columns
+        key, entry = np.unique((rows.astype(np.int64) * shape[0] + columns)[own], return_inverse=True)
         u, v = key // max(1, shape[0]), key % max(1, shape[0])
-        return _incidence(u.astype(np.int32), v.astype(np.int32), shape[0], None, None)
+        sums = None if weights is None else np.bincount(entry, weights[own], key.size).astype(np.float64)
+        return _incidence(u.astype(np.int32), v.astype(np.int32), shape[0], None, sums)
     if sum(shape) >= 2**31:
         raise ArgumentError(f"graph has the shape {shape}: rows and columns together must be below 2**31")
     spaces = np.array([0, shape[0], sum(shape)], np.int64)
-    return _incidence(rows, columns + np.int32(shape[0]), sum(shape), spaces, None)
+    return _incidence(rows, columns + np.int32(shape[0]), sum(shape), spaces, weights)
 
 
-def upper_triangle(rows: Ints, columns: Ints, size: int, weights: npt.NDArray[np.float64] | None) -> LocalityGraph:
-    """The graph of a square symmetric matrix given by its strict upper entries in any order, each once; row-major."""
+def _values_as_weights(rows: Ints, columns: Ints, values: npt.NDArray[Any]) -> Floats:
+    if values.dtype.kind not in "iuf":
+        raise ArgumentError(f"the matrix holds {values.dtype} values, which are no weights of edges", hint=UNWEIGHTED)
+    weights = frozen("values", values, np.float64)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)) & (rows != columns))
+    if bad.size:
+        place = int(bad[0])
+        raise ArgumentError(
+            f"entry ({rows[place]}, {columns[place]}) of the matrix is {values[place]}, which is no weight of an edge: "
+            "a finite number of at least 0 was expected",
+            hint=UNWEIGHTED,
+        )
+    return weights
+
+
+def upper_triangle(rows: Ints, columns: Ints, size: int, weights: Floats | None, own: Floats) -> LocalityGraph:
+    """The graph of a square symmetric matrix given by its strict upper entries in any order, each once; row-major.
+
+    `own` is float64 (size, any): the weights of each datum.
+    """
     order = np.argsort(rows.astype(np.int64) * size + columns, kind="stable")
-    return _incidence(rows[order], columns[order], size, None, None if weights is None else weights[order])
+    first = own[:, 0] if own.shape[1] else None
+    found = _incidence(rows[order], columns[order], size, None, None if weights is None else weights[order], first)
+    if own.shape[1] < 2:
+        return found
+    return replace(found, data_weights=own[:, 0], more_data_weights=own[:, 1:])
 
 
-def _incidence(u: Ints, v: Ints, n_data: int, spaces: Longs | None, weights: npt.ArrayLike | None) -> LocalityGraph:
+def _incidence(
+    u: Ints, v: Ints, n_data: int, spaces: Longs | None, weights: Floats | None, data_weights: Floats | None = None
+) -> LocalityGraph:
+    """Weights that are all 1 are none."""
     pins = np.empty(2 * u.size, np.int32)
     pins[0::2], pins[1::2] = u, v
-    optional: dict[str, Any] = {} if weights is None else {"job_weights": weights}
+    optional: dict[str, Any] = {}
+    for name, given in (("job_weights", weights), ("data_weights", data_weights)):
+        if given is not None and (given != 1.0).any():
+            optional[name] = given
     if spaces is not None:
         optional |= {"space_offsets": spaces, "names": ("rows", "columns")}
     return LocalityGraph(np.arange(u.size + 1, dtype=np.int64) * 2, pins, n_data, **optional)

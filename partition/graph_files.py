@@ -1,8 +1,12 @@
 """Graphs in files of other programs. The ending of the name says which; `.gz` may follow any of them.
 
-- `.mtx`: Matrix Market, read and converted like a SciPy matrix (`inputs`).
-- `.graph`: METIS. Jobs are the edges as the strict upper triangle, row by row; edge weights become job weights.
-- `.hgr`: hMETIS. A vertex is a job, a net is a datum of all its vertices' jobs; vertex weights become job weights.
+- `.mtx`: Matrix Market, read and converted like a SciPy matrix (`inputs`): values that are not `pattern` are weights of
+  the jobs. `unweighted` takes the pattern alone, whatever the values are.
+- `.graph`: METIS. Jobs are the edges as the strict upper triangle, row by row; edge weights become job weights, vertex
+  weights those of the data, several a vertex included. Sizes of vertices are refused: they weigh an objective, the
+  communication volume, that no method has.
+- `.hgr`: hMETIS. A vertex is a job, a net is a datum of all its vertices' jobs; vertex weights become job weights, net
+  weights those of the data.
 - `.txt`, `.el`, `.edges`, `.edgelist`, `.tsv`: one job a line, two ids from 0 and perhaps a weight; `#` and `%` begin
   comments. Label i belongs to the i-th line that is no comment.
 - `.npz`: a saved LocalityGraph.
@@ -32,8 +36,8 @@ from .conversions import from_matrix, from_pairs, upper_triangle
 MOST_BYTES = 16 << 30
 
 
-def read_graph(path: str | os.PathLike[str]) -> LocalityGraph:
-    """The locality graph in a file.
+def read_graph(path: str | os.PathLike[str], *, unweighted: bool = False) -> LocalityGraph:
+    """The locality graph in a file; `unweighted` passes over values that could be no weights.
 
     Raises ArgumentError for a missing file or an ending that no reader knows, ArtefactError naming the file, the line
     and what was expected there. O(bytes).
@@ -53,7 +57,7 @@ def read_graph(path: str | os.PathLike[str]) -> LocalityGraph:
     if ending == ".npz":
         return LocalityGraph.load(file)
     try:
-        return READERS[ending](_Text(str(file), _bytes(file)))
+        return READERS[ending](_Text(str(file), _bytes(file), unweighted))
     except ArtefactError:
         raise
     except ArgumentError as error:  # a rule of the graph itself
@@ -66,6 +70,7 @@ class _Text:
 
     name: str
     content: bytes
+    unweighted: bool
 
     def lines(self, comments: bytes, *, keep_empty: bool = False) -> list[tuple[int, list[bytes]]]:
         found = []
@@ -121,7 +126,8 @@ def _matrix_market(text: _Text) -> LocalityGraph:
     if not hasattr(matrix, "tocoo"):
         raise ArtefactError(f"{text.name}: a dense matrix ('array'); a sparse one ('coordinate') was expected")
     # Mirrored entries stand after the others: row by row is the order that the stored entries have for everyone.
-    return from_matrix(matrix.tocsr() if b"general" not in text.content.split(b"\n", 1)[0].lower() else matrix)
+    general = b"general" in text.content.split(b"\n", 1)[0].lower()
+    return from_matrix(matrix if general else matrix.tocsr(), unweighted=text.unweighted)
 
 
 def _edge_list(text: _Text) -> LocalityGraph:
@@ -145,6 +151,12 @@ def _metis(text: _Text) -> LocalityGraph:
         rows.pop(0)
     n, m, form, constraints = _metis_header(text, rows, "vertices and edges")
     sizes, vertex_weights, edge_weights = form[-3] == "1", form[-2] == "1", form[-1] == "1"
+    if sizes and not text.unweighted:
+        raise ArtefactError(
+            f"{text.name}:{rows[0][0]}: format {form!r} gives vertices sizes, which weigh the communication volume: "
+            "no method here has that objective",
+            hint="--unweighted (unweighted=True) reads the graph without any weights; or write it without sizes.",
+        )
     body = rows[1:]
     while len(body) > n and not body[-1][1]:
         body.pop()
@@ -155,6 +167,11 @@ def _metis(text: _Text) -> LocalityGraph:
     for line, row in body:
         if len(row) < skip or (len(row) - skip) % step:
             raise text.fail(line, f"{len(row)} numbers do not fit the format {form}")
+    if vertex_weights:
+        own = text.numbers([(line, row[int(sizes) : skip]) for line, row in body], np.float64).reshape(n, constraints)
+        _check_weights(text, [line for line, _ in body], own)
+    else:
+        own = np.zeros((n, 0))
     near = text.numbers([(line, row[skip::step]) for line, row in body], np.int64)
     counts = np.array([(len(row) - skip) // step for _, row in body], np.int64)
     if near.size != 2 * m:
@@ -187,7 +204,7 @@ def _metis(text: _Text) -> LocalityGraph:
         )
     upper = where < other
     kept = weights[upper] if edge_weights else None
-    return upper_triangle(where[upper].astype(np.int32), other[upper].astype(np.int32), n, kept)
+    return upper_triangle(where[upper].astype(np.int32), other[upper].astype(np.int32), n, kept, own)
 
 
 def _metis_header(text: _Text, rows: list[tuple[int, list[bytes]]], what: str) -> tuple[int, int, str, int]:
@@ -207,6 +224,8 @@ def _hmetis(text: _Text) -> LocalityGraph:
     rows = text.lines(b"%")
     nets, vertices, form, _ = _metis_header(text, rows, "nets and vertices")
     net_weights, vertex_weights = form[-1] == "1", form[-2] == "1"
+    if form[-3] == "1":
+        raise text.fail(rows[0][0], f"format {form!r}, one of 0, 1, 10 and 11 expected")
     wanted = 1 + nets + (vertices if vertex_weights else 0)
     if len(rows) != wanted:
         raise text.fail(rows[0][0], f"{wanted - 1} lines announced, {len(rows) - 1} follow")
@@ -217,6 +236,10 @@ def _hmetis(text: _Text) -> LocalityGraph:
     if bad.size:
         raise text.fail(body[int(where[bad[0]])][0], f"vertex {pins[bad[0]]} is outside [1, {vertices}]")
     optional: dict[str, Any] = {}
+    if net_weights:
+        given = text.numbers([(line, row[:1]) for line, row in rows[1 : 1 + nets]], np.float64)
+        _check_weights(text, [line for line, _ in rows[1 : 1 + nets]], given)
+        optional["data_weights"] = given if (given != 1.0).any() else given[:0]
     if vertex_weights:
         last = rows[1 + nets :]
         for line, row in last:
@@ -224,6 +247,8 @@ def _hmetis(text: _Text) -> LocalityGraph:
                 raise text.fail(line, f"{len(row)} words, the weight of one vertex expected")
         optional["job_weights"] = text.numbers(last, np.float64)
         _check_weights(text, [line for line, _ in last], optional["job_weights"])
+        if (optional["job_weights"] == 1.0).all():
+            del optional["job_weights"]
     order = np.argsort(pins, kind="stable")
     counts = np.bincount(pins - 1, minlength=vertices) if pins.size else np.zeros(vertices, np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -239,9 +264,10 @@ def _check_ids(text: _Text, rows: list[tuple[int, list[bytes]]], ids: npt.NDArra
 
 
 def _check_weights(text: _Text, lines: list[int], weights: npt.NDArray[np.float64]) -> None:
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if bad.size:
-        raise text.fail(lines[int(bad[0])], f"weight {weights[bad[0]]} is not positive and finite")
+        line = lines[int(bad[0]) // (weights.shape[1] if weights.ndim == 2 else 1)]
+        raise text.fail(line, f"weight {weights.ravel()[bad[0]]}, a finite number of at least 0 was expected")
 
 
 READERS: dict[str, Callable[[_Text], LocalityGraph]] = {

@@ -27,7 +27,7 @@ def test_pairs_stay_in_their_order() -> None:
     graph = as_graph(([3, 0, 2, 2], np.array([1, 0, 1, 1], np.uint64)))
     assert pairs(graph) == [[3, 1], [0, 0], [2, 1], [2, 1]] and graph.n_data == 4
     assert as_graph(([], [])).n_jobs == 0
-    assert as_graph([np.array([1.0]), np.array([0.0])]).n_data == 2
+    assert as_graph((np.array([1.0]), np.array([0.0]))).n_data == 2
 
 
 SYMMETRIC = np.array([[9, 0, 2, 0], [0, 0, 5, 1], [2, 5, 0, 0], [0, 1, 0, 7]], float)
@@ -72,7 +72,7 @@ def test_networkx_graphs() -> None:
     several.add_node(7)
     assert pairs(as_graph(several)) == [[0, 1], [0, 1]] and as_graph(several).n_data == 3
     graph.add_edge("a", "d", weight=-1)
-    with pytest.raises(ArgumentError, match=r"edge \('a', 'd'\) has the weight -1, a positive number"):
+    with pytest.raises(ArgumentError, match=r"edge \('a', 'd'\) has the weight -1, a finite number"):
         as_graph(graph)
     graph["a"]["d"]["weight"] = "heavy"
     with pytest.raises(ArgumentError, match="has the weight 'heavy'"):
@@ -110,7 +110,7 @@ def outside() -> Any:
         (lambda: broken([0, 1, 2, 2], [0, 3]), r"graph.indices\[1\] = 3 is outside \[0, 3\)"),
         (lambda: broken([0, 1, 2, 2], [0, -3]), r"graph.indices\[1\] = -3 is outside"),
         (lambda: outside(), r"the column of stored entry\[0\] = 9 is outside \[0, 2\)"),
-        (lambda: np.zeros((3, 3)), "graph is a ndarray, a LocalityGraph, a scipy.sparse matrix"),
+        (lambda: np.zeros((3, 3)), r"graph is a ndarray of the shape \(3, 3\), a scipy.sparse matrix"),
         (lambda: 7, "graph is a int"),
     ],
 )
@@ -119,9 +119,9 @@ def test_bad_graphs_are_named(graph: Callable[[], Any], message: str) -> None:
         partition(graph(), 2, "wb-libra")
 
 
-@pytest.mark.parametrize("weights", [[1, -2.0], [1, 0], [1, float("nan")], [float("inf"), 1]])
+@pytest.mark.parametrize("weights", [[1, -2.0], [1, float("nan")], [float("inf"), 1]])
 def test_bad_weights_are_named(weights: list[float]) -> None:
-    with pytest.raises(ArgumentError, match=r"weights\[[01]\] = .* is not positive and finite"):
+    with pytest.raises(ArgumentError, match=r"weights\[[01]\] = .*, a finite number of at least 0"):
         partition(([0, 1], [1, 2]), 2, "wb-libra", weights=weights)
 
 
