@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.arrays import Floats, Ints, check_permutation, frozen
+from ..ir.arrays import check_weights as check_each
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
 
@@ -29,6 +30,7 @@ class Request:
         of: "jobs" or "data", what is to be labelled.
         targets: float64 (k), shares summing to 1.
         own_weights: float64, one per job or per datum as `of` says; None where all weigh 1.
+        more_weights: float64 (size, loads): further loads of each, to be balanced one by one beside these.
         size: number of jobs or of data.
         coords: float64 (data, dimensions) or None.
         order: int32 permutation of the jobs, or None.
@@ -40,6 +42,7 @@ class Request:
     balance: float
     targets: Floats
     own_weights: Floats | None
+    more_weights: Floats
     size: int
     coords: Floats | None
     order: Ints | None
@@ -74,10 +77,7 @@ def check_request(
 ) -> Request:
     """Raises ArgumentError naming the argument, what it was and what was expected."""
     if not isinstance(graph, LocalityGraph):
-        raise ArgumentError(
-            f"graph is a {type(graph).__name__}, a LocalityGraph was expected",
-            hint="LocalityGraph.from_edges(u, v) makes one from an edge list.",
-        )
+        raise ArgumentError(f"graph is a {type(graph).__name__}, a LocalityGraph was expected")
     if of not in ("jobs", "data"):
         raise ArgumentError(f"of = {of!r}, 'jobs' or 'data' expected")
     check_whole("k", k, 1, 2**31 - 1)
@@ -89,7 +89,11 @@ def check_request(
     own = graph.job_weights if of == "jobs" else graph.data_weights
     size = graph.n_jobs if of == "jobs" else graph.n_data
     default = own if own.size else None
-    loads = default if weights is None else check_weights("weights", weights, size)
+    loads, more = default, graph.more_data_weights if of == "data" else np.zeros((0, 0))
+    if weights is not None:
+        loads, more = _loads(weights, size)
+    if loads is not None and not loads.any():  # what weighs nothing at all is balanced by numbers
+        loads = None
     total = float(size) if loads is None else float(loads.sum())
     optional = {
         "targets": targets,
@@ -106,6 +110,7 @@ def check_request(
         balance=float(balance),
         targets=_shares(targets, int(k), total),
         own_weights=loads,
+        more_weights=more,
         size=size,
         coords=None if coords is None else _coordinates(coords, graph.n_data),
         order=None if order is None else _permutation(order, graph.n_jobs),
@@ -159,22 +164,28 @@ def check_number(name: str, value: Any, low: float) -> None:
         raise ArgumentError(f"{name} = {value!r}, a finite number of at least {low:g} was expected")
 
 
-def check_weights(name: str, values: npt.ArrayLike, size: int) -> Floats:
-    """`values` as float64 (size), all positive and finite."""
-    weights = frozen(name, values, np.float64)
-    if weights.size != size:
-        raise ArgumentError(f"{name} has {weights.size} entries, {size} expected")
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
-    if bad.size:
-        raise ArgumentError(f"{name}[{int(bad[0])}] = {weights[bad[0]]} is not positive and finite")
-    return weights
+def _loads(values: npt.ArrayLike, size: int) -> tuple[Floats, Floats]:
+    """`values` as float64 (size), at least 0 and finite; of several a row, the others as float64 (size, others)."""
+    ndim = 2 if np.ndim(values) == 2 else 1
+    weights = frozen("weights", values, np.float64, ndim=ndim)
+    if weights.shape[0] != size or (ndim == 2 and weights.shape[1] == 0):
+        raise ArgumentError(f"weights has {weights.shape[0]} entries, {size} expected")
+    check_each("weights", weights)
+    if ndim == 1:
+        return weights, np.zeros((0, 0))
+    return frozen("weights", weights[:, 0], np.float64), weights[:, 1:] if weights.shape[1] > 1 else np.zeros((0, 0))
 
 
 def _shares(targets: npt.ArrayLike | None, k: int, load: float) -> Floats:
     """Targets as shares: given so, summing to 1, or as loads, summing to the whole `load`."""
     if targets is None:
         return np.full(k, 1.0 / k)
-    given = check_weights("targets", targets, k)
+    given = frozen("targets", targets, np.float64)
+    if given.size != k:
+        raise ArgumentError(f"targets has {given.size} entries, {k} expected")
+    bad = np.flatnonzero(~(np.isfinite(given) & (given > 0)))
+    if bad.size:
+        raise ArgumentError(f"targets[{int(bad[0])}] = {given[bad[0]]} is not positive and finite")
     total = float(given.sum())
     if not any(math.isclose(total, whole, rel_tol=1e-6) for whole in (1.0, load)):
         raise ArgumentError(

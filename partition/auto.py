@@ -15,6 +15,7 @@ from typing import Any
 from ..ir.clustering import Clustering
 from ..ir.errors import BackendError
 from ..ir.graph import LocalityGraph
+from ..ir.metrics import vertex_copies
 from .arguments import Request
 
 SKEWED = 16  # a largest degree above this many times the mean: hubs, which are better copied than kept whole
@@ -106,7 +107,7 @@ class _Search:
     """The candidates run so far, the best of them, and what is left of the budget."""
 
     def __init__(self, graph: LocalityGraph, k: int, run: Run, budget: float | None) -> None:
-        self.size, self.run = Size.of(graph, k), run
+        self.graph, self.size, self.run = graph, Size.of(graph, k), run
         self.copies, self.spent = 0.0, 0.0
         self.left = float("inf") if budget is None else budget
         self.best: Clustering | None = None
@@ -185,7 +186,7 @@ def _for_jobs(search: _Search, k: int, placed: bool) -> None:
         search.try_(Trial("wb-libra"))
         search.try_(streamed)
         return
-    search.copies = grown.cost()
+    search.copies = vertex_copies(search.graph, grown)
     if search.copies == 0:
         return
     refined = {"refine": "km1"}

@@ -60,11 +60,13 @@ class Nets:
     Attributes:
         size: number of vertices.
         offsets: int64 (nets + 1). pins: int32.
+        weights: int64 (nets), positive.
     """
 
     size: int
     offsets: Longs
     pins: Ints
+    weights: Longs
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,7 @@ def run_tool(
         graph: what to partition.
         k: number of parts, at least 1. With 1 part, without edges, or with as many parts as vertices no library is
             asked.
-        vertex_weights: int64 (vertices), non-negative; None means 1 each.
+        vertex_weights: int64 (vertices), non-negative; None means 1 each. For METIS also several, (vertices, loads).
         targets: float64 (k), summing to 1; None means equal shares.
         balance: largest load of a part over its target, as far as the tool keeps it.
         seed: as far as the tool is repeatable, the same seed gives the same labels.
@@ -152,7 +154,9 @@ def run_tool(
     check_offsets("offsets", graph.offsets, members.size)
     check_range("neighbours", members, 0, size)
     nets = isinstance(graph, Nets)
-    edges = np.ones(graph.offsets.size - 1, np.int64) if isinstance(graph, Nets) else graph.edge_weights
+    edges = graph.weights if isinstance(graph, Nets) else graph.edge_weights
+    if known.bits < 64:
+        edges = _fewer_bits(edges)
     vertices = np.ones(size, np.int64) if vertex_weights is None else vertex_weights
     largest = max(int(vertices.sum()), int(edges.sum()), members.size)
     if largest >= 1 << (known.bits - 1):
@@ -175,6 +179,12 @@ def run_tool(
     count = f"{graph.offsets.size - 1} nets" if nets else f"{members.size // 2} edges"
     about = f"(method {method or tool!r}, {size} vertices, {count}, k = {k}, seed {seed})"
     return _ask(known.title, about, arrays, meta, time_limit)
+
+
+def _fewer_bits(costs: Longs, bits: int = 30) -> Longs:
+    """Costs of edges or nets, the same or, where their sum needs more bits, rounded to fewer; none becomes 0."""
+    total = int(costs.sum())
+    return costs if total < 1 << bits else np.maximum(1, costs * float(1 << bits) / total).astype(np.int64)
 
 
 def _ask(title: str, about: str, arrays: dict[str, Any], meta: dict[str, Any], time_limit: float | None) -> Answer:

@@ -44,6 +44,9 @@ class Method:
         repeatable: whether the same seed gives the same labels, on any number of threads.
         bare: a published rule whose labels are left as they are. All others leave no cluster empty where there are
             as many members as clusters.
+        blind: its objective counts cut jobs, or copies, and does not weigh them. The others weigh them, or have no
+            objective on the graph: orders, chunks, hashing and geometry.
+        several: balances several weights of each datum.
     """
 
     name: str
@@ -56,6 +59,8 @@ class Method:
     module: str = ""
     repeatable: bool = True
     bare: bool = False
+    blind: bool = False
+    several: bool = False
 
     @property
     def installed(self) -> bool:
@@ -76,6 +81,12 @@ class Method:
         }
 
 
+def _rule(name: str, source: str, function: str, uses: frozenset[str]) -> Method:
+    """A streaming rule as published."""
+    complexity = "pins · passes" if "passes" in uses else "pins"
+    return Method(name, "jobs", source, complexity, f"streaming:{function}", uses, bare=True, blind=True)
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -94,6 +105,7 @@ METHODS: dict[str, Method] = {
             BALANCED,
             note="plays ParMETIS too, which has no wheel",
             module="pymetis",
+            several=True,
         ),
         Method(
             "expansion",
@@ -102,6 +114,7 @@ METHODS: dict[str, Method] = {
             "pins · copies",
             "expansion:expansion",
             LOADS,
+            blind=True,
         ),
         Method(
             "multilevel",
@@ -135,6 +148,7 @@ METHODS: dict[str, Method] = {
             frozenset({"threads"}),
             note="as published: labels depend on the number of threads, and from two on on their timing",
             repeatable=False,
+            blind=True,
         ),
         Method(
             "parcubed-det",
@@ -144,7 +158,7 @@ METHODS: dict[str, Method] = {
             "parcubed_det:parcubed_det",
             LOADS | {"balance", "threads"},
         ),
-        Method("gpart", "data", "Han and Tseng 2006, ParCubed §4", "pins · depth", "parcubed:gpart"),
+        Method("gpart", "data", "Han and Tseng 2006, ParCubed §4", "pins · depth", "parcubed:gpart", blind=True),
         Method(
             "compnet",
             "data",
@@ -162,24 +176,32 @@ METHODS: dict[str, Method] = {
             "spac:spac_labels",
             BALANCED | {"refine", "threads"},
         ),
-        Method("wvp-random", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_random", BALANCED),
-        Method("wvp-greedy", "jobs", "SPAC §3.3.3, Bourse et al. 2014", "pins + METIS", "wvp:wvp_greedy", BALANCED),
-        Method("dbh", "jobs", "Xie et al. 2014", "pins", "hashing:dbh", frozenset({"seed"}), bare=True),
-        Method("powergraph", "jobs", "Gonzalez et al. 2012", "pins", "streaming:powergraph", STREAM, bare=True),
-        Method("powergraph-simple", "jobs", "SPAC §3.3.2", "pins", "streaming:powergraph_simple", STREAM, bare=True),
-        Method("libra", "jobs", "VertexCut §4.3", "pins", "streaming:libra", STREAM, bare=True),
-        Method("w-pg", "jobs", "VertexCut §4.3", "pins", "streaming:w_pg", STREAM | {"weights"}, bare=True),
-        Method("w-libra", "jobs", "VertexCut §4.3", "pins", "streaming:w_libra", STREAM | {"weights"}, bare=True),
-        Method("wb-pg", "jobs", "VertexCut §4.3", "pins · passes", "streaming:wb_pg", RESTREAM, bare=True),
         Method(
-            "wb-libra",
+            "wvp-random",
             "jobs",
-            "VertexCut §4.3, algorithm 1",
-            "pins · passes",
-            "streaming:wb_libra",
-            RESTREAM,
-            bare=True,
+            "SPAC §3.3.3, Bourse et al. 2014",
+            "pins + METIS",
+            "wvp:wvp_random",
+            BALANCED,
+            blind=True,
         ),
+        Method(
+            "wvp-greedy",
+            "jobs",
+            "SPAC §3.3.3, Bourse et al. 2014",
+            "pins + METIS",
+            "wvp:wvp_greedy",
+            BALANCED,
+            blind=True,
+        ),
+        Method("dbh", "jobs", "Xie et al. 2014", "pins", "hashing:dbh", frozenset({"seed"}), bare=True),
+        _rule("powergraph", "Gonzalez et al. 2012", "powergraph", STREAM),
+        _rule("powergraph-simple", "SPAC §3.3.2", "powergraph_simple", STREAM),
+        _rule("libra", "VertexCut §4.3", "libra", STREAM),
+        _rule("w-pg", "VertexCut §4.3", "w_pg", STREAM | {"weights"}),
+        _rule("w-libra", "VertexCut §4.3", "w_libra", STREAM | {"weights"}),
+        _rule("wb-pg", "VertexCut §4.3", "wb_pg", RESTREAM),
+        _rule("wb-libra", "VertexCut §4.3, algorithm 1", "wb_libra", RESTREAM),
         Method(
             "kaminpar",
             "data",

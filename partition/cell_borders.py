@@ -9,6 +9,7 @@ from numba import njit
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
 from .cells import Cells
+from .costs import uneven
 from .crew import Crew, blocks
 from .views import Words, floats, longs, words
 
@@ -27,7 +28,8 @@ def follow(
 
     A datum may go to the label of a neighbour whose centre is at most 1.2 times as far, over its reach, as the nearest
     centre among its own and its neighbours'. It goes where it has most votes, of equals to the nearer centre, if there
-    is room. The other data of each of its jobs have one vote together; jobs of more than 32 data have none.
+    is room. The other data of each of its jobs have one vote together, times the job's weight over the mean; jobs of
+    more than 32 data have none.
 
     In each of up to 12 sweeps all data on borders, later those next to something that moved, look where they would go,
     on all threads; then those that would go somewhere look again and go, one after the other. Every move lowers the
@@ -46,7 +48,9 @@ def follow(
     k = limits.size
     starts, jobs = graph.transpose
     rows = (longs(graph.offsets), words(graph.data), longs(starts), words(jobs))
-    where = (floats(points), floats(cells.centres), floats(1.0 / (cells.reach * cells.reach)))
+    costs = uneven(graph.job_weights)
+    each = floats(costs / costs.mean() if costs.size else costs)
+    where = (each, floats(points), floats(cells.centres), floats(1.0 / (cells.reach * cells.reach)))
     own = labels.view(np.uint32).copy()
     held = np.bincount(own, loads, k).astype(np.float64)
     restless = np.zeros(own.size, np.bool_)
@@ -81,6 +85,7 @@ def _restless(
     data: Words,
     starts: Longs,
     jobs: Words,
+    costs: Floats,
     points: Floats,
     centres: Floats,
     inverse: Floats,
@@ -98,7 +103,7 @@ def _restless(
         if restless[v]:
             restless[v] = False
             u = np.uint32(v)
-            if _goal(offsets, data, starts, jobs, points, centres, inverse, labels, u, votes, seen) != labels[v]:
+            if _goal(offsets, data, starts, jobs, costs, points, centres, inverse, labels, u, votes, seen) != labels[v]:
                 found[count] = u
                 count += 1
     return found[:count].copy()
@@ -110,6 +115,7 @@ def _go(
     data: Words,
     starts: Longs,
     jobs: Words,
+    costs: Floats,
     points: Floats,
     centres: Floats,
     inverse: Floats,
@@ -125,7 +131,7 @@ def _go(
     """Move those that still want to and for whom there is room; how many went. Their neighbours become restless."""
     moved = 0
     for v in movers:
-        b = _goal(offsets, data, starts, jobs, points, centres, inverse, labels, v, votes, seen)
+        b = _goal(offsets, data, starts, jobs, costs, points, centres, inverse, labels, v, votes, seen)
         a = labels[v]
         if b == a:
             continue
@@ -151,6 +157,7 @@ def _goal(
     data: Words,
     starts: Longs,
     jobs: Words,
+    costs: Floats,
     points: Floats,
     centres: Floats,
     inverse: Floats,
@@ -169,6 +176,10 @@ def _goal(
         if end - begin < 2 or end - begin > LARGEST:
             continue
         vote = 1.0 / (end - begin - 1)
+        if costs.size:
+            vote *= costs[job]
+        if vote == 0.0:
+            continue
         for pin in range(begin, end):
             u = data[pin]
             if u != v:

@@ -22,6 +22,7 @@ Singles = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
 
 LARGE = 64  # pins; shared data of more jobs say little about which two belong together, and asking costs their square
+LIGHT = np.float32(1e-25)  # what a group without load counts for where something is divided by it
 STUCK = 0.8  # share of nodes left alone from which strangers are joined,
 MANY = 4  # where there are so many times more nodes than enough; fewer are stuck because they are heavy
 
@@ -153,7 +154,7 @@ def group_nodes(
         best, most, lightest = u, np.float32(0), 0.0
         for i in range(count):
             group = touched[i]
-            value = score[group] / np.float32(load[group])
+            value = score[group] / max(np.float32(load[group]), LIGHT)
             score[group] = 0
             if group == u or value < most or load[group] + node_weights[u] > heaviest:
                 continue

@@ -7,6 +7,7 @@ from numba import njit
 
 from ..ir.arrays import Floats, Longs
 from ..ir.graph import LocalityGraph
+from .costs import uneven
 from .crew import Crew, blocks
 from .expand import data_graph
 from .matching import Weighted
@@ -16,7 +17,8 @@ from .views import Words, floats, longs, words
 def arranged(graph: LocalityGraph, loads: Floats, order: Words, crew: Crew) -> Weighted:
     """The data graph with datum `order[i]` as vertex i.
 
-    Jobs of two data each are its edges as they are, parallel ones side by side; for others see `expand.data_graph`.
+    Jobs of two data each that all weigh the same are its edges as they are, parallel ones side by side; for others see
+    `expand.data_graph`.
 
     Args:
         graph: the locality graph.
@@ -30,7 +32,7 @@ def arranged(graph: LocalityGraph, loads: Floats, order: Words, crew: Crew) -> W
     n = graph.n_data
     rank, heavy, sizes = np.empty(n, np.uint32), np.empty(n), np.zeros(n + 1, np.int64)
     parts = blocks(n)
-    if _simple_pairs(longs(graph.offsets), words(graph.data)):
+    if uneven(graph.job_weights).size == 0 and _simple_pairs(longs(graph.offsets), words(graph.data)):
         starts, jobs = (longs(graph.transpose[0]), words(graph.transpose[1]))
         crew.each(_rank, [(words(order), starts, floats(loads), rank, heavy, sizes, *part) for part in parts])
         offsets = longs(np.cumsum(sizes))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from ..ir.arrays import Floats, Ints, Longs
+from ..ir.arrays import Ints, Longs
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
+from .costs import copy_costs, cut_costs
 from .views import Words, longs, words
 
 CLIQUE = 8
@@ -40,7 +41,8 @@ def data_graph(graph: LocalityGraph) -> PlainGraph:
 
     A job of two data gives one edge; of 3 to 8 data a clique whose weights sum, over any single datum cut off, to
     the same unit; of more data a path in program order, since a clique would cost d² and a star an artificial hub.
-    Parallel edges are merged, weights added. O(pins · 8).
+    All of it times what it costs to cut the job (`costs.cut_costs`); jobs that cost nothing give no edge. Parallel
+    edges are merged, weights added. O(pins · 8).
     """
     return merged(*_pairs(graph), graph.n_data)
 
@@ -66,12 +68,13 @@ class EdgeStream:
 def edge_stream(graph: LocalityGraph) -> EdgeStream:
     """`data_graph` without the work of making rows of neighbours: where every job has two data it is the graph itself.
 
-    O(pins · 8); O(jobs) where every job has two data and the graph knows its transpose. Raises ArgumentError where the
-    ends of all edges are 2**32 or more.
+    O(pins · 8); O(jobs) where every job has two data, none costs nothing, and the graph knows its transpose. Raises
+    ArgumentError where the ends of all edges are 2**32 or more.
     """
-    if graph.n_pins == 2 * graph.n_jobs and _all_pairs(longs(graph.offsets)):
+    costs = cut_costs(graph)
+    if graph.n_pins == 2 * graph.n_jobs and _all_pairs(longs(graph.offsets)) and costs.min(initial=1) > 0:
         starts, jobs = graph.transpose
-        return EdgeStream(graph.n_data, words(graph.data), longs(np.zeros(0, np.int64)), longs(starts), words(jobs))
+        return EdgeStream(graph.n_data, words(graph.data), longs(costs), longs(starts), words(jobs))
     u, v, weight = _pairs(graph)
     if 2 * u.size >= 2**32:
         raise ArgumentError(f"the graph of the data has {u.size} edges with two ends each, fewer than 2**32 ends fit")
@@ -85,38 +88,30 @@ def job_graph(graph: LocalityGraph, *, ring: bool = False) -> PlainGraph:
 
     This is SPAC's graph (§3.2, definition 3.2) with both ends of every dominant edge merged: no dominant edge can
     be cut, no infinite weight is needed, and any number of data per job works. Jobs stand on a datum's path in job
-    order; `ring` also joins its last job to its first, as the seed's experiments do. Weights count merged edges.
+    order; `ring` also joins its last job to its first, as the seed's experiments do. An edge weighs what a copy of the
+    datum costs (`costs.copy_costs`), merged ones their sum.
 
     Returns:
         A PlainGraph of `n_jobs` vertices. O(pins).
     """
     starts, jobs = graph.transpose
-    u, v = _link_jobs(longs(starts), words(jobs), ring)
-    return merged(u, v, np.ones(u.size, np.uint32), graph.n_jobs)
+    return merged(*_link_jobs(longs(starts), words(jobs), longs(copy_costs(graph)), ring), graph.n_jobs)
 
 
-def whole(weights: Floats, mean: int = 1000) -> Longs:
-    """Positive integers proportional to `weights`: exactly where these are small integers, else `mean` on average."""
-    if weights.size == 0:
-        return np.zeros(0, np.int64)
-    if (weights == np.rint(weights)).all() and weights.max() <= 1 << 20:
-        return weights.astype(np.int64)
-    return np.maximum(1, np.rint(weights * (mean / weights.mean()))).astype(np.int64)
-
-
-def merged(u: Words, v: Words, weight: Words, size: int) -> PlainGraph:
+def merged(u: Words, v: Words, weight: Longs, size: int) -> PlainGraph:
     """The graph of these edges on `size` vertices: self-loops dropped, weights of parallel edges added. O(edges)."""
-    offsets, near, weights = _merge(words(u), words(v), weight, size)
+    offsets, near, weights = _merge(words(u), words(v), longs(weight), size)
     return PlainGraph(offsets, near.view(np.int32), weights)
 
 
-def _pairs(graph: LocalityGraph) -> tuple[Words, Words, Words]:
+def _pairs(graph: LocalityGraph) -> tuple[Words, Words, Longs]:
     """Both ends and the weight of each edge of the data graph, parallel ones one by one."""
     plain = bool((np.diff(graph.offsets) <= 2).all())
     pairs = _count_pairs(longs(graph.offsets))
-    u, v, weight = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32), np.empty(pairs, np.uint32)
-    _expand_jobs(longs(graph.offsets), words(graph.data), 1 if plain else UNIT, u, v, weight)
-    return u, v, weight
+    u, v, weight = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32), np.empty(pairs, np.int64)
+    costs = longs(cut_costs(graph))
+    count = _expand_jobs(longs(graph.offsets), words(graph.data), costs, 1 if plain else UNIT, u, v, weight)
+    return u[:count], v[:count], weight[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -153,36 +148,44 @@ def _count_pairs(offsets: Longs) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _expand_jobs(offsets: Longs, data: Words, unit: int, u: Words, v: Words, weight: Words) -> None:
+def _expand_jobs(offsets: Longs, data: Words, costs: Longs, unit: int, u: Words, v: Words, weight: Longs) -> int:
     count = 0
     for job in range(offsets.size - 1):
         begin, end = offsets[job], offsets[job + 1]
         clique = end - begin <= CLIQUE
+        cost = costs[job] if costs.size else 1
+        if cost == 0:
+            continue
         for i in range(begin, end - 1):
             for j in range(i + 1, end if clique else i + 2):
                 u[count], v[count] = data[i], data[j]
-                weight[count] = unit // (end - begin - 1) if clique else unit
+                weight[count] = (unit // (end - begin - 1) if clique else unit) * cost
                 count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
-def _link_jobs(starts: Longs, jobs: Words, ring: bool) -> tuple[Words, Words]:
+def _link_jobs(starts: Longs, jobs: Words, costs: Longs, ring: bool) -> tuple[Words, Words, Longs]:
     u, v = np.empty(jobs.size, np.uint32), np.empty(jobs.size, np.uint32)
+    weight = np.empty(jobs.size, np.int64)
     count = 0
     for datum in range(starts.size - 1):
         begin, end = starts[datum], starts[datum + 1]
+        cost = costs[datum] if costs.size else 1
+        if cost == 0:
+            continue
         for i in range(begin, end - 1):
             if jobs[i] != jobs[i + 1]:
-                u[count], v[count] = jobs[i], jobs[i + 1]
+                u[count], v[count], weight[count] = jobs[i], jobs[i + 1], cost
                 count += 1
         if ring and end - begin > 2 and jobs[begin] != jobs[end - 1]:
-            u[count], v[count] = jobs[begin], jobs[end - 1]
+            u[count], v[count], weight[count] = jobs[begin], jobs[end - 1], cost
             count += 1
-    return u[:count], v[:count]
+    return u[:count], v[:count], weight[:count]
 
 
 @njit(cache=True, nogil=True)
-def _merge(u: Words, v: Words, weight: Words, size: int) -> tuple[Longs, Words, Longs]:
+def _merge(u: Words, v: Words, weight: Longs, size: int) -> tuple[Longs, Words, Longs]:
     """Symmetric CSR of the pairs: self-loops dropped, parallel edges merged, neighbours in order of first mention."""
     starts = np.zeros(size + 1, np.int64)
     for i in range(u.size):

@@ -2,12 +2,13 @@
 
 Every function takes the arrays and settings that `backend` wrote and checked, and returns labels. `arrays` holds int64
 `offsets` and int32 `members` (neighbours of each vertex, or pins of each net), int64 `edge_weights` and
-`vertex_weights`, and perhaps float64 `targets` (shares). `meta` holds `size` (vertices), `k`, `balance`, `seed`,
-`threads` and `options`.
+`vertex_weights` (for METIS perhaps of several columns), and perhaps float64 `targets` (shares). `meta` holds `size`
+(vertices), `k`, `balance`, `seed`, `threads` and `options`.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import tempfile
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+METIS_OPTIONS, METIS_OK = 40, 1
 Arrays = Mapping[str, npt.NDArray[Any]]
 Meta = Mapping[str, Any]
 
@@ -28,6 +30,8 @@ def metis(arrays: Arrays, meta: Meta) -> Any:
 
     options = pymetis.Options()
     options.seed = int(meta["seed"]) + 1  # the C library takes 0 and 1 for the same seed
+    if arrays["vertex_weights"].ndim == 2:
+        return _metis_of_several(arrays, meta, options)
     options.ufactor = max(1, round((float(meta["balance"]) - 1) * 1000))
     _, labels = pymetis.part_graph(
         int(meta["k"]),
@@ -38,6 +42,34 @@ def metis(arrays: Arrays, meta: Meta) -> Any:
         recursive=meta["options"].get("recursive"),  # None lets k decide
         options=options,
     )
+    return labels
+
+
+def _metis_of_several(arrays: Arrays, meta: Meta, chosen: Any) -> Any:
+    """METIS with several weights a vertex, which pymetis does not pass on: the C function in its library."""
+    import pymetis._internal as binding
+
+    if binding._idx_type_width() != 64:
+        raise RuntimeError("METIS was built for numbers of 32 bits; several weights a vertex need the build of 64")
+    library = ctypes.CDLL(binding.__file__)
+    weights = np.ascontiguousarray(arrays["vertex_weights"])
+    size, loads, k = int(meta["size"]), weights.shape[1], int(meta["k"])
+    recursive = meta["options"].get("recursive")
+    call = library.METIS_PartGraphRecursive if (k <= 8 if recursive is None else recursive) else (
+        library.METIS_PartGraphKway
+    )  # fmt: skip
+    shares = arrays["targets"] if "targets" in arrays else np.full(k, 1.0 / k)
+    settings = np.array([chosen._get(place) for place in range(METIS_OPTIONS)], np.int64)
+    labels, cut = np.zeros(size, np.int64), np.zeros(1, np.int64)
+    given = (
+        *(np.array([count], np.int64) for count in (size, loads)),
+        *(arrays["offsets"], arrays["members"].astype(np.int64), weights, None, arrays["edge_weights"]),
+        *(np.array([k], np.int64), np.repeat(shares, loads).astype(np.float32)),
+        *(np.full(loads, meta["balance"], np.float32), settings, cut, labels),
+    )
+    status = call(*(None if array is None else array.ctypes.data_as(ctypes.c_void_p) for array in given))
+    if status != METIS_OK:
+        raise RuntimeError(f"METIS ended with status {status}")
     return labels
 
 

@@ -11,6 +11,7 @@ from ..ir.arrays import Floats, Longs
 from .crew import Crew
 from .linking import Halves, mirror
 from .lockstep import meet
+from .matching import LIGHT
 from .relay import finish, parts, piece, ready, restart, rows, side_by_side, wait
 from .views import Words, floats, longs, words
 
@@ -222,7 +223,7 @@ def match(
             u = near[i]
             if mates[u] != NONE or loads[u] + loads[v] > heaviest:
                 continue
-            value = float(edges[i]) * float(edges[i]) / loads[u]
+            value = float(edges[i]) * float(edges[i]) / max(loads[u], LIGHT)
             if value > most:
                 best, most = u, value
         mates[v] = best

@@ -11,6 +11,7 @@ from numba import njit
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
 from .bits import prefetch_row
+from .costs import copy_costs
 from .crew import Crew, blocks
 from .gather import gathered
 from .views import Words, floats, longs, words
@@ -32,7 +33,7 @@ class Level:
         node_offsets, node_nets: int64 (nodes + 1), uint32: the nets of each node, each once.
         net_offsets, net_nodes: int64 (nets + 1), uint32: the nodes of each net, each once, two at least.
         node_weights: float64 (nodes), the load.
-        net_weights: int32 (nets), the number of data that a net stands for.
+        net_weights: int32 (nets), what it costs to copy the data that a net stands for: 1 each without weights.
     """
 
     node_offsets: Longs
@@ -69,21 +70,22 @@ def make_level(
 
 
 def finest_level(graph: LocalityGraph, weights: Floats, order: Ints | None = None, crew: Crew | None = None) -> Level:
-    """The jobs of a graph as nodes, its data as nets; data of one job, which can never be copied, are left out.
+    """The jobs of a graph as nodes, its data as nets; data of one job, which can never be copied, are left out, as are
+    those of which copies cost nothing.
 
     `weights` is float64 (jobs). Node i is job `order[i]`, int32 (jobs), or job i; nets are numbered as the nodes meet
     them, so that an order of good locality makes a level of good locality. O(pins).
     """
     starts, near = graph.transpose
     jobs = np.arange(graph.n_jobs, dtype=np.uint32) if order is None else order
-    node_offsets, node_nets, n_nets = _renumber(
-        longs(graph.offsets), words(graph.data), longs(starts), words(near), words(jobs)
+    node_offsets, node_nets, net_weights = _renumber(
+        longs(graph.offsets), words(graph.data), longs(starts), words(near), words(jobs), longs(copy_costs(graph))
     )
-    net_offsets, net_nodes = _flipped(longs(node_offsets), words(node_nets), n_nets, crew)
+    net_offsets, net_nodes = _flipped(longs(node_offsets), words(node_nets), net_weights.size, crew)
     loads = weights[jobs] if crew is None else gathered(weights, words(jobs), crew)
     return Level(
         longs(node_offsets), words(node_nets), longs(net_offsets), words(net_nodes), floats(loads),
-        _whole(np.ones(n_nets, np.int32)),
+        _whole(net_weights),
     )  # fmt: skip
 
 
@@ -160,16 +162,21 @@ def _scatter(offsets: Longs, members: Words, places: Longs, rows: Words, first: 
 
 
 @njit(cache=True, nogil=True)
-def _renumber(offsets: Longs, data: Words, starts: Longs, near: Words, order: Words) -> tuple[Longs, Words, int]:
-    """The nets of each job, each once, jobs in `order`; nets are the data of several jobs, numbered as met."""
+def _renumber(
+    offsets: Longs, data: Words, starts: Longs, near: Words, order: Words, costs: Longs
+) -> tuple[Longs, Words, Ints]:
+    """The nets of each job, each once, jobs in `order`, and their weights; nets are the data of several jobs, numbered
+    as met."""
     table = np.empty((starts.size - 1, 2), np.uint32)  # number and last job of a datum, in one cache line
     for datum in range(starts.size - 1):
         # Jobs ascend in a row: one that begins and ends with the same job has no other.
         begin, end = starts[datum], starts[datum + 1]
-        table[datum, NUMBER] = NONE if begin < end and near[begin] != near[end - 1] else LONELY
+        free = costs.size > 0 and costs[datum] == 0
+        table[datum, NUMBER] = NONE if begin < end and near[begin] != near[end - 1] and not free else LONELY
         table[datum, LAST] = NONE
     rows = np.zeros(order.size + 1, np.int64)
     nets = np.empty(data.size, np.uint32)
+    weights = np.ones(starts.size - 1, np.int32)
     count, out = 0, 0
     for place in range(order.size):
         if place + 2 * SOON < order.size:
@@ -189,11 +196,13 @@ def _renumber(offsets: Longs, data: Words, starts: Longs, near: Words, order: Wo
             if number == NONE:
                 number = np.uint32(count)
                 table[datum, NUMBER] = number
+                if costs.size:
+                    weights[count] = costs[datum]
                 count += 1
             nets[out] = number
             out += 1
         rows[place + 1] = out
-    return rows, nets[:out].copy(), count
+    return rows, nets[:out].copy(), weights[:count].copy()
 
 
 @njit(cache=True, nogil=True)

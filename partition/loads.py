@@ -10,6 +10,7 @@ from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
+from .costs import uneven
 from .filling import counted
 from .views import Words, floats, longs, words
 
@@ -84,8 +85,8 @@ def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:
     sizes = np.diff(graph.offsets)
     each = (weights if weights.size else np.ones(graph.n_jobs)) / np.maximum(sizes, 1)
     work = np.bincount(graph.data, np.repeat(each, sizes), graph.n_data).astype(np.float64)
-    touched = work > 0
-    return np.where(touched, work, work[touched].min() if touched.any() else 1.0)
+    some = work[work > 0]
+    return np.where(graph.degrees() > 0, work, some.min() if some.size else 1.0)
 
 
 def settle(
@@ -116,9 +117,10 @@ def settle(
 def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats, balance: float) -> Ints:
     """A job partition out of a data partition: each job goes to the cluster that holds most of its data.
 
-    Jobs inside one cluster stay there. Then, in job order, each cut job goes to the cluster with most of its pins,
-    ties to the one that is fuller least for its target, as in the greedy variant of degree-weighted vertex partition
-    (Bourse et al. 2014, SPAC §3.3.3); clusters at their capacity are passed over. Jobs without data fill up.
+    Jobs inside one cluster stay there. Then, in job order, each cut job goes to the cluster with most of its pins, by
+    the weight of their data, ties to the one that is fuller least for its target, as in the greedy variant of
+    degree-weighted vertex partition (Bourse et al. 2014, SPAC §3.3.3); clusters at their capacity are passed over. Jobs
+    without data fill up.
 
     Args:
         graph: the locality graph.
@@ -130,7 +132,8 @@ def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: F
         int32 (jobs). O(pins + k).
     """
     shares, limits = floats(targets), floats(capacities(weights, targets, balance))
-    own = _jobs_of_data(longs(graph.offsets), words(graph.data), words(labels), floats(weights), shares, limits)
+    rows, worth = (longs(graph.offsets), words(graph.data)), floats(uneven(graph.data_weights))
+    own = _jobs_of_data(*rows, words(labels), floats(weights), worth, shares, limits)
     return settle(graph, own.view(np.int32), weights, targets, balance)
 
 
@@ -192,7 +195,7 @@ def _settle(
 
 @njit(cache=True, nogil=True)
 def _jobs_of_data(
-    offsets: Longs, data: Words, labels: Words, weights: Floats, targets: Floats, limits: Floats
+    offsets: Longs, data: Words, labels: Words, weights: Floats, worth: Floats, targets: Floats, limits: Floats
 ) -> Words:
     jobs = offsets.size - 1
     loads = np.zeros(limits.size)
@@ -208,15 +211,15 @@ def _jobs_of_data(
         if not cut[job]:
             own[job] = labels[data[begin]]
             loads[own[job]] += weights[job]
-    votes = np.zeros(limits.size, np.int64)
+    votes = np.zeros(limits.size)
     cursor = 0
     for job in range(jobs):
         if not cut[job]:
             continue
         begin, end = offsets[job], offsets[job + 1]
         for pin in range(begin, end):
-            votes[labels[data[pin]]] += 1
-        best, most, fullness = -1, 0, 0.0
+            votes[labels[data[pin]]] += worth[data[pin]] if worth.size else 1.0
+        best, most, fullness = -1, 0.0, 0.0
         for pin in range(begin, end):
             place = labels[data[pin]]
             if votes[place] == 0 or loads[place] + weights[job] > limits[place]:
@@ -225,7 +228,7 @@ def _jobs_of_data(
             if votes[place] > most or (votes[place] == most and full < fullness):
                 best, most, fullness = place, votes[place], full
         for pin in range(begin, end):
-            votes[labels[data[pin]]] = 0
+            votes[labels[data[pin]]] = 0.0
         if best < 0:
             cursor = _roomiest(weights[job], loads, limits, cursor)
             best = cursor

@@ -13,6 +13,7 @@ from .crew import Crew, blocks
 from .views import Words, floats, longs, words
 
 NONE = np.uint32(0xFFFFFFFF)
+LIGHT = 1e-200  # what a vertex without load counts for where something is divided by it
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def _match(
             u = near[i]
             if labels[u] != labels[v] or mates[u] != NONE or loads[u] + loads[v] > heaviest:
                 continue
-            value = float(edges[i]) * float(edges[i]) / loads[u]
+            value = float(edges[i]) * float(edges[i]) / max(loads[u], LIGHT)
             if value > most:
                 best, most = u, value
         mates[v] = best

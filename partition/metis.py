@@ -9,7 +9,8 @@ import numpy as np
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
 from .backend import run_metis
-from .expand import PlainGraph, data_graph, whole
+from .costs import whole
+from .expand import PlainGraph, data_graph
 from .loads import chunk_labels, equal_targets, work_on_data
 
 
@@ -29,8 +30,9 @@ def metis_labels(
     Args:
         graph: the locality graph; `expand.data_graph` says how jobs of many data are modelled.
         k: number of clusters.
-        weights: float64 (data), positive; None takes the work on each datum, which is its degree when all jobs
-            weigh the same: the degree-weighted vertex partition of Bourse et al. 2014 (SPAC §3.3.3).
+        weights: float64 (data), or several of each, (data, loads), all of which METIS balances; None takes the work on
+            each datum, which is its degree when all jobs weigh the same: the degree-weighted vertex partition of Bourse
+            et al. 2014 (SPAC §3.3.3).
         targets: float64 (k), shares summing to 1; None means equal.
         balance: largest load of a cluster over its target, as far as METIS keeps it.
         seed, recursive, time_limit: as in `backend.run_metis`.
@@ -72,9 +74,12 @@ def label_data(
     clusters. Untouched data fill up what its labels leave. `weights` and `targets` as in `metis_labels`.
     """
     shares = equal_targets(k) if targets is None else targets
-    loads = work_on_data(graph, graph.job_weights) if weights is None else weights
+    given = work_on_data(graph, graph.job_weights) if weights is None else weights
+    loads = given if given.ndim == 1 else given[:, 0]
     used = np.flatnonzero(graph.degrees()).astype(np.int32)
-    found = run(_without_isolated(data_graph(graph), used), whole(loads[used]), shares)
+    several = [_some(each[used]) for each in (given.T if given.ndim == 2 else [given])]
+    whole_loads = several[0] if given.ndim == 1 else np.ascontiguousarray(np.stack(several, axis=1))
+    found = run(_without_isolated(data_graph(graph), used), whole_loads, shares)
     labels = np.full(graph.n_data, -1, np.int32)
     labels[used] = found
     rest = np.flatnonzero(labels < 0)
@@ -84,6 +89,11 @@ def label_data(
         wanted = missing / missing.sum() if missing.sum() > 0 else shares
         labels[rest] = chunk_labels(np.arange(rest.size, dtype=np.int32), loads[rest], wanted)
     return labels
+
+
+def _some(weights: Floats) -> Longs:
+    """`whole`, but 1 each where all weigh nothing: there is nothing to divide then."""
+    return whole(weights) if weights.any() else np.ones(weights.size, np.int64)
 
 
 def _without_isolated(plain: PlainGraph, used: Ints) -> PlainGraph:

@@ -18,6 +18,7 @@ from .views import Words, floats
 
 HOPELESS = 1.17  # cost, over that of other labels, from which bisection is given up,
 STEP = 0.06  # and by so much earlier for each depth that is still to come
+LIGHT = 1e-9  # what nodes without load count for together
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class _Part:
     def shares(self) -> tuple[Floats, Floats]:
         """The loads that the two halves should have, and may have; float64 (2) each."""
         half = self.targets.size // 2
-        load = float(self.level.node_weights.sum())
+        load = max(float(self.level.node_weights.sum()), LIGHT)
         sums = np.array([self.targets[:half].sum(), self.targets[half:].sum()])
         room = np.array([self.limits[:half].sum(), self.limits[half:].sum()])
         shares = sums / sums.sum() * load

@@ -14,7 +14,8 @@ from ..ir.arrays import Floats, Ints, Longs
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
 from .backend import Nets, run_tool
-from .expand import PlainGraph, whole
+from .costs import copy_costs, whole
+from .expand import PlainGraph
 from .metis import label_data
 from .views import Words, longs, words
 
@@ -99,7 +100,7 @@ def mtkahypar_km1(
 ) -> Ints:
     """Partition the jobs with Mt-KaHyPar on the hypergraph of jobs and data; int32 (jobs).
 
-    A job is a vertex, a datum of two jobs or more a net: the connectivity metric (km1) is the number of vertex copies.
+    A job is a vertex, a datum of two jobs or more a net: the connectivity metric (km1) is the weight of vertex copies.
 
     Args:
         graph: any locality graph.
@@ -134,10 +135,13 @@ def mtkahypar_km1(
 
 
 def job_nets(graph: LocalityGraph) -> Nets:
-    """The hypergraph whose vertices are the jobs, with a net for each datum of two jobs or more. O(pins)."""
+    """The hypergraph whose vertices are the jobs, with a net for each datum of two jobs or more. O(pins).
+
+    A net weighs what a copy of its datum costs; data that cost nothing are none.
+    """
     starts, jobs = graph.transpose
-    offsets, pins = _nets(longs(starts), words(jobs))
-    return Nets(graph.n_jobs, offsets, pins.view(np.int32))
+    offsets, pins, weights = _nets(longs(starts), words(jobs), longs(copy_costs(graph)))
+    return Nets(graph.n_jobs, offsets, pins.view(np.int32), weights)
 
 
 def _on_data(
@@ -167,19 +171,24 @@ def _check(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _nets(starts: Longs, jobs: Words) -> tuple[Longs, Words]:
+def _nets(starts: Longs, jobs: Words, costs: Longs) -> tuple[Longs, Words, Longs]:
     """The data of two distinct jobs or more as nets, each job once; the jobs of a datum are in order."""
     offsets, pins = np.zeros(starts.size, np.int64), np.empty(jobs.size, np.uint32)
+    weights = np.ones(starts.size - 1, np.int64)
     nets, count = 0, 0
     for datum in range(starts.size - 1):
         first = count
+        if costs.size and costs[datum] == 0:
+            continue
         for i in range(starts[datum], starts[datum + 1]):
             if count == first or pins[count - 1] != jobs[i]:
                 pins[count] = jobs[i]
                 count += 1
         if count - first > 1:
+            if costs.size:
+                weights[nets] = costs[datum]
             nets += 1
             offsets[nets] = count
         else:
             count = first
-    return offsets[: nets + 1].copy(), pins[:count].copy()
+    return offsets[: nets + 1].copy(), pins[:count].copy(), weights[:nets].copy()

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from ..ir.arrays import Ints
+from ..ir.arrays import Floats, Ints
 from ..ir.clustering import Clustering
 from ..ir.errors import ArgumentError, known_names
 from ..ir.graph import LocalityGraph
@@ -35,14 +36,18 @@ def partition(
     hierarchy: Sequence[int] | None = None,
     seed: int = 0,
     threads: int | None = None,
+    unweighted: bool = False,
     **options: Any,
 ) -> Clustering:
     """Partition the jobs of a locality graph, or its data, into k clusters.
 
     Args:
-        graph: a LocalityGraph, a scipy.sparse matrix, `(u, v)` integer arrays, a networkx graph, or the path of a
-            file (Matrix Market, METIS, hMETIS, edge list; `.gz` too). `inputs` says what the jobs and data of each are:
-            `labels[i]` belongs to edge i as given, or to entry i of the strict upper triangle of a symmetric matrix.
+        graph: a scipy.sparse matrix, a tuple of arrays `(u, v)` or `(u, v, w)` with weights, a list of pairs, a
+            networkx graph, a DependenceGraph, a LocalityGraph, or the path of a file (Matrix Market, METIS, hMETIS,
+            edge list; `.gz` too). `inputs` says what the jobs and data of each are: `labels[i]` belongs to edge i as
+            given, or to entry i of the strict upper triangle of a symmetric matrix. Weights count: those of jobs
+            (edges, values of a matrix) are balanced in a partition of jobs, and paid for in one of data when cut;
+            those of data (vertices, nets) are balanced in a partition of data, and paid for in one of jobs when copied.
         k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes`.
         method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (20; `auto` says
             how they are predicted), keeps the one of lowest cost and says why in `report()`. Linear orders give
@@ -54,7 +59,8 @@ def partition(
             that a cluster may always hold up to one heaviest item more than its target, which is what chunks keep.
         targets: k positive numbers, what each cluster should get: shares that sum to 1, or loads that sum to the whole
             load; None means equal.
-        weights: positive load of each job (of each datum with `of="data"`); None takes the graph's.
+        weights: load of each job (of each datum with `of="data"`), 0 or more; None takes the graph's. Several of each
+            datum, (data, loads), are balanced one by one, by the methods that can.
         coords: (data, dimensions), where the data lie, for geometric methods.
         order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`, `"bfs"` or
             `"degree"` (`stream_orders`), or the name of a linear order.
@@ -63,6 +69,7 @@ def partition(
             `"spac"` has its own, shorter one: `km1_cycles`).
         seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
         threads: threads to use at most; None lets the method choose.
+        unweighted: leave out all weights that the graph has; of a matrix, take the pattern alone.
         options: what else the method's function takes, such as `time_limit` (seconds) or `ring`.
 
     Returns:
@@ -70,11 +77,11 @@ def partition(
         `report()` answer.
 
     Raises:
-        ArgumentError: an argument is out of its domain, or the method makes no use of it.
+        ArgumentError: an argument is out of its domain, or the method makes no use of it or of a weight.
         ArtefactError: the file of the graph is damaged.
         BackendError: a foreign partitioner failed; `"auto"` goes on with the others.
     """
-    graph = as_graph(graph)
+    graph = as_graph(graph, unweighted=unweighted)
     if isinstance(order, str):
         order = _stream(graph, order, seed)
     request = check_request(
@@ -94,11 +101,49 @@ def partition(
     )
     if refine is not None and (refine != "km1" or of != "jobs"):
         raise ArgumentError(f"refine = {refine!r} for a partition of {of}; 'km1', for jobs, is the one there is")
-    if method != AUTO.name and "refine" in _find(method).uses:
-        return _partition(graph, _find(method), request, options)
+    _check_weights(graph, AUTO if method == AUTO.name else _find(method), request)
     bare = replace(request, refine=None, given=request.given - {"refine"})
-    found = _best(graph, bare, options) if method == AUTO.name else _partition(graph, _find(method), bare, options)
-    return found if refine is None else _refined(graph, found, request)
+    if method == AUTO.name:
+        found = _best(graph, bare, options)
+    elif "refine" in _find(method).uses:
+        found, refine = _partition(graph, _find(method), request, options), None
+    else:
+        found = _partition(graph, _find(method), bare, options)
+    if refine is not None:
+        found = _refined(graph, found, request)
+    return replace(found, options={**found.options, "unweighted": True}) if unweighted else found
+
+
+def _check_weights(graph: LocalityGraph, method: Method, request: Request) -> None:
+    """Refuse weights that the method would pass over. What is refined after it is balanced and weighed there."""
+    name, of, hint = method.name, request.of, "unweighted=True leaves all weights out."
+    if graph.more_data_weights.size and of == "jobs":
+        raise ArgumentError(
+            f"each datum has {graph.more_data_weights.shape[1] + 1} weights: a copy of it can cost but one",
+            hint=f"of='data' balances them one by one. {hint}",
+        )
+    if request.more_weights.size and not method.several:
+        others = ", ".join(other.name for other in methods() if other.several)
+        raise ArgumentError(f"method {name!r} balances one weight of each datum", hint=f"Of several: {others}. {hint}")
+    if request.refine is not None:
+        return
+    from .costs import uneven  # compiles, as all methods do
+
+    follows = of == "jobs" and method.kind == "data"  # jobs that follow their data are balanced in any case
+    counts = method.kind in ("jobs", "data") and "weights" not in method.uses and not follows
+    if counts and request.own_weights is not None and uneven(request.own_weights).size:
+        able = ", ".join(other.name for other in methods(method.kind) if "weights" in other.uses)
+        raise ArgumentError(
+            f"method {name!r} balances numbers of {of}, and these have different weights",
+            hint=f"By weight: {able}. {hint}",
+        )
+    if method.blind and uneven(graph.job_weights if of == "data" else graph.data_weights).size:
+        what = "cut jobs" if of == "data" else "copies of data"
+        able = ", ".join(other.name for other in methods(method.kind) if not other.blind)
+        raise ArgumentError(
+            f"method {name!r} counts {what} and does not weigh them, and these have different weights",
+            hint=f"Others do, or have no objective: {able}. {hint}",
+        )
 
 
 def order(
@@ -191,10 +236,17 @@ def _users(argument: str) -> list[str]:
 def _keywords(method: Method, request: Request) -> dict[str, Any]:
     """The arguments that the function takes. Of jobs that all weigh 1 it gets no weights: None means that."""
     plain = "own_weights" if method.kind == "jobs" else "weights"
-    return {name: getattr(request, plain if name == "weights" else name) for name in method.uses}
+    found = {name: getattr(request, plain if name == "weights" else name) for name in method.uses}
+    return found | ({"weights": _all_weights(request)} if method.several else {})
+
+
+def _all_weights(request: Request) -> Floats:
+    """float64 (size), or (size, loads) where there are several of each."""
+    return np.column_stack([request.weights, request.more_weights]) if request.more_weights.size else request.weights
 
 
 def _partition(graph: LocalityGraph, method: Method, request: Request, options: Mapping[str, Any]) -> Clustering:
+    from .costs import charging_copies
     from .filling import fill_empty
     from .loads import chunks, jobs_of_data, settle, work_on_data
 
@@ -212,16 +264,18 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
         linear = method.function(graph, **keywords, **options)
         labels = chunks(graph, request.k, weights=request.weights, targets=request.targets, order=linear.jobs)
     else:
-        if request.of == "jobs" and method.kind == "data" and "weights" in keywords:
+        follow = request.of == "jobs" and method.kind == "data"
+        if follow and "weights" in keywords:
             keywords["weights"] = work_on_data(graph, request.weights)
-        labels = method.function(graph, request.k, **keywords, **options)
-        if request.of == "jobs" and method.kind == "data":
+        labels = method.function(charging_copies(graph) if follow else graph, request.k, **keywords, **options)
+        if follow:
             labels = jobs_of_data(graph, labels, request.weights, request.targets, request.balance)
-        elif "balance" in method.uses and not method.bare:  # a rule without a bound is left as its paper has it
+        elif "balance" in method.uses and not method.bare and not request.more_weights.size:
+            # A rule without a bound is left as its paper has it.
             labels = settle(graph, labels, request.own_weights, request.targets, request.balance, request.of)
     if not method.bare:
         labels = fill_empty(labels, request.k, request.own_weights)
-    weights = request.weights if "weights" in request.given else None
+    weights = _all_weights(request) if "weights" in request.given else None
     record = _record(request, options)
     return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
 

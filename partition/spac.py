@@ -12,8 +12,9 @@ from ..ir.arrays import Floats, Ints, Longs
 from ..ir.errors import ArgumentError
 from ..ir.graph import LocalityGraph
 from .backend import run_metis, run_tool
+from .costs import whole
 from .crew import Crew
-from .expand import PlainGraph, job_graph, whole
+from .expand import PlainGraph, job_graph
 from .expansion import expansion
 from .km1_cycles import LARGE, short_cycles
 from .levels import Level, finest_level

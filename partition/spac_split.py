@@ -7,12 +7,14 @@ from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
-from .expand import PlainGraph, merged, whole
+from .costs import whole, whole_costs
+from .expand import PlainGraph, merged
 from .loads import capacities, equal_targets
 from .spac import run_inner
 from .views import Words, floats, longs, words
 
 DOMINANT = 1000  # SPAC §3.2: in practice as good as infinite
+MOST = 1 << 20  # what all copies may cost, so that sums of dominant edges fit 64 bits
 
 
 def spac_split(
@@ -31,10 +33,10 @@ def spac_split(
 ) -> Ints:
     """Partition the jobs by split-and-connect with two vertices a job (SPAC §3.2).
 
-    A job is a path of dominant edges through its clones, a datum a path of weight-1 edges through its clones in job
-    order. A job whose dominant edges are cut goes to the lighter of its clones' clusters, in job order, once all others
-    are placed (the Ω rule of §3.2). The vertex copies never exceed the weight that METIS cut (theorem 3.4), which is
-    asserted.
+    A job is a path of dominant edges through its clones, a datum a path through its clones in job order, whose edges
+    weigh what a copy of it costs. A job whose dominant edges are cut goes to the lighter of its clones' clusters, in
+    job order, once all others are placed (the Ω rule of §3.2). The vertex copies never weigh more than what METIS cut
+    (theorem 3.4), which is asserted.
 
     Args:
         graph: the locality graph; jobs of d data make d clones, those of none go to the lightest cluster.
@@ -42,7 +44,8 @@ def spac_split(
         weights: float64 (jobs), positive; None means 1 each. Clones share their job's weight.
         targets, balance, seed, recursive, time_limit: as in `metis.metis_labels`. inner: one of `spac.INNER`.
         ring: close the path of each datum (footnote 2).
-        dominant: weight of a dominant edge; at least the most data of a job, which theorem 3.4 needs.
+        dominant: weight of a dominant edge over that of the dearest copy; at least the most data of a job, which
+            theorem 3.4 needs.
 
     Returns:
         int32 (jobs), labels in [0, k). O(pins) and METIS on `pins` vertices.
@@ -54,7 +57,9 @@ def spac_split(
     """
     loads = np.ones(graph.n_jobs) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
-    split = split_graph(graph, ring=ring, dominant=max(dominant, int(np.diff(graph.offsets).max(initial=1))))
+    costs = longs(whole_costs(graph.data_weights, MOST))
+    strong = max(dominant, int(np.diff(graph.offsets).max(initial=1))) * int(costs.max(initial=1))
+    split = split_graph(graph, costs, ring=ring, dominant=strong)
     sizes = np.diff(graph.offsets)
     parts = run_inner(
         inner,
@@ -70,14 +75,17 @@ def spac_split(
     )
     limits = floats(capacities(loads, shares, balance))
     labels = _jobs_of_clones(longs(graph.offsets), words(parts), floats(loads), limits).view(np.int32)
-    assert _copies(graph, labels, k) <= cut_weight(split, parts), "theorem 3.4 does not hold"
+    assert _copies(graph, labels, k, costs) <= cut_weight(split, parts), "theorem 3.4 does not hold"
     return labels
 
 
-def split_graph(graph: LocalityGraph, *, ring: bool = False, dominant: int = DOMINANT) -> PlainGraph:
-    """The graph D' of definition 3.2: vertex p is pin p, a clone of its datum. O(pins)."""
+def split_graph(graph: LocalityGraph, costs: Longs, *, ring: bool = False, dominant: int = DOMINANT) -> PlainGraph:
+    """The graph D' of definition 3.2: vertex p is pin p, a clone of its datum. O(pins).
+
+    `costs`: int64 (data), what a copy of each costs; empty for 1 each.
+    """
     starts, pins = _pins_of_data(words(graph.data), graph.n_data)
-    u, v, weight = _links(longs(graph.offsets), starts, pins, ring, dominant)
+    u, v, weight = _links(longs(graph.offsets), starts, pins, costs, ring, dominant)
     return merged(u, v, weight, graph.n_pins)
 
 
@@ -87,9 +95,10 @@ def cut_weight(plain: PlainGraph, labels: Ints) -> int:
     return int(plain.edge_weights[ends != labels[plain.neighbours]].sum()) // 2
 
 
-def _copies(graph: LocalityGraph, labels: Ints, k: int) -> int:
+def _copies(graph: LocalityGraph, labels: Ints, k: int, costs: Longs) -> int:
     pairs = np.unique(graph.data.astype(np.int64) * k + np.repeat(labels, np.diff(graph.offsets)))
-    return int(pairs.size - np.unique(graph.data).size)
+    held, copied = np.unique(graph.data), pairs // k
+    return int(costs[copied].sum() - costs[held].sum()) if costs.size else int(copied.size - held.size)
 
 
 @njit(cache=True, nogil=True)
@@ -108,9 +117,11 @@ def _pins_of_data(data: Words, n_data: int) -> tuple[Longs, Words]:
 
 
 @njit(cache=True, nogil=True)
-def _links(offsets: Longs, starts: Longs, pins: Words, ring: bool, dominant: int) -> tuple[Words, Words, Words]:
+def _links(
+    offsets: Longs, starts: Longs, pins: Words, costs: Longs, ring: bool, dominant: int
+) -> tuple[Words, Words, Longs]:
     most = 3 * pins.size
-    u, v, weight = np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.uint32)
+    u, v, weight = np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.int64)
     count = 0
     for job in range(offsets.size - 1):
         for pin in range(offsets[job], offsets[job + 1] - 1):
@@ -118,11 +129,14 @@ def _links(offsets: Longs, starts: Longs, pins: Words, ring: bool, dominant: int
             count += 1
     for datum in range(starts.size - 1):
         begin, end = starts[datum], starts[datum + 1]
+        cost = costs[datum] if costs.size else 1
+        if cost == 0:
+            continue
         for i in range(begin, end - 1):
-            u[count], v[count], weight[count] = pins[i], pins[i + 1], 1
+            u[count], v[count], weight[count] = pins[i], pins[i + 1], cost
             count += 1
         if ring and end - begin > 2:
-            u[count], v[count], weight[count] = pins[end - 1], pins[begin], 1
+            u[count], v[count], weight[count] = pins[end - 1], pins[begin], cost
             count += 1
     return u[:count].copy(), v[:count].copy(), weight[:count].copy()
 

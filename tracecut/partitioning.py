@@ -66,6 +66,7 @@ def run_partition(words: list[str]) -> int:
             balance=options.balance,
             passes=options.passes,
             seed=options.seed,
+            unweighted=options.unweighted,
             **optional,
         )
     for warning in said:
@@ -172,6 +173,11 @@ def _parser() -> argparse.ArgumentParser:
         "--weights",
         metavar="FILE",
         help="load of each edge or vertex: .npy, or one number a line (default: the file's)",
+    )
+    add(
+        "--unweighted",
+        action="store_true",
+        help="leave out the file's weights; of a matrix take the pattern, not its values (default: values are weights)",
     )
     add("--budget", type=float, metavar="S", help="seconds that auto may take (default: 20)")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="what else the method takes; repeatable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.expand import PlainGraph, data_graph, job_graph, whole
+from tracecut.partition.costs import whole
+from tracecut.partition.expand import PlainGraph, data_graph, job_graph
 
 
 def as_dict(plain: PlainGraph) -> dict[tuple[int, int], int]:
@@ -34,13 +36,17 @@ def rows_of(graph: LocalityGraph) -> list[list[int]]:
 def test_data_graph(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject) -> None:
     graph = data.draw(graphs)
     rows = rows_of(graph)
+    costs = data.draw(st.lists(st.integers(0, 5), min_size=len(rows), max_size=len(rows)))
+    if len(set(costs)) == 1:  # where all cost the same there is nothing to weigh
+        costs = [1] * len(rows)
+    graph = replace(graph, job_weights=np.array(costs, np.float64))
     unit = 1 if all(len(row) <= 2 for row in rows) else 420
     expected: Counter[tuple[int, int]] = Counter()
-    for row in rows:
+    for row, cost in zip(rows, costs, strict=True):
         clique = len(row) <= 8
         for u, v in combinations(row, 2) if clique else pairwise(row):
-            if u != v:
-                expected[min(u, v), max(u, v)] += unit // (len(row) - 1) if clique else unit
+            if u != v and cost:
+                expected[min(u, v), max(u, v)] += cost * (unit // (len(row) - 1) if clique else unit)
     plain = data_graph(graph)
     assert plain.size == graph.n_data
     assert as_dict(plain) == expected
@@ -51,13 +57,19 @@ def test_data_graph(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObjec
 def test_job_graph(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, ring: bool) -> None:
     graph = data.draw(graphs)
     rows = rows_of(graph)
+    costs = data.draw(st.lists(st.integers(0, 5), min_size=graph.n_data, max_size=graph.n_data))
+    if len(set(costs)) == 1:
+        costs = [1] * graph.n_data
+    graph = replace(graph, data_weights=np.array(costs, np.float64))
     expected: Counter[tuple[int, int]] = Counter()
     for datum in range(graph.n_data):
         path = [job for job, row in enumerate(rows) for _ in range(row.count(datum))]
         links = list(pairwise(path))
         if ring and len(path) > 2:
             links.append((path[0], path[-1]))
-        expected.update(link for link in links if link[0] != link[1])
+        for first, last in links:
+            if first != last and costs[datum]:
+                expected[first, last] += costs[datum]
     plain = job_graph(graph, ring=ring)
     assert plain.size == graph.n_jobs
     assert as_dict(plain) == expected

@@ -42,7 +42,11 @@ def check(method: Method, graph: LocalityGraph, k: int, draw: st.DrawFn, of: str
         arguments["time_limit"] = 20.0
     if "balance" in takes:
         arguments["balance"] = draw(st.sampled_from([1.0, 1.03, 1.5]))
+    counting = method.kind != "order" and "weights" not in method.uses  # of what has weights, refused otherwise
+    if counting:
+        arguments["unweighted"] = True
     found = partition(graph, k, method.name, **arguments)
+    graph = found.graph or graph
 
     own = graph.job_weights if of == "jobs" else graph.data_weights
     weights = arguments.get("weights", own if own.size else np.ones(size))
