@@ -74,6 +74,18 @@ def scope_graph(plan: ScopePlan) -> ScopeGraph:
     return ScopeGraph(graph, job_starts, data_starts, len(lines))
 
 
+def graph_size(plan: ScopePlan) -> tuple[int, int, int]:
+    """(pins, jobs, data) that the graph has at most; nothing is made for it."""
+    pins = jobs = 0
+    for region in plan.movable:
+        count = plan.accesses.size(region) or 0
+        loops = [pattern.access.site.loop for pattern in indices_of(plan, region).values()]
+        pins += sum(plan.accesses.size(loop) or 0 for loop in loops)
+        pins += count * sum(region in space.jobs for space in plan.spaces if space.fields)
+        jobs += count
+    return pins, jobs, sum(space.high - space.low for space in plan.spaces if space.fields)
+
+
 def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> list[Pins]:
     """(jobs, data) of each way in which a region reaches a space: one pair of arrays for each loaded index."""
     evaluation = plan.accesses.evaluation

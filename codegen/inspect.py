@@ -17,6 +17,10 @@ from .plan import ScopePlan
 from .spaces import plan_scope
 
 
+class TooLargeError(UnsupportedError):
+    """An inspection would take more memory than is allowed; the message has the number."""
+
+
 @dataclass(frozen=True, eq=False)
 class Inspection:
     """What an inspection found.
@@ -120,6 +124,14 @@ def check_pointers(accesses: Accesses) -> None:
                 raise UnsupportedError(f"rows behind pointers of their own are reached at {access.site.place}")
 
 
+def _check_size(accesses: Accesses, region: int | None) -> None:
+    """Refuse a region that has too many iterations to look at. Raises TooLargeError with the number."""
+    inside = accesses.nest.inside(region) if region is not None else ()
+    for loop, why in accesses.evaluation.too_long.items():
+        if loop in inside:
+            raise TooLargeError(why)
+
+
 def inspect_scope(
     nest: Nest,
     memory: Memory,
@@ -128,6 +140,7 @@ def inspect_scope(
     single: bool,
     renumber: bool = True,
     region: int | None = None,
+    limit: int | None = None,
 ) -> Inspection:
     """Inspect a scope.
 
@@ -137,19 +150,22 @@ def inspect_scope(
         renumber: move data too, not only jobs.
         region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
             conditions on data are evaluated too (and guarded).
+        limit: bytes that may be taken; a share of what is free when it is not given.
 
     Raises UnsupportedError when the scope can not be understood.
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
     use_data = region is not None and bool(nest.loops[region].early)
-    accesses = Accesses(nest, memory, lives if use_data else integers, single=single, use_data=use_data)
+    accesses = Accesses(nest, memory, lives if use_data else integers, single=single, use_data=use_data, limit=limit)
+    _check_size(accesses, region)
     check_pointers(accesses)
     regions = [loop for loop in candidate_regions(nest, single) if _runs_once(accesses, loop)]
     if use_data and region is not None and accesses.evaluation.domain(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
-        closer = Accesses(nest, memory, lives, single=single, use_data=True)
+        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=accesses.evaluation.left)
+        _check_size(closer, region)
         found = {loop: judge(closer, loop) for loop in regions}
         if found[region].movable:
             accesses, verdicts, use_data = closer, found, True

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ..ir.budget import show_size
 from ..ir.errors import TracecutError, UnsupportedError
 from ..ir.files import load_json, write_json
 from ..ir.machine import Machine
@@ -24,8 +25,8 @@ from .build import views_of
 from .figures import describe_region
 from .gpu_facts import gpu_facts
 from .guards import make_guard
-from .incidence import scope_graph
-from .inspect import Inspection, inspect_scope
+from .incidence import graph_size, scope_graph
+from .inspect import Inspection, TooLargeError, inspect_scope
 from .native import support
 from .regionset import batch_regions, load_regions, outline_regions
 from .replay import Replay, memory_of
@@ -33,6 +34,9 @@ from .schedulefile import ScopeFile
 from .secret import Secret
 from .trials import Candidate, Subject
 from .tuner import reference_matches, tune
+
+HELD = 3  # the capture, a copy to run on, and what the original order left behind
+PIN, VERTEX = 72, 96  # bytes of a graph, of orders of it that are compared, and of their schedules
 
 
 class Worker:
@@ -83,6 +87,7 @@ class Worker:
         """The outermost scope in which everything that the region gathers can move; else the one where most can."""
         best: tuple[tuple[int, int], int, Inspection] | None = None
         refused: dict[int, str] = {}
+        too_large = ""  # what could be allowed, before what could not be helped
         for scope in self.spec["scopes"]:
             nest = from_json(to_json(self.analysis.nest(scope)))
             numbers = named_numbers(self.values[scope], self.capture.values[scope])
@@ -95,9 +100,12 @@ class Worker:
                     single=scope != self.region,
                     renumber=bool(self.spec["renumber"]),
                     region=self.region,
+                    limit=int(self.spec["memory"]) - self._held(),
                 )
             except UnsupportedError as error:
                 refused[scope] = error.message
+                if isinstance(error, TooLargeError):
+                    too_large = error.message
                 continue
             if self.region not in found.verdicts:
                 refused[scope] = "the region is part of a larger loop there"
@@ -111,14 +119,31 @@ class Worker:
                 break
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:
-            self.result |= {"class": "rejected", "reason": next(iter(refused.values()), "it can not be run by itself")}
+            reason = too_large or next(iter(refused.values()), "it can not be run by itself")
+            self.result |= {"class": "rejected", "reason": reason}
             self.result["places"] = []
             return None
         return best[1], best[2]
 
+    def _held(self) -> int:
+        """Bytes of the captured memory and of the copies that are run on."""
+        return HELD * sum(data.size for data in self.capture.memory.contents.values())
+
+    def _check_graph(self, inspection: Inspection) -> None:
+        """Refuse a graph that does not fit. Raises TooLargeError with the number."""
+        pins, jobs, data = graph_size(inspection.plan)
+        needed, allowed = PIN * pins + VERTEX * (jobs + data), int(self.spec["memory"]) - self._held()
+        if needed > allowed:
+            place = inspection.accesses.nest.loops[self.region].place
+            raise TooLargeError(
+                f"its order would need {show_size(needed)} for {jobs:,} iterations of {place} with {pins:,} indices, "
+                f"{show_size(allowed)} are left (--memory)"
+            )
+
     def _tune(self, scope: int, inspection: Inspection) -> None:
         spec = self.spec
         self._stage("locality graph")
+        self._check_graph(inspection)
         start = time.perf_counter()
         graph = scope_graph(inspection.plan)
         guard, objects = make_guard(inspection.accesses, support(), self.secret)
@@ -321,8 +346,10 @@ def main() -> None:
     worker = Worker(spec)
     try:
         result = worker.run()
-    except TracecutError as error:
-        result = {**worker.result, "class": worker.result.get("class", "rejected"), "failed": error.message}
+    except (TracecutError, MemoryError) as error:
+        needed = f"it needs more than the {show_size(int(spec['memory']))} of memory that are allowed (--memory)"
+        why = error.message if isinstance(error, TracecutError) else needed
+        result = {**worker.result, "class": worker.result.get("class", "rejected"), "failed": why}
     write_json(Path(spec["folder"]) / "result.json", result)
 
 

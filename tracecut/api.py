@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracecut.ir.budget import LEAST
 from tracecut.ir.errors import ArgumentError, SourceError
 from tracecut.ir.machine import Machine
 
@@ -32,6 +33,7 @@ def optimize(
     region: str | None = None,
     budget: float = 20.0,
     timeout: float | None = None,
+    memory: int | None = None,
 ) -> Optimized:
     """Make a program faster, starting from its source: what `tracecut optimize` does, without its printing.
 
@@ -51,6 +53,7 @@ def optimize(
         stdin: file, pipe or device that the program reads as its standard input, None: empty input.
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
+        memory: bytes that each process of tracecut may take, None: half of what is free; more is refused.
 
     Returns an `Optimized`, also when every loop was refused: the reasons are in its `regions`.
 
@@ -89,6 +92,7 @@ def optimize(
     seed = _whole("seed", seed, 0, MAX_SEED)
     budget = _seconds("budget", budget)
     timeout = None if timeout is None else _seconds("timeout", timeout)
+    memory = None if memory is None else _whole("memory", memory, LEAST)
     if output is not None and not os.fspath(output):
         raise ArgumentError("output is empty, the name of a folder was expected")
     if stdin is not None and (problem := problem_of(stdin)):
@@ -106,6 +110,7 @@ def optimize(
         seed=seed,
         budget=budget,
         timeout=timeout,
+        memory=memory,
         region=None if region is None else _word("region", region),
         machine=machine,
     )

@@ -71,7 +71,8 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
         else:
-            found.append(Hot(loop, shares[loop], False, _without_capture(analysis, loop, shares, children)))
+            why = _without_capture(analysis, loop, shares, children, profile.refused)
+            found.append(Hot(loop, shares[loop], False, why))
     return sorted(found, key=lambda hot: (-hot.share, hot.loop))
 
 
@@ -86,11 +87,17 @@ def _all_inside(loop: int, children: Mapping[int | None, list[int]]) -> list[int
 
 
 def _without_capture(
-    analysis: Analysis, loop: int, shares: Mapping[int, float], children: Mapping[int | None, list[int]]
+    analysis: Analysis,
+    loop: int,
+    shares: Mapping[int, float],
+    children: Mapping[int | None, list[int]],
+    refused: Mapping[int, str],
 ) -> tuple[str, str, tuple[Place, ...]]:
     """Why a hot loop was not captured."""
     nest = analysis.nest(loop)
     info = nest.loops[loop]
+    if loop in refused:
+        return "rejected", refused[loop], (info.place,)
     records = {record.id: record for record in analysis.records}
     for number in sorted(nest.inside(loop)):
         inner = nest.loops[number]
@@ -139,7 +146,9 @@ def _asked_for(
             record.id,
             shares[record.id],
             record.id in profile.captures,
-            None if record.id in profile.captures else _without_capture(analysis, record.id, shares, children),
+            None
+            if record.id in profile.captures
+            else _without_capture(analysis, record.id, shares, children, profile.refused),
             tuple(child for child in _all_inside(record.id, children) if child in profile.captures),
         )
         for record in matching[:1]

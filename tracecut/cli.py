@@ -19,7 +19,7 @@ from typing import NoReturn
 from tracecut.ir.errors import UsageError, known_names
 
 from . import __version__
-from .command_line import Parser, begin_work, input_file, leave_at_once, positive, seconds, sort_words, split_words
+from .command_line import Parser, begin_work, input_file, leave_at_once, positive, seconds, size, sort_words, split_words
 
 DESCRIPTION = "Makes irregular programs fast: traces a program, regroups its work, emits the rescheduled program."
 OPTIMIZE_USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"
@@ -113,6 +113,7 @@ def _optimize(words: list[str]) -> int:
         seed=_known_seed(options.seed),
         budget=options.budget,
         timeout=options.timeout,
+        memory=options.memory,
         region=options.region,
         arch=tuple(map(_known_arch, options.arch or ["sm_90"])),
     )
@@ -192,6 +193,7 @@ def _optimize_parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, help="of every random choice (default: 0)")
     add("--budget", type=seconds, default=20.0, metavar="S", help="seconds for trying orders (default: 20)")
     add("--timeout", type=seconds, metavar="S", help="stop the program when one run takes longer")
+    add("--memory", type=size, metavar="SIZE", help="of each process of tracecut (default: half of what is free)")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--region", metavar="FILE:LINE", help="optimize the loop that starts there")
     add("--arch", action="append", metavar="SM", help="GPU architecture to emit kernels for (default: sm_90)")

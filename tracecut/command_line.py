@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tracecut.ir.budget import LEAST, read_size, show_size
 from tracecut.ir.errors import UsageError
 
 # The long options of all commands: what one of them does not have is a mistake, and nothing for the compiler.
@@ -135,6 +136,17 @@ def positive(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text}: a whole number of at least 1 expected")
+    return value
+
+
+def size(text: str) -> int:
+    """Bytes of a size such as 2G."""
+    try:
+        value = read_size(text)
+    except ValueError:
+        value = 0
+    if value < LEAST:
+        raise argparse.ArgumentTypeError(f"{text}: a size such as 800M or 2G expected, {show_size(LEAST)} or more")
     return value
 
 

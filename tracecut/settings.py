@@ -24,6 +24,7 @@ class Settings:
         compare: methods that are measured besides, for comparison, but never chosen.
         threads: threads of the result, None: one a core. seed: of every random choice.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
+        memory: bytes that each process of the job may take, None: half of what is free.
         region: `FILE:LINE` of a loop to optimize instead of the hottest ones.
         arch: GPU architectures to emit kernels for.
         machine: what to optimize for, None: this machine.
@@ -45,6 +46,7 @@ class Settings:
     seed: int = 0
     budget: float = 20.0
     timeout: float | None = None
+    memory: int | None = None
     region: str | None = None
     arch: tuple[str, ...] = ("sm_90",)
     machine: Machine | None = None

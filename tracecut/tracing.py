@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracecut.codegen.link import runtime_object, shared_library
+from tracecut.ir.budget import default_budget
 from tracecut.ir.errors import ProgramError
 from tracecut.tracer.capture import Profile
 from tracecut.tracer.instrument import global_objects, hook_values, traced_module
@@ -18,6 +19,8 @@ from tracecut.tracer.runner import Finished
 
 from .settings import Settings
 from .work import phrase, run_hosted, tail_of
+
+COPIES = 6  # of what a loop touches, while its inspection tries orders
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +44,14 @@ def trace_program(settings: Settings, analysis: Analysis, argv0: Path, folder: P
         settings.flags,
         folder / "traced.so",
     )
+    memory = settings.memory or default_budget()
     spec = {
         "library": str(library),
         "folder": str(folder),
         "first_entry": settings.first_entry,
         "min_jobs": settings.min_jobs,
-        "byte_limit": settings.byte_limit,
+        "byte_limit": min(settings.byte_limit, memory // COPIES),
+        "memory": memory,
         "n_loops": analysis.n_loops,
         "globals": [name for name, _ in global_objects(analysis)],
         "values": {str(loop): values for loop, values in hooked.items()},

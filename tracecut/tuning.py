@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.ir.budget import default_budget
 from tracecut.ir.errors import ArtefactError, TracecutError
 from tracecut.tracer.program import Analysis
+from tracecut.tracer.runner import Limits
 
 from .choosing import Hot
 from .settings import Settings
 from .tracing import Traced
 from .work import run_worker
+
+# An inspection may take so many seconds, and so many times what orders may be tried for, before it is stopped.
+SECONDS, PATIENCE = 300.0, 20.0
 
 
 @dataclass(eq=False)
@@ -93,6 +98,7 @@ def _tune_one(
 ) -> RegionResult:
     capture = traced.profile.captures[loop]
     after = capture.with_name(f"after-{loop}.npz")
+    memory = settings.memory or default_budget()
     spec = {
         "folder": str(folder / f"region{loop}"),
         "canonical": str(canonical),
@@ -107,6 +113,7 @@ def _tune_one(
         "compare": list(settings.compare),
         "seed": settings.seed,
         "budget": settings.budget,
+        "memory": memory,
         "cpus": list(cpus),
         "machine": None if settings.machine is None else asdict(settings.machine),
         "number": number,
@@ -123,7 +130,14 @@ def _tune_one(
         say(f"{Path(place.file).name}:{place.line}: {text}")
 
     try:
-        data = run_worker("tracecut.codegen.tune_worker", spec, folder / f"region{loop}", f"region{loop}", tell)
+        data = run_worker(
+            "tracecut.codegen.tune_worker",
+            spec,
+            folder / f"region{loop}",
+            f"region{loop}",
+            tell,
+            limits=Limits(seconds=SECONDS + PATIENCE * settings.budget, memory_bytes=memory),
+        )
     except TracecutError as error:
         last = (error.detail.splitlines() or [""])[-1].strip()
         reason = f"it could not be inspected: {error.message}{f' ({last})' if last else ''}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.errors import OutputError, ProgramError, TracecutError
-from tracecut.tracer.runner import Finished, Limits, describe, run
+from tracecut.tracer.runner import UNLIMITED, Finished, Limits, describe, run
 
 OUTPUT_LIMIT = 512 << 20
 TAIL = 2_000
@@ -65,6 +65,7 @@ def run_hosted(
     timeout: float | None,
     env: Mapping[str, str] | None = None,
     tick: Callable[[float], None] | None = None,
+    memory: int | None = None,
 ) -> Finished:
     """Run one of our own modules in a child process. -P: the folder that the user is in is no place for modules."""
     return run(
@@ -73,12 +74,19 @@ def run_hosted(
         folder=folder,
         name=name,
         env=env,
-        limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT),
+        limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT, memory_bytes=memory),
         tick=tick,
     )
 
 
-def run_worker(module: str, spec: Mapping[str, Any], folder: Path, name: str, say: Callable[[str], None]) -> Any:
+def run_worker(
+    module: str,
+    spec: Mapping[str, Any],
+    folder: Path,
+    name: str,
+    say: Callable[[str], None],
+    limits: Limits = UNLIMITED,
+) -> Any:
     """Run a worker that reads `spec.json` and writes `result.json` in `folder`. Returns the result.
 
     Raises TracecutError when the worker dies: its output is the detail.
@@ -98,7 +106,17 @@ def run_worker(module: str, spec: Mapping[str, Any], folder: Path, name: str, sa
                 say(text.strip().splitlines()[-1])
 
     env = {**os.environ, "TMPDIR": tempfile.gettempdir()}
-    finished = run_hosted(module, [path], stdin=None, folder=folder, name=name, timeout=None, env=env, tick=tick)
+    finished = run_hosted(
+        module,
+        [path],
+        stdin=None,
+        folder=folder,
+        name=name,
+        timeout=limits.seconds,
+        memory=limits.memory_bytes,
+        env=env,
+        tick=tick,
+    )
     result = folder / "result.json"
     if not finished.ok or not result.exists():
         raise TracecutError(f"the worker {name} {describe(finished)}", detail=tail_of(finished.stderr))

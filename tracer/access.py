@@ -72,6 +72,7 @@ class Accesses:
         nest: the nest. memory: objects and their contents. lives: numbers of live values.
         single: see `Evaluation.single`.
         use_data: evaluate branch conditions on floating-point data too (they then have to be guarded).
+        limit: bytes that the evaluation may take, see `Evaluation.limit`.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Accesses:
         *,
         single: bool,
         use_data: bool = False,
+        limit: int | None = None,
     ) -> None:
         self.nest = nest
         self.memory = memory
@@ -90,7 +92,7 @@ class Accesses:
         data_loads = frozenset() if use_data else _condition_loads(nest)
         self.distrusted: dict[str, str] = dict.fromkeys(data_loads, "is data, not an index")
         while True:
-            self.evaluation = Evaluation(nest, memory, lives, single, frozenset(self.distrusted))
+            self.evaluation = Evaluation(nest, memory, lives, single, frozenset(self.distrusted), limit=limit)
             self._masks: dict[int, Bools | np.bool_] = {}
             self.by_site = {site.key: list(self._resolve(site)) for site in nest.sites}
             found = self._overwritten()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,7 @@ class Profile:
         captures: loop id → file.
         seconds: wall time of `main`.
         notes: what could not be captured, and why.
+        refused: loop id → why it was too large to capture.
     """
 
     iterations: tuple[int, ...]
@@ -108,6 +109,7 @@ class Profile:
     captures: Mapping[int, Path]
     seconds: float
     notes: tuple[str, ...] = ()
+    refused: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: Path) -> Profile:
@@ -121,6 +123,7 @@ class Profile:
                 {int(loop): folder / str(name) for loop, name in data["captures"].items()},
                 float(data["seconds"]),
                 tuple(str(note) for note in data["notes"]),
+                {int(loop): str(why) for loop, why in data.get("refused", {}).items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArtefactError(f"{path} is damaged: {error}") from error
@@ -150,7 +153,7 @@ def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
     found: dict[Object, None] = {}
     for site in nest.sites:
         for node in site.address.walk() if site.writes else ():
-            if node.kind not in ("live", "load") or node.data[1] != "ptr":
+            if node.kind not in ("live", "load") or node.data[1] != "ptr" or node.has("counter"):
                 continue
             value = evaluation.at(node, nest.root)
             item = memory.find(int(value.data)) if value.all_known and value.data.ndim == 0 else None

@@ -6,6 +6,7 @@ domains. Nothing here can crash or read out of bounds: a load outside of a known
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.budget import default_budget, show_size
 from .expr import Expr
 from .linear import linear_form
 from .memory import DTYPES, Memory
@@ -22,6 +24,10 @@ from .trip import count
 from .vectors import UNKNOWN, Bools, Values, arithmetic, cast, compare, widened
 
 MAX_ITERATIONS = 1 << 31
+# 8-byte words for each iteration of a loop: its domain and the way to those around it; and for each of its accesses,
+# while conflicts are counted: job, offset, address, and where it runs.
+DOMAIN_WORDS, SITE_WORDS = 4, 5
+TRANSIENT = 2  # what is kept at most, and as much again while it is made
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ class Evaluation:
         doubts: says of a load that is evaluated for the first time why it can not be trusted, once the sites of the
             nest are known; empty when it can.
         spans: load → (first address, behind the last, step), for loads that walk through memory.
+        limit: bytes that all of it may take; a share of what is free when it is not given.
+        too_long: loop → what its iterations would take, of loops that are not looked at for that.
     """
 
     nest: Nest
@@ -71,13 +79,17 @@ class Evaluation:
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     _levels: dict[int, int | None] = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    limit: int | None = None
+    too_long: dict[int, str] = field(default_factory=dict)
+    _reserved: int = 0
+    _words: Counter[int | None] | None = None
     _busy: dict[tuple[int, int], Bools] = field(default_factory=dict)
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def domain(self, loop: int) -> Domain | None:
         """Iterations of a loop; None when it is not known how many, or that nothing leaves it before.
 
-        Raises MemoryError above 2**31 of them.
+        None also when they do not fit in memory, which is found out before any of it is taken: `too_long` says so.
         """
         if loop not in self._domains:
             self._domains[loop] = self._make_domain(loop)
@@ -199,11 +211,10 @@ class Evaluation:
         if info.parent is None:
             if self.single:
                 return Domain(loop, 1, None, np.zeros(1, np.int64))
-            total = self._trips(loop, None)
-            if total is None:
+            found = self.root_size()
+            if found is None or not self._fits(loop, found):
                 return None
-            size = int(total.data)
-            _check_size(size)
+            size = found
             return Domain(loop, size, None, np.arange(size, dtype=np.int64))
         outer = self.domain(info.parent)
         if outer is None:
@@ -213,7 +224,8 @@ class Evaluation:
             return None
         may, _ = self.truth(info.reach, info.parent)
         counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
-        _check_size(float(counts.sum(dtype=np.float64)))
+        if not self._fits(loop, float(counts.sum(dtype=np.float64))):
+            return None
         size = int(counts.sum())
         if outer.size == 1:
             return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64))
@@ -222,6 +234,46 @@ class Evaluation:
         counter = np.arange(size, dtype=np.int64)
         counter -= np.repeat(starts, counts)
         return Domain(loop, size, parent, counter)
+
+    def root_size(self) -> int | None:
+        """How often the outermost loop runs if nothing leaves it early, None when not known. Takes no memory."""
+        total = self._trips(self.nest.root, None)
+        return None if total is None else int(total.data)
+
+    @property
+    def left(self) -> int:
+        """Bytes of the limit that are not reserved."""
+        return (default_budget() if self.limit is None else self.limit) - self._reserved
+
+    def _fits(self, loop: int, size: float) -> bool:
+        """Whether all that is kept of the iterations of a loop stays below the limit; it is then reserved."""
+        if self.limit is None:
+            self.limit = default_budget()
+        if self._words is None:
+            self._words = self._count_words()
+        needed = int(8 * TRANSIENT * (DOMAIN_WORDS + self._words[loop]) * size)
+        if size <= MAX_ITERATIONS and self._reserved + needed <= self.limit:
+            self._reserved += needed
+            return True
+        place, allowed = self.nest.loops[loop].place, show_size(self.limit)
+        self.too_long[loop] = (
+            f"its inspection would need {show_size(needed)} for {size:,.0f} iterations of {place}, "
+            f"{allowed} are allowed (--memory)"
+        )
+        return False
+
+    def _count_words(self) -> Counter[int | None]:
+        """Loop → words for each of its iterations: one for each value that changes with its counter."""
+        words: Counter[int | None] = Counter()
+        seen: set[int] = set()
+        for expr in self.nest.expressions():
+            for node in expr.walk():
+                if id(node) not in seen:
+                    seen.add(id(node))
+                    words[self._level(node)] += 1
+        for site in self.nest.sites:
+            words[site.loop] += SITE_WORDS
+        return words
 
     def _trips(self, loop: int, outer: Domain | None) -> Values | None:
         info = self.nest.loops[loop]
@@ -253,13 +305,13 @@ class Evaluation:
     def _level(self, expr: Expr) -> int | None:
         """The innermost loop whose counter `expr` depends on, None for a constant."""
         if id(expr) not in self._levels:
-            deepest: int | None = None
             for node in expr.walk():
-                if node.kind == "counter" and (
-                    deepest is None or self.nest.loops[node.data[0]].depth > self.nest.loops[deepest].depth
-                ):
-                    deepest = node.data[0]
-            self._levels[id(expr)] = deepest
+                if id(node) in self._levels:
+                    continue
+                below = [self._levels[id(arg)] for arg in node.args]
+                below += [node.data[0]] if node.kind == "counter" else []
+                inner = [loop for loop in below if loop is not None]
+                self._levels[id(node)] = max(inner, key=lambda loop: self.nest.loops[loop].depth, default=None)
         return self._levels[id(expr)]
 
     def _spread(self, values: Values, level: int | None, loop: int) -> Values:
@@ -429,8 +481,3 @@ def roams(address: Expr) -> bool:
 
 def _at(known: Bools | np.bool_, index: npt.NDArray[np.int64]) -> Bools | np.bool_:
     return known[index] if isinstance(known, np.ndarray) and known.ndim else known
-
-
-def _check_size(size: float) -> None:
-    if size > MAX_ITERATIONS:
-        raise MemoryError(f"a loop with {size:.0f} iterations is too long to inspect")

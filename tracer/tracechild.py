@@ -36,6 +36,7 @@ class Tracer:
         self.first_entry = int(spec["first_entry"])
         self.min_jobs = int(spec["min_jobs"])
         self.byte_limit = int(spec["byte_limit"])
+        self.memory = int(spec["memory"])
         self.n_loops = int(spec["n_loops"])
         self.nests: dict[int, Nest] = {int(loop): from_json(data) for loop, data in spec["nests"].items()}
         self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
@@ -44,6 +45,7 @@ class Tracer:
         self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.captured: dict[int, tuple[int, str]] = {}
         self.notes: list[str] = []
+        self.refused: dict[int, str] = {}
         self.pending: dict[int, tuple[int, list[Object]]] = {}  # loop → (entry that was captured, what it writes)
         self.started = time.perf_counter()
         slots = max(1, self.n_loops)
@@ -88,8 +90,7 @@ class Tracer:
         nest = self.nests[loop]
         numbers = self.numbers(loop, raw)
         memory = self.objects.memory(nest, numbers)
-        domain = Evaluation(nest, memory, numbers).domain(nest.root)
-        jobs = 0 if domain is None else domain.size
+        jobs = self._jobs(Evaluation(nest, memory, numbers, limit=self.memory))
         before = self.captured.get(loop, (0, ""))[0]
         if jobs < self.min_jobs or (before and jobs < 4 * before):
             return
@@ -103,9 +104,9 @@ class Tracer:
             wanted |= touched_objects(self.nests[other], memory, self.numbers(other, values))
         size = sum(item.size for item in wanted)
         if size > self.byte_limit:
-            self.notes.append(
-                f"loop {loop} touches {amounts.size(size)}, more than the limit of "
-                f"{amounts.size(self.byte_limit)}; it was not captured"
+            self.refused[loop] = (
+                f"its inspection would copy {amounts.size(size)} of memory that it touches, "
+                f"{amounts.size(self.byte_limit)} are allowed (a part of --memory)"
             )
             self.next[loop] = np.iinfo(np.int64).max
             return
@@ -116,6 +117,14 @@ class Tracer:
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
         self.pending[loop] = entry, written_objects(nest, memory, numbers)
         self.awaited[loop] = 1
+
+    def _jobs(self, evaluation: Evaluation) -> int:
+        """Iterations of this entry of a loop, 0 when they are not known."""
+        root = evaluation.nest.root
+        if not evaluation.nest.loops[root].early:
+            return evaluation.root_size() or 0
+        domain = evaluation.domain(root)
+        return 0 if domain is None else domain.size
 
     def numbers(self, loop: int, raw: tuple[int, ...]) -> dict[str, int | float]:
         """Live values of a hooked loop by name."""
@@ -132,6 +141,7 @@ class Tracer:
                 "captures": {str(loop): name for loop, (_, name) in self.captured.items()},
                 "seconds": time.perf_counter() - self.started,
                 "notes": self.notes,
+                "refused": {str(loop): why for loop, why in self.refused.items()},
             },
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -364,8 +365,29 @@ def test_grounds_are_what_a_verdict_stands_on() -> None:
     assert names == {"n", "%start", "%end", "base1000"}
 
 
-def test_a_loop_that_is_too_long_is_refused() -> None:
+def test_a_loop_that_is_too_long_is_not_looked_at() -> None:
+    """Found out before any memory is taken: the reason has the number, and other loops are as they were."""
     here = setting()
     lives = {**here.lives, "n": 1 << 40}
-    with pytest.raises(MemoryError, match="a loop with 1099511627776 iterations is too long to inspect"):
-        Evaluation(here.nest, here.memory, lives).domain(0)
+    evaluation = Evaluation(here.nest, here.memory, lives, limit=1 << 30)
+    tracemalloc.start()
+    try:
+        assert evaluation.domain(0) is None
+        assert evaluation.root_size() == 1 << 40
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    assert "for 1,099,511,627,776 iterations" in evaluation.too_long[0]
+    assert "1.0 GB are allowed (--memory)" in evaluation.too_long[0]
+
+
+def test_loops_share_the_memory_that_is_allowed() -> None:
+    here = setting()
+    roomy = Evaluation(here.nest, here.memory, here.lives, limit=1 << 20)
+    domains = [roomy.domain(loop) for loop in here.nest.loops]
+    assert all(domain is not None for domain in domains) and not roomy.too_long
+    needed = (1 << 20) - roomy.left
+    assert needed >= 8 * sum(4 * domain.size for domain in domains if domain is not None)
+    tight = Evaluation(here.nest, here.memory, here.lives, limit=needed - 1)
+    assert [tight.domain(loop) for loop in here.nest.loops][-1] is None
+    assert len(tight.too_long) == 1

@@ -1,0 +1,54 @@
+"""How much memory a process may use: what is free, how sizes are written, and the limit of this process.
+
+Whatever grows with the program that is looked at is estimated before it is made, and refused with the number when it
+would not fit. The kernel's limit (RLIMIT_DATA), which the guardian sets for workers, is the last net.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+from contextlib import suppress
+from pathlib import Path
+
+LEAST = 256 << 20  # of any budget: an interpreter with its libraries takes as much
+SHARE = 2  # one part of so many of what is free is taken when nothing was asked for
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def free_memory() -> int:
+    """Bytes that processes may still take, as the kernel and the control group of this process say."""
+    found = []
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found.append(1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")))
+    with suppress(OSError, ValueError, StopIteration):
+        group = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
+        folder = Path("/sys/fs/cgroup") / group[3:].strip("/")
+        most = (folder / "memory.max").read_text().strip()
+        if most != "max":
+            found.append(int(most) - int((folder / "memory.current").read_text()))
+    return max(0, min(found, default=4 << 30))
+
+
+def default_budget() -> int:
+    """Bytes for a process that was given no number: a share of what is free, or of what it may use at all."""
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    free = free_memory() // SHARE
+    return max(LEAST, free if limit == resource.RLIM_INFINITY else min(free, limit))
+
+
+def read_size(text: str) -> int:
+    """Bytes of a size such as `800M`, `2G`, `1.5 GB` (units of 1,024). Raises ValueError."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([kmgt]?)i?b?\s*", text.lower())
+    if not found:
+        raise ValueError(f"{text}: a size such as 800M or 2G expected")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def show_size(count: float) -> str:
+    """A size with a unit, two digits or more: `19.7 GB`, `12 MB`."""
+    for unit, size in ("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10):
+        if count >= size:
+            return f"{count / size:.{1 if count < 100 * size else 0}f} {unit}"
+    return f"{count:.0f} bytes"
