@@ -107,14 +107,13 @@ def test_a_first_entry_that_is_asked_for(program: Program, tmp_path: Path) -> No
     assert Capture.load(found.profile.captures[loop]).entry == 8
 
 
-def test_more_memory_than_may_be_kept_is_noted(program: Program, tmp_path: Path) -> None:
+def test_more_memory_than_may_be_kept_is_refused(program: Program, tmp_path: Path) -> None:
     found = again(program, tmp_path, "5", byte_limit=100, min_jobs=1)
     assert isinstance(found, Traced)
     loop = program.loop("some")
     assert loop not in found.profile.captures
-    notes = [note for note in found.profile.notes if note.startswith(f"loop {loop} ")]
-    assert len(notes) == 1
-    assert re.search(r"touches \d{4} bytes, more than the limit of 100; it was not captured", notes[0])
+    why = found.profile.refused[loop]
+    assert re.search(r"would copy \d\.\d kB of memory that it touches, 100 bytes are allowed \(a part of --memory\)", why)
 
 
 # ---- the instrumented module ----------------------------------------------------------------------------------
