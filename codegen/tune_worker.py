@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..ir.budget import show_size
+from ..ir import amounts
 from ..ir.errors import TracecutError, UnsupportedError
 from ..ir.files import load_json, write_json
 from ..ir.machine import Machine
@@ -136,8 +136,8 @@ class Worker:
         if needed > allowed:
             place = inspection.accesses.nest.loops[self.region].place
             raise TooLargeError(
-                f"its order would need {show_size(needed)} for {jobs:,} iterations of {place} with {pins:,} indices, "
-                f"{show_size(allowed)} are left (--memory)"
+                f"an order would need {amounts.size(needed)} for {jobs:,} iterations of {place}, {pins:,} indices: "
+                f"{amounts.size(allowed)} are left (--memory)"
             )
 
     def _tune(self, scope: int, inspection: Inspection) -> None:
@@ -347,7 +347,7 @@ def main() -> None:
     try:
         result = worker.run()
     except (TracecutError, MemoryError) as error:
-        needed = f"it needs more than the {show_size(int(spec['memory']))} of memory that are allowed (--memory)"
+        needed = f"it needs more than the {amounts.size(int(spec['memory']))} of memory that are allowed (--memory)"
         why = error.message if isinstance(error, TracecutError) else needed
         result = {**worker.result, "class": worker.result.get("class", "rejected"), "failed": why}
     write_json(Path(spec["folder"]) / "result.json", result)

@@ -1,4 +1,4 @@
-"""How much memory a process may use: what is free, how sizes are written, and the limit of this process.
+"""How much memory a process may use: what is free, what was asked for, and the limit of this process.
 
 Whatever grows with the program that is looked at is estimated before it is made, and refused with the number when it
 would not fit. The kernel's limit (RLIMIT_DATA), which the guardian sets for workers, is the last net.
@@ -44,11 +44,3 @@ def read_size(text: str) -> int:
     if not found:
         raise ValueError(f"{text}: a size such as 800M or 2G expected")
     return int(float(found[1]) * _UNITS[found[2]])
-
-
-def show_size(count: float) -> str:
-    """A size with a unit, two digits or more: `19.7 GB`, `12 MB`."""
-    for unit, size in ("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10):
-        if count >= size:
-            return f"{count / size:.{1 if count < 100 * size else 0}f} {unit}"
-    return f"{count:.0f} bytes"

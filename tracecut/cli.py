@@ -19,7 +19,17 @@ from typing import NoReturn
 from tracecut.ir.errors import UsageError, known_names
 
 from . import __version__
-from .command_line import Parser, begin_work, input_file, leave_at_once, positive, seconds, size, sort_words, split_words
+from .command_line import (
+    Parser,
+    begin_work,
+    input_file,
+    leave_at_once,
+    positive,
+    seconds,
+    size,
+    sort_words,
+    split_words,
+)
 
 DESCRIPTION = "Makes irregular programs fast: traces a program, regroups its work, emits the rescheduled program."
 OPTIMIZE_USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"

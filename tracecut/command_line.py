@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tracecut.ir.budget import LEAST, read_size, show_size
+from tracecut.ir import amounts
+from tracecut.ir.budget import LEAST, read_size
 from tracecut.ir.errors import UsageError
 
 # The long options of all commands: what one of them does not have is a mistake, and nothing for the compiler.
@@ -146,7 +147,7 @@ def size(text: str) -> int:
     except ValueError:
         value = 0
     if value < LEAST:
-        raise argparse.ArgumentTypeError(f"{text}: a size such as 800M or 2G expected, {show_size(LEAST)} or more")
+        raise argparse.ArgumentTypeError(f"{text}: a size such as 800M or 2G expected, {amounts.size(LEAST)} or more")
     return value
 
 

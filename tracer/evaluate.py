@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.budget import default_budget, show_size
+from ..ir import amounts
+from ..ir.budget import default_budget
 from .expr import Expr
 from .linear import linear_form
 from .memory import DTYPES, Memory
@@ -255,9 +256,9 @@ class Evaluation:
         if size <= MAX_ITERATIONS and self._reserved + needed <= self.limit:
             self._reserved += needed
             return True
-        place, allowed = self.nest.loops[loop].place, show_size(self.limit)
+        place, allowed = self.nest.loops[loop].place, amounts.size(self.limit)
         self.too_long[loop] = (
-            f"its inspection would need {show_size(needed)} for {size:,.0f} iterations of {place}, "
+            f"its inspection would need {amounts.size(needed)} for {size:,.0f} iterations of {place}, "
             f"{allowed} are allowed (--memory)"
         )
         return False

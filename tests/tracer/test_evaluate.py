@@ -378,7 +378,7 @@ def test_a_loop_that_is_too_long_is_not_looked_at() -> None:
     finally:
         tracemalloc.stop()
     assert "for 1,099,511,627,776 iterations" in evaluation.too_long[0]
-    assert "1.0 GB are allowed (--memory)" in evaluation.too_long[0]
+    assert "1 GiB are allowed (--memory)" in evaluation.too_long[0]
 
 
 def test_loops_share_the_memory_that_is_allowed() -> None:

@@ -113,7 +113,7 @@ def test_more_memory_than_may_be_kept_is_refused(program: Program, tmp_path: Pat
     loop = program.loop("some")
     assert loop not in found.profile.captures
     why = found.profile.refused[loop]
-    assert re.search(r"would copy \d\.\d kB of memory that it touches, 100 bytes are allowed \(a part of --memory\)", why)
+    assert re.search(r"would copy \d\.\d+ KiB of memory that it touches, 100 bytes are allowed \(a part of", why)
 
 
 # ---- the instrumented module ----------------------------------------------------------------------------------
