@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tracecut.codegen.link import executable
 from tracecut.ir.errors import SourceError
-from tracecut.tracer.frontend import to_ir
-from tracecut.tracer.llvm import canonical, emit_object
+from tracecut.tracer.frontend import to_ir, to_object
+from tracecut.tracer.llvm import canonical
 from tracecut.tracer.program import Analysis
 
 from .settings import Settings
@@ -29,19 +29,24 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
     sources = [Path(source) for source in settings.sources]
     flags = settings.flags
 
-    def build(job: tuple[int, Path, bool]) -> str:
-        number, source, for_analysis = job
+    def folder_of(number: int) -> Path:
         own = folder / f"source{number}"
         own.mkdir(exist_ok=True)
-        text = to_ir(source, flags, own, canonical=for_analysis)
+        return own
+
+    def analysed(job: tuple[int, Path]) -> str:
+        text = to_ir(job[1], flags, folder_of(job[0]), canonical=True)
         return text.encode(errors="surrogateescape").decode(errors="replace")  # file names in comments may be anything
 
-    jobs = [(number, source, kind) for kind in (True, False) for number, source in enumerate(sources)]
+    def built(job: tuple[int, Path]) -> bytes:
+        return to_object(job[1], flags, folder_of(job[0]))
+
+    jobs = list(enumerate(sources))
     with ThreadPoolExecutor(2) as pool:  # two compilers at a time; LLVM itself is then used from one thread
-        texts = list(pool.map(build, jobs))
-    count = len(sources)
-    native = executable([emit_object(text, optimise=False) for text in texts[count:]], flags, folder / "program")
-    text = str(canonical(texts[:count]))
+        texts, objects = pool.map(analysed, jobs), pool.map(built, jobs)
+        native = executable(list(objects), flags, folder / "program")
+        found = list(texts)
+    text = str(canonical(found))
     analysis = Analysis(text)
     if "@main" not in analysis.own:
         raise SourceError("the program has no main function", hint="Give all of its source files.")

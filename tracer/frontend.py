@@ -1,127 +1,63 @@
-"""Front ends: C and C++ sources and LLVM IR files → textual IR (DESIGN §4, notes on flags in the constants)."""
+"""Front ends: C and C++ sources and LLVM IR files → textual IR and objects (DESIGN §4)."""
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from ..ir.errors import SourceError, UsageError
-from ..ir.files import is_folder
+from ..ir.errors import BackendError, SourceError, UsageError
+from .diagnostics import first_lines
+from .flags import OPENMP_NOTE, Flags, parse_flags
+from .runner import Finished, Limits, describe, run
 from .toolchain import compiler, cxx_headers, environment
 
-# The canonical form that regions are read from: optimised, scalar, loops whole.
+__all__ = ["OPENMP_NOTE", "Flags", "optimised_object", "parse_flags", "to_ir", "to_object"]
+
+# The canonical form that regions are read from: optimised, scalar, loops whole. Which processor, whether products
+# and sums may be fused, what sets errno: all of that stays the user's, so that results are.
 #   load-pre off: else `rp[i + 1]` of a CSR row becomes a loop-carried phi and no job can be cut out.
 #   licm-promotion off: else a sum in memory under a condition is kept in a register and stored all the same, which no
 #     other order may do. The emitted code is optimised again, with it.
-#   mcpu=baseline: zig would target this very machine, and the IR would differ from one to the next.
-_PLAIN = ("-fno-sanitize=undefined", "-fno-stack-protector")
 CANONICAL = (
-    "-O1",
+    "-O2",
     "-g",
+    "-fPIC",
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-fno-unroll-loops",
-    "-fno-math-errno",
-    *_PLAIN,
     "-mllvm",
     "-enable-load-pre=false",
     "-mllvm",
     "-disable-licm-promotion",
 )
 # The form that the seed traced (VertexCut §3.1): every variable in memory, but open to later passes.
-SEED = ("-O0", "-g", "-Xclang", "-disable-O0-optnone", *_PLAIN)
-# What the user would get by hand. zig adds its own sanitizer to unoptimised builds; a plain compiler does not.
-NATIVE = (*_PLAIN, "-gline-tables-only")
-
-_C_SUFFIXES = {".c", ".i"}
-_CXX_SUFFIXES = {".cpp", ".cc", ".cxx", ".c++", ".C", ".ii"}
-_IR_SUFFIXES = {".ll", ".bc"}
-_WITH_VALUE = {"-I", "-D", "-U", "-L", "-l", "-include", "-isystem", "-iquote", "-idirafter", "-x", "-Xclang", "-mllvm"}
-_REFUSED = {
-    "-c": "tracecut links by itself",
-    "-S": "tracecut chooses what to emit",
-    "-E": "tracecut needs the whole program",
-    "-shared": "tracecut needs a program with main",
-    "-pg": "profiling builds are not supported",
-    "-m32": "tracecut reads 64-bit programs",
-    "-mx32": "tracecut reads 64-bit programs",
-    "-o": "tracecut chooses the names of what it writes",
-    "-stdlib=libc++": "C++ programs are bound to libstdc++",
-}
-OPENMP_NOTE = "OpenMP: pragmas are ignored, the program is compiled and measured as a serial one"
-
-
-@dataclass(frozen=True)
-class Flags:
-    """The user's compiler options, sorted by the step that needs them."""
-
-    compile: tuple[str, ...] = ()
-    library_folders: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
-    objects: tuple[str, ...] = ()
-    openmp: bool = False
-
-    @property
-    def optimisation(self) -> str:
-        """The last -O option, `-O2` when there is none."""
-        levels = [flag for flag in self.compile if re.match(r"-O", flag)]
-        return levels[-1] if levels else "-O2"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know about how these options were understood."""
-        return (OPENMP_NOTE,) if self.openmp else ()
-
-
-def parse_flags(arguments: Sequence[str]) -> tuple[list[str], Flags]:
-    """Split a compiler command line into source files and Flags.
-
-    As a C++ driver does, a C++ source adds the C++ library. Raises UsageError on options that make no sense here,
-    and SourceError on files of an unknown kind.
-    """
-    sources: list[str] = []
-    compile_flags: list[str] = []
-    folders: list[str] = []
-    libraries: list[str] = []
-    objects: list[str] = []
-    openmp = False
-    words = iter(arguments)
-    for word in words:
-        if word in _REFUSED:
-            raise UsageError(f"compiler option {word}: {_REFUSED[word]}", hint="Leave it out.")
-        if word in _WITH_VALUE:
-            value = next(words, None)
-            if value is None:
-                raise UsageError(f"compiler option {word} needs a value")
-            {"-L": folders, "-l": libraries}.get(word, compile_flags).extend(
-                [value] if word in ("-L", "-l") else [word, value]
-            )
-        elif word.startswith("-L"):
-            folders.append(word[2:])
-        elif word.startswith("-l"):
-            libraries.append(word[2:])
-        elif word in ("-fopenmp", "-fno-openmp") or word.startswith("-fopenmp="):
-            openmp = word != "-fno-openmp"
-        elif word == "-pthread" or word.startswith("-"):
-            compile_flags.append(word)
-        elif Path(word).suffix in _C_SUFFIXES | _CXX_SUFFIXES | _IR_SUFFIXES:
-            sources.append(word)
-        elif Path(word).suffix in (".o", ".a", ".so") or ".so." in word:
-            objects.append(word)
-        elif word and is_folder(word):
-            raise SourceError(f"{word}: a folder, a source file was expected", hint="Give .c, .cpp, .ll or .bc files.")
-        else:
-            raise SourceError(
-                f"{word}: a file ending in {Path(word).suffix or 'nothing'!r} can not be read",
-                hint="Give .c, .cpp, .ll or .bc files; arguments of the program go after `--`.",
-            )
-    if any(Path(source).suffix in _CXX_SUFFIXES for source in sources):
-        libraries += [name for name in ("stdc++", "gcc_s") if name not in libraries]
-    return sources, Flags(tuple(compile_flags), tuple(folders), tuple(libraries), tuple(objects), openmp)
+SEED = ("-O0", "-g", "-fPIC", "-Xclang", "-disable-O0-optnone")
+# What gcc, before its release 14, only warned of: programs of then are still compiled. -Werror=… of the user wins.
+OLD_C = tuple(
+    f"-Wno-error={name}"
+    for name in (
+        "implicit-function-declaration",
+        "implicit-int",
+        "int-conversion",
+        "incompatible-pointer-types",
+        "incompatible-function-pointer-types",
+        "return-type",
+        "return-mismatch",
+    )
+)
+# An unoptimised build calls these; no optimisation may put something else in their place.
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp10 exp2 expm1 fdim fmod hypot ldexp lgamma "
+    "log log10 log1p log2 logb nextafter pow remainder scalbn sin sinh tan tanh tgamma"
+).split()
+AS_WRITTEN = (
+    *(f"-fno-builtin-{name}{suffix}" for name in _MATH for suffix in ("", "f")),
+    "-mllvm",
+    "-disable-fp-call-folding",
+)
+SECONDS = 600.0  # that one compiler may take
 
 
 def to_ir(source: Path, flags: Flags, folder: Path, *, canonical: bool, opt: str = "O1") -> str:
@@ -133,46 +69,106 @@ def to_ir(source: Path, flags: Flags, folder: Path, *, canonical: bool, opt: str
     """
     if opt not in ("O1", "seed"):
         raise UsageError(f"--opt {opt}: O1 or seed expected")
-    if not source.is_file():
-        raise SourceError(f"{source}: no such file" if not source.exists() else f"{source}: not a file")
-    if source.suffix in _IR_SUFFIXES:
+    _expect_file(source)
+    if flags.language(source) == "ir":
         from .worker import read_ir
 
         return read_ir(source)
     target = folder / f"{source.stem}-{'canonical' if canonical else 'native'}.ll"
-    user = [
-        flag
-        for flag in flags.compile
-        if not (canonical and re.match(r"-O|-g|-march=|-mcpu=|-mtune=|-f(no-)?unroll", flag))
-    ]
-    form = SEED if opt == "seed" else CANONICAL
-    own = list(form) if canonical else [flags.optimisation, *NATIVE]
-    cxx = source.suffix in _CXX_SUFFIXES
+    _compile(source, flags, folder, ["-S", "-emit-llvm", *_form(flags, opt, canonical=canonical)], target, canonical)
+    text = target.read_text(errors="surrogateescape")
+    # The loops are to stay whole until they have been looked at; in the emitted code they are unrolled as ever.
+    return text.replace('!{!"llvm.loop.unroll.disable"}', '!{!"tracecut.whole"}') if canonical else text
+
+
+def to_object(source: Path, flags: Flags, folder: Path) -> bytes:
+    """Machine code of one source file, as the user's compiler line makes it: nothing of ours has a part in it."""
+    _expect_file(source)
+    if flags.language(source) == "ir":
+        from .llvm import emit_object
+
+        text = to_ir(source, flags, folder, canonical=False)
+        return emit_object(text.encode(errors="surrogateescape").decode(errors="replace"), optimise=False)
+    target = folder / f"{source.stem}-native.o"
+    _compile(source, flags, folder, ["-c", *_form(flags, "O1", canonical=False)], target, canonical=False)
+    return target.read_bytes()
+
+
+def optimised_object(text: str, flags: Flags, folder: Path, name: str) -> bytes:
+    """Machine code of a canonical module that may have been changed, optimised as the user's line says.
+
+    The same compiler as of the user's own build, and the same level: what can be computed beforehand is so in both.
+    """
+    source, target = folder / f"{name}.ll", folder / f"{name}.o"
+    source.write_text(text)
+    exact = ["-mllvm", "-disable-fp-call-folding"] if flags.as_written else []
+    level = "-O2" if flags.optimisation == "-O0" else flags.optimisation
+    command = [*compiler().command, level, *exact, "-fPIC", "-w", "-x", "ir", "-c", str(source), "-o", str(target)]
+    finished = _run(command, target)
+    if finished.returncode != 0 or not target.exists():
+        raise BackendError(f"no machine code can be made of {name}", detail=_why(finished))
+    return target.read_bytes()
+
+
+def _run(command: list[str], target: Path) -> Finished:
+    limits = Limits(seconds=SECONDS, memory_bytes=memory_limit())
+    return run(command, folder=target.parent, name=f"{target.name}-compiler", env=environment(), limits=limits)
+
+
+def _expect_file(source: Path) -> None:
+    if not source.is_file():
+        raise SourceError(f"{source}: no such file" if not source.exists() else f"{source}: not a file")
+
+
+def _form(flags: Flags, opt: str, *, canonical: bool) -> list[str]:
+    """Options of the wanted form, to stand behind the user's."""
+    if not canonical:
+        # Without any -O the program is optimised all the same, but computes what the unoptimised one would.
+        exact = AS_WRITTEN if flags.as_written and flags.optimisation != "-O0" else ()
+        return [flags.optimisation, *exact, "-gline-tables-only"]
+    if opt == "seed":
+        return list(SEED)
+    own = list(CANONICAL)
+    if flags.optimisation == "-Ofast":
+        own.append("-ffast-math")
+    if flags.as_written:
+        own += AS_WRITTEN
+    return own
+
+
+def _compile(source: Path, flags: Flags, folder: Path, own: list[str], target: Path, canonical: bool) -> None:
+    """Run the compiler on one file. Raises SourceError when it makes nothing."""
+    user = [flag for flag in flags.compile if not (canonical and re.match(r"-O|-g|-f(no-)?unroll", flag))]
+    cxx = flags.language(source) == "c++"
     clang = compiler(cxx=cxx)
-    if canonical and clang.is_zig and not any(flag.startswith("-m") for flag in user):
-        own.append("-mcpu=baseline")
-    # The driver is always told `-c`, which `-S` makes useless: under the user's -Werror that remark would be an error.
+    # Options of the linker are no error under the user's -Werror.
     own.append("-Wno-unused-command-line-argument")
     if cxx and clang.is_zig:
         own += cxx_headers()
     if flags.openmp:
         own += ["-Wno-unknown-pragmas", "-Wno-source-uses-openmp", "-idirafter", str(_openmp_headers(folder))]
-    # zig defines NDEBUG in optimised builds; a plain compiler leaves it to the user.
-    first = ["-UNDEBUG"] if clang.is_zig else []
-    command = [*clang.command, "-S", "-emit-llvm", *first, *user, *own, "-o", str(target), _as_file(source)]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=environment(),
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
-    if done.returncode != 0 or not target.exists():
-        silent = f"The compiler said nothing, and left with status {done.returncode}."
-        raise SourceError(f"{source} does not compile", detail=_diagnostic(done.stderr) or silent)
-    return target.read_text(errors="surrogateescape")
+    first = [] if cxx else OLD_C
+    command = [*clang.command, *first, *user, *own, *flags.spelled(source), "-o", str(target), _as_file(source)]
+    finished = _run(command, target)
+    if finished.returncode != 0 or not target.exists():
+        raise SourceError(f"{source} does not compile", detail=_why(finished))
+
+
+def memory_limit() -> int:
+    """Bytes of memory that one compiler may take: half of the machine's, 2 to 8 GB."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(2 << 30, min(8 << 30, total // 2))
+
+
+def _why(finished: Finished) -> str:
+    """What a compiler that failed has to say for itself."""
+    said = finished.stderr.read_text(errors="replace")
+    limit = f"{memory_limit() / 2**30:.1f} GB"
+    if finished.timed_out:
+        return f"The compiler {describe(finished)}."
+    if re.search(r"out of memory|bad_alloc|[Cc]annot allocate memory", said):
+        return f"The compiler needs more than the {limit} of memory that it may take."
+    return first_lines(said) or f"The compiler said nothing, and left with status {finished.returncode}."
 
 
 def _as_file(source: Path) -> str:
@@ -186,10 +182,3 @@ def _openmp_headers(folder: Path) -> Path:
     place.mkdir(exist_ok=True)
     (place / "omp.h").write_bytes(resources.files(__package__).joinpath("omp.h").read_bytes())
     return place
-
-
-def _diagnostic(stderr: str, lines: int = 30, width: int = 200) -> str:
-    """The first lines of what the compiler said; a source line that it quotes may be as long as a file."""
-    text = [line if len(line) <= width else f"{line[: width - 2]} …" for line in stderr.strip().splitlines()]
-    more = [f"… {len(text) - lines} more lines"] if len(text) > lines else []
-    return "\n".join(text[:lines] + more)

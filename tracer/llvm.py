@@ -21,6 +21,9 @@ def _binding() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
+    # What clang has not computed by itself the user's program computes when it runs. A product and a sum of constants
+    # would be fused here, and the math library of this process is not always the program's.
+    binding.set_option("tracecut", "-disable-fp-call-folding=true")
     return binding
 
 
@@ -35,12 +38,22 @@ def parse(text: str, name: str = "module") -> Any:
     return module
 
 
+@cache
+def host_name() -> str:
+    """LLVM's name of this very processor: whose costs to reckon with, never what to compute."""
+    return str(_binding().get_host_cpu_name())
+
+
 def target_machine(*, level: int = 3) -> Any:
-    """Code generator for this very processor, position independent."""
+    """Code generator for the processor that each function names, the baseline where it names none.
+
+    Clang leaves the user's -march in the attributes of every function. This very processor would be another one: it
+    fuses products and sums, and results would differ.
+    """
     binding = _binding()
     return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
+        cpu="x86-64",
+        features="",
         opt=level,
         reloc="pic",
         codemodel="default",
@@ -58,7 +71,7 @@ def canonical(sources: Iterable[str]) -> Module:
     # Global switches of LLVM: see frontend.CANONICAL.
     binding.set_option("tracecut", "-enable-load-pre=false")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
-    modules = [parse(host_text(text)) for text in sources]
+    modules = [parse(text) for text in sources]
     for other in modules[1:]:
         modules[0].link_in(other)
     module = parse(str(mark_inline(parse_module(str(modules[0])))))
@@ -82,7 +95,7 @@ def canonical(sources: Iterable[str]) -> Module:
 def unoptimised(sources: Iterable[str]) -> Module:
     """Link textual modules as they are: only every value gets a name. The form that the seed traced (`--opt seed`)."""
     binding = _binding()
-    modules = [parse(host_text(text)) for text in sources]
+    modules = [parse(text) for text in sources]
     for other in modules[1:]:
         modules[0].link_in(other)
     passes = binding.create_new_module_pass_manager()
@@ -92,9 +105,9 @@ def unoptimised(sources: Iterable[str]) -> Module:
 
 
 def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
-    """Machine code of a textual module for this processor; `optimise` runs LLVM's pipeline of `level` first."""
+    """Machine code of a textual module; `optimise` runs LLVM's pipeline of `level` first."""
     binding = _binding()
-    module = parse(host_text(text) if optimise else text)
+    module = parse(text)
     machine = target_machine(level=level)
     if optimise:
         _binding().set_option("tracecut", "-disable-licm-promotion=false")
@@ -162,13 +175,6 @@ _WORDS = re.compile(
 
 def _strip_words(text: str) -> str:
     return _WORDS.sub(lambda found: found.group() if found.group().startswith('"') else "", text)
-
-
-def host_text(text: str) -> str:
-    """Leave the choice of processor to the code generator, and frame pointers to its default."""
-    return re.sub(
-        r'"(?:target-cpu|target-features|tune-cpu|frame-pointer|min-legal-vector-width)"="[^"]*"\s?', "", text
-    )
 
 
 def _tuning(binding: Any, level: int, *, vectorize: bool) -> Any:

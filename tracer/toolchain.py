@@ -1,8 +1,10 @@
 """Where the compiler and the linker come from, and whether they fit llvmlite.
 
 The C front end is the clang inside the `ziglang` wheel, so nothing has to be installed by hand; `$TRACECUT_CC`
-names another clang of the same LLVM major. The linker is the lld of the same wheel. Neither ever builds a C
-library: sources become IR, IR becomes an object file through llvmlite, and lld binds it to the system's libc.
+names another clang of the same LLVM major. It is called as clang itself (`zig clang`) and not through zig's own driver:
+`zig cc` reads -O3 as -O2, -Ofast as -O2 without fast math, -mtune as -march, knows processors by other names, and
+builds for this very machine. The linker is the lld of the same wheel. Neither ever builds a C library: lld binds
+objects to the system's libc.
 """
 
 from __future__ import annotations
@@ -66,8 +68,7 @@ def compiler(*, cxx: bool = False) -> Compiler:
     clang = _c_compiler()
     if not cxx:
         return clang
-    command = (clang.command[0], "c++") if clang.is_zig else (*clang.command, "--driver-mode=g++")
-    return replace(clang, command=command)
+    return replace(clang, command=(*clang.command, "--driver-mode=g++"))
 
 
 @cache
@@ -79,7 +80,7 @@ def _c_compiler() -> Compiler:
             raise ToolchainError(f"${VARIABLE} names {chosen!r}, which is not a program", hint=f"Unset ${VARIABLE}.")
         command: tuple[str, ...] = (found,)
     else:
-        command = (str(zig()), "cc")
+        command = (str(zig()), "clang", "--no-default-config", "--target=x86_64-unknown-linux-gnu", *_own_headers())
     try:
         answer = subprocess.run(
             [*command, "--version"], capture_output=True, text=True, timeout=60, env=environment(), check=False
@@ -98,10 +99,23 @@ def _c_compiler() -> Compiler:
     major = int(version.group(1))
     if major != llvm_major():
         raise ToolchainError(
-            f"{' '.join(command)} is clang {major}, but llvmlite is built on LLVM {llvm_major()}",
+            f"{' '.join(command[:2])} is clang {major}, but llvmlite is built on LLVM {llvm_major()}",
             hint=f"Use a clang {llvm_major()}: unset ${VARIABLE}, or pip install the ziglang release that carries it.",
         )
     return Compiler(command, f"{major}.{version.group(2)}", major, is_zig=not chosen)
+
+
+def _own_headers() -> tuple[str, ...]:
+    """Options that name clang's headers, and those of a C library where the system has none installed."""
+    folder = zig().parent / "lib"
+    options = ["-resource-dir", str(folder)]
+    if not Path("/usr/include/stdio.h").exists():
+        version = os.confstr("CS_GNU_LIBC_VERSION") or "glibc 2.34"
+        minor = version.rpartition(".")[2]
+        options += ["-nostdlibinc", f"-D__GLIBC_MINOR__={minor}"]
+        for place in ("x86-linux-gnu", "generic-glibc", "x86-linux-any", "any-linux-any"):
+            options += ["-idirafter", str(folder / "libc" / "include" / place)]
+    return tuple(options)
 
 
 @cache

@@ -34,17 +34,11 @@ CASES: dict[str, tuple[str, list[str], int, str]] = {
         'int main(void) { __asm__ volatile("frobnicate %rax"); return 0; }',
         [],
         1,
-        r"no machine code[\s\S]*invalid instruction mnemonic 'frobnicate'",
+        r"does not compile[\s\S]*invalid instruction mnemonic 'frobnicate'",
     ),
     "header is missing": ('#include "nowhere.h"\nint main(void) { return 0; }', [], 1, r"'nowhere.h' file not found"),
     "function is missing": ("int g(int); int main(void) { return g(1); }", [], 1, r"defined nowhere: g\b[\s\S]*-l"),
     "library is missing": ("int main(void) { return 0; }", ["-lnosuchthing"], 1, r"-lnosuchthing: no such library"),
-    "leaves with 3": (
-        '#include <stdio.h>\nint main(void) { fputs("my reason\\n", stderr); return 3; }',
-        [],
-        1,
-        r"left with status 3\n  my reason\n",
-    ),
     "crashes": ("int main(void) { return *(volatile int *)8; }", [], 1, r"was killed by SIGSEGV"),
     "aborts": ("#include <stdlib.h>\nint main(void) { abort(); }", [], 1, r"was killed by SIGABRT"),
     "overflows its stack": (
@@ -66,12 +60,6 @@ CASES: dict[str, tuple[str, list[str], int, str]] = {
         ["--timeout", "0.5"],
         1,
         r"ran longer than 0\.5 s",
-    ),
-    "wants input": (
-        '#include <stdio.h>\nint main(void) { int x; if (scanf("%d", &x) != 1) return 4; return 0; }',
-        [],
-        1,
-        r"left with status 4[\s\S]*--stdin FILE",
     ),
     "goes on in the background": (
         FORK % "setsid(); if (fork() == 0) for (;;) sleep(1);",

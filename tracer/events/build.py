@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ...ir.errors import ToolchainError
-from ..llvm import emit_object, host_text
+from ..llvm import emit_object
 from ..toolchain import compiler, environment
 from .items import CHUNK_BITS
 from .rewrite import instrumented
@@ -36,7 +36,7 @@ def traced_objects(
     No pass runs behind the instrumentation, only code generation.
     """
     tls = "initialexec" if shared else "localexec"
-    code = host_text(instrumented(text, functions, tls=tls, timed=timed, fenced=fenced, compact=compact))
+    code = instrumented(text, functions, tls=tls, timed=timed, fenced=fenced, compact=compact)
     return [emit_object(code, optimise=False), runtime_object("initial-exec" if shared else "local-exec")]
 
 
@@ -47,11 +47,11 @@ def runtime_object(tls: str = "local-exec") -> bytes:
         out = Path(folder) / "runtime.ll"
         command = [
             *compiler().command,
-            *("-S", "-emit-llvm", "-O2", "-fPIC", "-fno-sanitize=undefined", "-fno-stack-protector"),
+            *("-S", "-emit-llvm", "-O2", "-fPIC", "-march=native"),
             *(f"-DTC_CHUNK_BITS={CHUNK_BITS}", f'-DTC_TLS_MODEL="{tls}"'),
             *("-o", str(out), str(SOURCE)),
         ]
         done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
         if done.returncode != 0 or not out.exists():
             raise ToolchainError("the run-time support of the tracer does not compile", detail=done.stderr[-2000:])
-        return emit_object(host_text(out.read_text()), optimise=False)
+        return emit_object(out.read_text(), optimise=False)

@@ -1,0 +1,41 @@
+"""What a compiler says, cut to what can be read: errors come first, however many warnings were made before them."""
+
+from __future__ import annotations
+
+import re
+
+_START = re.compile(r"(?:\S.*: )?(fatal error|error|warning|remark): ")
+_INCLUDED = re.compile(r"In file included from ")
+
+
+def first_lines(text: str, lines: int = 30, width: int = 200) -> str:
+    """The first lines of the errors, then of the warnings; a source line that is quoted may be as long as a file."""
+    groups = _groups(text.strip().splitlines())
+    groups.sort(key=lambda group: not _is_error(group))
+    errors = sum(_is_error(group) for group in groups)
+    if errors:  # what goes wrong hides behind nothing
+        left = len(groups) - errors
+        groups = groups[:errors] + ([[f"… and {left} warning{'s' * (left > 1)}"]] if left else [])
+    found = [line if len(line) <= width else f"{line[: width - 2]} …" for group in groups for line in group]
+    more = [f"… {len(found) - lines} more lines"] if len(found) > lines else []
+    return "\n".join(found[:lines] + more)
+
+
+def _groups(lines: list[str]) -> list[list[str]]:
+    """Lines that belong together: what led to a file, the diagnostic, the quoted source, notes."""
+    groups: list[list[str]] = []
+    waiting = False  # an "In file included from" whose diagnostic is still to come
+    for line in lines:
+        if re.match(r"\d+ (warnings?|errors?)\b.* generated\.$", line):
+            continue
+        included, start = bool(_INCLUDED.match(line)), bool(_START.match(line))
+        if not groups or (included and not waiting) or (start and not waiting):
+            groups.append([])
+        groups[-1].append(line)
+        waiting = included or (waiting and not start)
+    return groups
+
+
+def _is_error(group: list[str]) -> bool:
+    found = (_START.match(line) for line in group)
+    return any(match is not None and "error" in match.group(1) for match in found)
