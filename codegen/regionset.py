@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..tracer.access import Accesses
-from ..tracer.frontend import Flags
+from ..tracer.frontend import Flags, optimised_object
 from ..tracer.instrument import with_object_table
-from ..tracer.llvm import emit_object
 from ..tracer.nest import Nest
 from ..tracer.program import Analysis
 from ..tracer.states import split
@@ -19,6 +18,7 @@ from .grouping import Group, group_sites
 from .link import runtime_object, shared_library
 from .native import Native
 from .outline import Outlined, outline
+from .versions import add_versions
 
 
 def outline_regions(
@@ -72,6 +72,9 @@ def load_regions(
     module = parse_module(analysis.text)
     for item in (*outlined.values(), *batches.values()):
         module.append(item.text)
+    add_versions(module, alone=not flags.objects)
     text = with_object_table(module, analysis)
-    library = shared_library([emit_object(text, optimise=True), runtime_object()], flags, target)
+    library = shared_library(
+        [optimised_object(text, flags, target.parent, target.stem), runtime_object()], flags, target
+    )
     return Native(ctypes.CDLL(str(library)))

@@ -740,3 +740,21 @@ void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, cons
     Renumber job = {field, count, stride, width, threads < 1 ? 1 : threads, map, low, high};
     run_on(job.threads, renumber_part, &job);
 }
+
+/* Whether the processor has what the wide versions of range functions are made of (versions.py). */
+int tc_wide(void) {
+  static _Atomic int known; /* 1: no, 2: yes */
+  int found = known;
+  if (!found) {
+    unsigned a, b, c, d, low, high;
+    found = 1;
+    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(1), "2"(0));
+    if ((c & 0x18800000u) == 0x18800000u) { /* AVX, OSXSAVE, POPCNT */
+      __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+      __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(7), "2"(0));
+      if ((low & 6) == 6 && (b & 0x128u) == 0x128u) found = 2; /* AVX2, BMI, BMI2 */
+    }
+    known = found;
+  }
+  return found - 1;
+}

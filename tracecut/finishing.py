@@ -12,15 +12,17 @@ from tracecut.codegen.batch import batched
 from tracecut.codegen.link import runtime_object, shared_library
 from tracecut.codegen.regionset import outline_regions
 from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.codegen.versions import add_versions
 from tracecut.codegen.weave import WovenRegion, WovenScope, weave
 from tracecut.ir.errors import TracecutError
+from tracecut.tracer.frontend import optimised_object
 from tracecut.tracer.instrument import global_objects, with_object_table
-from tracecut.tracer.llvm import emit_object
 from tracecut.tracer.program import Analysis
+from tracecut.tracer.scratch import private_folder
 
 from .outputs import Difference, compare_outputs
 from .settings import Settings
-from .work import phrase, run_hosted, tail_of
+from .work import ended_by_itself, phrase, run_hosted, tail_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +60,21 @@ def weave_program(
     weave(analysis.module, regions, woven)
     for function in batches:
         analysis.module.append(function)
-    code = emit_object(with_object_table(analysis.module, analysis), optimise=True)
+    add_versions(analysis.module, alone=not settings.flags.objects)
+    text = with_object_table(analysis.module, analysis)
+    with private_folder("tracecut-weave-") as folder:
+        code = optimised_object(text, settings.flags, folder, "woven")
     shared_library([code, runtime_object()], settings.flags, target)
     return [name for name, _ in global_objects(analysis)]
 
 
-def run_woven(settings: Settings, folder: Path, work: Path, name: str, *, threads: int, original: bool) -> Run:
-    """Run the result as the user will, through `tracecut run`. Raises TracecutError when it fails."""
+def run_woven(
+    settings: Settings, folder: Path, work: Path, name: str, *, threads: int, original: bool, status: int = 0
+) -> Run:
+    """Run the result as the user will, through `tracecut run`.
+
+    Raises TracecutError when it fails, or ends with another status than the original.
+    """
     report = work / f"{name}.json"
     options: list[str | Path] = ["run", folder, "--threads", str(threads), "--counters", report]
     if original:
@@ -77,7 +87,7 @@ def run_woven(settings: Settings, folder: Path, work: Path, name: str, *, thread
         name=name,
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
-    if not finished.ok or not report.exists():
+    if not ended_by_itself(finished) or finished.returncode != status or not report.exists():
         raise TracecutError(f"it {phrase(finished)}", detail=tail_of(finished.stderr))
     return Run(finished.seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
 
