@@ -36,7 +36,7 @@ from .staging import seal
 from .tracing import Traced, trace_program
 from .tuning import RegionResult, tune_regions
 from .weighing import Weighed, weigh
-from .work import run_native
+from .work import run_native, tail_of
 
 TOLERANCE = 1e-7
 
@@ -55,6 +55,7 @@ class Job:
         cpus = [core.cpu for core in self.machine.cores]
         self.cpus = cpus[: settings.threads] if settings.threads else cpus
         self.weighed: Weighed | None = None
+        self.status = 0  # what the program ends with
 
     def run(self) -> dict[str, Any]:
         """Do it. Returns the manifest."""
@@ -68,8 +69,10 @@ class Job:
             native = run_native(
                 program, settings.argv, stdin=settings.stdin, folder=self.work, timeout=settings.timeout
             )
+            self.status = native.returncode
         with stage("trace", "running the traced program"):
-            traced = trace_program(settings, compiled.analysis, program, self._folder("trace"))
+            folder = self._folder("trace")
+            traced = trace_program(settings, compiled.analysis, program, folder, status=self.status)
         results, why = self._regions(compiled, traced)
         runs = self._finish(compiled, native, traced, results)
         with stage("report", "writing the results"):
@@ -123,8 +126,8 @@ class Job:
             return self._drop(chosen, f"the rescheduled program failed: {error}")
         expected = native.stdout.read_bytes()
         unstable = unstable_tokens(expected, traced.finished.stdout.read_bytes())
-        rounding = any(result.data["class"] == "reduction" or result.scope for result in chosen)
         for name, run in runs.items():
+            rounding = name != "original" or self.settings.flags.relaxed  # in its own order nothing may change at all
             found = check_output(expected, run.stdout, rounding=rounding, tolerance=TOLERANCE, unstable=unstable)
             if not found.equal:
                 why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({name})"
@@ -186,7 +189,7 @@ class Job:
     def _runs(self) -> dict[str, Run]:
         runs = {}
         with self.progress.stage("verify", "running and comparing the result"):
-            runs["original"] = run_woven(self.settings, self.staging, self.work, "original", threads=1, original=True)
+            runs["original"] = self._run_once(1, original=True)
             for threads in self._counts():
                 runs[_name(threads)] = self._run_once(threads)
         return runs
@@ -195,9 +198,11 @@ class Job:
         """Numbers of threads that the result is tried with."""
         return sorted({1, len(self.cpus)})
 
-    def _run_once(self, threads: int) -> Run:
-        name = f"threads{threads}"
-        return run_woven(self.settings, self.staging, self.work, name, threads=threads, original=False)
+    def _run_once(self, threads: int, *, original: bool = False) -> Run:
+        name = "original" if original else f"threads{threads}"
+        return run_woven(
+            self.settings, self.staging, self.work, name, threads=threads, original=original, status=self.status
+        )
 
     def _report(
         self,
@@ -227,6 +232,9 @@ class Job:
             _program_entry(native, self.weighed, runs, results, why),
             regions,
         )
+        if self.status:
+            said = tail_of(native.stderr).splitlines()[-1:]
+            manifest["notes"].append(": ".join([f"the program ends with status {self.status}", *said]))
         manifest["notes"] += [why for region in regions for why in region["failures"]] + failures
         manifest["notes"] += write_report(self.staging, self.settings.output, manifest, results)
         for part, name in (("report", "report.html"), ("remarks", "remarks.yaml")):
@@ -252,6 +260,7 @@ def _program_entry(
         "optimized_seconds": best,
         "speedup": before / best if best else None,
         "output_equal": True,
+        "status": native.returncode,
         "reason": "" if done else (why or "no hot loop could be made faster"),
         "runs": {name: run.seconds for name, run in runs.items()},
     }

@@ -39,6 +39,8 @@ def run_output(
     """
     with opened(output) as listing:
         program = output / "program"
+        if original and counters is None:
+            _run_original(program, argv, "the original program runs" if verbose else "")
         if not listing["scopes"]:
             _run_original(program, argv, "nothing was optimized: the original program runs" if verbose else "")
         listed = listing.get("guards", [])

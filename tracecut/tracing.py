@@ -18,7 +18,7 @@ from tracecut.tracer.program import Analysis
 from tracecut.tracer.runner import Finished
 
 from .settings import Settings
-from .work import phrase, run_hosted, tail_of
+from .work import ended_by_itself, phrase, run_hosted, tail_of
 
 COPIES = 6  # of what a loop touches, while its inspection tries orders
 
@@ -32,8 +32,13 @@ class Traced:
     finished: Finished
 
 
-def trace_program(settings: Settings, analysis: Analysis, argv0: Path, folder: Path) -> Traced | str:
-    """Instrument the program and run it once. Returns why it could not be traced, when it could not."""
+def trace_program(
+    settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0
+) -> Traced | str:
+    """Instrument the program and run it once. Returns why it could not be traced, when it could not.
+
+    `status`: what the program is to end with, as without instruments.
+    """
     hooked = {
         record.id: hook_values(analysis, record.id)
         for record in analysis.records
@@ -67,7 +72,7 @@ def trace_program(settings: Settings, analysis: Analysis, argv0: Path, folder: P
         name="traced",
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
-    if not finished.ok:
+    if not ended_by_itself(finished) or finished.returncode != status:
         return f"the traced program {phrase(finished)}: {tail_of(finished.stderr)[-200:]}"
     try:
         return Traced(Profile.load(folder), hooked, finished)

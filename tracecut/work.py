@@ -20,7 +20,7 @@ TAIL = 2_000
 def run_native(
     program: Path, argv: Sequence[str], *, stdin: Path | None, folder: Path, timeout: float | None
 ) -> Finished:
-    """Run the program as the user would. Raises ProgramError unless it ends by itself with status 0."""
+    """Run the program as the user would. Its exit status is a result, whatever it is; to be killed is an error."""
     finished = run(
         [program, *argv],
         stdin=stdin,
@@ -28,12 +28,8 @@ def run_native(
         name="native",
         limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT),
     )
-    if not finished.ok:
-        hint = ""
-        if finished.timed_out:
-            hint = "Give it smaller input, or more time with --timeout."
-        elif finished.returncode > 0:
-            hint = "Arguments of the program go after `--`, its standard input comes from --stdin FILE."
+    if not ended_by_itself(finished):
+        hint = "Give it smaller input, or more time with --timeout." if finished.timed_out else ""
         raise ProgramError(f"the program {phrase(finished)}", detail=tail_of(finished.stderr), hint=hint)
     if finished.survivors:
         count = "a process" if finished.survivors == 1 else f"{finished.survivors} processes"
@@ -47,6 +43,11 @@ def run_native(
             hint="Set TMPDIR to a folder with free space.",
         )
     return finished
+
+
+def ended_by_itself(finished: Finished) -> bool:
+    """Whether a program left with a status of its own, and all of its output is there."""
+    return finished.returncode >= 0 and not (finished.timed_out or finished.output_capped or finished.process_capped)
 
 
 def phrase(finished: Finished) -> str:
