@@ -139,6 +139,7 @@ def inspect_scope(
     *,
     single: bool,
     renumber: bool = True,
+    exact: bool = False,
     region: int | None = None,
     limit: int | None = None,
 ) -> Inspection:
@@ -147,7 +148,7 @@ def inspect_scope(
     Args:
         nest, memory, lives: the scope, the objects, and the numbers that are live into it.
         single: the scope is a loop around its regions; False: it is the region itself.
-        renumber: move data too, not only jobs.
+        renumber: move data too, not only jobs. exact: iterations whose order changes the rounding stay in order.
         region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
             conditions on data are evaluated too (and guarded).
         limit: bytes that may be taken; a share of what is free when it is not given.
@@ -171,6 +172,8 @@ def inspect_scope(
             accesses, verdicts, use_data = closer, found, True
     if not regions:
         raise UnsupportedError(_why_none(nest))
-    movable = frozenset(loop for loop, verdict in verdicts.items() if verdict.movable)
+    movable = frozenset(
+        loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
+    )
     plan = plan_scope(accesses, regions, movable, renumber=renumber)
     return Inspection(accesses, verdicts, plan, use_data)

@@ -104,6 +104,7 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         numbers,
         single=bool(file.options["single"]),
         renumber=bool(file.options["renumber"]),
+        exact=bool(file.options.get("exact")),
         region=region,
     )
     if set(found.plan.uses) != set(file.regions):

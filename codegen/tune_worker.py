@@ -75,6 +75,10 @@ class Worker:
         self.result["jobs"] = inspection.accesses.size(self.region)
         if not verdict.movable:
             return self.result
+        if self.spec["exact"] and verdict.rounding:
+            self.result["inexact"] = True
+            self.result["failed"] = f"{verdict.reason}: another order rounds differently, and --exact allows none of it"
+            return self.result
         self.result["scope"] = scope
         self.result["kept"] = [
             f"{inspection.plan.arrays[place].object.name or 'an array'}: {why}"
@@ -99,6 +103,7 @@ class Worker:
                     numbers,
                     single=scope != self.region,
                     renumber=bool(self.spec["renumber"]),
+                    exact=bool(self.spec["exact"]),
                     region=self.region,
                     limit=int(self.spec["memory"]) - self._held(),
                 )
@@ -260,6 +265,7 @@ class Worker:
                 "threads": count,
                 "single": scope != self.region,
                 "renumber": bool(self.spec["renumber"]),
+                "exact": bool(self.spec["exact"]),
                 "region": self.region,
                 "variant": best.variant,
                 "clusters": best.clusters,

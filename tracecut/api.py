@@ -34,6 +34,7 @@ def optimize(
     budget: float = 20.0,
     timeout: float | None = None,
     memory: int | None = None,
+    exact: bool = False,
 ) -> Optimized:
     """Make a program faster, starting from its source: what `tracecut optimize` does, without its printing.
 
@@ -54,6 +55,7 @@ def optimize(
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
         memory: bytes that each process of tracecut may take, None: half of what is free; more is refused.
+        exact: only orders that leave every bit as it is. Sums of floating-point numbers then stay in order.
 
     Returns an `Optimized`, also when every loop was refused: the reasons are in its `regions`.
 
@@ -113,6 +115,7 @@ def optimize(
         memory=memory,
         region=None if region is None else _word("region", region),
         machine=machine,
+        exact=bool(exact),
     )
     try:
         result = optimize_program(settings, Progress(quiet=True))

@@ -126,6 +126,7 @@ def _optimize(words: list[str]) -> int:
         memory=options.memory,
         region=options.region,
         arch=tuple(map(_known_arch, options.arch or ["sm_90"])),
+        exact=options.exact,
     )
     from .pipeline import optimize_program
     from .progress import Progress
@@ -151,10 +152,19 @@ def _run(words: list[str]) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="say on stderr which schedules are used")
     parser.add_argument("--threads", type=positive, help="threads (default: as measured to be best)")
     parser.add_argument("--original", action="store_true", help="run the original loops (for comparison)")
+    compared = "run the original, too, and compare: status 0 when they agree, 4 when not"
+    parser.add_argument("--check", action="store_true", help=compared)
     parser.add_argument("--counters", type=Path, help=argparse.SUPPRESS)
     options, extra = parser.parse_known_args(ours)
     if extra:
         raise UsageError(f"{extra[0]}: not an option of `tracecut run`", hint="Program arguments go after `--`.")
+    if options.check:
+        if options.original or options.counters is not None:
+            raise UsageError("--check runs the original beside the result: it goes with neither of the other options")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        from .checking import check_result
+
+        return check_result(Path(options.output), program, threads=options.threads)
     from .running import run_output
 
     run_output(
@@ -165,6 +175,7 @@ def _run(words: list[str]) -> int:
         original=options.original,
         counters=options.counters,
     )
+    raise AssertionError("the program returned")
 
 
 def _methods(words: list[str]) -> int:
@@ -207,6 +218,7 @@ def _optimize_parser() -> argparse.ArgumentParser:
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--region", metavar="FILE:LINE", help="optimize the loop that starts there")
     add("--arch", action="append", metavar="SM", help="GPU architecture to emit kernels for (default: sm_90)")
+    add("--exact", action="store_true", help="only orders that leave every bit as it is (no reordered sums of floats)")
     add("--fail-if-no-gain", action="store_true", help="leave with status 3 when nothing was improved")
     add("--json", action="store_true", help="print the manifest as JSON")
     add("-q", "--quiet", action="store_true", help="no progress lines")

@@ -32,6 +32,7 @@ class Settings:
         min_share: share of executed work from which a loop is looked at.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
         force: apply the best order even when it gains nothing (tests). renumber: move data, not only jobs.
+        exact: only orders that leave every bit as it is; sums of floating-point numbers stay in order.
     """
 
     sources: tuple[str, ...]
@@ -57,6 +58,7 @@ class Settings:
     byte_limit: int = 8 << 30
     force: bool = False
     renumber: bool = True
+    exact: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the process that does the work."""

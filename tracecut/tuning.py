@@ -69,7 +69,7 @@ def tune_regions(
                 number += 1
                 first_region += len(result.scope.numbers)
                 break
-            if result.data.get("class") in ("parallel", "reduction"):
+            if result.data.get("class") in ("parallel", "reduction") and not result.data.get("inexact"):
                 break  # it may be reordered, but nothing is gained: its inner loops gain less
         if tried:
             results.append(tried[-1] if tried[-1].scope is not None else tried[0])
@@ -119,6 +119,7 @@ def _tune_one(
         "number": number,
         "first_region": first_region,
         "renumber": settings.renumber,
+        "exact": settings.exact,
         "force": settings.force,
         "library_folders": list(settings.flags.library_folders),
         "libraries": list(settings.flags.libraries),

@@ -1,0 +1,1 @@
+../../tracecut/checking.py

@@ -1,0 +1,107 @@
+"""A program that amplifies rounding: what is accepted on a few steps, what `--exact` refuses, what `--check` finds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tracecut
+from tracecut.pipeline import optimize_program
+from tracecut.progress import Progress
+from tracecut.settings import Settings
+
+# Sums over neighbours, then a map that enlarges every difference: equal after 8 steps, other after 60.
+CHAOS = r"""
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int from[40000], to[40000];
+static double value[10000], sum[10000];
+int main(int argc, char **argv) {
+    int steps = argc > 1 ? atoi(argv[1]) : 8, status = argc > 2 ? atoi(argv[2]) : 0;
+    unsigned state = 1;
+    for (int e = 0; e < 40000; e++) {
+        state = state * 1664525u + 1013904223u;
+        from[e] = (int)((state >> 8) % 10000u);
+        state = state * 1664525u + 1013904223u;
+        to[e] = (int)((state >> 8) % 10000u);
+    }
+    for (int i = 0; i < 10000; i++) value[i] = 1.0 / (i + 3);
+    for (int step = 0; step < steps; step++) {
+        for (int i = 0; i < 10000; i++) sum[i] = 0;
+        for (int e = 0; e < 40000; e++) sum[to[e]] += value[from[e]];
+        for (int i = 0; i < 10000; i++) {
+            double part = sum[i] - floor(sum[i]);
+            value[i] = 3.9 * part * (1 - part);
+        }
+    }
+    double all = 0;
+    for (int i = 0; i < 10000; i++) all += value[i];
+    printf("%d steps: %.6f\n", steps, all);
+    FILE *file = fopen("last.txt", "w");
+    for (int i = 0; i < 10; i++) fprintf(file, "%.6f\n", value[i]);
+    fclose(file);
+    fprintf(stderr, "status %d\n", status);
+    return status;
+}
+"""
+SCATTERED = "for (int e = 0; e < 40000; e++) sum[to[e]] += value[from[e]];"
+ROWS = CHAOS.replace(SCATTERED, "for (int e = 0; e < 10000; e++) sum[e] = value[from[e]] + value[to[e]];")
+
+
+def built(folder: Path, text: str, *, exact: bool) -> tuple[Path, tracecut.Optimized]:
+    source = folder / "chaos.c"
+    source.write_text(text)
+    settings = Settings(
+        (str(source),), argv=("8",), output=folder / "out", force=True, budget=1.0, method="rcm", exact=exact
+    )
+    return folder / "out", optimize_program(settings, Progress(quiet=True))
+
+
+@pytest.fixture(scope="module")
+def chaos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output, result = built(tmp_path_factory.mktemp("chaos"), CHAOS, exact=False)
+    assert result.improved, [region["reason"] for region in result.regions]
+    return output
+
+
+def check(output: Path, folder: Path, *words: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-P", "-m", "tracecut", "run", str(output), "--check", "--threads", "1", "--", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_check_of_the_run_that_was_compared(chaos: Path, tmp_path: Path) -> None:
+    (tmp_path / "last.txt").write_text("mine")
+    status, said, complaint = check(chaos, tmp_path, "8", "7")
+    assert (status, complaint) == (0, "")
+    assert said.startswith("equal: exit status, stdout, stderr, last.txt; ")
+    assert "layout: used in " in said and "used in 0 of" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["last.txt"]  # both ran in copies
+    assert (tmp_path / "last.txt").read_text() == "mine"
+
+
+def test_a_check_of_a_longer_run_finds_the_difference(chaos: Path, tmp_path: Path) -> None:
+    status, said, _ = check(chaos, tmp_path, "60")
+    assert status == 4
+    assert "different: stdout, line 1: " in said and "different: last.txt, line 1: " in said
+
+
+def test_exact_refuses_sums_in_another_order(tmp_path: Path) -> None:
+    _, result = built(tmp_path, CHAOS, exact=True)
+    assert not result.improved
+    assert any("--exact allows none of it" in region["reason"] for region in result.regions)
+
+
+def test_exact_keeps_what_is_equal_bit_by_bit(tmp_path: Path) -> None:
+    output, result = built(tmp_path, ROWS, exact=True)
+    assert result.improved, [region["reason"] for region in result.regions]
+    status, said, _ = check(output, tmp_path, "60")
+    assert status == 0 and "bit for bit" in said
+
+
+def test_a_check_of_what_was_not_changed(refused: Path, tmp_path: Path) -> None:
+    assert check(refused, tmp_path)[:2] == (0, "nothing was optimized: the original program runs in either case\n")
