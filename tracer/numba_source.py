@@ -113,6 +113,24 @@ def numba_program(function: Any, arguments: Sequence[Any], folder: Path, *, opt:
     return NumbaProgram((text, main), name, (str(data),), frozenset(("main", "call", "pointer")), result, places)
 
 
+class _Whole:
+    """Stands in for Numba's code generator where it makes its passes: loops stay as they are written.
+
+    Unrolled, one iteration would be four or eight of the program's, and a short loop none at all.
+    """
+
+    def __init__(self, codegen: Any) -> None:
+        self._machine = codegen._tm
+
+    def _pass_builder(self, *, opt: int, loop_vectorize: bool, slp_vectorize: bool) -> Any:
+        import llvmlite.binding as binding
+
+        tuning = binding.create_pipeline_tuning_options(speed_level=opt)
+        tuning.loop_vectorization, tuning.slp_vectorization = loop_vectorize, slp_vectorize
+        tuning.loop_unrolling = tuning.loop_interleaving = False
+        return binding.create_pass_builder(self._machine, tuning)
+
+
 def _compile(function: Any, arguments: tuple[Any, ...], opt: str) -> tuple[str, str, list[str], npt.DTypeLike | None]:
     """(text of the kernel's library, its name, types of the flattened arguments, type of a returned number)."""
     from numba import typeof
@@ -125,13 +143,16 @@ def _compile(function: Any, arguments: tuple[Any, ...], opt: str) -> tuple[str, 
 
         def _optimize_functions(self, ll_module: Any) -> None:
             ll_module.data_layout = self._codegen._data_layout
+            make: Any = type(self._codegen)
             for found in ll_module.functions if opt == "O1" else ():
-                passes, builder = self._codegen._function_pass_manager(**LIGHT)
+                passes, builder = make._function_pass_manager(_Whole(self._codegen), **LIGHT)
                 passes.run(found, builder)
 
         def _optimize_final_module(self) -> None:
+            make: Any = type(self._codegen)
             for level in (0, 1) if opt == "O1" else ():
-                passes, builder = self._codegen._module_pass_manager(**{**LIGHT, "opt": level}, cost="cheap")
+                options = {**LIGHT, "opt": level, "cost": "cheap"}
+                passes, builder = make._module_pass_manager(_Whole(self._codegen), **options)
                 passes.run(self._final_module, builder)
 
         def _finalize_final_module(self) -> None:

@@ -67,6 +67,16 @@ def test_a_program_that_fails_is_shown_up_to_its_end(folder: Path) -> None:
     assert "sum += values[i]" in done.stdout
 
 
+def test_a_source_outside_of_the_current_folder(folder: Path) -> None:
+    """By its whole name, by a relative one, and as a trace that was made in another folder."""
+    (folder / "elsewhere").mkdir()
+    assert tracecut.trace(folder / "sum.c", output=folder / "sum.tct").ok
+    for name in (str(folder / "sum.c"), "../sum.c", "../sum.tct"):
+        done = run(folder / "elsewhere", name)
+        assert done.returncode == 0 and "sum += values[i]" in done.stdout, done
+        assert "not shown" not in done.stdout
+
+
 def test_sources_that_are_gone_are_named(folder: Path) -> None:
     found = measure(folder / "sum.c")
     (folder / "sum.c").unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from .cfg import ControlFlow, Loop
 
@@ -36,6 +37,7 @@ class Lines:
     def __init__(self, metadata: Mapping[str, str]) -> None:
         self._nodes = metadata
         self._known: dict[str, Place | None] = {}
+        self._files: dict[str, str] = {}
 
     def place(self, node: str | None) -> Place | None:
         """Position of a `!DILocation` node such as `!17`; None when there is none."""
@@ -81,17 +83,36 @@ class Lines:
             self.place(inlined) if inlined else None,
         )
 
+    def _file(self, node: str) -> str:
+        """Name of the file of a `!DIFile` node."""
+        if node not in self._files:
+            text = self._nodes.get(node, "")
+            self._files[node] = _found(_string(text, "directory"), _string(text, "filename"))
+        return self._files[node]
+
     def _scope(self, node: str | None) -> tuple[str, str]:
         file = ""
         for _ in range(1000):
             text = self._nodes.get(node or "", "")
             found = _reference(text, "file")
             if found and not file:
-                file = _string(self._nodes.get(found, ""), "filename")
+                file = self._file(found)
             if "DISubprogram(" in text or not text:
                 return file, _string(text, "name")
             node = _reference(text, "scope")
         return file, ""
+
+
+def _found(directory: str, name: str) -> str:
+    """A name that leads to the file from the current folder. The compiler's are relative to a folder of its choice.
+
+    Names of files that are not there (of another machine, of another time) stay as they are.
+    """
+    here = str(Path.cwd())
+    whole = Path(directory, name)
+    if directory == here or not Path(directory).is_absolute() or not whole.is_file():
+        return name
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)
 
 
 def _number(text: str, key: str) -> int:
