@@ -57,7 +57,7 @@ class Built:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python benchmarks/tracing.py", description=__doc__)
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
+    parser.add_argument("-o", "--output", type=Path, help=f"default: {RESULTS.name}, none with --quick")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved repeats")
     parser.add_argument("--quick", action="store_true", help="without the seed's method, lackey and long runs")
     options = parser.parse_args(arguments)
@@ -67,8 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows += measure(build(name, Path(folder)), Path(folder), options.rounds, quick=options.quick)
     rows += means(rows)
     print_rows(rows)
-    if not options.quick:
-        write_rows(options.output, "tracing", rows, command="python benchmarks/tracing.py", rounds=options.rounds)
+    output = options.output or (None if options.quick else RESULTS)
+    if output is not None:
+        command = f"python benchmarks/tracing.py{' --quick' if options.quick else ''}"
+        write_rows(output, "tracing", rows, command=command, rounds=options.rounds)
     return 0
 
 

@@ -18,11 +18,11 @@ from tracecut.codegen.link import executable
 from tracecut.ir.errors import ArgumentError, SourceError, ToolchainError
 from tracecut.tracer.aliases import resolve_aliases
 from tracecut.tracer.dependence.jobs import DATUM
-from tracecut.tracer.events.build import traced_objects
+from tracecut.tracer.events.build import traced_program
 from tracecut.tracer.events.expanding import Expander
 from tracecut.tracer.events.recording import MEMORY, Recorded, record
 from tracecut.tracer.events.selecting import selected
-from tracecut.tracer.events.static import Static, static_of
+from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import Trace, tail_of
 from tracecut.tracer.events.tracefile import TraceWriter
 from tracecut.tracer.frontend import Flags, parse_flags, to_ir
@@ -137,8 +137,7 @@ def _prepared(
         chosen = [name for name in module.functions if name.removeprefix("@") not in around]
     if "@main" not in module.functions:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
-    static = static_of(text, chosen, timed=bool(timed))
-    objects = traced_objects(text, chosen, timed=bool(timed), fenced=timed != "seed")
+    static, objects = traced_program(text, chosen, timed=bool(timed), fenced=timed != "seed")
     program = executable(objects, flags, folder / "traced-program")
     meta = {
         "tracecut": __version__,

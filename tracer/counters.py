@@ -12,24 +12,27 @@ For `for (short i = 0; i < n; i++)` LLVM carries i twice, as it is and extended:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from .text import Block, Function, Instruction, Module, int_bits
+from .text import Block, Instruction, Module, int_bits
 from .text.cfg import ControlFlow
 
 
 def merge_counters(module: Module) -> Module:
-    """Replace the wider copies, in place. O(phis of loop headers, squared)."""
+    """Replace the wider copies, in place. O(instructions, and the phis of each loop header squared)."""
     for function in module.functions.values():
         flow = ControlFlow(function)
-        for loop in flow.loops:
-            if len(loop.latches) == 1:
-                _merge(function, flow.blocks[loop.header], loop.latches[0])
+        loops = [loop for loop in flow.loops if len(loop.latches) == 1]
+        casts = (item for _, item in function.instructions() if item.op in ("sext", "zext"))
+        made = {str(item.result): item for item in casts} if loops else {}
+        for loop in loops if made else ():
+            _merge(made, flow.blocks[loop.header], loop.latches[0])
     return module
 
 
-def _merge(function: Function, header: Block, latch: str) -> None:
+def _merge(made: Mapping[str, Instruction], header: Block, latch: str) -> None:
+    """`made`: the casts of the function by their results."""
     phis = [phi for phi in header.phis if int_bits(phi.type) is not None and len(phi.operands) == 2]
-    made = {item.result: item for _, item in function.instructions() if item.op in ("sext", "zext")} if phis else {}
     for wide in phis:
         (start, _), (end, _) = _sides(wide, latch)
         cast = made.get(end)

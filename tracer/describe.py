@@ -75,9 +75,7 @@ class _Builder:
         loops = {}
         sites: list[Site] = []
         reaches: dict[int, dict[str, Condition]] = {}
-        for loop in self.view.flow.loops:
-            if not loop.blocks <= self.root.blocks:
-                continue
+        for loop in self.view.flow.inside(self.root):
             number = self.view.loop_ids[loop]
             reaches[number] = reach_conditions(self.scalars, loop)
             entered = ALWAYS
@@ -110,8 +108,7 @@ class _Builder:
         flow = self.view.flow
         return [
             self._obstacle("unknown", "a jump into the middle of a loop", flow.blocks[name].terminator)
-            for name in flow.order
-            if name in loop.blocks
+            for name in sorted(loop.blocks, key=flow.rank)
             for target in flow.successors[name]
             if target in loop.blocks and flow.rank(target) <= flow.rank(name) and not flow.dominates(target, name)
             if not any({name, target} <= child.blocks for child in loop.children)

@@ -129,8 +129,30 @@ def _calls(function: Function, functions: dict[str, Function]) -> list[tuple[str
 
 
 def _recursive(calls: dict[str, set[str]]) -> set[str]:
-    import networkx
-
-    graph = networkx.DiGraph([(name, callee) for name, found in calls.items() for callee in found])
-    found = {name for part in networkx.strongly_connected_components(graph) if len(part) > 1 for name in part}
-    return found | {name for name, callees in calls.items() if name in callees}
+    """Functions that may call themselves, by whatever way: strong components, as Gabow (2000) finds them."""
+    found = {name for name, callees in calls.items() if name in callees}
+    number: dict[str, int] = {}
+    path: list[str] = []  # what has no component yet
+    roots: list[int] = []  # where on the path each component that is being made begins
+    for start in calls:
+        stack = [(start, iter(calls[start]))] if start not in number else []
+        while stack:
+            name, callees = stack[-1]
+            if name not in number:
+                number[name] = len(path)
+                roots.append(len(path))
+                path.append(name)
+            for callee in callees:
+                if callee not in number:
+                    stack.append((callee, iter(calls[callee])))
+                    break
+                while number[callee] < roots[-1]:  # still on the path: a circle
+                    roots.pop()
+            else:
+                stack.pop()
+                if roots[-1] == number[name]:
+                    part = path[roots.pop() :]
+                    del path[number[name] :]
+                    number.update(dict.fromkeys(part, len(calls)))
+                    found.update(part if len(part) > 1 else ())
+    return found

@@ -23,10 +23,10 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
     """
     module = parse_module(analysis.text)
     functions = module.functions
+    blocks = {name: function.by_name() for name, function in functions.items()}
     for number in range(analysis.n_loops):
         view = analysis.view_of(number)
-        function = functions[view.function.name]
-        header = function.block(view.loops[number].header)
+        header = blocks[view.function.name][view.loops[number].header]
         at = f"%tc.count{number}"
         at_start(
             header,
@@ -43,9 +43,9 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
         array = add_array(function, f"%tc.values{number}", len(values))
         lines = store_values(values, array, f"%tc.h{number}.")
         lines.append(Instruction(f"call void @tc_loop(i32 {number}, ptr {array})"))
-        before_end(function.block(str(view.loops[number].preheader)), lines)
+        before_end(blocks[function.name][str(view.loops[number].preheader)], lines)
         for target in dict.fromkeys(target for _, target in view.loops[number].exits):
-            at_start(function.block(target), [Instruction(f"call void @tc_loop_done(i32 {number})")])
+            at_start(blocks[function.name][target], [Instruction(f"call void @tc_loop_done(i32 {number})")])
     module.append(f"@tc_counts = global [{max(1, analysis.n_loops)} x i64] zeroinitializer, align 8")
     for line in HOOKS:
         module.append(line)

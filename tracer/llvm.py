@@ -89,7 +89,7 @@ def canonical(sources: Iterable[str]) -> Module:
     passes.add_loop_simplify_pass()
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
-    return merge_counters(parse_module(loosen(str(module))))
+    return merge_counters(loosened(parse_module(str(module))))
 
 
 def unoptimised(sources: Iterable[str]) -> Module:
@@ -101,7 +101,7 @@ def unoptimised(sources: Iterable[str]) -> Module:
     passes = binding.create_new_module_pass_manager()
     passes.add_instruction_namer_pass()
     passes.run(modules[0], _builder(binding, level=0, vectorize=False))
-    return parse_module(loosen(str(modules[0])))
+    return loosened(parse_module(str(modules[0])))
 
 
 def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
@@ -119,13 +119,12 @@ def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def loosen(text: str) -> str:
-    """Strip what instrumentation would make untrue: effects that were inferred for functions and for their calls.
+def loosened(module: Module) -> Module:
+    """Strip, in place, what instrumentation would make untrue: effects inferred for functions and for their calls.
 
     A hook may read and write memory anywhere, so `memory(…)`, `readonly`, `nosync`, `willreturn` and `tail` must
     go from the program's own functions; facts about library functions and intrinsics stay.
     """
-    module = parse_module(text)
     own = set(module.functions)
     used = {group for function in module.functions.values() for group in function.attribute_groups}
     for function in module.functions.values():
@@ -158,7 +157,7 @@ def loosen(text: str) -> str:
     ]
     for old, new in fresh.items():
         module.append(attribute_group(new, _strip_words(groups[old])))
-    return str(module)
+    return module
 
 
 def _regroup(text: str, fresh: dict[str, str]) -> str:

@@ -40,20 +40,21 @@ class Analysis:
         self.types = self.module.types()
         self.own = set(self.module.functions)
         self.views: dict[str, FunctionView] = {}
+        self._holding: list[FunctionView] = []  # of each loop
         self._nests: dict[int, Nest] = {}
         first = 0
         for name, function in self.module.functions.items():
             view = FunctionView(function, self.types, first)
             self.views[name] = view
+            self._holding += [view] * len(view.loops)
             first += len(view.loops)
         self.n_loops = first
 
     def view_of(self, loop: int) -> FunctionView:
         """The function that holds a loop."""
-        for view in self.views.values():
-            if loop in view.loops:
-                return view
-        raise KeyError(loop)
+        if not 0 <= loop < self.n_loops:
+            raise KeyError(loop)
+        return self._holding[loop]
 
     def loop(self, number: int) -> Loop:
         return self.view_of(number).loops[number]

@@ -30,8 +30,8 @@ def reach_conditions(scalars: ScalarView, loop: Loop) -> dict[str, Condition]:
     view, flow = scalars.view, scalars.view.flow
     found: dict[str, Condition] = {loop.header: ALWAYS}
     inner = {name: child for child in loop.children for name in child.blocks}
-    for name in flow.order:
-        if name not in loop.blocks or name == loop.header:
+    for name in sorted(loop.blocks, key=flow.rank):
+        if name == loop.header:
             continue
         if name in inner and name != inner[name].header:
             continue

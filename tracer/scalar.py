@@ -108,7 +108,7 @@ class ScalarView:
         made = found.instruction
         if made.op in ("freeze",) or (made.op == "phi" and len(made.operands) == 1):
             return self._chain(made.operands[0].text, phi, loop, known)
-        if made.op == "phi" and found.block not in {inner.header for inner in self.view.flow.loops}:
+        if made.op == "phi" and found.block not in self.view.flow.headed:
             ways = {self._chain(operand.text, phi, loop, known) for operand in made.operands}
             return ways.pop() if len(ways) == 1 else None  # the same on every way through the body
         if made.op == "getelementptr":
@@ -201,7 +201,7 @@ class ScalarView:
         assert made.result is not None
         if made.result in self._active:
             return self.pool.opaque("carried from one iteration to the next")
-        loop = next((loop for loop in self.view.flow.loops if loop.header == block), None)
+        loop = self.view.flow.headed.get(block)
         if loop is not None and loop.blocks <= self.root.blocks:
             return self._recurrence(made, loop)
         if not (self._is_scalar(made.type) or made.type == "ptr"):
@@ -315,11 +315,9 @@ class ScalarView:
 
     def _after_loops(self, made: Instruction, block: str) -> Expr:
         value = self.operand(made.operands[0])
-        left = [
-            loop
-            for loop in self.view.flow.loops
-            if made.labels[0] in loop.blocks and block not in loop.blocks and loop.blocks <= self.root.blocks
-        ]
+        inner = self.view.flow.innermost(made.labels[0])
+        around = [] if inner is None else [inner, *inner.ancestors()]
+        left = [loop for loop in around if block not in loop.blocks and loop.blocks <= self.root.blocks]
         if any(self.varies_in(value, loop) for loop in left):
             return self.pool.opaque("value that a loop leaves behind")
         return value

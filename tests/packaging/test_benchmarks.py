@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -107,3 +108,18 @@ def test_parts_with_fewer_runs_are_measured_again(
         "b": (5, 5.0),
     }
     assert start("--again", "--quick") == [("a", 1), ("b", 1)]
+
+
+def test_a_quick_run_writes_the_file_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tracing, rows = benchmark("tracing", monkeypatch), benchmark("rows", monkeypatch)
+    monkeypatch.setattr(tracing, "RESULTS", tmp_path / "default.json")
+    monkeypatch.setattr(tracing, "build", lambda name, folder: name)
+    monkeypatch.setattr(tracing, "measure", lambda built, *_, **__: [rows.Row(built, "natural", "capture", 1.5)])
+    monkeypatch.setattr(tracing, "means", lambda found: found[:1])
+    assert tracing.main(["--quick"]) == 0
+    assert not list(tmp_path.iterdir())
+    assert tracing.main(["--quick", "-o", str(tmp_path / "asked.json")]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["asked.json"]
+    data = json.loads((tmp_path / "asked.json").read_text())
+    assert data["command"].endswith("--quick") and len(data["rows"]) == len(tracing.KERNELS) + 1
+    assert tracing.main([]) == 0 and (tmp_path / "default.json").exists()

@@ -12,7 +12,7 @@ from tracecut.codegen.link import executable
 from tracecut.ir.errors import SourceError, UsageError
 from tracecut.tracer.frontend import OPENMP_NOTE, Flags, parse_flags, to_ir
 from tracecut.tracer.inlining import mark_inline
-from tracecut.tracer.llvm import canonical, emit_object, loosen, parse
+from tracecut.tracer.llvm import canonical, emit_object, loosened, parse
 from tracecut.tracer.program import Analysis
 from tracecut.tracer.text import parse_module
 
@@ -342,7 +342,7 @@ def test_effects_that_instrumentation_would_make_untrue_are_stripped() -> None:
             "attributes #1 = { nounwind willreturn memory(none) }\n"
         )
     )
-    module = parse_module(loosen(text))
+    module = loosened(parse_module(text))
     parse(str(module))
     groups = module.attribute_groups()
     own = module.functions["@own"]

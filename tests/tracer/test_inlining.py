@@ -7,7 +7,7 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.tracer.inlining import INLINE_SHARE, INLINE_TOTAL, Growth, mark_inline
+from tracecut.tracer.inlining import INLINE_SHARE, INLINE_TOTAL, Growth, _recursive, mark_inline
 from tracecut.tracer.text import parse_module
 
 
@@ -75,3 +75,13 @@ def test_growth_is_what_inlining_makes(data: st.DataObject) -> None:
         chosen.add(name)
         assert total() - before == expected
         growth.choose(name)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.integers(0, 7), st.sets(st.integers(0, 7), max_size=3), min_size=8))
+def test_recursive_functions_are_those_that_reach_themselves(graph: dict[int, set[int]]) -> None:
+    calls = {str(name): {str(callee) for callee in callees} for name, callees in graph.items()}
+    reached = {name: set(callees) for name, callees in calls.items()}
+    for _ in calls:
+        reached = {name: found.union(*(reached[other] for other in found)) for name, found in reached.items()}
+    assert _recursive(calls) == {name for name, found in reached.items() if name in found}

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 from tracecut.tracer.llvm import parse, target_machine
-from tracecut.tracer.text.lexer import matching, outside_strings, split_commas, split_type
+from tracecut.tracer.text.lexer import marks, matching, split_commas, split_type
 from tracecut.tracer.text.types import TypeTable, int_bits
 
 SCALARS = "i1 i7 i8 i16 i24 i32 i33 i48 i64 i65 i128 half bfloat float double x86_fp80 fp128 ptr".split()
@@ -137,5 +137,5 @@ def test_what_is_no_type_is_refused(text: str) -> None:
 
 
 def test_strings_are_skipped() -> None:
-    text = 'a"b\\"c"d"\\5C"e'
-    assert "".join(char for _, char in outside_strings(text)) == "ade"
+    text = 'a["b\\"{c"d,"\\5C("e]"<'
+    assert [(text[place], mark) for place, mark in marks(text)] == [(mark, mark) for mark in "[,]"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..text import Function
 from ..text.cfg import ControlFlow
+from ..text.dominators import immediate_dominators
 
 EXIT = ""  # stands behind every block without a successor
 
@@ -12,7 +13,7 @@ def controllers_of(function: Function) -> dict[str, set[str]]:
     """Block → blocks whose branch decides whether it runs.
 
     B depends on A when B lies on every way from one successor of A to the end, but not on every way from A. Blocks from
-    which no way leads to an end (endless loops) are taken to lead there. O(blocks²) at worst.
+    which no way leads to an end (endless loops) are taken to lead there. O(blocks + dependences).
     """
     flow = ControlFlow(function)
     after = _post_dominators(flow)
@@ -32,51 +33,22 @@ def controllers_of(function: Function) -> dict[str, set[str]]:
 
 def _post_dominators(flow: ControlFlow) -> dict[str, str]:
     """The nearest block that lies on every way to the end, of each reachable block."""
-    successors: dict[str, list[str]] = {name: list(flow.successors[name]) or [EXIT] for name in flow.order}
-    predecessors: dict[str, list[str]] = {name: [] for name in (EXIT, *flow.order)}
-    for name, targets in successors.items():
-        for target in targets:
-            predecessors[target].append(name)
-    order = _backward(predecessors)
-    for name in flow.order:  # endless loops get a way out
-        if name not in order:
-            successors[name].append(EXIT)
-            predecessors[EXIT].append(name)
-            order = _backward(predecessors)
-    rank = {name: place for place, name in enumerate(order)}
-    found = {EXIT: EXIT}
-    changed = True
-    while changed:
-        changed = False
-        for name in order[1:]:
-            new = ""
-            known = [target for target in successors[name] if target in found]
-            new = known[0]
-            for target in known[1:]:
-                while new != target:
-                    if rank[new] > rank[target]:
-                        new = found[new]
-                    else:
-                        target = found[target]
-            if found.get(name) != new:
-                found[name] = new
-                changed = True
-    return found
-
-
-def _backward(predecessors: dict[str, list[str]]) -> list[str]:
-    """Reverse postorder of the reversed graph, from the end."""
-    seen = {EXIT}
-    order: list[str] = []
-    stack = [(EXIT, iter(predecessors[EXIT]))]
-    while stack:
-        name, rest = stack[-1]
-        for other in rest:
-            if other not in seen:
-                seen.add(other)
-                stack.append((other, iter(predecessors[other])))
-                break
-        else:
-            order.append(name)
-            stack.pop()
-    return order[::-1]
+    names = [EXIT, *flow.order]
+    number = {name: place for place, name in enumerate(names)}
+    sources: list[list[int]] = [[] for _ in names]  # of each block, those that lead to it
+    for name in flow.order:
+        for target in flow.successors[name] or (EXIT,):
+            sources[number[target]].append(number[name])
+    reached = [False] * len(names)
+    for start in range(len(names)):  # the end first; then what does not lead there: endless loops get a way out
+        if reached[start]:
+            continue
+        if start:
+            sources[0].append(start)
+        stack = [start]
+        while stack:
+            node = stack.pop()
+            if not reached[node]:
+                reached[node] = True
+                stack.extend(sources[node])
+    return {names[node]: names[above] for node, above in enumerate(immediate_dominators(sources))}

@@ -16,7 +16,8 @@ import numpy as np
 
 from ...ir.arrays import Ints
 from ..events.items import READ, WRITE, Kind
-from ..events.static import LANDING, LEAVES, RETURNED_TWICE, Static
+from ..events.plan import LANDING, LEAVES, RETURNED_TWICE
+from ..events.static import Static
 from ..text import Function, Instruction
 from .control import controllers_of
 from .operations import cycles_of

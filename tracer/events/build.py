@@ -10,10 +10,16 @@ from tempfile import TemporaryDirectory
 
 from ...ir.errors import ToolchainError
 from ..llvm import emit_object
+from ..text.stripping import strip_debug_info
 from ..toolchain import compiler, environment
 from .items import CHUNK_BITS
-from .rewrite import instrumented
+from .plan import Plan, plan_of
+from .rewrite import rewritten
+from .static import Static, tables_of
 
+# Segments of a function from which on its code is generated without optimisation: what LLVM does to the one value that
+# goes through all blocks of a function, the write position, takes time quadratic in their number.
+LARGE = 4_000
 SOURCE = Path(__file__).with_name("runtime.c")
 
 
@@ -35,9 +41,26 @@ def traced_objects(
 
     No pass runs behind the instrumentation, only code generation.
     """
-    tls = "initialexec" if shared else "localexec"
-    code = instrumented(text, functions, tls=tls, timed=timed, fenced=fenced, compact=compact)
-    return [emit_object(code, optimise=False), runtime_object("initial-exec" if shared else "local-exec")]
+    return _objects(plan_of(text, functions, timed=timed, compact=compact), shared=shared, fenced=fenced)
+
+
+def traced_program(
+    text: str, functions: Collection[str] | None = None, *, timed: bool = False, fenced: bool = True
+) -> tuple[Static, list[bytes]]:
+    """`static_of` and `traced_objects` of one module, which is read once."""
+    plan = plan_of(text, functions, timed=timed)
+    static = tables_of(text, plan)
+    return static, _objects(plan, shared=False, fenced=fenced)
+
+
+def _objects(plan: Plan, *, shared: bool, fenced: bool) -> list[bytes]:
+    level = 0 if max((len(part.segments) for part in plan.parts), default=0) > LARGE else 3
+    strip_debug_info(plan.module)
+    code = rewritten(plan, tls="initialexec" if shared else "localexec", fenced=fenced)
+    return [
+        emit_object(code, optimise=False, level=level),
+        runtime_object("initial-exec" if shared else "local-exec"),
+    ]
 
 
 @cache

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..text import Function, TypeTable
-from ..text.cfg import ControlFlow, Loop
+from ..text.cfg import ControlFlow
 from .affine import Affine
 from .items import Kind
 from .runs import HEADER_WORDS, Field, Run, Shape, field_of
@@ -49,7 +51,12 @@ class Short:
 
     def offset(self, word: int) -> int | None:
         """Where a word of the payload stands in the record, None for one that is left out."""
-        return None if self.sources[word] != STORED else 1 + self.sources[:word].count(STORED)
+        return None if self.sources[word] != STORED else 1 + self._before[word]
+
+    @cached_property
+    def _before(self) -> list[int]:
+        """How many words are stored before each."""
+        return list(accumulate((source == STORED for source in self.sources), initial=0))
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ def regions_of(function: Function, bodies: Sequence[Body], runs: Sequence[Run], 
         if terminator.op not in ("br", "switch") or terminator.labels.count(loop.header) != 1:
             continue
         inside = [flow.blocks[name] for name in sorted(loop.blocks, key=numbers.__getitem__)]
-        own = [block.name for block in inside if block.name not in in_runs and _innermost(loop, block.name)]
+        own = [block.name for block in inside if block.name not in in_runs and flow.innermost(block.name) is loop]
         affine = Affine(inside, loop.header, types)
         fields: dict[str, Field | None] = {}
         for name in own:
@@ -102,10 +109,6 @@ def regions_of(function: Function, bodies: Sequence[Body], runs: Sequence[Run], 
         shorts = tuple(_short(places[name][0], name == loop.header, bodies[places[name][0]], order) for name in own)
         found.append(Region(loop.header, outside[0], tuple(known), shorts))
     return found
-
-
-def _innermost(loop: Loop, block: str) -> bool:
-    return not any(block in child for child in loop.children)
 
 
 def _short(place: int, opens: bool, body: Body, order: dict[str, int]) -> Short:

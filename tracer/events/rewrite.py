@@ -13,15 +13,14 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..text import Block, Function, Instruction, Module, Operand, parse_module
+from ..text import Block, Instruction, Module, Operand
 from .items import CHUNK_BITS, SLACK_WORDS, Kind, mask_words, words_of
 from .lengths import length_of
+from .plan import RETURNED_TWICE, FunctionPlan, Plan, Segment, layout, plan_of
 from .regions import Region
-from .runs import Run
 from .selecting import ENTER
-from .sites import Item, Sites
-from .static import RETURNED_TWICE, Segment, chosen_functions, compacted, global_sizes, layout, segments_of
-from .writing import RegionWriter, RunWriter
+from .sites import Item
+from .writing import RegionWriter, RunWriter, redirect
 
 _SELDOM = '!prof !{!"branch_weights", i32 1, i32 1048576}'
 _DECLARES = {
@@ -55,28 +54,28 @@ def instrumented(
         fenced: whether time stamps stand between fences. compact: whether loops of one block may be written as `runs`.
         tls: model of the thread-local position: `localexec` for executables, `initialexec` for shared libraries.
     """
-    module = parse_module(text)
-    sites = Sites(module)
-    listed = global_sizes(module)
-    parts = [(function, segments_of(function, sites)) for function in chosen_functions(module, functions)]
-    loops = [
-        compacted(function, segments, sites) if compact and not timed else ([], []) for function, segments in parts
-    ]
-    shorts = 1 + sum(len(segments) for _, segments in parts)
-    regions = shorts + sum(len(region.shorts) for _, found in loops for region in found)
-    runs = regions + sum(len(found) for _, found in loops)
+    return rewritten(plan_of(text, functions, timed=timed, compact=compact), tls=tls, fenced=fenced)
+
+
+def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True) -> str:
+    """The instrumented text of a planned module, see `instrumented`. It uses the plan up: its module changes."""
+    module, listed = plan.module, plan.globals
+    shorts = 1 + sum(len(part.segments) for part in plan.parts)
+    regions = shorts + sum(len(region.shorts) for part in plan.parts for region in part.regions)
+    runs = regions + sum(len(part.regions) for part in plan.parts)
     ids = Ids(1, shorts, regions, runs)
-    for (function, segments), (own_runs, own_regions) in zip(parts, loops, strict=True):
-        _Writer(function, segments, own_runs, own_regions, ids, timed=timed, fenced=fenced).rewrite()
-        ids = ids.behind(len(segments), own_regions, len(own_runs))
+    for part in plan.parts:
+        _Writer(part, ids, timed=plan.timed, fenced=fenced).rewrite()
+        ids = ids.behind(len(part.segments), part.regions, len(part.runs))
+    declared = module.declarations
     pairs = ", ".join(f"{{ ptr, i64 }} {{ ptr {name}, i64 {size} }}" for name, size in listed)
     body = f"[{pairs}]" if listed else "zeroinitializer"
     module.append(f"@tce_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
-    module.append(f"@tce_selects = constant i64 {int(f'@{ENTER}' in module.declarations)}, align 8")
+    module.append(f"@tce_selects = constant i64 {int(f'@{ENTER}' in declared)}, align 8")
     module.append(f"@tce_global_count = constant i64 {len(listed)}, align 8")
     module.append(f"@tc_cursor = thread_local({tls}) global ptr inttoptr (i64 {1 << CHUNK_BITS} to ptr), align 8")
     for name, line in _DECLARES.items():
-        if name not in module.declarations:
+        if name not in declared:
             module.append(line)
     return _with_replacements(module)
 
@@ -111,15 +110,13 @@ class _Writer:
 
     def __init__(
         self,
-        function: Function,
-        segments: list[Segment],
-        runs: Sequence[Run],
-        regions: Sequence[Region],
+        part: FunctionPlan,
         ids: Ids,
         *,
         timed: bool,
         fenced: bool,
     ) -> None:
+        function, segments, runs, regions = part.function, part.segments, part.runs, part.regions
         self.function = function
         self.timed, self.fenced = timed, fenced
         self.segments: dict[int, list[tuple[int, Segment]]] = {}
@@ -177,8 +174,7 @@ class _Writer:
                 if not instruction.text.startswith("%tc."):
                     instruction.text = self._relabelled(instruction.text)
         fronts = [run.front for run in self.runs.values()] + [region.front for region in self.regions.values()]
-        for front in fronts:
-            front.redirect(self.function)
+        redirect(fronts, self.function)
         self.function.blocks = pieces
 
     def _edges(self, name: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ that a segment ran; with these tables everything else follows from the text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...ir.errors import ArgumentError, UnsupportedError
-from ..text import Function, Instruction, Module, parse_module
+from ...ir.errors import UnsupportedError
+from ..text import Instruction, Module, parse_module
 from .checks import verify
-from .items import MAX_WORDS, SLACK_WORDS, Kind, words_of
-from .regions import Region, region_tables, regions_of
-from .runs import Run, field_tables, run_tables, runs_of
-from .sites import Item, Sites
+from .items import MAX_WORDS
+from .plan import Plan, layout, plan_of
+from .regions import Region, region_tables
+from .runs import Run, field_tables, run_tables
+from .sites import Item
 
 Ints = npt.NDArray[np.int32]
-
-ENTRY, LEAVES, LANDING, RETURNED_TWICE = 1, 2, 4, 8  # bits of a segment's role
 
 TABLES: dict[str, str] = {
     "function_block": "int32",
@@ -191,18 +190,6 @@ class Static:
         )
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A segment before its tables: instructions `first` to `end` of a block, and its items with their instruction."""
-
-    function: Function
-    block: int
-    first: int
-    end: int
-    role: int
-    items: tuple[tuple[int, Item], ...]
-
-
 def static_of(
     text: str, functions: Collection[str] | None = None, *, timed: bool = False, compact: bool = True
 ) -> Static:
@@ -215,22 +202,21 @@ def static_of(
     Raises ArgumentError for a name that the module does not define, UnsupportedError for what can not be traced (all
     unknown memory intrinsics are listed). O(length of the text).
     """
-    module = parse_module(text)
-    sites = Sites(module)
-    chosen = chosen_functions(module, functions)
-    sites.check(chosen)
+    return tables_of(text, plan_of(text, functions, timed=timed, compact=compact))
+
+
+def tables_of(text: str, plan: Plan) -> Static:
+    """The tables of a planned module, see `static_of`. `text`: its text."""
     function_block, block_first, block_segment = [0], [0], [1]
     segments: list[tuple[int, int, int, int, tuple[tuple[int, Item], ...]]] = [(0, 0, -1, 0, ())]
     unknown = []
     runs: list[tuple[int, Run]] = []
     regions: list[tuple[int, Region]] = []
-    for function in chosen:
-        own = segments_of(function, sites)
-        if compact and not timed:
-            some, others = compacted(function, own, sites)
-            runs += [(len(segments) + run.place, run) for run in some]
-            regions += [(len(segments), region) for region in others]
-        for segment in own:
+    for part in plan.parts:
+        function = part.function
+        runs += [(len(segments) + run.place, run) for run in part.runs]
+        regions += [(len(segments), region) for region in part.regions]
+        for segment in part.segments:
             block, base = function.blocks[segment.block], block_first[-1]
             segments.append(
                 (
@@ -242,7 +228,7 @@ def static_of(
                 )
             )
             for place in range(segment.first, segment.end):
-                if sites.is_unknown(block.instructions[place]):
+                if plan.sites.is_unknown(block.instructions[place]):
                     unknown.append((base + place, _callee(block.instructions[place])))
             if segment.end == len(block.instructions):
                 block_first.append(base + segment.end)
@@ -251,110 +237,18 @@ def static_of(
     in_runs = [field for _, run in runs for field in run.fields]
     return Static(
         text=text,
-        functions=tuple(function.name for function in chosen),
+        functions=tuple(part.function.name for part in plan.parts),
         function_block=np.array(function_block, np.int32),
         block_first=np.array(block_first, np.int32),
         block_segment=np.array(block_segment, np.int32),
-        globals=global_sizes(module),
+        globals=plan.globals,
         unknown=tuple(unknown),
-        timed=timed,
-        **_segment_tables(segments, timed),
+        timed=plan.timed,
+        **_segment_tables(segments, plan.timed),
         **run_tables(runs),
         **region_tables(regions, len(in_runs)),
         **field_tables([*in_runs, *(field for _, region in regions for field in region.fields)]),
     )
-
-
-def segments_of(function: Function, sites: Sites) -> list[Segment]:
-    """Segments of a function in order. Blocks and instructions are numbered from 0, the latter in each block."""
-    allocas = sites.allocas(function)
-    framed = sites.needs_frames(function)
-    found = []
-    for number, block in enumerate(function.blocks):
-        first = 0
-        items: list[tuple[int, Item]] = []
-        role = ENTRY if number == 0 else 0
-        if any(instruction.op == "landingpad" for instruction in block.instructions):
-            role |= LANDING
-        count = len(block.instructions)
-        for place, instruction in enumerate(block.instructions):
-            if place == first and framed and role:
-                items.append((place, Item(Kind.FRAME, 0)))
-            if place == 0 and number == 0:
-                items.extend((place, item) for item in sites.copied_parameters(function))
-            items.extend((place, item) for item in sites.items(instruction, allocas))
-            if place == count - 1:
-                role |= LEAVES if instruction.op in ("ret", "resume", "unreachable") else 0
-            elif not sites.splits(instruction):
-                continue
-            found.append(Segment(function, number, first, place + 1, role, tuple(items)))
-            first, items = place + 1, []
-            role = RETURNED_TWICE if sites.returns_twice(instruction) else 0
-    return found
-
-
-def compacted(function: Function, segments: Sequence[Segment], sites: Sites) -> tuple[list[Run], list[Region]]:
-    """The runs and regions of a function; none where its records may be too long for the room behind a chunk."""
-    bodies = []
-    for segment in segments:
-        places, words = layout([item for _, item in segment.items])
-        own = [(item, word) for (_, item), (word, first) in zip(segment.items, places, strict=True) if first]
-        bodies.append((segment.block, segment.role, words, own))
-    runs = runs_of(function, bodies, sites.types)
-    regions = regions_of(function, bodies, runs, sites.types)
-    total = sum(1 + words for _, _, words, _ in bodies)
-    total += sum(run.header_words for run in runs) + sum(region.header_words for region in regions)
-    return (runs, regions) if total <= SLACK_WORDS else ([], [])
-
-
-def layout(items: Sequence[Item], *, timed: bool = False) -> tuple[list[tuple[int, bool]], int]:
-    """Where the words of a segment's items lie: (first word, whether they are its own) of each, and the total.
-
-    Accesses through one and the same pointer value share the words of the first of them, unless each has a time.
-    """
-    known: dict[str, int] = {}
-    places = []
-    word = 0
-    for item in items:
-        pointer = item.pointers[0].text if item.kind is Kind.ADDR and not timed else ""
-        if pointer in known:
-            places.append((known[pointer], False))
-            continue
-        if pointer:
-            known[pointer] = word
-        places.append((word, True))
-        word += words_of(item.kind, item.lanes, timed=timed)
-    return places, word
-
-
-def chosen_functions(module: Module, names: Collection[str] | None) -> list[Function]:
-    """The functions with these names in the order of the module; all of them for None. Never those that are `naked`."""
-    defined, naked = module.functions, module.naked()
-    if names is None:
-        return [function for name, function in defined.items() if name not in naked]
-    wanted = {name if name.startswith("@") else f"@{name}" for name in names}
-    missing = sorted(wanted - set(defined))
-    if missing:
-        some = ", ".join(name.removeprefix("@") for name in list(defined)[:10])
-        raise ArgumentError(
-            f"functions: the program defines no {missing[0].removeprefix('@')!r}",
-            hint=f"It may have been inlined. There are: {some}{' …' if len(defined) > 10 else ''}.",
-        )
-    return [function for name, function in defined.items() if name in wanted - naked]
-
-
-def global_sizes(module: Module) -> tuple[tuple[str, int], ...]:
-    """(name, bytes) of the global variables that the module defines, apart from thread-local ones and LLVM's own."""
-    types = module.types()
-    found = []
-    for name, variable in module.globals.items():
-        if not variable.defined or variable.thread_local or name.startswith("@llvm."):
-            continue
-        try:
-            found.append((name, types.size(variable.type)))
-        except ValueError as error:
-            raise UnsupportedError(f"the global {name} can not be traced: {error}") from error
-    return tuple(found)
 
 
 def _segment_tables(

@@ -13,15 +13,17 @@ the reader has to hear of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..text import Block, Function, Instruction
+from ..text.lexer import NAME
 from .affine import Arithmetic
 from .items import CHUNK_BITS
+from .plan import Segment, layout
 from .regions import Region
 from .runs import FREE_WORDS, RUN_LIMIT, Field, Run, RunCode, Shape
-from .static import Segment, layout
 
+_LABEL = re.compile(rf"label %({NAME})")
 _SELDOM = '!prof !{!"branch_weights", i32 1, i32 1048576}'
 
 
@@ -33,15 +35,23 @@ class Front:
         self.header = header
         self.outside = outside
 
-    def redirect(self, function: Function) -> None:
-        """Let the block outside lead to the piece."""
-        terminator = function.block(self.outside).terminator
-        label = rf'label %{re.escape(self.header)}(?![-\w.$"])'
-        terminator.text = re.sub(label, f"label %{self.name}", terminator.text)
-
     def relabel(self, phi: Instruction) -> None:
         """Let a phi of the loop take from the piece what came from the block outside."""
         phi.text = re.sub(rf",\s*%{re.escape(self.outside)}(\s*\])", rf", %{self.name}\1", phi.text)
+
+
+def redirect(fronts: Sequence[Front], function: Function) -> None:
+    """Let the blocks outside lead to the pieces. O(length of the function)."""
+    pieces: dict[str, dict[str, str]] = {}
+    for front in fronts:
+        pieces.setdefault(front.outside, {})[front.header] = front.name
+    for block in function.blocks if pieces else ():
+        if block.name in pieces:
+            block.terminator.text = _relabelled(block.terminator.text, pieces[block.name])
+
+
+def _relabelled(text: str, names: Mapping[str, str]) -> str:
+    return _LABEL.sub(lambda found: f"label %{names.get(found[1], found[1])}", text)
 
 
 def header_stores(

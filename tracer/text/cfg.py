@@ -105,6 +105,18 @@ class ControlFlow:
         return loops
 
     @cached_property
+    def headed(self) -> dict[str, Loop]:
+        """The loop of each block that is the header of one."""
+        return {loop.header: loop for loop in self.loops}
+
+    def inside(self, root: Loop) -> list[Loop]:
+        """A loop and all loops in it, outer before inner, in program order."""
+        found = [root]
+        for loop in found:
+            found.extend(loop.children)
+        return sorted(found, key=lambda loop: self._rank[loop.header])
+
+    @cached_property
     def is_reducible(self) -> bool:
         """Whether every backward edge of the ordering leads to a dominator."""
         return all(

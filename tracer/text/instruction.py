@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .lexer import GLOBAL, LOCAL, NAME, matching, outside_strings, split_commas, split_type
+from .lexer import GLOBAL, LOCAL, NAME, STRING, matching, split_commas, split_type
 
 BINARY = frozenset("add sub mul sdiv udiv srem urem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
 CASTS = frozenset(
@@ -22,6 +22,7 @@ _FLAG = re.compile(
     r"atomic|inrange\([^)]*\)|inalloca|swifterror|weak)\b\s*"
 )
 _META = re.compile(r",\s*!([a-zA-Z_.0-9]+)\s+(![0-9]+|!\{[^}]*\}|!DIExpression\([^)]*\))")
+_ATTACHED = re.compile(rf"{STRING}|,\s*!", re.DOTALL)
 # Behind the operands of an atomic access.
 _ORDERING = re.compile(r'(?:\s+syncscope\("[^"]*"\))?\s+(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)$')
 
@@ -68,12 +69,12 @@ class Instruction:
             raise ValueError(f"not an instruction: {self.text!r}")
         return found.group(1), found.group(2).split()[-1], found.group(3)
 
-    @property
+    @cached_property
     def result(self) -> str | None:
         """`%name` of the value it makes, None for void."""
         return self._head[0]
 
-    @property
+    @cached_property
     def op(self) -> str:
         return self._head[1]
 
@@ -166,12 +167,9 @@ def _parse(instruction: Instruction) -> _Parsed:
 
 def _attachments(text: str) -> int:
     """Where the metadata attachments of a line begin, −1 when it has none."""
-    comma = -1
-    for place, char in outside_strings(text):
-        if char == "!" and comma >= 0 and not text[comma + 1 : place].strip():
-            return comma
-        if not char.isspace():
-            comma = place if char == "," else -1
+    for found in _ATTACHED.finditer(text):
+        if text[found.start()] == ",":
+            return found.start()
     return -1
 
 
@@ -180,18 +178,20 @@ def _operand(text: str) -> Operand:
     return Operand(kind, _without_attributes(value))
 
 
+_ATTRIBUTE = re.compile(
+    r"(?:align \d+|[a-z_]+\((?:[^()]|\([^()]*\))*\)|(?!getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|"
+    r"trunc|sub|add|xor|null|undef|poison|zeroinitializer|true|false|none|splat|asm|blockaddress|dso_local_equivalent|"
+    r"no_cfi|ptrauth)[a-z][a-z_0-9]*)\s+(?=\S)"
+)
+
+
 def _without_attributes(value: str) -> str:
     """Drop parameter attributes in front of an argument: `noundef align 8 %x` → `%x`."""
-    while True:
-        found = re.match(
-            r"(?:align \d+|[a-z_]+\((?:[^()]|\([^()]*\))*\)|(?!getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|"
-            r"trunc|sub|add|xor|null|undef|poison|zeroinitializer|true|false|none|splat|asm|blockaddress|dso_local_equivalent|"
-            r"no_cfi|ptrauth)[a-z][a-z_0-9]*)\s+(?=\S)",
-            value,
-        )
-        if found is None:
-            return value
+    if value.startswith(("%", "@")):
+        return value
+    while (found := _ATTRIBUTE.match(value)) is not None:
         value = value[found.end() :]
+    return value
 
 
 def _compare(instruction: Instruction, body: str) -> _Parsed:

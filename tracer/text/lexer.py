@@ -8,21 +8,24 @@ from collections.abc import Iterator
 NAME = r'(?:[-a-zA-Z$._0-9]+|"(?:[^"\\]|\\.)*")'
 LOCAL = re.compile(rf"%{NAME}")
 GLOBAL = re.compile(rf"@{NAME}")
-_OPEN, _CLOSE = "([{<", ")]}>"
+STRING = r'"(?:[^"\\]|\\.)*+"?'  # one that has no end goes to the end of the text
+_MARK = re.compile(rf"{STRING}|[()\[\]{{}}<>,]", re.DOTALL)
+_WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_SUFFIX = re.compile(r"\s*(addrspace\(\d+\)|\()")
+_DEPTH = dict.fromkeys("([{<", 1) | dict.fromkeys(")]}>", -1)
 
 
 def split_commas(text: str) -> list[str]:
     """Split at the commas that stand outside of brackets and strings."""
     parts: list[str] = []
     depth = start = 0
-    for place, char in outside_strings(text):
-        if char in _OPEN:
-            depth += 1
-        elif char in _CLOSE:
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:place].strip())
-            start = place + 1
+    for place, mark in marks(text):
+        if mark == ",":
+            if depth == 0:
+                parts.append(text[start:place].strip())
+                start = place + 1
+        else:
+            depth += _DEPTH[mark]
     last = text[start:].strip()
     if last or parts:
         parts.append(last)
@@ -32,11 +35,9 @@ def split_commas(text: str) -> list[str]:
 def matching(text: str, start: int) -> int:
     """Index of the bracket that closes the one at `start`."""
     depth = 0
-    for place, char in outside_strings(text, start):
-        if char in _OPEN:
-            depth += 1
-        elif char in _CLOSE:
-            depth -= 1
+    for place, mark in marks(text, start):
+        if mark != ",":
+            depth += _DEPTH[mark]
             if depth == 0:
                 return place
     raise ValueError(f"unbalanced brackets in {text!r}")
@@ -55,33 +56,22 @@ def split_type(text: str) -> tuple[str, str]:
             raise ValueError(f"not a type: {text!r}")
         end = found.end()
     else:
-        found = re.match(r"[a-zA-Z_][a-zA-Z0-9_]*", text)
+        found = _WORD.match(text)
         if found is None:
             raise ValueError(f"not a type: {text!r}")
         end = found.end()
         if found.group() == "target":
             end = matching(text, text.index("(")) + 1
-    while True:
-        suffix = re.match(r"\s*(addrspace\(\d+\)|\()", text[end:])
-        if suffix is None:
-            break
+    while (suffix := _SUFFIX.match(text, end)) is not None:
         if suffix.group(1) == "(":
-            end = matching(text, end + suffix.start(1)) + 1
+            end = matching(text, suffix.start(1)) + 1
         else:
-            end += suffix.end()
+            end = suffix.end()
     return text[:end].strip(), text[end:].strip()
 
 
-def outside_strings(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """(place, character) of everything that stands outside of strings and quoted names."""
-    inside = False
-    place = start
-    while place < len(text):
-        char = text[place]
-        if char == '"':
-            inside = not inside
-        elif char == "\\" and inside:
-            place += 1
-        elif not inside:
-            yield place, char
-        place += 1
+def marks(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """(place, character) of every bracket and comma that stands outside of strings and quoted names."""
+    for found in _MARK.finditer(text, start):
+        if (mark := found.group())[0] != '"':
+            yield found.start(), mark

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .instruction import Instruction
-from .lexer import GLOBAL, LOCAL, NAME, matching, outside_strings, split_commas, split_type
+from .lexer import GLOBAL, LOCAL, NAME, marks, matching, split_commas, split_type
 from .types import TypeTable
 
 _DEFINE = re.compile(rf"define\b.*?(@{NAME})\(", re.DOTALL)
@@ -83,10 +83,14 @@ class Function:
         return re.findall(r"#\d+", self.header)
 
     def block(self, name: str) -> Block:
+        """The block of a name. O(blocks): where many are wanted, take `by_name`."""
         for block in self.blocks:
             if block.name == name:
                 return block
         raise KeyError(name)
+
+    def by_name(self) -> dict[str, Block]:
+        return {block.name: block for block in self.blocks}
 
     def instructions(self) -> Iterator[tuple[Block, Instruction]]:
         for block in self.blocks:
@@ -236,14 +240,21 @@ def _parse_function(header: str, lines: Iterator[str]) -> Function:
 
 
 def _joined(line: str, lines: Iterator[str]) -> str:
-    """Join the lines of a switch, which LLVM prints one case a line."""
-    if line.startswith("switch "):
-        while sum({"[": 1, "]": -1}.get(char, 0) for _, char in outside_strings(line)):
-            following = next(lines, None)
-            if following is None:
-                raise ValueError(f"a switch has no end: {line!r}")
-            line += " " + following.strip()
-    return line
+    """Join the lines of a switch, which LLVM prints one case a line. O(length)."""
+    if not line.startswith("switch "):
+        return line
+    parts, depth = [line], _open_brackets(line)
+    while depth:
+        following = next(lines, None)
+        if following is None:
+            raise ValueError(f"a switch has no end: {line!r}")
+        parts.append(following.strip())
+        depth += _open_brackets(following)
+    return " ".join(parts)
+
+
+def _open_brackets(line: str) -> int:
+    return sum({"[": 1, "]": -1}.get(mark, 0) for _, mark in marks(line))
 
 
 def _parse_global(name: str, rest: str) -> GlobalVariable | None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 from tracecut.tracer.events.items import MARK_WORDS, READ, WRITE, Kind, Mark
-from tracecut.tracer.events.static import ENTRY, LANDING, LEAVES, RETURNED_TWICE, Static
+from tracecut.tracer.events.plan import ENTRY, LANDING, LEAVES, RETURNED_TWICE
+from tracecut.tracer.events.static import Static
 
 Words = npt.NDArray[np.uint32]
 

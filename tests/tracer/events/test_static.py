@@ -9,8 +9,9 @@ from tracecut.ir.errors import ArgumentError, UnsupportedError
 from tracecut.tracer.events.externals import EXTERNALS, external_of
 from tracecut.tracer.events.formats import strings_in
 from tracecut.tracer.events.items import READ, WRITE, Kind
+from tracecut.tracer.events.plan import ENTRY, LANDING, LEAVES, RETURNED_TWICE
 from tracecut.tracer.events.rewrite import instrumented
-from tracecut.tracer.events.static import ENTRY, LANDING, LEAVES, RETURNED_TWICE, static_of
+from tracecut.tracer.events.static import static_of
 from tracecut.tracer.llvm import parse
 from tracecut.tracer.text import Instruction
 
