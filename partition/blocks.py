@@ -50,7 +50,7 @@ def order_clusters(graph: LocalityGraph, clustering: Clustering) -> Ordering:
     if clustering.kind != "jobs" or clustering.labels.size != graph.n_jobs:
         raise ArgumentError(
             f"a clustering of {clustering.labels.size} {clustering.kind} was given for {graph.n_jobs} jobs",
-            hint="Make it with partition(graph, k, method), which partitions the jobs.",
+            hint="tracecut.partition(graph, k) makes one of the jobs.",
         )
     k = clustering.k
     starts, near = graph.transpose

@@ -11,7 +11,8 @@ from numba import njit
 from ..ir.arrays import Floats, Ints, Longs
 from ..ir.graph import LocalityGraph
 from .costs import uneven
-from .filling import counted
+from .filling import counted, fill_empty
+from .packing import ROUND, best_balance, seated
 from .views import Words, floats, longs, words
 
 LOOK = 32  # a hub's jobs are not all asked, else settling takes quadratic time
@@ -23,17 +24,26 @@ def equal_targets(k: int) -> Floats:
 
 
 def capacities(weights: Floats, targets: Floats, balance: float) -> Floats:
-    """What each cluster may hold: `balance` times its target, and never so little that no assignment exists.
+    """What each cluster may hold: `balance` times its target or, where weights allow no such partition, the least
+    multiple of it with which there is one (`packing.best_balance`). float64 (k).
 
-    With every cluster below `target + heaviest · (1 - share)`, the one with the most room always takes one more
-    job, so that bound is the least that can be promised for any weights. float64 (k).
+    Where all weights and all targets are the same it is `limits_of`, which is no more: loads are whole numbers of them.
     """
-    return limits_of(float(weights.sum()), float(weights.max(initial=0.0)), targets, balance)
+    total, heaviest = float(weights.sum()), float(weights.max(initial=0.0))
+    limits = limits_of(total, heaviest, targets, balance)
+    if (limits <= balance * total * targets * ROUND * ROUND).all():
+        return limits
+    if float(weights.min()) == heaviest and targets.min() == targets.max():
+        return limits
+    return targets * (total * best_balance(weights, targets, balance) * ROUND)
 
 
 def limits_of(total: float, heaviest: float, targets: Floats, balance: float) -> Floats:
-    """`capacities`, given the sum and the largest of the weights. O(k)."""
-    return np.maximum(balance * total * targets, total * targets + heaviest * (1.0 - targets)) * (1 + 1e-12)
+    """Limits that any weights with this sum and this largest one can keep, in whatever order they come. O(k).
+
+    With every cluster below `target + heaviest · (1 - share)`, the one with the most room always takes one more job.
+    """
+    return np.maximum(balance * total * targets, total * targets + heaviest * (1.0 - targets)) * ROUND
 
 
 def chunk_offsets(weights: Floats, targets: Floats) -> Longs:
@@ -96,8 +106,12 @@ def settle(
 
     Jobs leave an overfull cluster from the last to the first: those first that find room in the cluster of another
     job on one of their data (the first 32 jobs of each are asked), then any. For data the same with jobs and data
-    exchanged. No `weights` mean 1 each. O(jobs + pins of overfull clusters).
+    exchanged. Where heavy ones find no room so, they are placed first. No `weights` mean 1 each. O(jobs + pins of
+    overfull clusters).
     """
+    even = targets.size == 0 or targets.min() == targets.max()
+    if weights is None and not even:
+        weights = np.ones(labels.size)
     if weights is None:
         limits = floats(limits_of(float(labels.size), float(labels.size > 0), targets, balance))
         loads = counted(words(labels), targets.size).astype(np.float64)
@@ -111,7 +125,17 @@ def settle(
     rows = (longs(graph.offsets), words(graph.data), longs(starts), words(near))
     settled = labels.copy()
     _settle(*(rows if of == "jobs" else rows[2:] + rows[:2]), floats(weights), limits, settled, loads)
+    if (loads > limits).any():
+        return seated(settled, weights, targets, limits, balance)
     return settled
+
+
+def filled(labels: Ints, weights: Floats | None, targets: Floats, balance: float) -> Ints:
+    """`fill_empty` for labels that `settle` gave: none comes above its capacity by it. O(n + k)."""
+    found = fill_empty(labels, targets.size, weights)
+    if found is labels or weights is None or weights.min() == weights.max():
+        return found
+    return seated(found, weights, targets, floats(capacities(weights, targets, balance)), balance)
 
 
 def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats, balance: float) -> Ints:

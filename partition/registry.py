@@ -55,8 +55,9 @@ def partition(
         tile_bytes: the data of a cluster should fit in as many bytes, instead of k: `tiles.parts_for_bytes`, with 8
             bytes a datum unless the graph has weights of data.
         of: `"jobs"` for a partition of jobs; `"data"` for the data partition that methods of kind `"data"` make.
-        balance: largest load of a cluster over its target, at least 1. Kept by every method that takes it, except
-            that a cluster may always hold up to one heaviest item more than its target, which is what chunks keep.
+        balance: largest load of a cluster over its target, at least 1. Kept by every method that takes loads, or where
+            no partition keeps it, which heavy weights and few members bring about, the least that one does. Contiguous
+            chunks, and linear orders, keep their targets to one heaviest item; so do cells of several weights.
         targets: k positive numbers, what each cluster should get: shares that sum to 1, or loads that sum to the whole
             load; None means equal.
         weights: load of each job (of each datum with `of="data"`), 0 or more; None takes the graph's. Several of each
@@ -248,7 +249,7 @@ def _all_weights(request: Request) -> Floats:
 def _partition(graph: LocalityGraph, method: Method, request: Request, options: Mapping[str, Any]) -> Clustering:
     from .costs import charging_copies
     from .filling import fill_empty
-    from .loads import chunks, jobs_of_data, settle, work_on_data
+    from .loads import chunks, filled, jobs_of_data, settle, work_on_data
 
     # Every linear order is cut to any targets and weights here, whatever its function takes.
     check_used(request, method.name, method.uses | LOADS if method.kind == "order" else method.uses, _users)
@@ -270,20 +271,38 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
         labels = method.function(charging_copies(graph) if follow else graph, request.k, **keywords, **options)
         if follow:
             labels = jobs_of_data(graph, labels, request.weights, request.targets, request.balance)
-        elif "balance" in method.uses and not method.bare and not request.more_weights.size:
-            # A rule without a bound is left as its paper has it.
+        elif _settles(method, request):
             labels = settle(graph, labels, request.own_weights, request.targets, request.balance, request.of)
-    if not method.bare:
+    if _settles(method, request) and not method.bare:
+        labels = filled(labels, request.own_weights, request.targets, request.balance)
+    elif not method.bare:
         labels = fill_empty(labels, request.k, request.own_weights)
     weights = _all_weights(request) if "weights" in request.given else None
     record = _record(request, options)
     return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
 
 
+def _settles(method: Method, request: Request) -> bool:
+    """Whether labels are brought within the balance once the method is done.
+
+    Chunks are as even as chunks can be, and a rule without a bound is left as its paper has it. Where all weigh the
+    same, methods that do not know the balance make parts of equal numbers, and bounds of rules hold by themselves.
+    """
+    from .costs import uneven
+
+    contiguous = method.kind == "order" or method.name == "chunks"
+    if request.more_weights.size or contiguous or (method.bare and "balance" not in method.uses):
+        return False
+    if method.kind == "data" and request.of == "jobs":  # jobs that follow their data keep it in any case
+        return True
+    if "balance" in method.uses and not method.bare:
+        return True
+    return "weights" in method.uses and request.own_weights is not None and uneven(request.own_weights).size > 0
+
+
 def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clustering:
     """The clustering after km1 refinement, within its capacities whether the method kept to them or not."""
-    from .filling import fill_empty
-    from .loads import settle
+    from .loads import filled, settle
     from .multilevel import refine_km1
 
     load = (request.weights, request.targets, request.balance)
@@ -297,7 +316,7 @@ def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clust
         seed=request.seed,
         threads=request.threads,
     )
-    labels = fill_empty(settle(graph, labels, *load), request.k, request.weights)
+    labels = filled(settle(graph, labels, *load), *load)
     return replace(found, labels=labels, options={**found.options, "refine": "km1"})
 
 

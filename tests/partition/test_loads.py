@@ -135,5 +135,6 @@ def test_data_settle_as_the_jobs_of_the_transposed_graph(
 
 def test_capacities_leave_room_for_the_heaviest() -> None:
     weights = np.array([1.0, 1.0, 4.0])
-    assert capacities(weights, equal_targets(2), 1.0).tolist() == pytest.approx([5.0, 5.0])
+    assert capacities(weights, equal_targets(2), 1.0).tolist() == pytest.approx([4.0, 4.0])
+    assert capacities(np.array([3.0, 3, 2, 2, 2]), equal_targets(2), 1.0).tolist() == pytest.approx([6.0, 6.0])
     assert capacities(np.ones(100), equal_targets(2), 1.1).tolist() == pytest.approx([55.0, 55.0])

@@ -139,7 +139,7 @@ def test_spac_around_any_vertex_partitioner(method: str, inner: str, mesh: Local
 
 def test_weights_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "installed", lambda tool: True)
-    nets = Nets(3, np.array([0, 3]), np.array([0, 1, 2], np.int32))
+    nets = Nets(3, np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([1]))
     with pytest.raises(BackendError, match="counts in 32 bits, weights that sum to 2147483648 do not fit"):
         run_tool("mtkahypar-km1", nets, 2, np.array([1, 1, 2**31 - 2]))
 
