@@ -126,7 +126,7 @@ class Clustering:
         if self.graph is None:
             raise ArgumentError(
                 "the clustering does not know its graph",
-                hint="The functions of tracecut.ir.metrics take both; a clustering that `partition` made knows it.",
+                hint="One that tracecut.partition returned knows it; one that was loaded or made by hand does not.",
             )
         return self.graph
 

@@ -14,6 +14,7 @@ is imported when it is first used.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from types import ModuleType
 
@@ -82,7 +83,10 @@ def __dir__() -> list[str]:
 
 
 class _Stage(ModuleType):
-    """A stage that is called by its own name: `tracecut.partition(…)` is `tracecut.partition.partition(…)`."""
+    """A stage that is called by its own name: `tracecut.partition(…)` is `tracecut.partition.partition(…)`.
+
+    `help` and `inspect.signature` tell of that function.
+    """
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self.partition(*arguments, **options)
@@ -94,6 +98,10 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "partition" and isinstance(value, ModuleType):
             value.__class__ = _Stage
+            first, _, rest = (inspect.getdoc(value.partition) or "").partition("\n")
+            signature = inspect.signature(value.partition)
+            vars(value)["__signature__"] = signature
+            value.__doc__ = f"{first}\n\ntracecut.partition{signature}\n{rest}"
         super().__setattr__(name, value)
 
 

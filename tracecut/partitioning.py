@@ -22,6 +22,14 @@ DESCRIPTION = (
     ".edges, .tsv), each also with .gz. Labels are written one a line, in the order of the edges (the strict upper "
     "triangle of a symmetric matrix, row by row), or of the vertices with --of data."
 )
+# What sets the arguments that `partition` itself has.
+FLAGS = {"graph": "FILE", "k": "-k", "tile_bytes": "--tile-bytes"} | {
+    name: f"--{name}"
+    for name in (
+        *("method", "of", "balance", "targets", "weights", "coords", "order", "passes", "refine", "hierarchy"),
+        *("seed", "threads", "unweighted"),
+    )
+}
 TABLE = (
     *("cost", "imbalance", "replication_factor", "edge_cut", "max_communication_volume"),
     *("boundary", "oversized_share", "empty_parts"),
@@ -54,7 +62,11 @@ def run_partition(words: list[str]) -> int:
     if options.hierarchy is not None:
         optional["hierarchy"] = _fan_outs(options.hierarchy)
     optional |= {} if options.budget is None else {"budget": options.budget}
-    optional |= dict(_option(word) for word in options.option)
+    for word in options.option:
+        name, value = _option(word)
+        if name in FLAGS:
+            raise UsageError(f"--option {name}=…: {name} is no option of a method; {FLAGS[name]} sets it", hint=USAGE)
+        optional[name] = value
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         found = partition(

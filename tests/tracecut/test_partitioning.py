@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tracecut.ir.errors import ArtefactError
+from tracecut.ir.errors import ArtefactError, UsageError
 
-from tracecut.partitioning import read_numbers
+import tracecut
+from tracecut.partitioning import read_numbers, run_partition
 
 PATH = "4 3\n2\n1 3\n2 4\n3\n"
 
@@ -54,6 +59,67 @@ def test_files_of_coordinates_targets_and_weights(graph: str, tmp_path: Path) ->
     assert report["k"] == 2 and report["options"]["ring"] is True
     done = run(tmp_path, graph, "-k", "2", "--budget", "0", "-o", "parts.txt")
     assert "jobs in 2 by chunks" in done.stdout and "expansion: not run, about" in done.stdout
+
+
+@pytest.mark.parametrize("name", inspect.signature(tracecut.partition).parameters)
+def test_options_of_a_method_are_no_arguments(name: str) -> None:
+    """`--option k=…` and the like never reach the function twice: the flag that sets them is named."""
+    if name != "options":
+        with pytest.raises(UsageError, match=f"--option {name}=…: {name} is no option of a method; .* sets it"):
+            run_partition(["none.graph", "-k", "2", "--option", f"{name}=3"])
+
+
+def test_the_call_shows_its_arguments() -> None:
+    told = pydoc.plain(pydoc.render_doc(tracecut.partition))
+    for words in (
+        "tracecut.partition(graph: ",
+        "balance: float = 1.03",
+        "balance: largest load of a cluster",
+        "Raises:",
+    ):
+        assert words in told.split("PACKAGE CONTENTS")[0]
+    assert list(inspect.signature(tracecut.partition).parameters)[:3] == ["graph", "k", "method"]
+
+
+def test_rows_and_columns() -> None:
+    """A list holds edges, a tuple of arrays columns; what could be both is refused."""
+    edges = [(0, 5), (1, 6), (1, 5)]
+    for graph in (
+        edges,
+        [list(edge) for edge in edges],
+        np.array(edges),
+        tuple(np.array(edges).T),
+        ([0, 1, 1], [5, 6, 5]),
+    ):
+        found = tracecut.partition(graph, 2, "chunks").graph
+        assert found.data.reshape(-1, 2).tolist() == [[0, 5], [1, 6], [1, 5]], graph
+    assert tracecut.partition([(0, 5), (1, 6)], 2, "chunks").graph.n_data == 7
+    with pytest.raises(tracecut.TracecutError, match="a tuple of pairs, which could be edges or columns"):
+        tracecut.partition(((0, 5), (1, 6)), 2, "chunks")
+
+
+def test_hints_name_what_users_can_reach() -> None:
+    """Every hint of the package: names with a dot are public, and no class is named that is not at top level."""
+    root = Path(tracecut.__file__).parent.parent
+    classes, hints = set(), []
+    for room in ("ir", "tracer", "partition", "mapping", "codegen", "tracecut"):
+        for file in sorted((root / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    classes.add(node.name)
+                if isinstance(node, ast.keyword) and node.arg == "hint":
+                    text = " ".join(
+                        part.value
+                        for part in ast.walk(node.value)
+                        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                    )
+                    hints.append((file, text))
+    assert len(hints) > 100
+    for file, text in hints:
+        for name in re.findall(r"\btracecut\.(\w+)", text):
+            assert name in tracecut.__all__, (file, text)
+        hidden = (classes - set(tracecut.__all__)) & set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w*", text))
+        assert not hidden, (file, text)
 
 
 def test_numbers_of_a_file(tmp_path: Path) -> None:
