@@ -92,7 +92,7 @@ def _why_none(nest: Nest) -> str:
             continue
         for inner in sorted(nest.inside(number)):
             for obstacle in nest.loops[inner].obstacles:
-                return f"it holds {obstacle.reason} ({obstacle.place})"
+                return f"it holds {obstacle.reason} ({obstacle.place.told})"
         for carried in info.carried:
             if carried.kind in ("other", "delayed"):
                 return f"a value is carried from each iteration of the loop at {info.place} to the next"
@@ -117,11 +117,11 @@ def check_pointers(accesses: Accesses) -> None:
 
     Raises UnsupportedError. Pointers that are loaded from the same place each time (members of a struct) are fine.
     """
-    for access in accesses.all():
+    for access in sorted(accesses.all(), key=lambda access: access.site.place.own is not access.site.place):
         for node in access.site.address.walk() if access.runs else ():
             pointer = node.kind == "load" and node.data[1] == "ptr" and node is not access.site.address
             if pointer and any(inner.kind in ("counter", "opaque", "any", "state") for inner in node.walk()):
-                raise UnsupportedError(f"rows behind pointers of their own are reached at {access.site.place}")
+                raise UnsupportedError(f"rows behind pointers of their own are reached at {access.site.place.told}")
 
 
 def _check_size(accesses: Accesses, region: int | None) -> None:

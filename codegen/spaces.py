@@ -117,7 +117,7 @@ class _Planner:
                 continue
             if homes & moved.keys() and not homes <= moved.keys():
                 for place in sorted(homes):
-                    why = f"the access at {patterns[0].access.site.place} reaches it and something that stays"
+                    why = f"the access at {patterns[0].access.site.place.told} reaches it and something that stays"
                     self._keep(place, why)
 
     def _relate(
@@ -134,16 +134,16 @@ class _Planner:
             if pattern.kind == SCALAR:
                 record = (pattern.first - array.origin) // array.stride
                 if (pattern.first - array.origin) % array.stride + pattern.extent > array.stride:
-                    self._keep(place, f"the access at {pattern.access.site.place} spans records")
+                    self._keep(place, f"the access at {pattern.access.site.place.told} spans records")
                 cuts.setdefault(place, set()).update((record, record + 1))
             elif pattern.kind == RANGE:
                 self._relate_range(place, array, pattern, cuts)
             elif pattern.kind == INDIRECT and region is not None:
                 found = self.facts.field_of(pattern)
                 if found is None or pattern.step < 0:
-                    self._keep(place, f"the index at {pattern.access.site.place} can not be renumbered")
+                    self._keep(place, f"the index at {pattern.access.site.place.told} can not be renumbered")
                 elif not links.relate(("array", place), ("field", found), array.record(pattern)):
-                    self._keep(place, f"the index at {pattern.access.site.place} reaches it at two distances")
+                    self._keep(place, f"the index at {pattern.access.site.place.told} reaches it at two distances")
             elif pattern.kind == DIRECT and region is not None and self.facts.is_own(pattern, region):
                 if region not in self.facts.movable:
                     self._keep(place, f"the loop at {self.nest.loops[region].place} has to keep its order")
@@ -152,7 +152,7 @@ class _Planner:
             elif pattern.kind == DIRECT and region is None:
                 more += self._relate_companion(place, array, pattern, links, companions, cuts)
             else:
-                self._keep(place, f"the access at {pattern.access.site.place} walks it in another way")
+                self._keep(place, f"the access at {pattern.access.site.place.told} walks it in another way")
             if place in self.kept:
                 return []
         return more
@@ -162,7 +162,7 @@ class _Planner:
         first, rest = divmod(pattern.first - array.origin, array.stride)
         last, tail = divmod(pattern.first + pattern.extent - array.origin, array.stride)
         if rest or tail or pattern.access.site.operator != "fill":
-            self._keep(place, f"the block at {pattern.access.site.place} is copied or cut inside of a record")
+            self._keep(place, f"the block at {pattern.access.site.place.told} is copied or cut inside of a record")
         cuts.setdefault(place, set()).update((first, last))
 
     def _relate_companion(

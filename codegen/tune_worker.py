@@ -191,6 +191,7 @@ class Worker:
             entries,
         )
         sweeps = max(1.0, self.entries.get(self.region, 1) / entries)
+        self.result["sweeps"] = sweeps
         candidates, best = tune(
             subject,
             self.machine,
@@ -341,7 +342,8 @@ def _comparison(item: Candidate) -> dict[str, Any]:
 
 
 def _place(place: Any) -> list[Any]:
-    return [place.file, place.line, place.column, place.function]
+    own = place.own
+    return [own.file, own.line, own.column, own.function]
 
 
 STARTED = time.perf_counter()

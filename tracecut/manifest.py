@@ -57,7 +57,8 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "tolerance": 1e-12 if data["class"] == "reduction" or data.get("relaxed") else 0.0,
         "identity_equal": data.get("identity_equal"),
         "inspect_ms": chosen.get("inspect_ms"),
-        "break_even_sweeps": _break_even(before, best, chosen),
+        "break_even_sweeps": _break_even(before, best, chosen, ("inspect_ms", "copy_ms")),
+        "pays_off_sweeps": _break_even(before, best, chosen, ("copy_ms",)),
         "clusters": data.get("clusters"),
         "replication_before": data.get("replication_before"),
         "replication_after": data.get("replication_after"),
@@ -152,8 +153,14 @@ def _ratio(before: float | None, after: float | None) -> float | None:
     return before / after if before is not None and after else None
 
 
-def _break_even(before: float | None, after: float | None, chosen: Mapping[str, Any]) -> float | None:
-    """Sweeps after which inspection and copies have paid for themselves."""
+def _break_even(
+    before: float | None, after: float | None, chosen: Mapping[str, Any], costs: Sequence[str]
+) -> float | None:
+    """Sweeps after which some costs have paid for themselves.
+
+    A run of the result pays for copies alone: what was inspected is saved with it. A run that inspects anew, on other
+    input, pays for both.
+    """
     if before is None or after is None or before <= after:
         return None
-    return ((chosen.get("inspect_ms") or 0.0) + (chosen.get("copy_ms") or 0.0)) / (before - after)
+    return float(sum(chosen.get(name) or 0.0 for name in costs)) / (before - after)

@@ -132,7 +132,7 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
                     ("Method", str(region["method"])),
                     ("String", " and their data renumbered: "),
                     ("SpeedupOneThread", round(region["speedup_1t"] or 0.0, 2)),
-                    ("String", " times faster on one thread, break-even after "),
+                    ("String", " times faster on one thread, break-even with the inspection after "),
                     ("Sweeps", round(region["break_even_sweeps"] or 0.0, 1)),
                     ("String", " sweeps"),
                 ),

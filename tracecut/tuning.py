@@ -22,6 +22,10 @@ from .work import run_worker
 SECONDS, PATIENCE = 300.0, 20.0
 
 
+ALIKE = 1.02  # times within this factor are the same
+SWEEPS = ("region_ms", "region_all_ms")
+
+
 @dataclass(eq=False)
 class RegionResult:
     """What became of one hot loop. `data` is the worker's result; `scope` is set when a schedule was made."""
@@ -79,7 +83,8 @@ def tune_regions(
 def _clear(hot: Hot) -> RegionResult:
     assert hot.verdict is not None
     kind, reason, places = hot.verdict
-    data = {"class": kind, "reason": reason, "places": [[p.file, p.line, p.column, p.function] for p in places]}
+    shown = [place.own for place in places]
+    data = {"class": kind, "reason": reason, "places": [[p.file, p.line, p.column, p.function] for p in shown]}
     return RegionResult(hot, hot.loop, data, refused=reason)
 
 
@@ -149,7 +154,7 @@ def _tune_one(
     elif data["class"] not in ("parallel", "reduction"):
         result.refused = str(data["reason"])
     elif "schedule" not in data:
-        result.refused = _no_order(data["candidates"])
+        result.refused = _no_order(data["candidates"], data.get("sweeps", 1.0), _kept_apart(analysis, data))
     elif data.get("identity_equal") is False:
         result.refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
     else:
@@ -159,17 +164,48 @@ def _tune_one(
             result.refused = f"its schedule could not be read back: {error.message}"
             return result
         result.views = {int(region): view for region, view in data["views"].items()}
-        _decide(settings, result)
+        _decide(settings, result, _kept_apart(analysis, data))
     return result
 
 
-def _no_order(candidates: Sequence[Mapping[str, Any]]) -> str:
-    """Why none of the orders is used: all of them failed, or none was faster."""
+def _no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart: str = "") -> str:
+    """Why none of the orders is used: all of them failed, none was faster, or the copies use up what the fastest gains.
+
+    `sweeps`: of the loop for each entry of the layout. `apart`: why the layout is not kept for longer.
+    """
     tried = [item for item in candidates if item["method"] != "original" and not item["compared"]]
     failed = [f"{item['method']} {item['note']}" for item in tried if item["note"].startswith(("failed", "refused"))]
     if failed and len(failed) == len(tried):
         return f"no order could be made: {'; '.join(failed)}"
+    before = next((item.get("region_ms") for item in candidates if item["method"] == "original"), None)
+    times = [(min(ms), item) for item in tried if (ms := [item[key] for key in SWEEPS if item.get(key) is not None])]
+    if before is not None and times:
+        after, item = min(times, key=lambda pair: pair[0])
+        if after * ALIKE < before:
+            return _copies_cost(str(item["method"]), before, after, item["copy_ms"] or 0.0, sweeps, apart)
     return "no order was faster than the program's own"
+
+
+def _copies_cost(method: str, before: float, after: float, copy: float, sweeps: float, apart: str) -> str:
+    """That the copies outweigh a faster loop: milliseconds of a sweep before and after, and of the copies."""
+    often = "each sweep" if round(sweeps) <= 1 else f"every {round(sweeps)} sweeps"
+    return (
+        f"with {method} a sweep is {before / after:.3g} times as fast ({before:.3g} -> {after:.3g} ms), but taking the "
+        f"data to the new layout and back takes {copy:.3g} ms for {often}, which uses up the gain{apart}"
+    )
+
+
+def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
+    """Why the layout is left before the loop around its scope comes to its next iteration; empty when not known."""
+    refused = data.get("scopes_refused", {})
+    scope = data.get("scope")
+    above = None if scope is None else analysis.parent(int(scope))
+    while above is not None and str(above) not in refused:
+        above = analysis.parent(above)
+    if above is None:
+        return ""
+    place = next(record.place for record in analysis.records if record.id == above)
+    return f"; it can not be kept over the loop at {place.told}: {refused[str(above)]}"
 
 
 def _scopes(analysis: Analysis, traced: Traced, loop: int) -> list[int]:
@@ -183,13 +219,15 @@ def _scopes(analysis: Analysis, traced: Traced, loop: int) -> list[int]:
     return found[::-1]
 
 
-def _decide(settings: Settings, result: RegionResult) -> None:
+def _decide(settings: Settings, result: RegionResult, apart: str) -> None:
     """Refuse a schedule whose gain does not outweigh what it costs to enter and leave the layout."""
     assert result.scope is not None
     costs = result.scope.costs
     saved = costs["sweeps"] * (costs["original"] - costs["optimized"]) - costs["copy"]
     if saved <= settings.min_gain * costs["sweeps"] * costs["original"] and not settings.force:
-        result.refused = "copying the data to its new layout and back costs more than the new order saves"
+        jobs = max(1, result.data.get("jobs") or 1) / 1e6
+        before, after, copy = (costs[name] * jobs for name in ("original", "optimized", "copy"))
+        result.refused = _copies_cost(str(result.data["method"]), before, after, copy, costs["sweeps"], apart)
 
 
 def _loops_of(analysis: Analysis, scope: ScopeFile) -> set[int]:

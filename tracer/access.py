@@ -299,11 +299,11 @@ class Accesses:
             if not access.site.writes or not access.runs:
                 continue
             if access.object is None:
-                return f"may be overwritten at {access.site.place}, whose target is not known"
+                return f"may be overwritten at {access.site.place.told}, whose target is not known"
             if access.object is not item or not access.overlaps(low, high):
                 continue
             if not self._disjoint_fields(access, low, step, width) and not self._own_later(name, access):
-                return f"is overwritten at {access.site.place}"
+                return f"is overwritten at {access.site.place.told}"
         return ""
 
     def _own_later(self, name: str, write: Access) -> bool:

@@ -74,7 +74,7 @@ UNMEASURED = ("original_seconds", "optimized_seconds", "speedup", "output_equal"
 def region(**changes: Any) -> dict[str, Any]:
     """A region in which nothing was measured."""
     keys = """jobs data share method speedup_1t speedup_all threads original_ms optimized_ms copy_ms max_rel_error
-    bit_equal inspect_ms break_even_sweeps replication_before replication_after scope""".split()
+    bit_equal inspect_ms break_even_sweeps pays_off_sweeps replication_before replication_after scope""".split()
     fixed = {"id": "r", "function": "", "file": "", "line": None, "class": "rejected", "decision": "refused"}
     return {**fixed, "reason": "", "candidates": [], "kernels": [], **dict.fromkeys(keys), **changes}
 
@@ -126,6 +126,7 @@ def optimized_mesh() -> ReportData:
         copy_ms=38.2,
         inspect_ms=412.7,
         break_even_sweeps=2.71,
+        pays_off_sweeps=1.2,
         max_rel_error=2.1e-13,
         tolerance=1e-7,
         bit_equal=False,
@@ -356,7 +357,7 @@ def forty_regions() -> ReportData:
         entry["class"] = "parallel" if number % 8 == 3 else "ordered"
         if number % 8 == 3:
             times = {"original_ms": 10.0 * number, "speedup_1t": 2.0, "speedup_all": 3.7, "threads": 2}
-            entry |= {**times, "method": "hilbert", "break_even_sweeps": 12.0}
+            entry |= {**times, "method": "hilbert", "break_even_sweeps": 12.0, "pays_off_sweeps": 3.0}
         regions.append(entry)
     program = {"original_seconds": 60.0, "optimized_seconds": 55.2, "speedup": 1.087, "output_equal": True}
     return ReportData.from_manifest(

@@ -82,6 +82,7 @@ MEASURED = {
     "bit_equal": YES,
     "inspect_ms": REAL,
     "break_even_sweeps": REAL + NONE,
+    "pays_off_sweeps": REAL + NONE,
     "replication_before": REAL,
     "replication_after": REAL,
 }

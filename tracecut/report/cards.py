@@ -105,8 +105,10 @@ def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
         yield "Copies, in and out", units.milliseconds(region.copy_ms)
     if region.inspect_ms is not None:
         yield "Inspection", units.milliseconds(region.inspect_ms)
+    if region.pays_off_sweeps is not None:
+        yield "Copies pay off after", units.plural(max(1, math.ceil(region.pays_off_sweeps)), "sweep")
     if region.break_even_sweeps is not None:
-        yield "Pays off after", units.plural(math.ceil(region.break_even_sweeps), "sweep")
+        yield "With inspection anew, after", units.plural(max(1, math.ceil(region.break_even_sweeps)), "sweep")
     before, after = region.replication_before, region.replication_after
     if before is not None and after is not None:
         yield "Blocks touching a datum", f"{before:.2f} → {after:.2f}"

@@ -96,6 +96,7 @@ class RegionReport:
     copy_ms: float | None = None
     inspect_ms: float | None = None
     break_even_sweeps: float | None = None
+    pays_off_sweeps: float | None = None
     max_rel_error: float | None = None
     tolerance: float | None = None
     bit_equal: bool | None = None
@@ -256,6 +257,7 @@ def _region(
         copy_ms=item.number("copy_ms"),
         inspect_ms=item.number("inspect_ms"),
         break_even_sweeps=item.number("break_even_sweeps"),
+        pays_off_sweeps=item.number("pays_off_sweeps"),
         max_rel_error=item.number("max_rel_error"),
         tolerance=item.number("tolerance"),
         bit_equal=item.flag("bit_equal"),

@@ -135,14 +135,14 @@ class _Summary:
 
     def _row(self, region: RegionReport) -> tuple[str, ...]:
         order = self._name(region.method, 12) or "-"
-        sweeps = region.break_even_sweeps
+        sweeps = region.pays_off_sweeps
         return (
             self._name(str(region.place), 60),
             region.kind,
             region.decision,
             order,
             _times(region),
-            plain(units.count(None if sweeps is None else math.ceil(sweeps))),
+            plain(units.count(None if sweeps is None else max(1, math.ceil(sweeps)))),
         )
 
     def _folded(self, regions: Sequence[RegionReport]) -> None:

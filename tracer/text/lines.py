@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from .cfg import ControlFlow, Loop
+
+SYSTEM = re.compile(r"^/usr/|/include/c\+\+/|/ziglang/lib/")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,17 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def own(self) -> Place:
+        """The line of the program that this comes from: of code of a system's header, where it was inlined."""
+        return next((place for place in self.chain() if not SYSTEM.search(place.file)), self)
+
+    @property
+    def told(self) -> str:
+        """The same in words, with the header's line behind it."""
+        own = self.own
+        return str(self) if own is self else f"{own} (inlined from {PurePath(self.file).name}:{self.line})"
 
     def chain(self) -> list[Place]:
         """This place and the call sites it was inlined through, innermost first."""
