@@ -1,8 +1,8 @@
 /* What an instrumented or rescheduled program calls at run time.
  *
- * One unit, compiled with the program. It keeps the table of allocations, counts and times loops, and runs
- * rescheduled regions on a small pool of pinned threads. Everything that needs thought (guards, layouts,
- * inspection) happens in the host process behind `tc_on_enter`, `tc_on_leave` and `tc_on_loop`.
+ * One unit, compiled with the program, of several files. This one counts and times loops, and runs rescheduled regions
+ * on a small pool of pinned threads. Everything that needs thought (guards, layouts, inspection) happens in the host
+ * process behind `tc_on_enter`, `tc_on_leave` and `tc_on_loop`.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,184 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allocations.c"
+#include "copies.c"
 #include "fingerprint.c"
+#include "reductions.c"
 #include "surroundings.c"
-
-/* ---- allocation table: open addressing, one spin lock ---------------------------------------------------- */
-
-typedef struct { uintptr_t base; size_t size; } Entry;
-
-static Entry *table;
-static size_t capacity, used, live;
-static atomic_flag table_lock = ATOMIC_FLAG_INIT;
-#define GONE ((uintptr_t)1)
-
-static void lock_table(void) {
-    while (atomic_flag_test_and_set_explicit(&table_lock, memory_order_acquire))
-        sched_yield();
-}
-static void unlock_table(void) { atomic_flag_clear_explicit(&table_lock, memory_order_release); }
-
-static size_t slot_of(uintptr_t base) {
-    return (size_t)((base >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (capacity - 1);
-}
-
-static void put(uintptr_t base, size_t size) {
-    size_t slot = slot_of(base);
-    while (table[slot].base > GONE) slot = (slot + 1) & (capacity - 1);
-    if (table[slot].base == 0) used++;
-    table[slot].base = base;
-    table[slot].size = size;
-    live++;
-}
-
-static int grow(void) {
-    int error = errno;
-    size_t old_capacity = capacity;
-    Entry *old = table;
-    size_t wanted = 1024;
-    while (wanted < live * 4) wanted *= 2;
-    Entry *fresh = calloc(wanted, sizeof *fresh);
-    errno = error; /* the program asked for memory, and got it */
-    if (!fresh) return 0;
-    table = fresh;
-    capacity = wanted;
-    used = live = 0;
-    for (size_t i = 0; i < old_capacity; i++)
-        if (old[i].base > GONE) put(old[i].base, old[i].size);
-    free(old);
-    return 1;
-}
-
-static void drop(uintptr_t base) {
-    if (!capacity) return;
-    size_t slot = slot_of(base);
-    while (table[slot].base) {
-        if (table[slot].base == base) {
-            table[slot].base = GONE;
-            live--;
-            break;
-        }
-        slot = (slot + 1) & (capacity - 1);
-    }
-}
-
-/* An allocation that can not be remembered is only one that will be refused later: never an error.
-   What was at this address is gone, though its end was not seen: getline frees the buffer that it is given. */
-static void remember(void *pointer, size_t size) {
-    if (!pointer) return;
-    lock_table();
-    drop((uintptr_t)pointer);
-    if (used * 2 < capacity || grow()) put((uintptr_t)pointer, size);
-    unlock_table();
-}
-
-static void forget(void *pointer) {
-    if (!pointer) return;
-    lock_table();
-    drop((uintptr_t)pointer);
-    unlock_table();
-}
-
-void *tc_malloc(size_t size) {
-    void *p = malloc(size);
-    remember(p, size);
-    return p;
-}
-void *tc_calloc(size_t count, size_t size) {
-    void *p = calloc(count, size);
-    remember(p, count * size);
-    return p;
-}
-void *tc_realloc(void *old, size_t size) {
-    forget(old);
-    void *p = realloc(old, size);
-    if (p) remember(p, size);
-    else if (old && size) remember(old, 0); /* still alive; its size is no longer known */
-    return p;
-}
-void *tc_reallocarray(void *old, size_t count, size_t size) {
-    size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return tc_realloc(old, bytes);
-}
-void tc_free(void *p) {
-    forget(p);
-    free(p);
-}
-void *tc_aligned_alloc(size_t align, size_t size) {
-    void *p = aligned_alloc(align, size);
-    remember(p, size);
-    return p;
-}
-int tc_posix_memalign(void **out, size_t align, size_t size) {
-    int code = posix_memalign(out, align, size);
-    if (!code) remember(*out, size);
-    return code;
-}
-void *tc_memalign(size_t align, size_t size) {
-    void *p = memalign(align, size);
-    remember(p, size);
-    return p;
-}
-void *tc_valloc(size_t size) {
-    void *p = valloc(size);
-    remember(p, size);
-    return p;
-}
-
-/* Operators of C++, by their names in the binary. They are the program's own or the C++ library's; a C program, which
-   has neither, never calls these. An exception that they throw passes through. */
-#define NEW(NAME, PARAMETERS, ARGUMENTS)                                                                          \
-    extern __attribute__((weak)) void *NAME PARAMETERS;                                                           \
-    void *tc_##NAME PARAMETERS {                                                                                  \
-        void *p = NAME ARGUMENTS;                                                                                 \
-        remember(p, size);                                                                                        \
-        return p;                                                                                                 \
-    }
-#define DELETE(NAME, PARAMETERS, ARGUMENTS)                                                                       \
-    extern __attribute__((weak)) void NAME PARAMETERS;                                                            \
-    void tc_##NAME PARAMETERS {                                                                                   \
-        forget(p);                                                                                                \
-        NAME ARGUMENTS;                                                                                           \
-    }
-NEW(_Znwm, (size_t size), (size))
-NEW(_Znam, (size_t size), (size))
-NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align))
-NEW(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align))
-NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag))
-NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (size, align, tag))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (size, align, tag))
-DELETE(_ZdlPv, (void *p), (p))
-DELETE(_ZdaPv, (void *p), (p))
-DELETE(_ZdlPvm, (void *p, size_t size), (p, size))
-DELETE(_ZdaPvm, (void *p, size_t size), (p, size))
-DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align), (p, align))
-DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align), (p, align))
-DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
-DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
-DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
-DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
-
-/* Copies at most `room` entries; returns how many there are. */
-size_t tc_objects(uintptr_t *bases, size_t *sizes, size_t room) {
-    size_t count = 0;
-    lock_table();
-    for (size_t i = 0; i < capacity; i++)
-        if (table[i].base > GONE) {
-            if (count < room) {
-                bases[count] = table[i].base;
-                sizes[count] = table[i].size;
-            }
-            count++;
-        }
-    unlock_table();
-    return count;
-}
 
 /* ---- tracing ------------------------------------------------------------------------------------------------ */
 
@@ -354,10 +181,6 @@ typedef struct {
     void **private_memory;
 } Plan;
 
-enum { OP_ADD, OP_FADD, OP_MUL, OP_FMUL, OP_AND, OP_OR, OP_XOR, OP_SMIN, OP_SMAX, OP_UMIN, OP_UMAX, OP_FMIN, OP_FMAX,
-       OP_LESS, OP_MORE }; /* the last two choose by a comparison, which is false for NaN */
-enum { TYPE_I8, TYPE_I16, TYPE_I32, TYPE_I64, TYPE_F32, TYPE_F64 };
-
 typedef struct { int64_t calls, declined, nanoseconds, original_nanoseconds, started; } RegionState;
 
 const Plan **tc_plans; /* by region; NULL while its layout is not in force */
@@ -378,92 +201,6 @@ typedef struct {
     uint64_t out[MAX_THREADS + 1][MAX_REDUCTIONS];
     int32_t tail;
 } Launch;
-
-#define COMBINE(TYPE, FIELD)                                                                                      \
-    {                                                                                                             \
-        TYPE x, y;                                                                                                \
-        memcpy(&x, a, sizeof x);                                                                                  \
-        memcpy(&y, b, sizeof y);                                                                                  \
-        FIELD;                                                                                                    \
-        memcpy(a, &x, sizeof x);                                                                                  \
-        return;                                                                                                   \
-    }
-#define INTEGERS(S, U)                                                                                            \
-    switch (op) {                                                                                                 \
-    case OP_ADD: COMBINE(U, x = (U)(x + y))                                                                       \
-    case OP_MUL: COMBINE(U, x = (U)(x * y))                                                                       \
-    case OP_AND: COMBINE(U, x &= y)                                                                               \
-    case OP_OR: COMBINE(U, x |= y)                                                                                \
-    case OP_XOR: COMBINE(U, x ^= y)                                                                               \
-    case OP_SMIN: COMBINE(S, x = y < x ? y : x)                                                                   \
-    case OP_SMAX: COMBINE(S, x = y > x ? y : x)                                                                   \
-    case OP_UMIN: COMBINE(U, x = y < x ? y : x)                                                                   \
-    case OP_UMAX: COMBINE(U, x = y > x ? y : x)                                                                   \
-    }                                                                                                             \
-    return;
-#define REALS(R, MIN, MAX)                                                                                        \
-    switch (op) {                                                                                                 \
-    case OP_FADD: COMBINE(R, x += y)                                                                              \
-    case OP_FMUL: COMBINE(R, x *= y)                                                                              \
-    case OP_FMIN: COMBINE(R, x = MIN(x, y))                                                                       \
-    case OP_FMAX: COMBINE(R, x = MAX(x, y))                                                                       \
-    case OP_LESS: COMBINE(R, x = y < x ? y : x)                                                                   \
-    case OP_MORE: COMBINE(R, x = y > x ? y : x)                                                                   \
-    }                                                                                                             \
-    return;
-
-/* *a = *a op *b */
-static void combine(void *a, const void *b, int32_t op, int32_t type) {
-    switch (type) {
-    case TYPE_I8: INTEGERS(int8_t, uint8_t)
-    case TYPE_I16: INTEGERS(int16_t, uint16_t)
-    case TYPE_I32: INTEGERS(int32_t, uint32_t)
-    case TYPE_I64: INTEGERS(int64_t, uint64_t)
-    case TYPE_F32: REALS(float, __builtin_fminf, __builtin_fmaxf)
-    case TYPE_F64: REALS(double, __builtin_fmin, __builtin_fmax)
-    }
-}
-
-static uint64_t bits_f64(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-static uint64_t bits_f32(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* What is added without any effect: −0.0, since −0.0 + 0.0 is 0.0; rounding downward it is −0.0, and 0.0 has none. */
-static uint64_t no_addend(int32_t type) {
-    if ((sse_state() & ROUNDING_SSE) == DOWNWARD_SSE) return 0;
-    return type == TYPE_F32 ? bits_f32(-0.0f) : type == TYPE_F64 ? bits_f64(-0.0) : 0;
-}
-
-/* The value that changes nothing. */
-static uint64_t identity(int32_t op, int32_t type) {
-    int wide = 8 << (type & 3);
-    uint64_t ones = ~UINT64_C(0), top = UINT64_C(1) << (wide - 1);
-    switch (op) {
-    case OP_FADD: return no_addend(type);
-    case OP_FMUL: return type == TYPE_F32 ? bits_f32(1.0f) : bits_f64(1.0);
-    case OP_FMIN: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
-    case OP_FMAX: return type == TYPE_F32 ? bits_f32(__builtin_nanf("")) : bits_f64(__builtin_nan(""));
-    case OP_LESS: return type == TYPE_F32 ? bits_f32(__builtin_inff()) : bits_f64(__builtin_inf());
-    case OP_MORE: return type == TYPE_F32 ? bits_f32(-__builtin_inff()) : bits_f64(-__builtin_inf());
-    case OP_MUL: return 1;
-    case OP_AND: case OP_UMIN: return ones;
-    case OP_SMIN: return top - 1;
-    case OP_SMAX: return top;
-    default: return 0;
-    }
-}
-
-static int32_t width_of(int32_t type) {
-    static const int32_t widths[] = {1, 2, 4, 8, 4, 8};
-    return widths[type];
-}
 
 /* Fill a private array with what is added without any effect. */
 static void clear(char *memory, int64_t bytes, int32_t type) {
@@ -634,111 +371,6 @@ void tc_scope_leave(int32_t scope) {
     set_aside(&kept);
     tc_on_leave(scope);
     give_back(&kept);
-}
-
-/* ---- copies of a layout ----------------------------------------------------------------------------------------- */
-
-typedef struct { char *target; const char *source; const int32_t *index; int64_t count, size; int32_t threads, scatter; } Move;
-
-typedef struct { char bytes[16]; } Bytes16;
-typedef struct { char bytes[24]; } Bytes24;
-typedef struct { char bytes[32]; } Bytes32;
-
-static void move_part(int32_t thread, void *data) {
-    const Move *move = data;
-    int64_t first = move->count * thread / move->threads, last = move->count * (thread + 1) / move->threads;
-    const int32_t *index = move->index;
-#define MOVE(TYPE)                                                                                                \
-    if (move->scatter)                                                                                            \
-        for (int64_t i = first; i < last; i++) ((TYPE *)move->target)[index[i]] = ((const TYPE *)move->source)[i]; \
-    else                                                                                                          \
-        for (int64_t i = first; i < last; i++) ((TYPE *)move->target)[i] = ((const TYPE *)move->source)[index[i]];
-    switch (move->size) {
-    case 1: MOVE(uint8_t) return;
-    case 2: MOVE(uint16_t) return;
-    case 4: MOVE(uint32_t) return;
-    case 8: MOVE(uint64_t) return;
-    case 16: MOVE(Bytes16) return;
-    case 24: MOVE(Bytes24) return;
-    case 32: MOVE(Bytes32) return;
-    }
-    size_t size = (size_t)move->size;
-    for (int64_t i = first; i < last; i++) {
-        size_t from = (size_t)(move->scatter ? i : index[i]), to = (size_t)(move->scatter ? index[i] : i);
-        memcpy(move->target + to * size, move->source + from * size, size);
-    }
-}
-
-/* target[i] = source[index[i]], records of `size` bytes; with `scatter`, target[index[i]] = source[i]. */
-void tc_move(void *target, const void *source, const int32_t *index, int64_t count, int64_t size, int32_t threads,
-             int32_t scatter) {
-    Move move = {target, source, index, count, size, threads < 1 ? 1 : threads, scatter};
-    run_on(move.threads, move_part, &move);
-}
-
-static void back_part(int32_t thread, void *data) {
-    const Move *move = data;
-    int64_t bytes = move->count * move->size;
-    int64_t first = bytes / move->threads * thread;
-    int64_t last = thread + 1 == move->threads ? bytes : bytes / move->threads * (thread + 1);
-    memcpy((char *)move->source + first, move->target + first, (size_t)(last - first));
-}
-
-/* Permute an array in place by way of a room of the same size. */
-void tc_permute(void *array, void *room, const int32_t *index, int64_t count, int64_t size, int32_t threads,
-                int32_t scatter) {
-    Move move = {room, array, index, count, size, threads < 1 ? 1 : threads, scatter};
-    run_on(move.threads, move_part, &move);
-    run_on(move.threads, back_part, &move);
-}
-
-/* Copy pieces: piece i of the target is piece order[i] of the source, at first[order[i]], length[order[i]] records. */
-void tc_move_pieces(void *target, const void *source, const int32_t *order, const int64_t *first,
-                    const int32_t *length, int64_t count, int64_t size) {
-    char *at = target;
-    for (int64_t i = 0; i < count; i++) {
-        int32_t old = order[i];
-        const char *from = (const char *)source + first[old] * size;
-        int64_t bytes = (int64_t)length[old] * size;
-        if (size == 8)
-            for (int64_t b = 0; b < bytes; b += 8) *(uint64_t *)(at + b) = *(const uint64_t *)(from + b);
-        else if (size == 4)
-            for (int64_t b = 0; b < bytes; b += 4) *(uint32_t *)(at + b) = *(const uint32_t *)(from + b);
-        else
-            memcpy(at, from, (size_t)bytes);
-        at += bytes;
-    }
-}
-
-typedef struct { char *field; int64_t count, stride; int32_t width, threads; const int32_t *map; int64_t low, high; } Renumber;
-
-static void renumber_part(int32_t thread, void *data) {
-    const Renumber *job = data;
-    int64_t first = job->count * thread / job->threads, last = job->count * (thread + 1) / job->threads;
-    char *at = job->field + first * job->stride;
-#define RENUMBER(TYPE)                                                                                            \
-    for (int64_t i = first; i < last; i++, at += job->stride) {                                                   \
-        TYPE v;                                                                                                   \
-        memcpy(&v, at, sizeof v);                                                                                 \
-        int64_t value = (int64_t)v;                                                                               \
-        if (value >= job->low && value < job->high) {                                                             \
-            v = (TYPE)(job->map[value - job->low] + job->low);                                                    \
-            memcpy(at, &v, sizeof v);                                                                             \
-        }                                                                                                         \
-    }
-    switch (job->width) {
-    case 1: RENUMBER(int8_t) return;
-    case 2: RENUMBER(int16_t) return;
-    case 4: RENUMBER(int32_t) return;
-    case 8: RENUMBER(int64_t) return;
-    }
-}
-
-/* Renumber an index field in place: values v in [low, high) become map[v − low] + low. */
-void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, const int32_t *map, int64_t low,
-                 int64_t high, int32_t threads) {
-    Renumber job = {field, count, stride, width, threads < 1 ? 1 : threads, map, low, high};
-    run_on(job.threads, renumber_part, &job);
 }
 
 /* Whether the processor has what the wide versions of range functions are made of (versions.py). */

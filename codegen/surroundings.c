@@ -26,6 +26,8 @@ static uint32_t sse_state(void) {
 }
 static void set_sse(uint32_t state) { __asm__ volatile("ldmxcsr %0" : : "m"(state)); }
 
+static int rounds_downward(void) { return (sse_state() & ROUNDING_SSE) == DOWNWARD_SSE; }
+
 static uint16_t x87_control(void) {
     uint16_t control;
     __asm__ volatile("fnstcw %0" : "=m"(control));

@@ -28,7 +28,7 @@ from .children import woven
 from .harness import Inspected, Program, trace
 
 PROGRAMS = Path(__file__).parent / "programs"
-MARKS = ["divide", "widely"]
+MARKS = ["divide", "widely", "adding"]
 # What Python, the loader, the C library, OpenMP and the linear algebra of NumPy look at.
 VARIABLES = {
     **dict.fromkeys(["PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER", "PYTHONNOUSERSITE"], "1"),
@@ -86,7 +86,9 @@ def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspect
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(teams, "MIN_JOBS", 1)
         schedules = [item.schedule(item.random(place), threads) for place, item in enumerate(loops)]
-    assert all(region.threads == threads for schedule in schedules for region in schedule.regions)
+    regions = [region for schedule in schedules for region in schedule.regions]
+    assert all(region.threads == threads for region in regions)
+    assert threads == 1 or any(region.privates for region in regions)
     library, scopes, names = woven(loops, schedules, threads=threads, name=kind)
     folder = subject.folder / f"result {kind}"
     (folder / "scopes").mkdir(parents=True)

@@ -18,7 +18,8 @@
 #include <xmmintrin.h>
 
 static int *a, *b;
-static double *x, *w, *y, *z;
+static int *c;
+static double *x, *w, *y, *z, *whole, *zeros, *r, sum;
 
 SHAPE divide(long n, const int *a, const double *x, const double *w, double *y)
 {
@@ -32,6 +33,17 @@ SHAPE widely(long n, const int *b, const double *x, const double *w, double *z)
     for (int t = 0; t < SWEEPS; t++)
         for (long i = 0; i < n; i++) // @widely
             z[i] = (double)((long double)x[b[i]] / 3 + (long double)w[b[i]] / 7);
+}
+
+/* Sums of few whole numbers and of zeros with a sign: exact in any order. */
+__attribute__((noinline)) static double adding(long n, const int *c, const double *whole, const double *zeros, double *r)
+{
+    double total = 0;
+    for (long i = 0; i < n; i++) { // @adding
+        r[c[i]] += whole[i];
+        total += zeros[c[i]];
+    }
+    return total;
 }
 
 __attribute__((noinline)) static unsigned long hash(const double *x, long n)
@@ -58,6 +70,7 @@ static void *both(void *unused)
 {
     divide(JOBS, a, x, w, y);
     widely(JOBS, b, x, w, z);
+    sum = adding(JOBS, c, whole, zeros, r);
     return unused;
 }
 
@@ -65,6 +78,10 @@ SHAPE look(const char *name, long argument)
 {
     memset(y, 0, JOBS * sizeof *y);
     memset(z, 0, JOBS * sizeof *z);
+    for (int i = 0; i < DATA; i++) { /* tiny numbers and zeros that nobody touches stay what they are */
+        r[i] = i % 3 == 0 ? 0.0 : i % 3 == 1 ? -0.0 : 5e-324;
+        zeros[i] = argument % 2 ? -0.0 : 0.0;
+    }
     both(NULL);
     int error = errno;
     unsigned sse = _mm_getcsr();
@@ -72,8 +89,8 @@ SHAPE look(const char *name, long argument)
     int rounding = fegetround(), raised = fetestexcept(FE_ALL_EXCEPT), enabled = fegetexcept();
     _mm_setcsr(0x1f80);
     __asm__ volatile("fninit");
-    printf("%s %ld: %lx %lx errno %d sse %x x87 %x %x rounding %x raised %x traps %x", name, argument, hash(y, JOBS),
-           hash(z, JOBS), error, sse, control, status, rounding, raised, enabled);
+    printf("%s %ld: %lx %lx %lx %lx errno %d sse %x x87 %x %x rounding %x raised %x traps %x", name, argument, hash(y, JOBS),
+           hash(z, JOBS), hash(r, DATA), hash(&sum, 1), error, sse, control, status, rounding, raised, enabled);
     cpu_set_t cpus;
     sigset_t set;
     stack_t stack;
@@ -381,13 +398,16 @@ int main(int argc, char **argv)
 {
     a = permutation(JOBS), b = permutation(JOBS);
     x = reals(JOBS, 1000), w = reals(JOBS, 1000), y = reals(JOBS, 9), z = reals(JOBS, 9);
+    c = ints(JOBS, DATA / 3), whole = reals(JOBS, 100), zeros = reals(DATA, 2), r = reals(DATA, 2);
+    for (int i = 0; i < JOBS; i++)
+        c[i] *= 3;
     for (int i = 0; i < JOBS; i++) { /* tiny, huge, and no numbers */
         x[i] = i % 11 == 0 ? (x[i] + 1) * 1e-310 : i % 13 == 0 ? (x[i] + 1) * 1e305 : x[i] + 0.1;
         w[i] = i % 7 == 0 ? (w[i] + 1) * 1e-312 : i % 17 == 0 ? (w[i] + 1) * 1e-5 : w[i] + 0.3;
     }
     if (argc > 1 && argv[1][0] == 'o') {
         int t = a[5];
-        a[5] = a[9], a[9] = t;
+        a[5] = a[9], a[9] = t, c[7] = (c[7] + 3) % 198;
         t = b[JOBS - 1], b[JOBS - 1] = b[0], b[0] = t;
     }
     run("start", 0);

@@ -1,0 +1,108 @@
+/* Putting data into another order and back, on the threads of the pool. */
+#include <stdint.h>
+#include <string.h>
+
+static void run_on(int32_t threads, void (*what)(int32_t, void *), void *data);
+
+typedef struct { char *target; const char *source; const int32_t *index; int64_t count, size; int32_t threads, scatter; } Move;
+
+typedef struct { char bytes[16]; } Bytes16;
+typedef struct { char bytes[24]; } Bytes24;
+typedef struct { char bytes[32]; } Bytes32;
+
+static void move_part(int32_t thread, void *data) {
+    const Move *move = data;
+    int64_t first = move->count * thread / move->threads, last = move->count * (thread + 1) / move->threads;
+    const int32_t *index = move->index;
+#define MOVE(TYPE)                                                                                                \
+    if (move->scatter)                                                                                            \
+        for (int64_t i = first; i < last; i++) ((TYPE *)move->target)[index[i]] = ((const TYPE *)move->source)[i]; \
+    else                                                                                                          \
+        for (int64_t i = first; i < last; i++) ((TYPE *)move->target)[i] = ((const TYPE *)move->source)[index[i]];
+    switch (move->size) {
+    case 1: MOVE(uint8_t) return;
+    case 2: MOVE(uint16_t) return;
+    case 4: MOVE(uint32_t) return;
+    case 8: MOVE(uint64_t) return;
+    case 16: MOVE(Bytes16) return;
+    case 24: MOVE(Bytes24) return;
+    case 32: MOVE(Bytes32) return;
+    }
+    size_t size = (size_t)move->size;
+    for (int64_t i = first; i < last; i++) {
+        size_t from = (size_t)(move->scatter ? i : index[i]), to = (size_t)(move->scatter ? index[i] : i);
+        memcpy(move->target + to * size, move->source + from * size, size);
+    }
+}
+
+/* target[i] = source[index[i]], records of `size` bytes; with `scatter`, target[index[i]] = source[i]. */
+void tc_move(void *target, const void *source, const int32_t *index, int64_t count, int64_t size, int32_t threads,
+             int32_t scatter) {
+    Move move = {target, source, index, count, size, threads < 1 ? 1 : threads, scatter};
+    run_on(move.threads, move_part, &move);
+}
+
+static void back_part(int32_t thread, void *data) {
+    const Move *move = data;
+    int64_t bytes = move->count * move->size;
+    int64_t first = bytes / move->threads * thread;
+    int64_t last = thread + 1 == move->threads ? bytes : bytes / move->threads * (thread + 1);
+    memcpy((char *)move->source + first, move->target + first, (size_t)(last - first));
+}
+
+/* Permute an array in place by way of a room of the same size. */
+void tc_permute(void *array, void *room, const int32_t *index, int64_t count, int64_t size, int32_t threads,
+                int32_t scatter) {
+    Move move = {room, array, index, count, size, threads < 1 ? 1 : threads, scatter};
+    run_on(move.threads, move_part, &move);
+    run_on(move.threads, back_part, &move);
+}
+
+/* Copy pieces: piece i of the target is piece order[i] of the source, at first[order[i]], length[order[i]] records. */
+void tc_move_pieces(void *target, const void *source, const int32_t *order, const int64_t *first,
+                    const int32_t *length, int64_t count, int64_t size) {
+    char *at = target;
+    for (int64_t i = 0; i < count; i++) {
+        int32_t old = order[i];
+        const char *from = (const char *)source + first[old] * size;
+        int64_t bytes = (int64_t)length[old] * size;
+        if (size == 8)
+            for (int64_t b = 0; b < bytes; b += 8) *(uint64_t *)(at + b) = *(const uint64_t *)(from + b);
+        else if (size == 4)
+            for (int64_t b = 0; b < bytes; b += 4) *(uint32_t *)(at + b) = *(const uint32_t *)(from + b);
+        else
+            memcpy(at, from, (size_t)bytes);
+        at += bytes;
+    }
+}
+
+typedef struct { char *field; int64_t count, stride; int32_t width, threads; const int32_t *map; int64_t low, high; } Renumber;
+
+static void renumber_part(int32_t thread, void *data) {
+    const Renumber *job = data;
+    int64_t first = job->count * thread / job->threads, last = job->count * (thread + 1) / job->threads;
+    char *at = job->field + first * job->stride;
+#define RENUMBER(TYPE)                                                                                            \
+    for (int64_t i = first; i < last; i++, at += job->stride) {                                                   \
+        TYPE v;                                                                                                   \
+        memcpy(&v, at, sizeof v);                                                                                 \
+        int64_t value = (int64_t)v;                                                                               \
+        if (value >= job->low && value < job->high) {                                                             \
+            v = (TYPE)(job->map[value - job->low] + job->low);                                                    \
+            memcpy(at, &v, sizeof v);                                                                             \
+        }                                                                                                         \
+    }
+    switch (job->width) {
+    case 1: RENUMBER(int8_t) return;
+    case 2: RENUMBER(int16_t) return;
+    case 4: RENUMBER(int32_t) return;
+    case 8: RENUMBER(int64_t) return;
+    }
+}
+
+/* Renumber an index field in place: values v in [low, high) become map[v − low] + low. */
+void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, const int32_t *map, int64_t low,
+                 int64_t high, int32_t threads) {
+    Renumber job = {field, count, stride, width, threads < 1 ? 1 : threads, map, low, high};
+    run_on(job.threads, renumber_part, &job);
+}
