@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LISTING = "host.json"
 NEXT = ".tracecut-next"
+RUNS = "tracecut-runs.json"  # how often it was used: no part of the result
 OWN_FILES = (LISTING, RESULT, "manifest.json", "program", "program.so", "remarks.yaml", "report.html", "canonical.ll")
 OWN_FOLDERS = ("scopes", "kernels")
 MAX_LISTING = 64 << 20

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .folder import damaged, digest, opened
+from .usage import record
 
 if TYPE_CHECKING:
     from tracecut.codegen.front import Front
@@ -51,7 +52,9 @@ def run_output(
         known = counters is None and not original and slower.get("argv") == list(argv)
         if known and threads is not None and len(allowed[:threads]) in slower["threads"]:
             count = "1 thread" if threads == 1 else f"{threads} threads"
-            _run_original(program, argv, f"on {count} the original program is faster: it runs" if verbose else "")
+            why = f"on {count} the original program is faster"
+            record(output, listing, native=why)
+            _run_original(program, argv, f"{why}: it runs" if verbose else "")
         import ctypes
 
         from tracecut.codegen.front import run_listed
@@ -83,6 +86,8 @@ def run_output(
         return Host(library, scopes, listing["globals"], cpus, say=say, inspect=Reinspector(), front=front)
 
     def report(found: dict[str, Any]) -> None:
+        if counters is None and not original:
+            record(folder, listing, found=found)
         if counters is not None:
             import json
 

@@ -16,7 +16,7 @@ from tracecut.ir.errors import ArtefactError, OutputError
 from tracecut.ir.files import write_json
 
 from . import __version__
-from .folder import LISTING, NEXT, OWN_FILES, OWN_FOLDERS, digest, fingerprint, finish, listed, locked
+from .folder import LISTING, NEXT, OWN_FILES, OWN_FOLDERS, RUNS, digest, fingerprint, finish, listed, locked
 from .marks import RESULT, STAGING, is_marked, put_mark, remove_marked
 
 PREFIX = ".tracecut-staging-"
@@ -89,7 +89,7 @@ def _finish_or_drop(output: Path) -> None:
 
 def seal(folder: Path, listing: Mapping[str, Any]) -> list[str]:
     """Write the listing of a folder of results. Returns the names of the other files."""
-    apart = (folder / LISTING, folder / STAGING)
+    apart = (folder / LISTING, folder / STAGING, folder / RUNS)
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path not in apart)
     names = [str(path.relative_to(folder)) for path in paths]
     full = {**listing, "files": {name: digest(path) for name, path in zip(names, paths, strict=True)}}

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TextIO
 
 from tracecut.ir.errors import UsageError
@@ -87,12 +88,16 @@ def run_trace(words: list[str]) -> int:
 
 def run_info(words: list[str]) -> int:
     """Say what a trace file holds."""
-    parser = Parser(prog="tracecut info", description="Say what a trace file holds.")
-    parser.add_argument("file", help="a file that `tracecut trace` wrote")
+    parser = Parser(prog="tracecut info", description="Say what a trace file holds, or how a result was used.")
+    parser.add_argument("file", help="a file that `tracecut trace` wrote, or a folder that `tracecut optimize` wrote")
     parser.add_argument("--check", action="store_true", help="read all of it, and count")
     parser.add_argument("--parquet", metavar="FILE", help="also write its records as FILE.parquet (needs pyarrow)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
+    if Path(options.file).is_dir():
+        from .usage import print_usage
+
+        return print_usage(Path(options.file), as_json=options.json)
     from tracecut.tracer.events.trace import Trace
 
     result = Trace.load(options.file)

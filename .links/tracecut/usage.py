@@ -1,0 +1,1 @@
+../../tracecut/usage.py
