@@ -165,8 +165,8 @@ class Job:
             times = {threads: runs[_name(threads)].seconds for threads in self._counts()}
             found = weigh(native.seconds, times, run_original, run_optimized, min_gain=settings.min_gain)
         if not found.pays:
-            why = f"the whole program would take {found.optimized:.2f} s instead of {found.original:.2f} s"
-            self._drop(chosen, f"{why}: starting the rescheduled program costs as much as it saves here")
+            why = f"the whole program would take {found.optimized:.3g} s instead of {found.original:.3g} s"
+            self._drop(chosen, why + _where_it_went(runs["original"], runs[_name(found.threads)]))
             return
         self.weighed = found
         self.listing["slower"] = {"argv": list(settings.argv), "threads": list(found.slower)}
@@ -247,6 +247,21 @@ class Job:
             manifest[part] = name if (self.staging / name).is_file() else ""
         write_json(self.staging / "manifest.json", manifest)
         return manifest
+
+
+def _where_it_went(before: Run, after: Run) -> str:
+    """What the counters of two whole runs say of a program that does not get faster, as the end of a sentence."""
+
+    def loops(run: Run) -> float:
+        regions = run.counters["regions"].values()
+        return sum(item.get("nanoseconds", 0) + item.get("original_nanoseconds", 0) for item in regions) / 1e9
+
+    scopes = after.counters["scopes"].values()
+    copies = sum(item.get("nanoseconds", 0) + item.get("guard_nanoseconds", 0) for item in scopes) / 1e9
+    return (
+        f": its loops take {loops(after):.3g} s instead of {loops(before):.3g} s, copies and guards {copies:.3g} s, "
+        "and the rescheduled program has to be started"
+    )
 
 
 def _name(threads: int) -> str:

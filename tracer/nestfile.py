@@ -75,11 +75,15 @@ def _node(nodes: list[Expr], place: int) -> Expr:
 
 
 def _place_out(place: Place) -> list[Any]:
-    return [place.file, place.line, place.column, place.function]
+    """Behind what is inlined from a system's header stands the line of the program, which messages are about."""
+    own = place.own
+    found = [place.file, place.line, place.column, place.function]
+    return found if own is place else [*found, own.file, own.line]
 
 
 def _place_in(data: list[Any]) -> Place:
-    return Place(str(data[0]), int(data[1]), int(data[2]), str(data[3]))
+    own = Place(str(data[4]), int(data[5])) if len(data) == 6 else None
+    return Place(str(data[0]), int(data[1]), int(data[2]), str(data[3]), own)
 
 
 def _places_out(places: Iterable[Place]) -> list[list[Any]]:
