@@ -11,6 +11,7 @@ from ..ir.errors import SourceError
 from .constructors import has_constructors, place_constructors
 from .counters import merge_counters
 from .inlining import attribute_group, mark_inline
+from .relative import plain_relative_loads
 from .text import Module, parse_module
 
 
@@ -89,7 +90,7 @@ def canonical(sources: Iterable[str]) -> Module:
     passes.add_loop_simplify_pass()
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
-    return merge_counters(loosened(parse_module(str(module))))
+    return merge_counters(plain_relative_loads(loosened(parse_module(str(module)))))
 
 
 def unoptimised(sources: Iterable[str]) -> Module:
@@ -101,7 +102,7 @@ def unoptimised(sources: Iterable[str]) -> Module:
     passes = binding.create_new_module_pass_manager()
     passes.add_instruction_namer_pass()
     passes.run(modules[0], _builder(binding, level=0, vectorize=False))
-    return loosened(parse_module(str(modules[0])))
+    return plain_relative_loads(loosened(parse_module(str(modules[0]))))
 
 
 def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:

@@ -14,6 +14,7 @@ from tracecut.tracer.frontend import OPENMP_NOTE, Flags, parse_flags, to_ir
 from tracecut.tracer.inlining import mark_inline
 from tracecut.tracer.llvm import canonical, emit_object, loosened, parse
 from tracecut.tracer.program import Analysis
+from tracecut.tracer.relative import plain_relative_loads
 from tracecut.tracer.text import parse_module
 
 NASTY = Path(__file__).parent / "programs" / "nasty.ll"
@@ -385,3 +386,20 @@ attributes #1 = { noinline }
     assert wanted == ["@plain"]
     groups = module.attribute_groups()
     assert not any("noinline" in groups[group] for group in module.functions["@plain"].attribute_groups)
+
+
+def test_tables_of_distances_become_plain_loads() -> None:
+    """A switch over strings in position-independent code: Lua has one."""
+    text = """@table = private unnamed_addr constant [1 x i32] [i32 8]
+define ptr @f(i64 %k) {
+  %offset = shl i64 %k, 2
+  %"x y" = call ptr @llvm.load.relative.i64(ptr @table, i64 %offset)
+  ret ptr %"x y"
+}
+declare ptr @llvm.load.relative.i64(ptr, i64)
+"""
+    module = plain_relative_loads(parse_module(text))
+    parse(str(module))
+    assert [item.op for _, item in module.functions["@f"].instructions()] == [
+        *("shl", "getelementptr", "load", "sext", "getelementptr", "ret")
+    ]
