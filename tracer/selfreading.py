@@ -15,20 +15,25 @@ _DEFINED = re.compile(r"^define (?!internal|private)[^@\n]*@([\w.$]+)\(", re.MUL
 _TEXT = re.compile(r'\bc"([^"]*)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
 _AUXILIARY = re.compile(r"@getauxval\(i64[^,)]*?(\d+|%[\w.]+)\)")
+_CALL = re.compile(r"@(prctl|syscall)\(i(?:32|64)[^,)]*?\b(\d+)\b")
 _PROC = re.compile(r"/proc\b[\w./%$*-]*")
 _LISTED = re.compile(r"^@llvm\.global_(?:ctors|dtors) = .*$", re.MULTILINE)
 
 # The dynamic linker: the main program is the interpreter to it, and the program a library that nobody asked for.
 _LINKER = "is asked of the dynamic linker, to which the main program is another one"
 _HEAP = "counts what the host of a rescheduled program allocates"
+_SHARING = "can start a process that sees every array of the program at work"
 _LIMIT = "would bind the host of a rescheduled program, too"
 FUNCTIONS = {
     **dict.fromkeys(("dl_iterate_phdr", "dladdr", "dladdr1", "dlinfo", "_dl_find_object"), _LINKER),
     **dict.fromkeys(("dlopen", "dlmopen", "dlsym", "dlvsym", "backtrace_symbols", "backtrace_symbols_fd"), _LINKER),
     **dict.fromkeys(("mallinfo", "mallinfo2", "malloc_stats", "malloc_info"), _HEAP),
     **dict.fromkeys(("setrlimit", "setrlimit64", "prlimit", "prlimit64", "mlockall"), _LIMIT),
-    **dict.fromkeys(("chroot", "unshare", "setns", "seccomp"), _LIMIT),
+    **dict.fromkeys(("chroot", "unshare", "setns", "seccomp", "seccomp_init", "seccomp_load"), _LIMIT),
+    **dict.fromkeys(("clone", "clone3", "__clone"), _SHARING),
 }
+# Functions of many purposes, by their first argument: PR_SET_SECCOMP; clone, seccomp, clone3.
+CALLS = {("prctl", "22"): _LIMIT, ("syscall", "56"): _SHARING, ("syscall", "317"): _LIMIT, ("syscall", "435"): _SHARING}
 VARIABLES = frozenset(
     "__executable_start __ehdr_start etext _etext __etext edata _edata end _end _DYNAMIC _r_debug __libc_stack_end"
     " _dl_argv".split()
@@ -61,6 +66,9 @@ def asks_of_itself(text: str) -> str:
     for found in _AUXILIARY.findall(text):
         if found.startswith("%") or int(found) in AUXILIARY:
             return f"it asks getauxval for {found}, which tells of the host of a rescheduled program"
+    for call in _CALL.findall(text):
+        if call in CALLS:
+            return f"it calls {call[0]}({call[1]}), which {CALLS[call]}"
     for body in _TEXT.findall(text):
         for path in _PROC.findall(_ESCAPE.sub(lambda code: chr(int(code[1], 16)), body)):
             if not PROC.fullmatch(path):

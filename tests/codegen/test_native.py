@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.codegen.hooks import RegionState
+from tracecut.codegen.hooks import MISMATCH, RegionState, Tables
 from tracecut.codegen.link import executable, find_library, runtime_object, shared_library
 from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, support
 from tracecut.ir.errors import SourceError
@@ -89,6 +89,43 @@ def test_indices_inside_of_the_space_are_renumbered_and_no_others(
     np.testing.assert_array_equal(field, expected)
     np.ndarray((count,), field.dtype, others.data, 0, (stride,))[:] = field
     np.testing.assert_array_equal(room, others)
+
+
+def test_a_loop_is_declined_while_exceptions_trap() -> None:
+    """A trap that is set inside of a scope: the host puts the data back, and the original loop runs."""
+    library = support().library
+    libm = ctypes.CDLL("libm.so.6")
+    tables = Tables(library, 1)
+    plan = Plan()  # is not run
+    told: list[tuple[int, int, int]] = []
+    call = MISMATCH(lambda region, slot: told.append((region, slot, libm.fegetexcept())))
+    slots = (ctypes.c_uint64 * 1)()
+    ctypes.c_void_p.in_dll(library, "tc_on_mismatch").value = ctypes.cast(call, ctypes.c_void_p).value
+    tables.plans[0] = ctypes.addressof(plan)
+    invalid = 1
+    try:
+        assert libm.feenableexcept(invalid) == 0
+        taken = library.tc_region(0, slots, slots)
+        assert libm.fegetexcept() == invalid, "it is the program's still"
+    finally:
+        libm.fedisableexcept(invalid)
+        tables.set("tc_regions", 0)
+    assert taken == 0
+    assert told == [(0, -1, 0)]  # and none traps in the host's own work
+
+
+@pytest.mark.parametrize(("align", "size"), [(1, 10), (3, 10), (24, 100), (4096, 1)])
+def test_memory_is_given_as_the_c_library_gives_it(align: int, size: int) -> None:
+    """Also for alignments that are no powers of two."""
+    library, libc = support().library, ctypes.CDLL(None)
+    library.tc_memalign.restype = library.tc_valloc.restype = libc.memalign.restype = ctypes.c_void_p
+    theirs, ours = libc.memalign(align, size), library.tc_memalign(align, size)
+    assert theirs and ours and (ours & -ours) >= align // 2
+    page = library.tc_valloc(size)
+    assert page % 4096 == 0
+    for pointer in (ours, page):
+        library.tc_free(ctypes.c_void_p(pointer))
+    libc.free(ctypes.c_void_p(theirs))
 
 
 def test_the_structures_are_as_large_as_those_of_the_c_code() -> None:

@@ -15,6 +15,9 @@ TELLING = {
     "define dso_local noundef ptr @_Znwm(i64 noundef %0) {": "_Znwm",
     "  %5 = tail call i64 @getauxval(i64 noundef 9) #4": "getauxval for 9",
     "  %5 = tail call i64 @getauxval(i64 noundef %4) #4": "getauxval for %4",
+    "  %5 = call i32 (i32, ...) @prctl(i32 noundef 22, i32 noundef 1) #4": "prctl(22)",
+    "  %5 = call i64 (i64, ...) @syscall(i64 noundef 56, i64 noundef 256) #4": "syscall(56)",
+    "declare i32 @clone(ptr, ptr, i32, ptr, ...)": "clone",
     r'@.str = private constant [15 x i8] c"/proc/self/exe\00", align 1': "/proc/self/exe",
     r'@.str = private constant [15 x i8] c"cat /proc/%d/maps | head\00"': "/proc/%d/maps",
     r'@.str = private constant [10 x i8] c"\2Fproc/self\00"': "/proc/self",
@@ -22,6 +25,8 @@ TELLING = {
     "define internal void @f(i32 noundef %0, ptr noundef %1) #0 {": "its constructor f",
 }
 HARMLESS = [
+    "  %5 = call i32 (i32, ...) @prctl(i32 noundef 4, i32 noundef 22) #4",
+    "  %5 = call i64 (i64, ...) @syscall(i64 noundef 186) #4",
     "declare i32 @puts(ptr noundef)",
     "@stdout = external global ptr, align 8",
     "  %5 = tail call i64 @getauxval(i64 noundef 31) #4",
