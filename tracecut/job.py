@@ -256,8 +256,7 @@ def _where_it_went(before: Run, after: Run) -> str:
         regions = run.counters["regions"].values()
         return sum(item.get("nanoseconds", 0) + item.get("original_nanoseconds", 0) for item in regions) / 1e9
 
-    scopes = after.counters["scopes"].values()
-    copies = sum(item.get("nanoseconds", 0) + item.get("guard_nanoseconds", 0) for item in scopes) / 1e9
+    copies = sum(item.get("nanoseconds", 0) for item in after.counters["scopes"].values()) / 1e9  # guards included
     return (
         f": its loops take {loops(after):.3g} s instead of {loops(before):.3g} s, copies and guards {copies:.3g} s, "
         "and the rescheduled program has to be started"
