@@ -20,6 +20,7 @@ from .files import read_arrays, write_arrays
 from .graph import LocalityGraph
 from .graphexport import export
 from .graphstats import average_path_length, continuous_exponent, power_law
+from .instructions import Instructions, member_types
 
 SMALL_EDGES = 1_000_000  # what networkx holds in about a gigabyte
 PATH_WORK = 1 << 28  # edges that are followed for the average path length: some seconds
@@ -41,6 +42,7 @@ class DependenceGraph:
             CONTROL.
         instruction: int32 (n), static instruction of each vertex.
         time: int32 (n), cycles that the instruction takes by itself.
+        table: what the static instructions are, None when nobody knows.
     """
 
     src: Ids
@@ -49,6 +51,7 @@ class DependenceGraph:
     kind: Bytes
     instruction: Ints
     time: Ints
+    table: Instructions | None = None
 
     def __post_init__(self) -> None:
         wide = np.asarray(self.instruction).size >= 2**31
@@ -78,6 +81,9 @@ class DependenceGraph:
         for name, values in (("instruction", self.instruction), ("time", self.time)):
             if values.size and values.min() < 0:
                 raise ArgumentError(f"{name}[{int(values.argmin())}] = {values.min()} is negative")
+        if self.table is not None and self.n and self.instruction.max() >= self.table.size:
+            place = int(self.instruction.argmax())
+            raise ArgumentError(f"instruction[{place}] = {self.instruction[place]}, of {self.table.size} in the table")
 
     def _fault(self) -> tuple[int, int]:
         """The first edge that breaks a rule, and which of _RULES; −1 when none does. Large graphs on two threads."""
@@ -117,7 +123,7 @@ class DependenceGraph:
         """
         keep = _one_source(self.dst, self.kind)
         edges = self.src[keep], self.dst[keep], self.weight[keep], self.kind[keep]
-        return DependenceGraph(*edges, self.instruction, self.time)
+        return DependenceGraph(*edges, self.instruction, self.time, self.table)
 
     def degrees(self) -> Longs:
         """Edges at each vertex, in and out, int64 (n)."""
@@ -185,7 +191,8 @@ class DependenceGraph:
 
         graph = networkx.MultiDiGraph()
         for vertex, (instruction, time) in enumerate(zip(self.instruction.tolist(), self.time.tolist(), strict=True)):
-            graph.add_node(vertex, instruction=instruction, time=time)
+            more = {} if self.table is None else self.table.attributes(instruction)
+            graph.add_node(vertex, instruction=instruction, time=time, **more)
         columns = (self.src, self.dst, self.weight, self.kind)
         for src, dst, weight, kind in zip(*(column.tolist() for column in columns), strict=True):
             graph.add_edge(src, dst, weight=weight, kind=KINDS[kind])
@@ -194,21 +201,24 @@ class DependenceGraph:
     def export(self, path: str | os.PathLike[str]) -> Path:
         """Write `.npz` (`save`), `.graphml`, `.dot`, `.graph` (METIS), `.parquet`, or an edge list (`.txt`, `.el`, …).
 
-        Parquet needs pyarrow (`pip install 'tracecut[arrow]'`) and makes two files, see `graphexport.parquet`.
+        Each names opcode, function and `file:line` of the vertices where `table` knows them: see `graphexport`. Parquet
+        needs pyarrow (`pip install 'tracecut[arrow]'`).
         """
         return export(self, path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write an npz whose members are the six arrays; the same graph gives the same bytes."""
+        """Write an npz whose members are the six arrays and those of `table`; the same graph gives the same bytes."""
         arrays = {name: getattr(self, name) for name in _members(False)}
+        arrays |= {} if self.table is None else self.table.members()
         return write_arrays(path, "DependenceGraph", arrays, {}, bare=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DependenceGraph:
         """Read what `save` wrote. Raises ArtefactError on anything else."""
         try:
-            arrays, _ = read_arrays(path, "DependenceGraph", _members(False), also=_members(True))
-            return cls(**arrays)
+            members = {**_members(False), **member_types()}
+            arrays, _ = read_arrays(path, "DependenceGraph", members, also=_members(True))
+            return cls(**{name: arrays[name] for name in _members(False)}, table=Instructions.from_members(arrays))
         except ArgumentError as error:
             raise ArtefactError(f"{path} holds no dependence graph: {error.message}") from error
 

@@ -1,4 +1,11 @@
-"""Dependence graphs in the formats of other tools. All are written atomically, row by row in bounded memory."""
+"""Dependence graphs in the formats of other tools. All are written atomically, row by row in bounded memory.
+
+A vertex is one execution of a static instruction. What these are (opcode, function, `file:line`) stands with each
+vertex in GraphML and DOT, some 150 bytes a vertex; all other formats have it once, in tables: npz as members
+(`static_…`), the others in files beside them, `NAME.instructions…` with a row for each instruction and
+`NAME.vertices…`, in which row v names the instruction of vertex v, and its time. Without `table` the graph knows the
+numbers alone.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
+from xml.sax.saxutils import escape
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +21,8 @@ import numpy.typing as npt
 from .arrow import arrow, dictionary, write_parquet
 from .edgekinds import KINDS
 from .errors import ArgumentError
-from .files import write_atomic
+from .files import is_special, write_atomic
+from .instructions import Instructions
 
 STEP = 1 << 16
 BATCH = 1 << 20  # rows of a group in Parquet files
@@ -38,6 +47,8 @@ class Edges(Protocol):
     def instruction(self) -> npt.NDArray[Any]: ...
     @property
     def time(self) -> npt.NDArray[Any]: ...
+    @property
+    def table(self) -> Instructions | None: ...
     def save(self, path: str | os.PathLike[str]) -> Path: ...
 
 
@@ -66,13 +77,46 @@ def export(graph: Edges, path: str | os.PathLike[str]) -> Path:
         return graph.save(target)
     if target.suffix == ".parquet":
         return parquet(graph, target)
-    lines = FORMATS[target.suffix]
+    if target.suffix not in LABELLED and graph.table is not None and not is_special(target):
+        _write_lines(target.with_name(f"{target.stem}.instructions.tsv"), instruction_rows(graph.table))
+        _write_lines(target.with_name(f"{target.stem}.vertices.tsv"), vertex_rows(graph))
+    return _write_lines(target, FORMATS[target.suffix](graph))
 
+
+def _write_lines(target: Path, lines: Iterator[str]) -> Path:
     def write(file: BinaryIO) -> None:
-        for text in lines(graph):
-            file.write(text.encode())
+        for text in lines:
+            file.write(text.encode(errors="surrogateescape"))
 
     return write_atomic(target, write)
+
+
+def instruction_rows(table: Instructions) -> Iterator[str]:
+    """Static instructions, one a line, fields between tabs: number, opcode, function, file, line, column."""
+    yield "\t".join(["instruction", *table.columns()]) + "\n"
+    for first in range(0, table.size, STEP):
+        columns = [
+            values[first : first + STEP].tolist()
+            if names is None
+            else [_field(names[place]) for place in values[first : first + STEP]]
+            for values, names in table.columns().values()
+        ]
+        yield "".join(
+            "\t".join(map(str, (first + place, *row))) + "\n" for place, row in enumerate(zip(*columns, strict=True))
+        )
+
+
+def vertex_rows(graph: Edges) -> Iterator[str]:
+    """Vertices from 0, one a line, fields between tabs: number, static instruction, time."""
+    yield "vertex\tinstruction\ttime\n"
+    for first, instruction, time in _vertices(graph):
+        rows = zip(instruction, time, strict=True)
+        yield "".join(f"{first + place}\t{a}\t{b}\n" for place, (a, b) in enumerate(rows))
+
+
+def _field(text: str) -> str:
+    """A name without what ends fields and lines."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def edge_list(graph: Edges) -> Iterator[str]:
@@ -82,11 +126,12 @@ def edge_list(graph: Edges) -> Iterator[str]:
 
 
 def dot(graph: Edges) -> Iterator[str]:
-    """Graphviz; a vertex carries its static instruction."""
+    """Graphviz; the label of a vertex is its number and what its static instruction is."""
+    names = _Names(graph.table, lambda number: str(number), lambda table, number: _quoted(table.label(number)))
     yield "digraph dependences {\n"
     for first, instruction, time in _vertices(graph):
         yield "".join(
-            f'  {first + i} [label="{first + i}: {a}", time={b}];\n'
+            f'  {first + i} [label="{first + i}: {names.of(a)}", time={b}];\n'
             for i, (a, b) in enumerate(zip(instruction, time, strict=True))
         )
     for src, dst, weight, kind in _edges(graph):
@@ -98,11 +143,13 @@ def dot(graph: Edges) -> Iterator[str]:
 
 
 def graphml(graph: Edges) -> Iterator[str]:
-    """GraphML with the attributes instruction, time, weight and kind."""
+    """GraphML: vertices with instruction, time, opcode, function, file and line, edges with weight and kind."""
+    names = _Names(graph.table, lambda _: "", _data)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for name, of, type in (
         ("instruction", "node", "int"),
         ("time", "node", "int"),
+        *((name, "node", "int" if name == "line" else "string") for name in _ATTRIBUTES if graph.table is not None),
         ("weight", "edge", "int"),
         ("kind", "edge", "string"),
     ):
@@ -110,7 +157,8 @@ def graphml(graph: Edges) -> Iterator[str]:
     yield '<graph edgedefault="directed">\n'
     for first, instruction, time in _vertices(graph):
         yield "".join(
-            f'<node id="{first + i}"><data key="instruction">{a}</data><data key="time">{b}</data></node>\n'
+            f'<node id="{first + i}"><data key="instruction">{a}</data><data key="time">{b}</data>'
+            f"{names.of(a)}</node>\n"
             for i, (a, b) in enumerate(zip(instruction, time, strict=True))
         )
     count = 0
@@ -152,8 +200,15 @@ def metis(graph: Edges) -> Iterator[str]:
 def parquet(graph: Edges, path: Path) -> Path:
     """Edges (src, dst, weight, kind by name) in `path`, vertices (instruction, time) beside it in `….vertices.parquet`.
 
-    Row v of the vertices is vertex v. Raises UnsupportedError without pyarrow.
+    Row v of the vertices is vertex v; row i of `….instructions.parquet` is the static instruction i. Raises
+    UnsupportedError without pyarrow.
     """
+    if graph.table is not None:
+        described = {
+            name: values if words is None else dictionary(values, list(map(_field, words)))
+            for name, (values, words) in graph.table.columns().items()
+        }
+        write_parquet(path.with_name(f"{path.stem}.instructions.parquet"), [described])
     vertices = {"instruction": graph.instruction, "time": graph.time}
     write_parquet(path.with_name(f"{path.stem}.vertices.parquet"), [vertices])
     names = list(KINDS.values())
@@ -174,6 +229,37 @@ FORMATS: dict[str, Callable[[Edges], Iterator[str]]] = {
     ".graph": metis,
     **dict.fromkeys((".txt", ".el", ".edges", ".tsv"), edge_list),
 }
+
+
+LABELLED = (".graphml", ".dot")
+_ATTRIBUTES = ("opcode", "function", "file", "line")
+
+
+class _Names:
+    """A text for each static instruction, made when it is first asked for."""
+
+    def __init__(
+        self,
+        table: Instructions | None,
+        plain: Callable[[int], str],
+        told: Callable[[Instructions, int], str],
+    ) -> None:
+        self._known: dict[int, str] = {}
+        self._make = plain if table is None else lambda number: told(table, number)
+
+    def of(self, number: int) -> str:
+        if number not in self._known:
+            self._known[number] = self._make(number)
+        return self._known[number]
+
+
+def _quoted(text: str) -> str:
+    return _field(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _data(table: Instructions, number: int) -> str:
+    found = table.attributes(number)
+    return "".join(f'<data key="{key}">{escape(_field(str(value)))}</data>' for key, value in found.items())
 
 
 def _edges(graph: Edges) -> Iterator[tuple[Any, Any, Any, Any]]:

@@ -96,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
         "-o",
         "--output",
         metavar="FILE",
-        help="the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), edges as .txt",
+        help="the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), edges as .txt. Opcode, function and "
+        "file:line of each vertex stand with it in GraphML and DOT, in tables inside of an npz, beside the others "
+        "(NAME.instructions.tsv, NAME.vertices.tsv, .parquet)",
     )
     add("--weights", choices=WEIGHTS, default="model", help="times of memory accesses (default: %(default)s)")
     add(

@@ -8,8 +8,9 @@ from numba import njit
 
 from ...ir.arrays import Ints, Longs
 from ...ir.cache import Levels, access
-from .frames import CALLED, DEPTH, FRAME_FIELDS, SITE, SLOTS, UNRESOLVED, Frames
+from .frames import CALLED, DEPTH, FRAME_FIELDS, SITE, SLOTS, UNRESOLVED, Frames, passed_end
 from .objects import allocate, global_of, owner_of, place_of, release, stack_slot
+from .passing import GENERAL_END, REAL_END
 from .shadow import PAGE_BITS, SIZE, START, Int, Shadow, Writers, collect, find, write
 from .tables import (
     ALLOCATE,
@@ -20,6 +21,7 @@ from .tables import (
     LANES_WRITE,
     OPAQUE_READ,
     OPAQUE_WRITE,
+    PASSED_READ,
     RANGE_READ,
     RANGE_WRITE,
     REALLOC_READ,
@@ -94,6 +96,9 @@ def dynamic_size(
         return max(long(words, at + 4), object_of(shadow, frames, state, long(words, at))[1])
     if code == DROP:
         return np.int64(steps[step + 3])
+    if code == PASSED_READ:
+        stack = long(words, at)
+        return REAL_END + passed_end(frames, state, stack) - stack
     if code in (RELEASE, OPAQUE_READ, OPAQUE_WRITE):
         return object_of(shadow, frames, state, long(words, at))[1]
     return np.int64(0)
@@ -136,7 +141,13 @@ def read_many(
                 at = collect(shadow, one, b, found, start, at)
                 cycles += cost(shadow, levels, one, b, modelled)
         return at, cycles
-    if code == RANGE_READ:
+    if code == PASSED_READ:
+        save = long(words, payload + a + 2)
+        general, real = np.int64(words[payload + a + 4]), np.int64(words[payload + a + 5])
+        at = collect(shadow, save + general, GENERAL_END - general, found, start, at)
+        at = collect(shadow, save + real, REAL_END - real, found, start, at)
+        length = passed_end(frames, state, address) - address
+    elif code == RANGE_READ:
         length = long(words, payload + b)
     elif code == REALLOC_READ:
         length = kept_bytes(shadow, words, payload + a)
@@ -211,7 +222,8 @@ def change(
         known = below >= 0 and frames.frames[below + SITE] >= 0
         write(shadow, address, b, frames.frames[below + CALLED] + 1 if known else 0)
     if length > 0:
-        write(shadow, address, length, mark)
+        if code != RANGE_WRITE or c == 0:
+            write(shadow, address, length, mark)
         cycles = cost(shadow, levels, address, length, modelled)
     return cycles
 

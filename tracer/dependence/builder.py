@@ -21,6 +21,7 @@ from .frames import BAD_FRAME, DONE
 from .growing import FEWEST, Growing
 from .hazards import MOST_BYTES, MOST_VERTICES, compact
 from .kernel import BAD_SEGMENT, CUT, walk
+from .naming import instructions_of
 from .output import EDGE_BYTES, EDGES, NODE_BYTES, NODES, WIDE_EDGE_BYTES, GraphTotals, Sums
 from .resolve import READY, follow
 from .tables import WAS_READ, WAS_WRITTEN, Tables, tables_of
@@ -190,7 +191,8 @@ class Builder:
         self._settle()
         sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(NODES, int(self.state[fr.NODES]))
         self.followed, self.stack = {}, {}
-        return DependenceGraph(**{name: array.taken(sizes[name]) for name, array in self.arrays.items()})
+        arrays = {name: array.taken(sizes[name]) for name, array in self.arrays.items()}
+        return DependenceGraph(**arrays, table=instructions_of(self.static))
 
     def totals(self) -> GraphTotals:
         """Sums over everything that was fed, of a builder that keeps them."""

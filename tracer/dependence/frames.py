@@ -11,7 +11,8 @@ from numba import njit
 from ...ir.arrays import Longs
 from ..events.items import Mark
 from .objects import global_variable
-from .shadow import N_GLOBALS, N_PAGES, Int, Shadow, Writers, write
+from .passing import ALIGNED, COPIED, GENERAL, GENERAL_END, PAIR, REAL, REAL_END, WIDE
+from .shadow import N_GLOBALS, N_PAGES, N_SINGLES, N_WRITERS, Int, Shadow, Writers, write
 from .tables import DIRECT, INDIRECT, Tables
 
 # Entries of `state`. EXTRA_…: what the record that did not fit needs beyond the static bounds. ORIGIN: the vertex that
@@ -23,8 +24,9 @@ MAX_EDGES, MAX_NODES, MAX_PAGES, MAX_WRITERS, MAX_SINGLES, MAX_OWNERS = range(6)
 MAX_OBJECTS, MAX_SLOTS, MAX_DEPTH, MAX_REGISTERS, MAX_GLOBALS, MAX_HEADS, MAX_READS, LIMITS = range(6, 14)
 
 # Fields of a frame: function, first register, block that it was in last, vertex of its last call, site of the call that
-# is under way (−1: none), address, whether the caller's arguments are its parameters, stack slots below it.
-OF, BASE, BLOCK, CALLED, SITE, ADDRESS, KNOWN, SLOTS_BELOW, FRAME_FIELDS = range(9)
+# is under way (−1: none), address, whether the caller's arguments are its parameters, stack slots below it, where its
+# variable arguments on the stack begin and end.
+OF, BASE, BLOCK, CALLED, SITE, ADDRESS, KNOWN, SLOTS_BELOW, PASSED, PASSED_END, FRAME_FIELDS = range(11)
 UNDEFINED = -1
 DONE, FULL, BAD_FRAME = range(3)
 
@@ -44,8 +46,10 @@ Words = npt.NDArray[np.uint32]
 
 
 @njit(cache=True, nogil=True)
-def take_mark(words: Words, position: Int, shadow: Shadow, limits: Longs, state: Longs, objects: bool) -> Int:
-    """Take a mark, globals only with `objects`.
+def take_mark(
+    words: Words, position: Int, frames: Frames, shadow: Shadow, limits: Longs, state: Longs, objects: bool
+) -> Int:
+    """Take a mark, of memory only with `objects`.
 
     Its length in words, 0 when there is no room, −1 when it is cut off or not known.
     """
@@ -56,9 +60,7 @@ def take_mark(words: Words, position: Int, shadow: Shadow, limits: Longs, state:
             return -1
         if not objects:
             return 6
-        address, size = words[position + 2 : position + 4], words[position + 4 : position + 6]
-        start = np.int64(np.uint64(address[0]) | (np.uint64(address[1]) << np.uint64(32)))
-        length = np.int64(np.uint64(size[0]) | (np.uint64(size[1]) << np.uint64(32)))
+        start, length = _wide(words, position + 2), _wide(words, position + 4)
         state[EXTRA_EDGES], state[EXTRA_PAGES] = 0, (length >> 12) + 2
         if shadow.counts[N_GLOBALS] > limits[MAX_GLOBALS] or (
             shadow.counts[N_PAGES] + state[EXTRA_PAGES] > limits[MAX_PAGES]
@@ -66,6 +68,22 @@ def take_mark(words: Words, position: Int, shadow: Shadow, limits: Longs, state:
             return 0
         global_variable(shadow, start, length)
         return 6
+    if mark == np.int64(Mark.WROTE):
+        if left < 4:
+            return -1
+        start, length = _wide(words, position + 1), _wide(words, position + 3)
+        state[EXTRA_EDGES], state[EXTRA_PAGES] = 0, (max(0, length) >> 12) + 2
+        if not objects or length <= 0:
+            return 5
+        counts, more = shadow.counts, state[EXTRA_PAGES]
+        if counts[N_PAGES] + more > limits[MAX_PAGES] or counts[N_WRITERS] + more > limits[MAX_WRITERS]:
+            return 0
+        if counts[N_SINGLES] > limits[MAX_SINGLES]:
+            return 0
+        write(shadow, start, length, 0)  # nobody has read it since then
+        if state[DEPTH]:
+            write(shadow, start, length, frames.frames[(state[DEPTH] - 1) * FRAME_FIELDS + CALLED] + 1)
+        return 5
     if mark == np.int64(Mark.PAUSED):
         return 1
     if mark == np.int64(Mark.RESUMED):
@@ -105,7 +123,7 @@ def enter(
     address = np.int64(0)
     at = tables.frame[segment]
     if at >= 0:
-        address = np.int64(np.uint64(words[payload + at]) | (np.uint64(words[payload + at + 1]) << np.uint64(32)))
+        address = _wide(words, payload + at)
     if tables.entry[segment] >= 0:
         if not _room(tables, frames, limits, state):
             return FULL
@@ -146,6 +164,7 @@ def _push(tables: Tables, frames: Frames, state: Longs, function: Int, address: 
     frames.frames[frame + ADDRESS] = address
     frames.frames[frame + KNOWN] = known
     frames.frames[frame + SLOTS_BELOW] = state[SLOTS]
+    frames.frames[frame + PASSED] = frames.frames[frame + PASSED_END] = 0
     for register in range(base, base + tables.slots[function]):
         frames.registers[register] = UNDEFINED
     state[DEPTH] = depth + 1
@@ -222,23 +241,60 @@ def returned(tables: Tables, frames: Frames, shadow: Shadow, state: Longs, verte
 
 
 @njit(cache=True, nogil=True)
-def variadic(tables: Tables, found: Writers, frames: Frames, state: Longs, at: Int) -> Int:
-    """Append what made the unnamed arguments of the top frame to `found`; the new end."""
-    if state[DEPTH] < 2:
-        return at
+def variadic(words: Words, at: Int, tables: Tables, frames: Frames, shadow: Shadow, state: Longs) -> None:
+    """The unnamed arguments of the top frame lie where its new va_list says, written by what made their values.
+
+    Called from outside, or by a call with other arguments, all of them come from that call.
+    """
+    stack, save = _wide(words, at), _wide(words, at + 2)
+    general, real = np.int64(words[at + 4]), np.int64(words[at + 5])
     frame = (state[DEPTH] - 1) * FRAME_FIELDS
     below = frame - FRAME_FIELDS
-    if frames.frames[frame + KNOWN] == 0:
-        if frames.frames[below + SITE] >= 0:
-            found[at] = frames.frames[below + CALLED]
-            at += 1
-        return at
-    site = frames.frames[below + SITE]
+    site = frames.frames[below + SITE] if below >= 0 else np.int64(-1)
+    called: Int = np.int64(0)
+    if site >= 0:
+        called = frames.frames[below + CALLED] + 1
+    mark = called if frames.frames[frame + KNOWN] == 0 else np.int64(0)
+    write(shadow, save + general, GENERAL_END - general, mark)
+    write(shadow, save + real, REAL_END - real, mark)
+    frames.frames[frame + PASSED] = frames.frames[frame + PASSED_END] = stack
+    if site < 0 or frames.frames[frame + KNOWN] == 0:
+        return
     first = tables.site_first[site]
     for place in range(tables.parameters[frames.frames[frame + OF]], tables.site_count[site]):
-        slot = tables.arguments[first + place]
-        source = frames.registers[frames.frames[below + BASE] + slot] if slot >= 0 else UNDEFINED
-        if source >= 0:
-            found[at] = source
-            at += 1
-    return at
+        slot, way = tables.arguments[first + place], np.int64(tables.passed[first + place])
+        mark = frames.registers[frames.frames[below + BASE] + slot] + 1 if slot >= 0 else np.int64(0)
+        size, aligned = way & ~7, way & ALIGNED
+        if way >= 8 and way & COPIED:
+            mark = called
+        elif GENERAL <= way <= PAIR:
+            size, aligned = 8 * way, np.int64(way == PAIR)
+            if general + size <= GENERAL_END:
+                write(shadow, save + general, size, mark)
+                general += size
+                continue
+        elif REAL <= way <= WIDE:
+            size, aligned = 8 * (way - GENERAL - 1), np.int64(way == WIDE)
+            if real + 16 <= REAL_END:
+                write(shadow, save + real, 16, mark)
+                real += 16
+                continue
+        if aligned:
+            stack = (stack + 15) & ~15
+        write(shadow, stack, size, mark)
+        stack += size
+    frames.frames[frame + PASSED_END] = stack
+
+
+@njit(cache=True, nogil=True)
+def passed_end(frames: Frames, state: Longs, stack: Int) -> Int:
+    """Where the variable arguments end that lie on the stack from an address on, in whatever frame."""
+    for frame in range((state[DEPTH] - 1) * FRAME_FIELDS, -1, -FRAME_FIELDS):
+        if frames.frames[frame + PASSED] <= stack <= frames.frames[frame + PASSED_END]:
+            return frames.frames[frame + PASSED_END]
+    return stack
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _wide(words: Words, at: Int) -> Int:
+    return np.int64(np.uint64(words[at]) | (np.uint64(words[at + 1]) << np.uint64(32)))

@@ -90,6 +90,7 @@ from .tables import (
     MANY_READS,
     NOTED,
     OPAQUE_READ,
+    PASSED_READ,
     PHI,
     RANGE_READ,
     READS_DONE,
@@ -144,7 +145,7 @@ def walk(
     while position < words.size:
         segment = np.uint64(words[position])
         if segment >= np.uint64(FIRST_MARK):
-            taken = take_mark(words, position, shadow, limits, state, True)
+            taken = take_mark(words, position, frames, shadow, limits, state, True)
             if taken <= 0:
                 result = FULL if taken == 0 else CUT
                 break
@@ -174,7 +175,12 @@ def walk(
                 if steps[step] < RANGE_READ or steps[step] >= MANY_READS:
                     continue
                 extra = dynamic_size(words, payload, steps, step, shadow, frames, state)
-                if steps[step] in (RANGE_READ, OPAQUE_READ, REALLOC_READ):  # no more writers than words and bytes have
+                if steps[step] in (
+                    RANGE_READ,
+                    OPAQUE_READ,
+                    REALLOC_READ,
+                    PASSED_READ,
+                ):  # no more writers than words and bytes have
                     known = counts[N_WRITERS] * WORDS + counts[N_SINGLES] * PAGE
                     state[EXTRA_EDGES] += min(extra, known)
                 state[EXTRA_PAGES] += (extra >> PAGE_BITS) + 2
@@ -370,9 +376,7 @@ def walk(
                         kind[edges] = REGISTER
                         edges += 1
             elif code == VARIADIC:
-                start = edges
-                edges = distinct(src, start, variadic(tables, src, frames, state, edges))
-                label(rest, start, edges, vertex, 1, REGISTER)
+                variadic(words, payload + a, tables, frames, shadow, state)
             elif code >= NOTED and origin is not None:
                 done: Int = np.int64(-1)
                 if steps[step + 4]:
@@ -385,7 +389,7 @@ def walk(
                 edges = done
             else:
                 b, c = np.int64(steps[step + 3]), np.int64(steps[step + 4])
-                if code <= GATHER or code in (OPAQUE_READ, REALLOC_READ):
+                if code <= GATHER or code in (OPAQUE_READ, REALLOC_READ, PASSED_READ):
                     reading = shadow, frames, levels, src, begin_reads, edges, modelled, state
                     edges, more = read_many(words, payload, code, a, b, c, *reading)
                     cycles += more

@@ -74,7 +74,7 @@ def follow(
     while position < words.size:
         segment = np.int64(words[position])
         if segment >= FIRST_MARK:
-            length = take_mark(words, position, nothing, limits, state, False)
+            length = take_mark(words, position, frames, nothing, limits, state, False)
             if length <= 0:
                 result = -1
                 break

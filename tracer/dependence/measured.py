@@ -58,7 +58,8 @@ def measured_graph(runs: Sequence[DependenceGraph], static: Static) -> tuple[Dep
     time[accesses] = np.median(cleaned, axis=0).astype(np.int32)
     plain = (first.kind == MEMORY) & ops[first.instruction[first.dst]]
     weight = np.where(plain, time[first.dst], first.weight).astype(np.int32)
-    return DependenceGraph(first.src, first.dst, weight, first.kind, first.instruction, time), correlation
+    arrays = first.src, first.dst, weight, first.kind, first.instruction, time
+    return DependenceGraph(*arrays, first.table), correlation
 
 
 def cleaned_times(raw: npt.NDArray[np.int32]) -> Ints:

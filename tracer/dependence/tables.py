@@ -15,27 +15,30 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir.arrays import Ints
+from ..events.interposed import Interposed
 from ..events.items import READ, WRITE, Kind
 from ..events.plan import LANDING, LEAVES, RETURNED_TWICE
 from ..events.static import Static
 from ..text import Function, Instruction
 from .control import controllers_of
 from .operations import cycles_of
+from .passing import stack_bytes, ways_of
 
 # Register steps. LOCAL: producer's place. LIVE, KEEP: slot. PHI: number of phis.
 LOCAL, LIVE, KEEP, PHI = range(4)
 # Memory steps: payload word, length (of a lane), lanes. LOAD, STORE: 1 in the place of the lanes for what the short way
-# can not do. RANGE_…: word of the address, word of the length.
+# can not do. RANGE_…: word of the address, word of the length; RANGE_WRITE: 1 when a mark will say that it is done.
 LOAD, STORE, RANGE_READ, LANES_READ, GATHER, RANGE_WRITE, LANES_WRITE, SCATTER = range(4, 12)
 # Objects: payload word. ALLOCATE: whether the bytes are written, too. DROP: length. OPAQUE_READ, OPAQUE_WRITE: all of
 # the object that the pointer lies in. REALLOC_READ: what stays of the old object. COPIED: length; the caller wrote it.
-ALLOCATE, RELEASE, REALLOCATE, SLOT, DROP, OPAQUE_READ, OPAQUE_WRITE, REALLOC_READ, COPIED = range(12, 21)
+# PASSED_READ: all variable arguments that a va_list has left.
+ALLOCATE, RELEASE, REALLOCATE, SLOT, DROP, OPAQUE_READ, OPAQUE_WRITE, REALLOC_READ, COPIED, PASSED_READ = range(12, 22)
 # MANY_READS and READS_DONE stand around the reads of an instruction with several. CALL: site. RETURN: whether a value
-# comes back. LEAVE: whether an exception goes on from here. UNWOUND: the call that unwound to here; place −1: it is
-# kept in a slot instead.
+# comes back. LEAVE: whether an exception goes on from here. VARIADIC: payload word, of a va_list that begins. UNWOUND:
+# the call that unwound to here; place −1: it is kept in a slot instead.
 # CONTROL: first entry in `controllers`, and their number: the latest of these branches decided that the block runs.
 # NOTED, OVERWRITES (`hazards`): how many steps behind it read, or write; which edges are wanted; 1: one short access.
-MANY_READS, READS_DONE, CALL, RETURN, LEAVE, VARIADIC, UNWOUND, CONTROL, NOTED, OVERWRITES = range(21, 31)
+MANY_READS, READS_DONE, CALL, RETURN, LEAVE, VARIADIC, UNWOUND, CONTROL, NOTED, OVERWRITES = range(22, 32)
 
 EXTERNAL, DIRECT, INDIRECT = range(3)  # kinds of call sites
 WAS_WRITTEN, WAS_READ = 1, 2  # bits of OVERWRITES: edges from the last writer, from the readers since then
@@ -57,7 +60,7 @@ class Tables(NamedTuple):
         phi_first, phi_count: int32 (S), its part of `predecessors`; phi_source: first entry of `sources`.
         site_kind, site_callee, site_first, site_count, site_result, site_next: int32 (C): kind, function, its
             arguments in `arguments`, slot of the result (−1: none), and the segment behind it.
-        arguments: int32, slots (−1: a constant).
+        arguments: int32, slots (−1: a constant). passed: int32, how each is passed where it has no name (`passing`).
         slots, parameters, parameter_first, variadic: int32 (F): registers of a frame, number of named parameters, first
             one in `parameter_slot`, whether there may be more.
         time: int32 (instructions), cycles without memory accesses.
@@ -88,6 +91,7 @@ class Tables(NamedTuple):
     site_result: Ints
     site_next: Ints
     arguments: Ints
+    passed: Ints
     slots: Ints
     parameters: Ints
     parameter_first: Ints
@@ -104,6 +108,7 @@ class _Site:
     arguments: list[int]
     result: int
     next: int
+    passed: list[int]
 
 
 def tables_of(static: Static, *, control: bool = False, hazards: int = 0) -> Tables:
@@ -124,6 +129,9 @@ class _Maker:
         self.functions = static.module.functions
         self.number = {name: place for place, name in enumerate(static.functions)}
         self.own = frozenset(static.functions)
+        self.interposed = Interposed.of(static.module)
+        self.types = static.module.types()
+        self.takes_more = any("..." in self.functions[name].header for name in static.functions)
         self.items: dict[int, list[int]] = {}
         for item, instruction in enumerate(static.item_instruction.tolist()):
             self.items.setdefault(instruction, []).append(item)
@@ -138,6 +146,7 @@ class _Maker:
         self.predecessors: list[int] = []
         self.sources: list[int] = []
         self.sites: list[_Site] = []
+        self.variable: list[int] = []  # segments in which a va_list begins
         self.slots: list[int] = []
         self.parameter_first, self.parameter_slot = [0], list[int]()
 
@@ -148,6 +157,9 @@ class _Maker:
         entry = np.full(static.n_segments, -1, np.int32)
         entry[static.block_segment[static.function_block[:-1]]] = np.arange(static.n_functions)
         ints = lambda values: np.array(values, np.int32).reshape(-1)  # noqa: E731
+        longest = max((stack_bytes(site.passed) for site in self.sites), default=0)
+        for segment in self.variable:
+            self.pages[segment] += 6 + (longest >> 12)
         return Tables(
             steps=ints(self.steps),
             step=ints(self.step),
@@ -173,6 +185,7 @@ class _Maker:
             site_result=ints([site.result for site in self.sites]),
             site_next=ints([site.next for site in self.sites]),
             arguments=ints([slot for site in self.sites for slot in site.arguments]),
+            passed=ints([way for site in self.sites for way in site.passed]),
             slots=ints(self.slots),
             parameters=ints(np.diff(self.parameter_first)),
             parameter_first=ints(self.parameter_first),
@@ -289,8 +302,6 @@ class _Maker:
         if op == "landingpad" and role & LANDING:
             self._add(UNWOUND, offset)
             self.edges[segment] += 1
-        if op == "call" and instruction.word.startswith("@llvm.va_start"):
-            self._add(VARIADIC, offset)
         self._memory(instruction, place, offset)
         if self._is_site(instruction, place):
             self._site(instruction, offset)
@@ -314,7 +325,8 @@ class _Maker:
         result = -1 if call.result is None else self.slot[call.result]
         following = self.here + 1 if call.op == "call" else -1
         self._add(CALL, offset, len(self.sites))
-        self.sites.append(_Site(kind, self.number.get(call.word, -1), arguments, result, following))
+        passed = ways_of(call, self.types) if self.takes_more else [0] * len(arguments)
+        self.sites.append(_Site(kind, self.number.get(call.word, -1), arguments, result, following, passed))
 
     def _memory(self, instruction: Instruction, place: int, offset: int) -> None:
         items = self.items.get(place, [])
@@ -358,10 +370,12 @@ class _Maker:
             yield (LANES_READ if kind is Kind.MASK else GATHER), word, size, lanes
         elif kind is Kind.OPAQUE:
             yield OPAQUE_READ, word, 0, 0
+        elif kind is Kind.VARIABLE:
+            yield PASSED_READ, word, 0, 0
         self._bound(kind, size, lanes)
 
     def _writes(self, item: int, instruction: Instruction) -> Iterator[tuple[int, int, int, int]]:
-        static = self.static
+        static, segment = self.static, self.here
         kind, word = Kind(int(static.item_kind[item])), int(static.item_word[item])
         size, lanes = int(static.item_bytes[item]), int(static.item_lanes[item])
         if kind is Kind.ALLOC:
@@ -380,11 +394,15 @@ class _Maker:
             if kind is Kind.ADDR:
                 yield STORE, word, size, int(size > SIMPLE_BYTES)
             elif kind in (Kind.RANGE, Kind.COPY):
-                yield RANGE_WRITE, word, word + (2 if kind is Kind.RANGE else 4), 0
+                later = self.interposed.writes_behind(instruction.word.removeprefix("@"))
+                yield RANGE_WRITE, word, word + (2 if kind is Kind.RANGE else 4), int(later)
             elif kind in (Kind.MASK, Kind.GATHER):
                 yield (LANES_WRITE if kind is Kind.MASK else SCATTER), word, size, lanes
             elif kind is Kind.OPAQUE:
                 yield OPAQUE_WRITE, word, 0, 0
+            elif kind is Kind.VARIABLE:
+                self.variable.append(segment)
+                yield VARIADIC, word, 0, 0
         self._bound(kind, size, lanes)
 
     def _bound(self, kind: Kind, size: int, lanes: int) -> None:

@@ -39,6 +39,7 @@ _HEAPLESS = frozenset(
     rand_r random srandom drand48 srand48 lrand48 mrand48 erand48 nrand48 jrand48 div ldiv lldiv modf modff modfl frexp
     frexpf frexpl lgamma_r lgammaf_r sincos sincosf remquo remquof nan nanf sigemptyset sigfillset sigaddset sigdelset
     sigismember __errno_location __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc getpid read write
+    setjmp _setjmp sigsetjmp __sigsetjmp longjmp _longjmp siglongjmp __longjmp_chk bsearch lfind lsearch tfind twalk
     __cxa_get_exception_ptr __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort __dynamic_cast
     """.split()
 )
@@ -69,6 +70,14 @@ class Interposed:
     def allocates(self) -> bool:
         """Whether the C library may run an allocator of the program."""
         return not self.defined.isdisjoint(_C)
+
+    def writes_behind(self, name: str) -> bool:
+        """Whether a library function writes when it has called the program back, and the traced program says so then.
+
+        With an allocator of the program it does not: what takes the function's place allocates in another way.
+        """
+        known = EXTERNALS.get(name)
+        return known is not None and known.behind and name not in self.defined and not self.allocates
 
     @cached_property
     def calling_back(self) -> frozenset[str]:

@@ -26,6 +26,7 @@ class Kind(IntEnum):
     LIFETIME = 10  # address; the length is static: what lies there has no value from here on
     OPAQUE = 11  # address: an unknown function may read and write the object that lies there
     BYVAL = 12  # address of a parameter; the length is static: the call has copied its argument there
+    VARIABLE = 13  # of a va_list: where its arguments on the stack and in saved registers lie, two 32-bit offsets there
 
 
 READ, WRITE = 1, 2  # bits of an access
@@ -46,6 +47,7 @@ WORDS = {
     Kind.LIFETIME: 2,
     Kind.OPAQUE: 2,
     Kind.BYVAL: 2,
+    Kind.VARIABLE: 6,
 }
 
 
@@ -58,10 +60,19 @@ class Mark(IntEnum):
     RESUMED = 0xFFFFFFFC  # the frames that are on the stack are not known
     THREAD = 0xFFFFFFFB  # number of the thread, level (0: program, else signal handlers); opens a stream
     GLOBAL = 0xFFFFFFFA  # index into Static.globals, address (two words), size (two words); at the start of thread 0
+    WROTE = 0xFFFFFFF9  # address, bytes (two words each): written by the library call that returns to the frame on top
 
 
 FIRST_MARK = 0xFFFFFF00
-MARK_WORDS = {Mark.END: 2, Mark.TRUNCATED: 2, Mark.PAUSED: 0, Mark.RESUMED: 0, Mark.THREAD: 2, Mark.GLOBAL: 5}
+MARK_WORDS = {
+    Mark.END: 2,
+    Mark.TRUNCATED: 2,
+    Mark.PAUSED: 0,
+    Mark.RESUMED: 0,
+    Mark.THREAD: 2,
+    Mark.GLOBAL: 5,
+    Mark.WROTE: 4,
+}
 
 
 class End(IntEnum):

@@ -54,6 +54,13 @@ read pread: w1=ret!
 fgets getcwd: wret=str!
 printf: format0
 fprintf dprintf: format1
+vprintf: r0=str x1=24 va1
+vfprintf vdprintf: r1=str x2=24 va2
+vsprintf: r1=str x2=24 va2 w0=str!
+vsnprintf: r2=str x3=24 va3 w0=min1!
+vasprintf: r1=str x2=24 va2 w0=8! allocat0=ret1 wat0=ret1
+vwarn vwarnx: r0=str x1=24 va1
+vsyslog: r1=str x2=24 va2
 getline getdelim __getdelim: x0=8 x1=8 allocat0=m1*gt0 wat0=ret1
 scanf __isoc99_scanf __isoc23_scanf: scan0
 fscanf __isoc99_fscanf __isoc23_fscanf: scan1
@@ -104,10 +111,17 @@ signal raise kill pause fork atexit on_exit at_quick_exit: callback
 tce_enter tce_leave tce_iteration: callback
 wait: w0=4*nn0!
 waitpid: w1=4*nn1!
-qsort qsort_r: x0=a1*a2 callback
+qsort qsort_r: x0=a1*a2 callback behind
 bsearch: r0=a3 r1=a2*a3 callback
+tsearch tdelete: x1=8 callback
+tfind: r1=8 callback
+twalk: callback
+lfind: r2=8 r1=m2*a3 callback
+lsearch: r0=a3 x2=8 r1=m2*a3 callback
 exit quick_exit: callback leaves
-_exit _Exit abort longjmp _longjmp siglongjmp __longjmp_chk __stack_chk_fail: leaves
+_exit _Exit abort __stack_chk_fail: leaves
+setjmp _setjmp sigsetjmp __sigsetjmp: w0=200
+longjmp _longjmp siglongjmp __longjmp_chk: r0=200 leaves
 __assert_fail: r0=str r1=str leaves
 setenv: r0=str r1=str
 setlocale: r1=str
@@ -148,6 +162,10 @@ __fprintf_chk: format2
 __sprintf_chk: format3 w0=str!
 __snprintf_chk: format4 w0=min1!
 __asprintf_chk: format2 w0=8! allocat0=ret1 wat0=ret1
+__vprintf_chk: r1=str x2=24 va2
+__vfprintf_chk: r2=str x3=24 va3
+__vsprintf_chk: r3=str x4=24 va4 w0=str!
+__vsnprintf_chk: r4=str x5=24 va5 w0=min1!
 __fgets_chk: wret=str
 __fread_chk: w0=a2*ret!
 __read_chk: w1=ret!

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..text import Block, Instruction, Module, Operand
+from .interposed import Interposed
 from .items import CHUNK_BITS, SLACK_WORDS, Kind, mask_words, words_of
 from .lengths import length_of
 from .plan import RETURNED_TWICE, FunctionPlan, Plan, Segment, layout, plan_of
@@ -37,6 +38,8 @@ _DECLARES = {
 _TIMED = ("load", "store", "atomicrmw", "cmpxchg")
 # Handlers run in a stream of their own; a child of vfork would write into its parent's.
 _REPLACED = {"signal": "tce_signal", "sigaction": "tce_sigaction", "vfork": "fork"}
+# What they write is known when they are done: see `externals`.
+_BEHIND = {name: f"tce_{name}" for name in ("qsort", "qsort_r", "tsearch", "lsearch")}
 
 
 def instrumented(
@@ -81,14 +84,15 @@ def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True) -> str
 
 
 def _with_replacements(module: Module) -> str:
-    names = "|".join(name for name in _REPLACED if f"@{name}" not in module.functions)
-    declared = module.declarations
-    if not any(f"@{name}" in declared for name in _REPLACED):
+    declared, own = module.declarations, Interposed.of(module)
+    known = _REPLACED if own.allocates else {**_REPLACED, **_BEHIND}
+    names = "|".join(name for name in known if f"@{name}" in declared)
+    if not names:
         return str(module)
     if "@vfork" in declared and "@fork" in declared:
         module.items = [item for item in module.items if item != declared["@vfork"]]
     pattern = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
-    return pattern.sub(lambda found: f"@{_REPLACED[found[1]]}" if found[1] else found.group(), str(module))
+    return pattern.sub(lambda found: f"@{known[found[1]]}" if found[1] else found.group(), str(module))
 
 
 @dataclass(frozen=True)
@@ -343,6 +347,12 @@ class _Writer:
 
         if item.kind is Kind.FRAME:
             put("ptr", self._frame_in(out))
+        elif item.kind is Kind.VARIABLE:
+            for offset, kind in ((8, "ptr"), (16, "ptr"), (0, "i64")):
+                field, text = self._name("v"), self._name("q")
+                out.append(Instruction(f"{field} = getelementptr i8, ptr {item.pointers[0].text}, i64 {offset}"))
+                out.append(Instruction(f"{text} = load {kind}, ptr {field}, align 8"))
+                put(kind, text)
         elif item.kind is Kind.GATHER:
             for lane in range(item.lanes):
                 address = self._name("x")

@@ -274,6 +274,84 @@ void tce_returned(char *frame) {
   tc_cursor = (char *)CHUNK;
 }
 
+// What a library function has written after it called the program back.
+static void wrote(const void *address, uint64_t bytes) {
+  struct stream *stream = &self.levels[self.level];
+  if (off || !ring || silent() || !stream->start) return;
+  int saved = errno;
+  stream->cursor = tc_cursor;
+  if (stream->cursor - stream->start >= (ptrdiff_t)CHUNK) turn(stream, self.level);
+  put(&stream->cursor, 0xFFFFFFF9u);
+  put_wide(&stream->cursor, (uint64_t)(uintptr_t)address);
+  put_wide(&stream->cursor, bytes);
+  tc_cursor = stream->cursor;
+  errno = saved;
+}
+
+typedef int (*compare)(const void *, const void *);
+typedef int (*compare_with)(const void *, const void *, void *);
+extern void *tsearch(const void *, void **, compare); // <search.h> has another `struct entry`
+extern void *lsearch(const void *, void *, size_t *, size_t, compare);
+
+struct sorting {
+  compare plain;
+  compare_with with;
+  void *argument;
+};
+
+static int compared(const void *a, const void *b, void *state) {
+  struct sorting *sorting = state;
+  return sorting->with ? sorting->with(a, b, sorting->argument) : sorting->plain(a, b);
+}
+
+static int compared_behind(const void *a, const void *b, void *state) {
+  return compared(*(const void *const *)a, *(const void *const *)b, state);
+}
+
+// Sort by pointers, as the C library does with large elements: it compares the same elements in the same order, and what
+// the program sees of them lies where the program has stored it until all comparisons are done.
+static void sort(char *base, size_t count, size_t size, struct sorting *sorting) {
+  uint64_t most = (uint64_t)1 << 30, room = 0; // beyond a share of the memory the library sorts in another way
+  if (count > 1 && size && count <= most / 8 && size <= most / count) room = count * sizeof(void *) + count * size;
+  char **places = MAP_FAILED;
+  if (room) places = mmap(0, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (places == MAP_FAILED) {
+    qsort_r(base, count, size, compared, sorting);
+  } else {
+    char *sorted = (char *)(places + count);
+    for (size_t place = 0; place < count; place++) places[place] = base + place * size;
+    qsort_r(places, count, sizeof(void *), compared_behind, sorting);
+    for (size_t place = 0; place < count; place++) memcpy(sorted + place * size, places[place], size);
+    memcpy(base, sorted, count * size);
+    munmap(places, room);
+  }
+  wrote(base, (uint64_t)count * size);
+}
+
+void tce_qsort(void *base, size_t count, size_t size, compare order) {
+  struct sorting sorting = {.plain = order};
+  sort(base, count, size, &sorting);
+}
+
+void tce_qsort_r(void *base, size_t count, size_t size, compare_with order, void *argument) {
+  struct sorting sorting = {.with = order, .argument = argument};
+  sort(base, count, size, &sorting);
+}
+
+// The node that is found begins with the key, which the function stored there if it is this one.
+void *tce_tsearch(const void *key, void **root, compare order) {
+  void *node = tsearch(key, root, order);
+  if (node && *(const void **)node == key) wrote(node, sizeof(void *));
+  return node;
+}
+
+void *tce_lsearch(const void *key, void *base, size_t *count, size_t size, compare order) {
+  size_t before = *count;
+  void *found = lsearch(key, base, count, size, order);
+  if (*count != before) wrote(found, size);
+  return found;
+}
+
 static struct sigaction handlers[65];
 static char installed[65];
 

@@ -20,7 +20,7 @@ from .items import READ, WRITE, Kind
 
 Length = tuple[str, ...]
 VA_LIST = 24  # bytes of a va_list on x86-64
-_POINTERS = ("r", "w", "x", "wat", "allocat", "realloc", "free")  # effects of which the argument is a pointer
+_POINTERS = ("r", "w", "x", "wat", "allocat", "realloc", "free", "va")  # effects of which the argument is a pointer
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,11 @@ class Sites:
             pointer, value = instruction.operands[0], instruction.operands[1]
             return [self._plain(READ | WRITE, pointer, value.type)]
         if op == "va_arg":
-            return [Item(Kind.ADDR, READ | WRITE, bytes=VA_LIST, pointers=(instruction.operands[0],))]
+            place = instruction.operands[0]
+            return [
+                Item(Kind.ADDR, READ | WRITE, bytes=VA_LIST, pointers=(place,)),
+                Item(Kind.VARIABLE, READ, pointers=(place,)),
+            ]
         if op == "alloca":
             return [self._alloca(instruction)]
         if op in ("call", "invoke", "callbr"):
@@ -254,6 +258,7 @@ class Sites:
             "allocat": (Kind.ALLOC, 0, (argument,)),
             "realloc": (Kind.REALLOC, 0, (argument, returned)),
             "free": (Kind.FREE, 0, (argument,)),
+            "va": (Kind.VARIABLE, READ, (argument,)),
         }[part.what]
         return Item(
             kind,
@@ -278,7 +283,10 @@ class Sites:
             size = allocas.get(operands[-1].text)
             return [] if size is None else [Item(Kind.LIFETIME, 0, bytes=size, pointers=(operands[-1],))]
         if family == "va_start":
-            return [Item(Kind.ADDR, WRITE, bytes=VA_LIST, pointers=(operands[0],))]
+            return [
+                Item(Kind.ADDR, WRITE, bytes=VA_LIST, pointers=(operands[0],)),
+                Item(Kind.VARIABLE, WRITE, pointers=(operands[0],), late=True),
+            ]
         if family == "va_copy":
             return [
                 Item(Kind.ADDR, READ, bytes=VA_LIST, pointers=(operands[1],)),

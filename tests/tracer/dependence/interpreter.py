@@ -70,6 +70,7 @@ class Frame:
     named: list[str] = field(default_factory=list)
     landed: Thrown | None = None
     stack: int = 0
+    passed: tuple[int, int, int, int, int] | None = None  # save area, offsets of the first unnamed ones, on the stack
 
 
 class Interpreter(Memory):
@@ -151,6 +152,12 @@ class Interpreter(Memory):
         ranges = [*self.objects.items(), *self.globals.values()]
         ranges += [slot for frame in self.frames for slot in frame.slots]
         return next(((start, size) for start, size in ranges if start <= address < start + size), None)
+
+    def wrote(self, vertex: int, address: int, data: bytes) -> None:
+        """A library call that called the program back writes when that is done, which its stream says by a mark."""
+        self.writes(vertex, address, data)
+        if self.watch:
+            self.watch.wrote(address, len(data))
 
     # -- values ----------------------------------------------------------------------------------------------------
 

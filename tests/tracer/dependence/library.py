@@ -11,6 +11,8 @@ from . import exceptions
 from .interpreter import Exit, Interpreter, LongJump
 from .llvalues import signed
 
+JUMP_BYTES = 200  # of a jmp_buf
+
 
 def malloc(machine: Interpreter, vertex: int, size: int) -> int:
     return machine.allocate(size)
@@ -105,6 +107,20 @@ def printf(machine: Interpreter, vertex: int, format: int, *arguments: Any) -> i
     return 0
 
 
+def vprintf(machine: Interpreter, vertex: int, format: int, list: int) -> int:
+    """It may look at all arguments that are left; what it prints nobody compares."""
+    machine.text_at(vertex, format)
+    machine.writes(vertex, list, machine.reads(vertex, list, 24))
+    offsets, stack, save = (machine.number_at(list + place) for place in (0, 8, 16))
+    general, real = offsets & 0xFFFFFFFF, offsets >> 32
+    machine.reads(vertex, save + general, 48 - general)
+    machine.reads(vertex, save + real, 176 - real)
+    for frame in machine.frames:
+        if frame.passed and frame.passed[3] <= stack <= frame.passed[4]:
+            machine.reads(vertex, stack, frame.passed[4] - stack)
+    return 0
+
+
 def puts(machine: Interpreter, vertex: int, text: int) -> int:
     machine.output += machine.text_at(vertex, text) + b"\n"
     return 0
@@ -146,22 +162,99 @@ def swab(machine: Interpreter, vertex: int, source: int, target: int, length: in
     machine.poke(target, b"".join(data[place : place + 2][::-1] for place in range(0, length, 2)))
 
 
-def qsort(machine: Interpreter, vertex: int, base: int, count: int, size: int, compare: int) -> None:
-    machine.writes(vertex, base, machine.reads(vertex, base, count * size))
-    for end in range(count - 1, 0, -1):
-        for place in range(base, base + end * size, size):
-            value, _ = machine.call(machine.code[compare], [("ptr", place, vertex), ("ptr", place + size, vertex)])
-            if signed(value, 32) > 0:
-                machine.poke(place, machine.peek(place + size, size) + machine.peek(place, size))
+def qsort(machine: Interpreter, vertex: int, base: int, count: int, size: int, compare: int, *more: int) -> None:
+    """Elements stay where they were stored until all are compared, in the order of glibc's merge sort."""
+    machine.reads(vertex, base, count * size)
+    rest = [("ptr", argument, vertex) for argument in more]
+
+    def merged(places: list[int]) -> list[int]:
+        if len(places) < 2:
+            return places
+        left, right = merged(places[: len(places) // 2]), merged(places[len(places) // 2 :])
+        found: list[int] = []
+        while left and right:
+            given = [("ptr", left[0], vertex), ("ptr", right[0], vertex), *rest]
+            value, _ = machine.call(machine.code[compare], given)
+            found.append((right if signed(value, 32) > 0 else left).pop(0))
+        return found + left + right
+
+    order = merged(list(range(base, base + count * size, size)))
+    machine.wrote(vertex, base, b"".join(machine.peek(place, size) for place in order))
+
+
+def tsearch(machine: Interpreter, vertex: int, key: int, root: int, compare: int) -> int:
+    """A tree that is not balanced; each node is the key's address and two links, in memory of the library."""
+    machine.writes(vertex, root, machine.reads(vertex, root, 8))
+    place = root
+    while node := machine.number_at(place):
+        value = signed(_compared(machine, vertex, compare, key, machine.number_at(node)), 32)
+        if value == 0:
+            return node
+        place = node + (8 if value < 0 else 16)
+    node = machine.allocate(24)
+    machine.objects.pop(node)
+    machine.poke(node, bytes(24))
+    machine.poke(place, node.to_bytes(8, "little"))
+    machine.wrote(vertex, node, key.to_bytes(8, "little"))
+    return node
+
+
+def twalk(machine: Interpreter, vertex: int, root: int, action: int) -> None:
+    def visit(node: int, depth: int) -> None:
+        def act(order: int) -> None:
+            machine.call(machine.code[action], [("ptr", node, vertex), ("i32", order, vertex), ("i32", depth, vertex)])
+
+        left, right = machine.number_at(node + 8), machine.number_at(node + 16)
+        if not left and not right:
+            act(3)
+            return
+        act(0)
+        for child, order in ((left, 1), (right, 2)):
+            if child:
+                visit(child, depth + 1)
+            act(order)
+
+    if root:
+        visit(root, 0)
+
+
+def lfind(machine: Interpreter, vertex: int, key: int, base: int, count: int, size: int, compare: int) -> int:
+    number = int.from_bytes(machine.reads(vertex, count, 8), "little")
+    machine.reads(vertex, base, number * size)
+    return _found(machine, vertex, key, base, number, size, compare)
+
+
+def lsearch(machine: Interpreter, vertex: int, key: int, base: int, count: int, size: int, compare: int) -> int:
+    number = int.from_bytes(machine.reads(vertex, count, 8), "little")
+    machine.writes(vertex, count, machine.peek(count, 8))
+    machine.reads(vertex, key, size)
+    machine.reads(vertex, base, number * size)
+    found = _found(machine, vertex, key, base, number, size, compare)
+    if not found:
+        found = base + number * size
+        machine.poke(count, (number + 1).to_bytes(8, "little"))
+        machine.wrote(vertex, found, machine.peek(key, size))
+    return found
+
+
+def _found(machine: Interpreter, vertex: int, key: int, base: int, count: int, size: int, compare: int) -> int:
+    places = range(base, base + count * size, size)
+    return next((place for place in places if _compared(machine, vertex, compare, key, place) == 0), 0)
+
+
+def _compared(machine: Interpreter, vertex: int, compare: int, a: int, b: int) -> int:
+    return int(machine.call(machine.code[compare], [("ptr", a, vertex), ("ptr", b, vertex)])[0])
 
 
 def setjmp(machine: Interpreter, vertex: int, buffer: int, *more: int) -> int:
     machine.jumps[buffer] = (machine.frames[-1], machine.here)
+    machine.writes(vertex, buffer, machine.peek(buffer, JUMP_BYTES))
     return 0
 
 
 def longjmp(machine: Interpreter, vertex: int, buffer: int, value: int) -> None:
     frame, place = machine.jumps[buffer]
+    machine.reads(vertex, buffer, JUMP_BYTES)
     raise LongJump(frame, place, value or 1, vertex)
 
 
@@ -191,9 +284,16 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "atoi": atoi,
     "strtol": strtol,
     "printf": printf,
+    "vprintf": vprintf,
+    "vfprintf": lambda machine, vertex, file, format, list: vprintf(machine, vertex, format, list),
     "puts": puts,
     "putchar": putchar,
     "qsort": qsort,
+    "qsort_r": qsort,
+    "tsearch": tsearch,
+    "twalk": twalk,
+    "lfind": lfind,
+    "lsearch": lsearch,
     "bsearch": bsearch,
     "swab": swab,
     "setjmp": setjmp,

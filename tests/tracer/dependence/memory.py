@@ -32,6 +32,9 @@ class Memory:
         for place in range(address, address + len(data)):
             self.writers[place] = vertex
 
+    def number_at(self, address: int) -> int:
+        return int.from_bytes(self.peek(address, 8), "little")
+
     def forget(self, address: int, length: int) -> None:
         for place in range(address, address + length):
             self.writers.pop(place, None)

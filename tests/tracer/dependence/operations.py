@@ -208,7 +208,7 @@ def _passed(
         size = machine.types.size(text[start + 1 : matching(text, start)])
         machine.stack = (machine.stack - size) // 16 * 16
         machine.writes(vertex, machine.stack, machine.reads(vertex, value, size))
-        value = machine.stack
+        return f"copy {size}", machine.stack, vertex
     return kind, value, maker
 
 
@@ -242,6 +242,8 @@ def _intrinsic(
         return None
     if family in ("va_end", "assume", "experimental", "dbg", "stackrestore", "prefetch", "donothing"):
         return None
+    if family == "ptrmask":
+        return values[0] & values[1]
     if name.startswith("eh.typeid.for"):
         return values[0] & 0x7FFFFFFF
     if family == "stacksave":
@@ -338,7 +340,10 @@ def _masked(machine: Interpreter, vertex: int, name: str, arguments: list[Any], 
 
 
 def _va_start(machine: Interpreter, frame: Frame, vertex: int, address: int) -> None:
-    """Registers are saved in a block of 176 bytes, the rest of the arguments lies behind one another (System V ABI)."""
+    """Registers are saved in a block of 176 bytes, the rest of the arguments lies behind one another (System V ABI).
+
+    What made an argument has written it there; a structure is a copy that the call made.
+    """
     save = machine.stack = (machine.stack - 512) // 16 * 16
     area = save + 192
     general, real, over = 0, 0, 0
@@ -346,19 +351,30 @@ def _va_start(machine: Interpreter, frame: Frame, vertex: int, address: int) -> 
         real += kind in FLOATS
         general += kind not in FLOATS
     start = (min(general, 6) * 8, 48 + min(real, 8) * 16)
+    machine.forget(save, 176)
     for kind, value, maker in frame.rest:
-        if maker is not None:
-            machine.edges.add((maker, vertex, "register"))
-        data = machine.types.encode(value, kind).ljust(8, b"\0")
+        if kind.startswith("copy "):
+            data = machine.peek(value, -(-int(kind[5:]) // 8) * 8)
+        else:
+            data = machine.types.encode(value, kind).ljust(8, b"\0")
         if kind in FLOATS and real < 8:
-            machine.poke(save + 48 + 16 * real, data)
+            place = save + 48 + 16 * real
             real += 1
-        elif kind not in FLOATS and general < 6:
-            machine.poke(save + 8 * general, data)
+        elif len(data) > 8 and kind == "i128" and general < 5:
+            place = save + 8 * general
+            general += 2
+        elif len(data) == 8 and not kind.startswith("copy ") and kind not in FLOATS and general < 6:
+            place = save + 8 * general
             general += 1
         else:
-            machine.poke(area + over, data)
-            over += 8
+            over = -(-over // 16) * 16 if kind == "i128" else over
+            place = area + over
+            over += len(data)
+        machine.forget(place, len(data))
+        machine.poke(place, data)
+        if maker is not None:
+            machine.writers |= dict.fromkeys(range(place, place + len(data)), maker)
+    frame.passed = save, start[0], start[1], area, area + over
     machine.writes(
         vertex,
         address,

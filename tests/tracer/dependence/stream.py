@@ -46,6 +46,10 @@ class Recorder:
         if line.number in self.ends and line.op in SPLITS:
             self._record(line, frame)
 
+    def wrote(self, address: int, length: int) -> None:
+        self.borders.append(len(self.words))
+        self.words += [int(Mark.WROTE), *_two(address), *_two(length)]
+
     def done(self, vertex: int, line: Line, frame: Frame) -> None:
         if line.number in self.ends and line.op in SPLITS:
             self._put_behind(line, frame)
@@ -113,6 +117,8 @@ class Recorder:
             bits = [whole >> (32 * word) & 0xFFFFFFFF for word in range(mask_words(item.lanes))]
             starts = pointers[0] if isinstance(pointers[0], tuple) else pointers
             return [word for start in starts for word in _two(start)] + bits
+        if item.kind is Kind.VARIABLE:
+            return [word for place in (8, 16, 0) for word in _two(self.machine.number_at(pointers[0] + place))]
         found = [word for pointer in pointers for word in _two(pointer)]
         if item.length:
             size = 1
@@ -127,6 +133,8 @@ class Recorder:
         if factor == "ret":
             assert item.result is not None
             return int(self._value(item.result, frame))
+        if factor.startswith("m") and factor[1:].isdigit():
+            return self.machine.number_at(self._value(item.arguments[int(factor[1:])], frame))
         found = re.match(r"(a|str|min|nn)(\d*)$", factor)
         assert found is not None
         kind, place = found.groups()

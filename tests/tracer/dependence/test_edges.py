@@ -39,6 +39,7 @@ SUITE = {
         r"@qsort\([^\n]*@by_size",
         r"seed: @bsearch\([^\n]*@by_size",
     ),
+    "callbacks.c": (r"@qsort\([^\n]*@by_key", r"@tsearch\(", r"@twalk\(", r"@lsearch\(", r"@lfind\("),
     "setjmp.c": (r"call [^\n]*@_setjmp\(", r"call [^\n]*@longjmp\("),
     "phi_cycles.c": (r"O1: = phi i32 ", r"seed: store i32 "),
     "switch.c": (r"icmp|switch", r"seed: switch i32 ", r"seed: switch i64 ", r"seed: i32 43, label"),
