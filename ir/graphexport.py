@@ -93,13 +93,13 @@ def _write_lines(target: Path, lines: Iterator[str]) -> Path:
 
 def instruction_rows(table: Instructions) -> Iterator[str]:
     """Static instructions, one a line, fields between tabs: number, opcode, function, file, line, column."""
-    yield "\t".join(["instruction", *table.columns()]) + "\n"
+    yield "\t".join(["instruction", *table.fields()]) + "\n"
     for first in range(0, table.size, STEP):
         columns = [
             values[first : first + STEP].tolist()
             if names is None
             else [_field(names[place]) for place in values[first : first + STEP]]
-            for values, names in table.columns().values()
+            for values, names in table.fields().values()
         ]
         yield "".join(
             "\t".join(map(str, (first + place, *row))) + "\n" for place, row in enumerate(zip(*columns, strict=True))
@@ -206,7 +206,7 @@ def parquet(graph: Edges, path: Path) -> Path:
     if graph.table is not None:
         described = {
             name: values if words is None else dictionary(values, list(map(_field, words)))
-            for name, (values, words) in graph.table.columns().items()
+            for name, (values, words) in graph.table.fields().items()
         }
         write_parquet(path.with_name(f"{path.stem}.instructions.parquet"), [described])
     vertices = {"instruction": graph.instruction, "time": graph.time}

@@ -87,9 +87,11 @@ class Instructions:
         line = int(self.line[number])
         return found | ({"file": self.files[self.file[number]], "line": line} if line else {})
 
-    def columns(self) -> dict[str, tuple[npt.NDArray[Any], Sequence[str] | None]]:
+    def fields(self) -> dict[str, tuple[npt.NDArray[Any], Sequence[str] | None]]:
         """Values and, of a column of names, the names, by column."""
-        return {name: (getattr(self, name), getattr(self, f"{name}s", None)) for name in NUMBERS}
+        return {
+            name: (getattr(self, name), getattr(self, f"{name}s") if f"{name}s" in NAMES else None) for name in NUMBERS
+        }
 
     def members(self) -> dict[str, npt.NDArray[Any]]:
         """Arrays for a file; names stand in one text, each with a NUL behind it."""
