@@ -27,9 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .amounts import size
+from .archive import CHECK_BYTES, array_pieces, check_around, write_zip
 from .errors import ArtefactError, OutputError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MAX_HEADER = 10_000
 MAX_META = 64 << 20
 MAX_MEMBERS = 256
@@ -153,24 +154,16 @@ def write_arrays(
 ) -> Path:
     """Write an artefact: an uncompressed npz of plain arrays with one JSON member `meta.json`.
 
-    The bytes depend on the content alone (fixed time stamps, sorted names). A `bare` file has no members but the
-    arrays: its header is the archive's comment.
+    The bytes depend on the content alone (fixed time stamps, sorted names), and each of them is covered by a check
+    (`archive`). A `bare` file has no members but the arrays: its header is the archive's comment.
     """
     header = {"format": FORMAT_VERSION, "kind": kind, **meta}
 
-    def write(file: BinaryIO) -> None:
-        text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            if bare:
-                archive.comment = text
-            else:
-                _add(archive, "meta.json", text)
-            for name in sorted(arrays):
-                info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-                with archive.open(info, "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.ascontiguousarray(arrays[name]), allow_pickle=False)
-
-    return write_atomic(path, write, sync=sync)
+    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
+    members = {f"{name}.npy": array_pieces(array) for name, array in arrays.items()}
+    if not bare:
+        members["meta.json"] = [text]
+    return write_atomic(path, lambda file: write_zip(file, members, text if bare else b""), sync=sync)
 
 
 def read_arrays(
@@ -204,10 +197,13 @@ def read_arrays(
                 if not name.endswith(".npy") or pattern is None:
                     raise _damaged(source, f"has an unexpected member {name!r}")
                 arrays[key] = _read_member(source, archive, info, expected[pattern], other.get(pattern))
+            wrong = check_around(file, infos.values(), source.stat().st_size)
     except (ArtefactError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except READ_ERRORS as error:
         raise _damaged(source, f"can not be read: {error or type(error).__name__}") from error
+    if wrong:
+        raise _damaged(source, wrong)
     missing = sorted(needed - arrays.keys())
     if missing:
         raise _damaged(source, f"lacks the member {missing[0]!r}")
@@ -245,10 +241,6 @@ def parse_json(source: Path, data: bytes) -> Any:
         raise _damaged(source, f"is not valid JSON: {error}") from error
 
 
-def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)
-
-
 def _checked_members(source: Path, archive: zipfile.ZipFile, limit: int) -> dict[str, zipfile.ZipInfo]:
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:
@@ -279,8 +271,8 @@ def _read_meta(
 ) -> dict[str, Any]:
     if "meta.json" in infos and infos["meta.json"].file_size <= MAX_META:
         meta = parse_json(source, archive.read(infos["meta.json"]))
-    elif "meta.json" not in infos and archive.comment:
-        meta = parse_json(source, archive.comment)
+    elif "meta.json" not in infos and len(archive.comment) > CHECK_BYTES:
+        meta = parse_json(source, archive.comment[:-CHECK_BYTES])
     else:
         raise _damaged(source, "has no usable header")
     if not isinstance(meta, dict) or meta.get("format") != FORMAT_VERSION:

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tracecut.codegen.checker import check_schedule
 from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.ir.archive import write_zip
 from tracecut.ir.errors import ArtefactError
 from tracecut.tracer.memory import HEAP, Object
 
@@ -86,28 +87,27 @@ def test_no_file_is_read_past_its_end(saved: Path, tmp_path: Path) -> None:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=SHARED)
 @given(place=st.integers(0), bit=st.integers(0, 7))
-def test_flipped_bits_are_noticed_or_change_nothing(saved: Path, tmp_path: Path, place: int, bit: int) -> None:
+def test_flipped_bits_are_noticed(saved: Path, tmp_path: Path, place: int, bit: int) -> None:
     data = bytearray(saved.read_bytes())
     data[place % len(data)] ^= 1 << bit
     path = tmp_path / "flipped.npz"
     path.write_bytes(data)
-    try:
-        found = ScopeFile.load(path)
-    except ArtefactError:
-        return
-    assert same(found.schedule, ScopeFile.load(saved).schedule)  # a bit of a date, or the like
+    with pytest.raises(ArtefactError, match=r"flipped\.npz"):
+        ScopeFile.load(path)
 
 
 def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     """A copy of a file with other contents of its `meta.json`, its checksums made anew."""
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "meta.json":
-                meta = json.loads(data)
-                change(meta)
-                data = json.dumps(meta).encode()
-            new.writestr(name, data)
+    with zipfile.ZipFile(source) as old:
+        members = {name: [old.read(name)] for name in old.namelist()}
+    meta = json.loads(members["meta.json"][0])
+    change(meta)
+    return written(target, members | {"meta.json": [json.dumps(meta).encode()]})
+
+
+def written(target: Path, members: dict[str, list[bytes]]) -> Path:
+    with target.open("wb") as file:
+        write_zip(file, members, b"")
     return target
 
 
@@ -165,15 +165,11 @@ def test_numbers_that_would_be_places_in_tables_are_bounded(saved: Path, tmp_pat
 
 def replaced(source: Path, target: Path, member: str, array: Any) -> Path:
     """A copy of a file with another array in it; `array` may be the bytes of the member."""
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == member:
-                stream = BytesIO()
-                np.save(stream, array, allow_pickle=True)
-                data = stream.getvalue()
-            new.writestr(name, data)
-    return target
+    with zipfile.ZipFile(source) as old:
+        members = {name: [old.read(name)] for name in old.namelist()}
+    stream = BytesIO()
+    np.save(stream, array, allow_pickle=True)
+    return written(target, members | {member: [stream.getvalue()]})
 
 
 def test_arrays_are_what_they_have_to_be(saved: Path, tmp_path: Path) -> None:
