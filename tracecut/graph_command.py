@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from typing import Any
+
+import numpy as np
 
 from tracecut.ir.errors import UsageError
 from tracecut.ir.graphexport import check_export
 from tracecut.tracer.dependence.builder import WANTED
+from tracecut.tracer.events.approximations import Met, met
 from tracecut.tracer.events.trace import Trace
 
 from .command_line import Parser, begin_work, input_file, seconds, sort_words, split_words
@@ -133,7 +137,10 @@ def report(built: Built | Summed) -> dict[str, Any]:
     notes = [*built.trace.notes, *built.notes]
     if built.ending.unresolved:
         notes.append(f"{built.ending.unresolved} pointers given to unknown functions point to no known object")
+    called: list[Met] = []
     if isinstance(built, Built):
+        counts = np.bincount(built.graph.instruction, minlength=built.trace.static.n_instructions)
+        called = met(built.trace.static, counts)
         weight, time = (int(values.sum(dtype="int64")) for values in (built.graph.weight, built.graph.time))
     else:
         weight, time = built.graph.weight, built.graph.time
@@ -145,6 +152,7 @@ def report(built: Built | Summed) -> dict[str, Any]:
         "ok": built.trace.ok,
         "lost": built.ending.lost,
         "rank_correlation": built.correlation,
+        "approximated": [asdict(row) for row in called],
         "notes": notes,
     }
 
@@ -158,6 +166,10 @@ def _print(found: dict[str, Any], output: str | None) -> None:
         tail = f"{found['exponent_tail']:.3f} from degree {found['exponent_tail_from']} on"
         print(f"  power law        exponent {found['exponent_all']:.3f} over all degrees, {tail}")
         print(f"  path length      {found['path_length']:.1f}, along the dependences {found['path_directed']:.1f}")
+    if found["approximated"]:
+        rows = [f"{row['name']} ({row['calls']:,})" for row in found["approximated"]]
+        more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
+        print(f"  approximated     {', '.join(rows[:8])}{more}: library calls, see docs/library-effects.md")
     if "loops" in found:
         print("\n".join(loop_lines(found["loops"])))
     for note in found["notes"]:
