@@ -128,7 +128,8 @@ def read_listing(folder: Path) -> dict[str, Any]:
     try:
         listing = json.loads(data)
         whole = (
-            isinstance(listing["tracecut"], str)
+            data == f"{json.dumps(listing, indent=1)}\n".encode()  # as `files.write_json` wrote it, blanks and all
+            and isinstance(listing["tracecut"], str)
             and isinstance(listing["threads"], int)
             and all(isinstance(name, str) for name in [*listing["globals"], *listing["scopes"]])
             and isinstance(listing["files"], dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -102,7 +103,7 @@ def forge(folder: Path, **changes: Any) -> None:
     """Change a listing, with a valid check; a value of None removes the key."""
     listing = read_listing(folder) | changes
     listing = {key: value for key, value in listing.items() if value is not None}
-    (folder / "host.json").write_text(json.dumps({**listing, "check": fingerprint(listing)}))
+    (folder / "host.json").write_text(json.dumps({**listing, "check": fingerprint(listing)}, indent=1) + "\n")
 
 
 LISTINGS: dict[str, tuple[dict[str, Any], str]] = {
@@ -161,12 +162,8 @@ def test_every_bit_of_the_listing_matters(refused: Path) -> None:
         spoilt = bytearray(data)
         spoilt[place] ^= 1 << place % 8
         path.write_bytes(spoilt)
-        try:
-            with opened(refused) as listing:
-                path.write_bytes(data)
-                assert listing == read_listing(refused)  # only a space has changed
-        except ArtefactError as error:
-            assert str(refused) in error.message
+        with pytest.raises(ArtefactError, match=re.escape(str(refused))), opened(refused):
+            pass
 
 
 def test_a_damaged_result_is_replaced(refused: Path, shell: Any) -> None:

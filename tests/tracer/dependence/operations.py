@@ -208,7 +208,7 @@ def _passed(
         size = machine.types.size(text[start + 1 : matching(text, start)])
         machine.stack = (machine.stack - size) // 16 * 16
         machine.writes(vertex, machine.stack, machine.reads(vertex, value, size))
-        return f"copy {size}", machine.stack, vertex
+        return f"copy {size}", machine.stack, maker
     return kind, value, maker
 
 
@@ -355,6 +355,7 @@ def _va_start(machine: Interpreter, frame: Frame, vertex: int, address: int) -> 
     for kind, value, maker in frame.rest:
         if kind.startswith("copy "):
             data = machine.peek(value, -(-int(kind[5:]) // 8) * 8)
+            maker = machine.writers[value]  # the call
         else:
             data = machine.types.encode(value, kind).ljust(8, b"\0")
         if kind in FLOATS and real < 8:

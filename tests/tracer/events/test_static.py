@@ -81,7 +81,7 @@ def test_items_of_segments() -> None:
     ]
     assert by_segment[0] == [(Kind.ADDR, READ, 0), (Kind.ADDR, WRITE, 0)]  # one pointer value, one address
     assert by_segment[1] == [(Kind.FRAME, 0, 0)]
-    assert by_segment[2] == [(Kind.RANGE, READ, 0)]
+    assert by_segment[2] == [(Kind.RANGE, READ, 0), (Kind.RANGE, WRITE, 4)]  # the text, the buffer of the jump
     assert by_segment[3] == [(Kind.FRAME, 0, 0)]
     assert by_segment[5] == [(Kind.OPAQUE, READ | WRITE, 0)]
     assert by_segment[6] == [(Kind.FREE, 0, 0)]
