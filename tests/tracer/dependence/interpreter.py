@@ -154,7 +154,11 @@ class Interpreter(Memory):
         return next(((start, size) for start, size in ranges if start <= address < start + size), None)
 
     def wrote(self, vertex: int, address: int, data: bytes) -> None:
-        """A library call that called the program back writes when that is done, which its stream says by a mark."""
+        """A library call that called the program back writes when that is done, which its stream says by a mark.
+
+        The graph has what the call comes after, not what it does behind its callbacks: these are no later instructions.
+        """
+        self.forget(address, len(data))
         self.writes(vertex, address, data)
         if self.watch:
             self.watch.wrote(address, len(data))

@@ -163,8 +163,16 @@ def swab(machine: Interpreter, vertex: int, source: int, target: int, length: in
 
 
 def qsort(machine: Interpreter, vertex: int, base: int, count: int, size: int, compare: int, *more: int) -> None:
-    """Elements stay where they were stored until all are compared, in the order of glibc's merge sort."""
-    machine.reads(vertex, base, count * size)
+    """Elements stay where they were stored until all are compared, in the order of glibc's merge sort.
+
+    What was done to the array before comes before the call; whoever compares still finds who stored the elements.
+    """
+    data = machine.reads(vertex, base, count * size)
+    before = {place: machine.writers[place] for place in range(base, base + len(data)) if place in machine.writers}
+    machine.writes(vertex, base, data)
+    for place in range(base, base + len(data)):
+        machine.writers.pop(place)
+    machine.writers |= before
     rest = [("ptr", argument, vertex) for argument in more]
 
     def merged(places: list[int]) -> list[int]:
