@@ -129,13 +129,15 @@ def _prepared(
 ) -> Prepared:
     """`around`: functions that are not instrumented unless they are chosen."""
     module = canonical(texts) if opt == "O1" else unoptimised(texts)
+    names = list(module.functions)
     text = outline_operators(resolve_aliases(str(module)))
+    del module  # of a large program it takes hundreds of megabytes
     if region is not None:
         text = selected(text, region, every)
     chosen = functions
     if functions is None and around:
-        chosen = [name for name in module.functions if name.removeprefix("@") not in around]
-    if "@main" not in module.functions:
+        chosen = [name for name in names if name.removeprefix("@") not in around]
+    if "@main" not in names:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
     static, objects = traced_program(text, chosen, timed=bool(timed), fenced=timed != "seed")
     program = executable(objects, flags, folder / "traced-program")

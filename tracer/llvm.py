@@ -72,10 +72,8 @@ def canonical(sources: Iterable[str]) -> Module:
     # Global switches of LLVM: see frontend.CANONICAL.
     binding.set_option("tracecut", "-enable-load-pre=false")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
-    modules = [parse(text) for text in sources]
-    for other in modules[1:]:
-        modules[0].link_in(other)
-    module = parse(str(mark_inline(parse_module(str(modules[0])))))
+    linked = _linked(sources)
+    module = parse(str(mark_inline(parse_module(linked))))
     builder = _builder(binding, level=1, vectorize=False)
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -91,6 +89,14 @@ def canonical(sources: Iterable[str]) -> Module:
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
     return merge_counters(plain_relative_loads(loosened(parse_module(str(module)))))
+
+
+def _linked(sources: Iterable[str]) -> str:
+    """The modules as one, printed: LLVM's own form of them is gone then, which takes several times as much."""
+    modules = [parse(text) for text in sources]
+    for other in modules[1:]:
+        modules[0].link_in(other)
+    return str(modules[0])
 
 
 def unoptimised(sources: Iterable[str]) -> Module:

@@ -41,7 +41,8 @@ def traced_objects(
 
     No pass runs behind the instrumentation, only code generation.
     """
-    return _objects(plan_of(text, functions, timed=timed, compact=compact), shared=shared, fenced=fenced)
+    code, level = _code(plan_of(text, functions, timed=timed, compact=compact), shared=shared, fenced=fenced)
+    return _objects(code, level, shared=shared)
 
 
 def traced_program(
@@ -50,13 +51,19 @@ def traced_program(
     """`static_of` and `traced_objects` of one module, which is read once."""
     plan = plan_of(text, functions, timed=timed)
     static = tables_of(text, plan)
-    return static, _objects(plan, shared=False, fenced=fenced)
+    code, level = _code(plan, shared=False, fenced=fenced)
+    del plan  # of a large program it is as large as what code generation takes
+    return static, _objects(code, level, shared=False)
 
 
-def _objects(plan: Plan, *, shared: bool, fenced: bool) -> list[bytes]:
+def _code(plan: Plan, *, shared: bool, fenced: bool) -> tuple[str, int]:
+    """The instrumented text, and the level of its code generation."""
     level = 0 if max((len(part.segments) for part in plan.parts), default=0) > LARGE else 3
     strip_debug_info(plan.module)
-    code = rewritten(plan, tls="initialexec" if shared else "localexec", fenced=fenced)
+    return rewritten(plan, tls="initialexec" if shared else "localexec", fenced=fenced), level
+
+
+def _objects(code: str, level: int, *, shared: bool) -> list[bytes]:
     return [
         emit_object(code, optimise=False, level=level),
         runtime_object("initial-exec" if shared else "local-exec"),
