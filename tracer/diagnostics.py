@@ -16,9 +16,13 @@ def first_lines(text: str, lines: int = 30, width: int = 200) -> str:
     if errors:  # what goes wrong hides behind nothing
         left = len(groups) - errors
         groups = groups[:errors] + ([[f"… and {left} warning{'s' * (left > 1)}"]] if left else [])
-    found = [line if len(line) <= width else f"{line[: width - 2]} …" for group in groups for line in group]
+    found = [_cut(line, width if re.match(r"\s", line) else 3 * width) for group in groups for line in group]
     more = [f"… {len(found) - lines} more lines"] if len(found) > lines else []
     return "\n".join(found[:lines] + more)
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 2]} …"
 
 
 def _groups(lines: list[str]) -> list[list[str]]:
