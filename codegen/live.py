@@ -86,6 +86,7 @@ class Host:
         self.inspect = inspect
         self.cpus = list(cpus)
         self.allowed: set[int] = set()  # of the program, while a layout is in force
+        self.pinned = 0  # layouts in force: one scope may lie in another
         count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
         self.tables = Tables(library, count) if front is None else front.tables
         self.states, self.plans, self.probes = self.tables.states, self.tables.plans, self.tables.probes
@@ -214,9 +215,7 @@ class Host:
     def _activate(
         self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]
     ) -> None:
-        self.allowed = os.sched_getaffinity(0) if self.threads > 1 else set(self.cpus)
-        if not self.allowed >= set(self.cpus):
-            raise UnsupportedError(f"the program has bound itself to {len(self.allowed)} CPUs")
+        self._require_cpus()
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
         if state.executor is None:
@@ -244,12 +243,25 @@ class Host:
             state.executor.leave()
             self._pin(False)
 
+    def _require_cpus(self) -> None:
+        """Raise UnsupportedError when the program has left its threads' CPUs. A scope around this one may have."""
+        if self.threads == 1:
+            return
+        now = os.sched_getaffinity(0)
+        if not (self.pinned and now == {self.cpus[0]}):
+            if not now >= set(self.cpus):
+                raise UnsupportedError(f"the program has bound itself to {len(now)} CPUs")
+            self.allowed = now
+
     def _pin(self, pinned: bool) -> None:
-        """Keep the program's own thread off the CPUs of the others while a layout is in force."""
-        own = {self.cpus[0]} if self.threads > 1 else set()
-        if own and pinned:
+        """Keep the program's own thread off the CPUs of the others while a layout, or several, is in force."""
+        if self.threads == 1:
+            return
+        own = {self.cpus[0]}
+        self.pinned += 1 if pinned else -1
+        if pinned:
             os.sched_setaffinity(0, own)
-        elif own and os.sched_getaffinity(0) == own:  # else the program has chosen others since
+        elif not self.pinned and os.sched_getaffinity(0) == own:  # else the program has chosen others since
             os.sched_setaffinity(0, self.allowed)
 
     def _mismatch(self, region: int, slot: int) -> None:
