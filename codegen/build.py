@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from .grouping import NEW, OLD, Group
 from .incidence import ScopeGraph
 from .plan import RegionUse, ScopePlan, Segments, Space
 from .schedule import (
+    ANY_SIZE,
     Copy,
     Guard,
     Ints,
@@ -29,6 +30,19 @@ from .schedule import (
 from .teams import Share, Span, share_out, whole
 
 VIEWLESS = (OLD, "")
+
+
+def _without_strange_sizes(guard: Guard, objects: Sequence[Object], plan: ScopePlan) -> Guard:
+    """The guard without the sizes of objects that no region touches, and no index was loaded from.
+
+    What the rest of the scope does with them, it does inside of them, however large they are: they are only to be
+    objects of their own. An argument that sizes a log must not void a schedule.
+    """
+    known = {access.object for region in plan.uses for access in plan.accesses.inside(region)}
+    known |= {plan.arrays[place].object for space in plan.spaces for place in space.arrays}
+    known |= {objects[load.object] for load in guard.loads}
+    refs = zip(guard.objects, objects, strict=True)
+    return replace(guard, objects=tuple(ref if item in known else replace(ref, size=ANY_SIZE) for ref, item in refs))
 
 
 def build_schedule(
@@ -108,7 +122,7 @@ def build_schedule(
             for place, shift in space.arrays.items()
         ),
         regions=regions,
-        guard=guard,
+        guard=_without_strange_sizes(guard, objects, plan),
         method=ordering.method,
         remark=remark,
     )

@@ -6,11 +6,29 @@ schedule that is not used, never a wrong one that is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from ..tracer.expr import Expr
 from .guards import pointers_of
 from .schedulefile import ScopeFile
+
+
+def _sweeps(trip: Expr, places: Mapping[str, int]) -> list[list[int]] | None:
+    """[first value, step, bound] of a trip count, each as [slot, 0] or [−1, number]; None when it is made otherwise."""
+    found = (
+        [_term(part, places) for part in trip.args] if trip.kind == "trip" else [[-1, 0], [-1, 1], _term(trip, places)]
+    )
+    return [part for part in found if part is not None] if None not in found else None
+
+
+def _term(expr: Expr, places: Mapping[str, int]) -> list[int] | None:
+    while expr.kind == "cast" and expr.data[0] in ("sext", "zext"):
+        expr = expr.args[0]
+    if expr.kind == "const" and isinstance(expr.data[0], int):
+        return [-1, expr.data[0]]
+    return [places[expr.data[0]], 0] if expr.kind == "live" and expr.data[0] in places else None
 
 
 def first_look(file: ScopeFile, name: str) -> dict[str, Any]:
@@ -52,6 +70,6 @@ def first_look(file: ScopeFile, name: str) -> dict[str, Any]:
             for load in guard.loads
         ],
         "secret": file.key.seed.hex(),
-        "sweeps": places[trip.data[0]] if trip is not None and trip.kind == "live" and trip.data[0] in places else None,
+        "sweeps": None if trip is None else _sweeps(trip, places),
         "traced_sweeps": file.costs["sweeps"] if trip is None else None,
     }

@@ -152,9 +152,13 @@ class Front:
 
     def _may_pay(self, scope: Scope, raw: list[int], why: str, per_call: float) -> bool:
         """Whether all time that is left of the loop is more than it takes to load the inspector."""
-        place, sweeps = scope.listed["sweeps"], scope.listed["traced_sweeps"]
-        if place is not None:
-            sweeps = number_of(raw[place], scope.listed["values"][place][1])
+        terms, sweeps = scope.listed["sweeps"], scope.listed["traced_sweeps"]
+        if terms is not None:
+            types = scope.listed["values"]
+            first, step, bound = (
+                number if place < 0 else number_of(raw[place], types[place][1]) or 0 for place, number in terms
+            )
+            sweeps = abs(bound - first) / max(1, abs(step)) + 1
         if sweeps is None or per_call * (sweeps - 1) >= LOADING:
             return True
         scope.settled.add(why)
@@ -201,7 +205,7 @@ class Front:
                 places.append(None)
                 continue
             size = held[0][1] if held else 0
-            if size != item[2]:
+            if not held or item[2] not in (0, size):  # 0: of any size
                 return f"object {number} has {size} bytes, it had {item[2]}"
             if raw[item[0]] - held[0][0] != item[1]:
                 return f"object {number} is used from another byte on"

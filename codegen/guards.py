@@ -16,7 +16,7 @@ from ..tracer.memory import Memory, Object
 from ..tracer.nest import Nest
 from ..tracer.slots import same_number
 from .native import Native
-from .schedule import Guard, LoadGuard, ObjectRef
+from .schedule import ANY_SIZE, Guard, LoadGuard, ObjectRef
 from .secret import Secret
 
 
@@ -117,7 +117,7 @@ def check_guard(
             if here is None or here[1] != offset or (item is not None and here[0] is not item):
                 return None, f"pointer {pointer} lies elsewhere in its object"
             item = here[0]
-        if item is None or item.size != ref.size:
+        if item is None or ref.size not in (ANY_SIZE, item.size):
             return None, f"object {number} has {item.size if item else 0} bytes, it had {ref.size}"
         if any(item is other for other in objects):
             return None, "two pointers that were apart share an object"

@@ -17,9 +17,12 @@ from ..ir.arrays import inverse
 Ints = npt.NDArray[np.int32]
 
 
+ANY_SIZE = 0  # no object has no bytes
+
+
 @dataclass(frozen=True)
 class ObjectRef:
-    """One object: its bytes, and the pointers of the scope that lie in it as (pointer number, offset)."""
+    """One object: its bytes (or `ANY_SIZE`), and the pointers of the scope in it as (pointer number, offset)."""
 
     size: int
     pointers: tuple[tuple[int, int], ...]
