@@ -48,7 +48,8 @@ def place_pointers(nest: Nest, memory: Memory, lives: Mapping[str, int | float])
 def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guard, list[Object]]:
     """Guard of everything that the evaluation of a scope relied on, and its objects in the guard's order.
 
-    Raises UnsupportedError when an index is loaded from an object that no pointer of the scope names.
+    Raises UnsupportedError when something is reached from a pointer that lies outside of its object: what else it
+    might reach the next time could not be told.
     """
     nest, memory = accesses.nest, accesses.memory
     placed = place_pointers(nest, memory, accesses.lives)
@@ -62,6 +63,11 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
         if found[0] not in pointers:
             objects.append(found[0])
         pointers.setdefault(found[0], []).append((number, found[1]))
+    for access in accesses.all():
+        if access.runs and access.object is not None and access.object not in pointers:
+            raise UnsupportedError(
+                f"the array at {access.site.place} is reached from a pointer that lies outside of it"
+            )
     refs = tuple(ObjectRef(item.size, tuple(pointers[item])) for item in objects)
     loads: dict[tuple[int, int, int, int, int], LoadGuard] = {}
     grounds = accesses.evaluation.grounds()

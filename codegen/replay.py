@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.errors import UnsupportedError
 from ..tracer.access import Access, Accesses
 from ..tracer.capture import Capture
-from ..tracer.memory import DTYPES, Memory, Object
+from ..tracer.memory import DTYPES, STACK, Memory, Object
 from ..tracer.nest import Nest
 from ..tracer.objects import decode
 from .executor import Executor, RegionCode, loaded_root
@@ -79,6 +80,8 @@ class Replay:
                 if access.runs and access.site.writes and access.object is not None and self._is_shared(access)
             )
         )
+        self._check_captured()
+        self.homes = self._homes()
         self.given = self._slots()
 
     def restore(self) -> None:
@@ -97,7 +100,7 @@ class Replay:
             if group.root in names:
                 roots[group.id] = int(self.given[names[group.root]])
             elif group.root.startswith("%") and group.root not in self.outlined.locals:
-                found = self.translate(loaded_root(self.accesses.evaluation, group.root))
+                found = self.translate(loaded_root(self.accesses.evaluation, group.root), self.homes.get(group.root))
                 fixed[group.id] = roots[group.id] = found
         for place, slot in enumerate(self.outlined.slots):
             if slot.kind == "base" and slot.group not in roots:
@@ -170,9 +173,12 @@ class Replay:
                 worst = max(worst, abs(x - y) / max(abs(x), 1e-300))
         return Comparison(False, worst, place)
 
-    def translate(self, address: int) -> int:
-        """Where a captured address lies in this process; as it is when it lies in no captured object."""
-        item = self.pristine.find(address)
+    def translate(self, address: int, home: Object | None = None) -> int:
+        """Where a captured address lies in this process; as it is when it lies in no captured object.
+
+        `home`: the object that is reached from it, for a pointer that may lie outside, behind the last element say.
+        """
+        item = self.pristine.find(address) if home is None else home
         if item is None or item.base not in self.buffers:
             return address
         return int(self.buffers[item.base].ctypes.data) + address - item.base
@@ -180,6 +186,28 @@ class Replay:
     def _is_shared(self, access: Access) -> bool:
         """Whether an access is to something that outlives an iteration."""
         return access.site.private not in self.accesses.nest.inside(self.region)
+
+    def _check_captured(self) -> None:
+        """Raises UnsupportedError when the region reaches memory that is not here."""
+        for access in self.accesses.inside(self.region):
+            item = access.object if access.runs and self._is_shared(access) else None
+            if item is not None and item.base not in self.buffers and not self._is_own_stack(item):
+                raise UnsupportedError(f"the memory that is reached at {access.site.place} was not captured")
+
+    def _is_own_stack(self, item: Object) -> bool:
+        """Whether the range function makes an array for itself."""
+        return item.kind == STACK and any(self.raw.get(name) == item.base for name in self.outlined.locals)
+
+    def _homes(self) -> dict[str, Object]:
+        """Pointer → the object that all accesses from it lie in, where there is one."""
+        reached: dict[str, set[Object | None]] = {}
+        for group in self.outlined.groups:
+            for key in group.sites:
+                for access in self.accesses.by_site.get(key, ()):
+                    if access.runs:
+                        reached.setdefault(group.root, set()).add(access.object)
+        alone = {root: found.pop() for root, found in reached.items() if len(found) == 1}
+        return {root: item for root, item in alone.items() if item is not None and item.base in self.buffers}
 
     def _slots(self) -> npt.NDArray[np.uint64]:
         given = np.zeros(len(self.outlined.slots), np.uint64)
@@ -193,7 +221,7 @@ class Replay:
             raw = self.raw.get(name)
             if raw is None:
                 continue
-            given[place] = self.translate(raw) if self.types[name] == "ptr" else raw
+            given[place] = self.translate(raw, self.homes.get(name)) if self.types[name] == "ptr" else raw
         return given
 
 

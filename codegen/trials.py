@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..ir.errors import BackendError, ScheduleError, TracecutError
+from ..ir.errors import BackendError, ScheduleError, TracecutError, UnsupportedError
 from ..ir.graph import LocalityGraph
 from ..ir.machine import Machine
 from ..ir.optional import optional, reason_of
@@ -272,6 +272,10 @@ def _mine(subject: Subject, schedule: Schedule) -> RegionSchedule:
 def _executor(subject: Subject, schedule: Schedule, variant: str, threads: int) -> Executor:
     """The region's part of a schedule on the captured memory."""
     replay = subject.replay
+    copied = [move.object for move in schedule.moves] + [copy.object for copy in _mine(subject, schedule).copies]
+    for number in copied:
+        if subject.objects[number].base not in replay.buffers:
+            raise UnsupportedError("memory that it would copy was not captured")
     codes: dict[int, RegionCode] = {subject.region: replay.code(variant)}
     alone = replace(schedule, regions=(_mine(subject, schedule),))
     return Executor(subject.native, alone, replay.bases(subject.objects), codes, threads=threads)

@@ -20,6 +20,7 @@ from .nest import Nest
 
 _MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
 NOT_KEPT = -1
+NEAR = 4096  # bytes that a base pointer may lie away from its object
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,15 +137,22 @@ def touched_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
     for expr in nest.expressions():
         for node in expr.walk():
             if node.kind == "live" and node.data[1] == "ptr" and node.data[0] in lives:
-                item = memory.find(int(lives[node.data[0]]))
+                found |= around(memory, int(lives[node.data[0]]))
             elif node.kind == "load" and not any(inner.kind == "counter" for inner in node.walk()):
                 value = evaluation.at(node, nest.root)
-                item = memory.find(int(value.data)) if node.data[1] == "ptr" and value.all_known else None
-            else:
-                continue
-            if item is not None:
-                found.add(item)
+                if node.data[1] == "ptr" and value.all_known:
+                    found |= around(memory, int(value.data))
     return found
+
+
+def around(memory: Memory, address: int) -> set[Object]:
+    """The object that a pointer lies in; of one that lies in none the objects near it.
+
+    A base may lie behind its object (what is walked from the end), or in front of it (what is counted from 1).
+    """
+    item = memory.find(address)
+    near = (item,) if item is not None else memory.beside(address, NEAR)
+    return {found for found in near if found is not None}
 
 
 def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> list[Object]:
@@ -156,9 +164,8 @@ def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
             if node.kind not in ("live", "load") or node.data[1] != "ptr" or node.has("counter"):
                 continue
             value = evaluation.at(node, nest.root)
-            item = memory.find(int(value.data)) if value.all_known and value.data.ndim == 0 else None
-            if item is not None:
-                found[item] = None
+            if value.all_known and value.data.ndim == 0:
+                found |= dict.fromkeys(sorted(around(memory, int(value.data)), key=lambda item: item.base))
     return list(found)
 
 

@@ -115,6 +115,13 @@ class Memory:
         place = int(np.searchsorted(self._bases, address, side="right")) - 1
         return self.objects[place] if place >= 0 and address < self._ends[place] else None
 
+    def beside(self, address: int, reach: int) -> tuple[Object | None, Object | None]:
+        """The last object that ends at most `reach` bytes before an address, the first one behind it."""
+        place = int(np.searchsorted(self._bases, address, side="right"))
+        below = place > 0 and address - reach <= self._ends[place - 1] <= address
+        above = place < len(self.objects) and self._bases[place] <= address + reach
+        return self.objects[place - 1] if below else None, self.objects[place] if above else None
+
     def named(self, name: str) -> Object | None:
         """The first object of a name; of a `Table` no other is made for it. O(names)."""
         if not isinstance(self.objects, Table):

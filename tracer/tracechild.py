@@ -46,7 +46,8 @@ class Tracer:
         self.captured: dict[int, tuple[int, str]] = {}
         self.notes: list[str] = []
         self.refused: dict[int, str] = {}
-        self.pending: dict[int, tuple[int, list[Object]]] = {}  # loop → (entry that was captured, what it writes)
+        # loop → (entry that was captured, what it writes, live values)
+        self.pending: dict[int, tuple[int, list[Object], dict[str, int | float]]] = {}
         self.started = time.perf_counter()
         slots = max(1, self.n_loops)
         self.next = np.ones(slots, np.int64)
@@ -74,8 +75,8 @@ class Tracer:
 
     def _left(self, loop: int) -> None:
         """Keep what the loop itself made of the captured memory: the reference of the self-test."""
-        entry, written = self.pending.pop(loop)
-        kept = keep_only(self.objects.memory(), written)
+        entry, written, numbers = self.pending.pop(loop)
+        kept = keep_only(self.objects.memory(self.nests[loop], numbers), written)
         # After an exit that was not seen (a longjmp) this is the end of another entry.
         if int(self.entries[loop]) == entry and any(site.writes for site in self.nests[loop].sites):
             Capture(loop, entry, {}, kept).save(self.folder / f"after-{loop}.npz")
@@ -115,7 +116,7 @@ class Tracer:
         Capture(loop, entry, {**around, loop: raw}, kept).save(self.folder / name)
         self.captured[loop] = (jobs, name)
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
-        self.pending[loop] = entry, written_objects(nest, memory, numbers)
+        self.pending[loop] = entry, written_objects(nest, memory, numbers), numbers
         self.awaited[loop] = 1
 
     def _jobs(self, evaluation: Evaluation) -> int:

@@ -14,7 +14,8 @@ from tracecut.ir.errors import UnsupportedError
 from tracecut.tracer.runner import Limits, run
 
 from .children import run_woven, woven
-from .harness import Inspected, Program
+from .conftest import PROGRAMS
+from .harness import Inspected, Program, trace
 
 MARKS = ["update", "decided", "rows_of"]
 Made = tuple[Path, list[ScopeFile], list[str]]
@@ -130,3 +131,30 @@ def test_without_schedules_the_original_runs(
     assert (ran.code, ran.stdout, ran.stderr) == (0, program("guards").native_output, "")
     assert sum(ran.used.values()) == 0
     assert all(ran.report["regions"][str(item.region)]["declined"] == 3 for item in loops)
+
+
+BASES = """
+    SHAPE shape(void)
+    {
+        int *a = ints(JOBS, DATA);
+        long *x = longs(DATA, 100), *y = longs(DATA, 9), *volatile outside = WHERE, *from = outside;
+        for (int t = 0; t < SWEEPS; t++)
+            for (int e = 0; e < JOBS; e++) // @loop
+                y[a[e]] += from[INDEX];
+        show("y", y, DATA);
+    }
+    int main(void)
+    {
+        shape();
+        return 0;
+    }
+"""
+
+
+@pytest.mark.parametrize(("where", "index"), [("x - 1", "a[e] + 1"), ("x + DATA", "-1 - a[e]")])
+def test_a_base_outside_of_its_object_is_refused(where: str, index: str, tmp_path: Path) -> None:
+    """Where such a pointer leads the next time no guard could tell; nor does it bring down who tries."""
+    source = (PROGRAMS / "prelude.h").read_text() + BASES.replace("WHERE", where).replace("INDEX", index)
+    item = trace(source, tmp_path).inspect("loop")
+    with pytest.raises(UnsupportedError, match="reached from a pointer that lies outside of it"):
+        _ = item.guarded

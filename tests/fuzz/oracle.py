@@ -3,7 +3,8 @@
 The oracle is a program of its own. For each kernel it runs the loop as it is written, and then its body in other
 orders on the same data: all orders of up to 8 iterations, otherwise some hundred random and adverse ones. It knows
 nothing of any analysis. Scalars that the loop carries stay in variables outside of the body, so that each iteration
-finds what the one before it, in the order tried, has left; a `break` ends the order tried. Integers have to agree
+finds what the one before it, in the order tried, has left; a `break` ends the order tried, but for that of the last
+iteration as written, where the loop ends anyway. Integers have to agree
 bit by bit, floating-point numbers too unless the kernel adds or multiplies them up.
 """
 
@@ -69,13 +70,15 @@ def _any_order(kernel: Kernel) -> list[str]:
     unused = ["m"] if kernel.bundle and parameters(kernel) else [scalar.name for scalar in kernel.scalars]
     lines = [*(f"(void){name};" for name in unused), *kernel.before]
     lines += [f"{cursor.type} {cursor.name} = {cursor.start};" for cursor in loop.cursors]
-    lines += ["int at_ = 0;", "for (; at_ < jobs_; at_++) {", "long k_ = order_[at_];"]
+    lines += ["int at_ = 0;", *["again_:"] * (not loop.test), "for (; at_ < jobs_; at_++) {", "long k_ = order_[at_];"]
     for cursor in loop.cursors:
         cast = "" if cursor.type.endswith("*") else f"({cursor.type})"
         lines.append(f"{cursor.name} = {cast}({cursor.start} + k_ * {_signed(cursor.step)});")
     if loop.test:
         lines += [f"if (!({loop.test}))", "    break;"]
     lines += [*kernel.body, "}"]
+    if not loop.test:  # leaving the last iteration is how the loop ends anyway
+        lines += ["if (at_ < jobs_ && order_[at_] == jobs_ - 1) {", "at_++;", "goto again_;", "}"]
     lines += _used(kernel)
     return [f"static void reordered_{kernel.number}({', '.join(given)})", *indent(["{", *lines, *kernel.after, "}"])]
 
