@@ -24,18 +24,8 @@ def equal_targets(k: int) -> Floats:
 
 
 def capacities(weights: Floats, targets: Floats, balance: float) -> Floats:
-    """What each cluster may hold: `balance` times its target or, where weights allow no such partition, the least
-    multiple of it with which there is one (`packing.best_balance`). float64 (k).
-
-    Where all weights and all targets are the same it is `limits_of`, which is no more: loads are whole numbers of them.
-    """
-    total, heaviest = float(weights.sum()), float(weights.max(initial=0.0))
-    limits = limits_of(total, heaviest, targets, balance)
-    if (limits <= balance * total * targets * ROUND * ROUND).all():
-        return limits
-    if float(weights.min()) == heaviest and targets.min() == targets.max():
-        return limits
-    return targets * (total * best_balance(weights, targets, balance) * ROUND)
+    """What each cluster may hold while a method works: `limits_of` any order in which items come. float64 (k)."""
+    return limits_of(float(weights.sum()), float(weights.max(initial=0.0)), targets, balance)
 
 
 def limits_of(total: float, heaviest: float, targets: Floats, balance: float) -> Floats:
@@ -44,6 +34,21 @@ def limits_of(total: float, heaviest: float, targets: Floats, balance: float) ->
     With every cluster below `target + heaviest · (1 - share)`, the one with the most room always takes one more job.
     """
     return np.maximum(balance * total * targets, total * targets + heaviest * (1.0 - targets)) * ROUND
+
+
+def bounds(weights: Floats, targets: Floats, balance: float) -> Floats:
+    """What each cluster may hold in the end: `balance` times its target or, where weights allow no such partition, the
+    least multiple of it with which there is one (`packing.best_balance`). float64 (k).
+
+    Where all weights and all targets are the same it is `capacities`: loads are whole numbers of them.
+    """
+    limits = capacities(weights, targets, balance)
+    total = float(weights.sum())
+    if (limits <= balance * total * targets * ROUND * ROUND).all():
+        return limits
+    if float(weights.min()) == float(weights.max()) and targets.min() == targets.max():
+        return limits
+    return targets * (total * best_balance(weights, targets, balance) * ROUND)
 
 
 def chunk_offsets(weights: Floats, targets: Floats) -> Longs:
@@ -102,7 +107,7 @@ def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:
 def settle(
     graph: LocalityGraph, labels: Ints, weights: Floats | None, targets: Floats, balance: float, of: str = "jobs"
 ) -> Ints:
-    """Labels of jobs, or of data, in which no cluster exceeds its capacity; the same labels where none does.
+    """Labels of jobs, or of data, in which no cluster exceeds its bound; the same labels where none does.
 
     Jobs leave an overfull cluster from the last to the first: those first that find room in the cluster of another
     job on one of their data (the first 32 jobs of each are asked), then any. For data the same with jobs and data
@@ -116,7 +121,7 @@ def settle(
         limits = floats(limits_of(float(labels.size), float(labels.size > 0), targets, balance))
         loads = counted(words(labels), targets.size).astype(np.float64)
     else:
-        limits = floats(capacities(weights, targets, balance))
+        limits = floats(bounds(weights, targets, balance))
         loads = sum_loads(words(labels), floats(weights), targets.size)
     if (loads <= limits).all():
         return labels
@@ -131,11 +136,11 @@ def settle(
 
 
 def filled(labels: Ints, weights: Floats | None, targets: Floats, balance: float) -> Ints:
-    """`fill_empty` for labels that `settle` gave: none comes above its capacity by it. O(n + k)."""
+    """`fill_empty` for labels that `settle` gave: none comes above its bound by it. O(n + k)."""
     found = fill_empty(labels, targets.size, weights)
     if found is labels or weights is None or weights.min() == weights.max():
         return found
-    return seated(found, weights, targets, floats(capacities(weights, targets, balance)), balance)
+    return seated(found, weights, targets, floats(bounds(weights, targets, balance)), balance)
 
 
 def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats, balance: float) -> Ints:
@@ -155,7 +160,7 @@ def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: F
     Returns:
         int32 (jobs). O(pins + k).
     """
-    shares, limits = floats(targets), floats(capacities(weights, targets, balance))
+    shares, limits = floats(targets), floats(bounds(weights, targets, balance))
     rows, worth = (longs(graph.offsets), words(graph.data)), floats(uneven(graph.data_weights))
     own = _jobs_of_data(*rows, words(labels), floats(weights), worth, shares, limits)
     return settle(graph, own.view(np.int32), weights, targets, balance)

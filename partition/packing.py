@@ -27,7 +27,7 @@ def best_balance(weights: Floats, targets: Floats, balance: float) -> float:
 
 
 def seated(labels: Ints, weights: Floats, targets: Floats, limits: Floats, balance: float) -> Ints:
-    """Labels within `limits`, which are those of `loads.capacities`, and without empty clusters.
+    """Labels within `limits`, which are those of `loads.bounds`, and without empty clusters.
 
     First each item, from the heaviest on, stays where it is if that has room, or goes where there is most. Where that
     leaves one over, the heavy ones are packed anew. O(n log n + moved · k).

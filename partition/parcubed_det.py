@@ -14,7 +14,7 @@ from .growing import attempts
 from .inflating import claim, inflated
 from .joining import joined
 from .linking import Halves, linked
-from .loads import capacities, equal_targets, limits_of
+from .loads import equal_targets, limits_of
 from .settling import settled
 from .views import Words, floats, longs, words
 
@@ -79,7 +79,7 @@ def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: fl
     n = stream.size
     total = float(loads.sum()) if loads.size else float(n)
     mean = total / n
-    limits = floats(capacities(loads, shares, balance) if loads.size else limits_of(total, 1.0, shares, balance))
+    limits = floats(limits_of(total, float(loads.max()) if loads.size else 1.0, shares, balance))
     pairs, names = np.empty(stream.ends.size, np.uint32), np.empty(stream.ends.size // 2, np.uint32)
     groups, held, spans = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, crew)
     second = None

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition.loads import (
+    bounds,
     capacities,
     chunk_offsets,
     chunks,
@@ -60,7 +61,7 @@ def test_settle_keeps_every_bound(
     labels = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=graph.n_jobs, max_size=graph.n_jobs)))
     before = labels.astype(np.int32)
     after = settle(graph, before, weights, shares, balance)
-    limits = capacities(weights, shares, balance)
+    limits = bounds(weights, shares, balance)
     assert (np.bincount(after, weights, k) <= limits).all()
     if (np.bincount(before, weights, k) <= limits).all():
         assert after.tolist() == before.tolist()
@@ -126,7 +127,7 @@ def test_data_settle_as_the_jobs_of_the_transposed_graph(
     labels = np.array(drawn, np.int32)
     weights = np.array(data.draw(st.lists(WEIGHTS, min_size=graph.n_data, max_size=graph.n_data)))
     own = settle(graph, labels, weights, equal_targets(k), 1.0, "data")
-    assert (np.bincount(own, weights, k) <= capacities(weights, equal_targets(k), 1.0)).all()
+    assert (np.bincount(own, weights, k) <= bounds(weights, equal_targets(k), 1.0)).all()
     ordered = LocalityGraph(*other.transpose, graph.n_data)  # pins of a job in rising order, as the transpose has them
     assert settle(ordered, labels, weights, equal_targets(k), 1.0, "data").tolist() == (
         settle(other, labels, weights, equal_targets(k), 1.0).tolist()
@@ -135,6 +136,7 @@ def test_data_settle_as_the_jobs_of_the_transposed_graph(
 
 def test_capacities_leave_room_for_the_heaviest() -> None:
     weights = np.array([1.0, 1.0, 4.0])
-    assert capacities(weights, equal_targets(2), 1.0).tolist() == pytest.approx([4.0, 4.0])
-    assert capacities(np.array([3.0, 3, 2, 2, 2]), equal_targets(2), 1.0).tolist() == pytest.approx([6.0, 6.0])
+    assert capacities(weights, equal_targets(2), 1.0).tolist() == pytest.approx([5.0, 5.0])
+    assert bounds(weights, equal_targets(2), 1.0).tolist() == pytest.approx([4.0, 4.0])
+    assert bounds(np.array([3.0, 3, 2, 2, 2]), equal_targets(2), 1.0).tolist() == pytest.approx([6.0, 6.0])
     assert capacities(np.ones(100), equal_targets(2), 1.1).tolist() == pytest.approx([55.0, 55.0])

@@ -12,7 +12,7 @@ from tracecut.ir import ArgumentError, Clustering, LocalityGraph
 from tracecut.ir.metrics import edge_cut, replication_factor, vertex_copies
 from tracecut.partition import METHODS, partition
 from tracecut.partition.catalogue import Method
-from tracecut.partition.loads import capacities
+from tracecut.partition.loads import bounds
 
 # Those of other projects without their wheel are tested in `test_peers`.
 HERE = [method for method in METHODS.values() if method.installed]
@@ -58,7 +58,7 @@ def check(method: Method, graph: LocalityGraph, k: int, draw: st.DrawFn, of: str
         if method.kind == "order" or method.name == "chunks":  # up to one item more than the target
             limits = shares * weights.sum() + weights.max(initial=0.0)
         else:
-            limits = capacities(weights, shares, arguments.get("balance", 1.03))
+            limits = bounds(weights, shares, arguments.get("balance", 1.03))
         assert (loads <= limits * (1 + 1e-9)).all(), (loads, limits)
     if k <= size and not method.bare:
         assert found.sizes().min() > 0, "no cluster is empty"
@@ -111,7 +111,7 @@ def test_refinement_never_costs_more(
     places = {"coords": np.random.default_rng(0).random((graph.n_data, 2))} if "coords" in METHODS[name].uses else {}
     refined = partition(graph, k, name, refine="km1", **places)
     weights = graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs)
-    limits = capacities(weights, np.full(k, 1 / k), 1.03)
+    limits = bounds(weights, np.full(k, 1 / k), 1.03)
     assert (np.bincount(refined.labels, weights, k) <= limits * (1 + 1e-9)).all()
     if k <= graph.n_jobs:
         assert refined.sizes().min() > 0
