@@ -19,6 +19,7 @@ from .matching import Weighted, contracted
 from .views import Words, floats, longs, words
 
 SWEEPS = 8  # of single moves between the k communities
+LEAST = 1 / 32  # of these: where fewer do not meet, the others merge with the next by load
 SHARE = 0.5  # of the proposed merges that one round makes at most, the best ones
 
 
@@ -42,8 +43,8 @@ def compnet(
 
     Every datum starts alone. Each round, communities propose the merge that gains most (or costs least): with a
     neighbour, or with the one next to them by load, from the lightest pair up. The best proposals that do not meet are
-    made, as long as more than k are left. Then single data move to the neighbouring community with the largest gain
-    that has room.
+    made, as long as more than k are left; where nearly all meet at a few hubs, the others merge with the next by load.
+    Then single data move to the neighbouring community with the largest gain that has room.
 
     Args:
         graph: the locality graph; `expand.data_graph` says how jobs of many data are modelled.
@@ -96,7 +97,10 @@ def _proposed(level: Weighted, volume: Floats, twice: float, total: float, evenn
     best, gain = _best_merges(*arrays, words(partners), twice, total, evenness)
     order = np.argsort(-gain, kind="stable").astype(np.uint32)
     mates = np.arange(level.size, dtype=np.uint32)
-    _pair(words(order), best, mates, min(most, max(1, int(SHARE * order.size))))
+    some = min(most, max(1, int(SHARE * order.size)))
+    made = _pair(words(order), best, mates, some)
+    if made < some * LEAST:  # all want the same few: hubs
+        _pair(words(order), words(partners), mates, some - made)
     return mates
 
 
@@ -138,15 +142,17 @@ def _best_merges(
 
 
 @njit(cache=True, nogil=True)
-def _pair(order: Words, best: Words, mates: Words, most: int) -> None:
+def _pair(order: Words, best: Words, mates: Words, most: int) -> int:
+    """Make up to `most` of the merges in `order` that do not meet; how many were."""
     made = 0
     for c in order:
         if made == most:
             break
         d = best[c]
-        if mates[c] == c and mates[d] == d:
+        if c != d and mates[c] == c and mates[d] == d:
             mates[c], mates[d] = d, c
             made += 1
+    return made
 
 
 @njit(cache=True, nogil=True)

@@ -6,9 +6,11 @@ import numpy as np
 from numba import njit
 
 from ..ir.arrays import Floats, Longs
+from .contest import contest, play
 from .views import Words
 
 NONE = np.uint32(0xFFFFFFFF)
+LOOKS = 64  # at entries of lists, for each vertex and end of an edge, after which they are not looked through any more
 PENALTY = 4.0  # of load above the limits, as a share of all, on the cut
 FILL = 0.25  # of an edge to an older part, against one inside: gaps are filled before they are cut off
 
@@ -22,7 +24,7 @@ def grow(offsets: Longs, near: Words, edges: Longs, loads: Floats, shares: Float
     on where the next would start. Where as many vertices are left as parts, each gets one.
 
     Args: the graph as `matching.Weighted`, float64 (k) shares, a vertex. Returns uint32 (n) labels.
-    O(edges + n · neighbours of a part + k · border).
+    O((edges + n) · log n).
     """
     n, k = loads.size, shares.size
     labels = np.full(n, NONE, np.uint32)
@@ -33,19 +35,42 @@ def grow(offsets: Longs, near: Words, edges: Longs, loads: Floats, shares: Float
             total += edges[i]
         around[v] = 1.0 / total
     fringe, mine = np.empty(n, np.uint32), np.empty(n, np.uint32)  # free neighbours of any part, of the present one
-    value = np.empty(n)  # of the latter
-    fringes = 0
+    value, claim = np.empty(n), np.empty(n)  # of the latter, of the former, by their places there
+    spot, corner = np.empty(n, np.uint32), np.empty(n, np.uint32)  # these places
+    fringes, looks = 0, 0
+    # Lists are looked through as long as they are short; hubs make them long, then tournaments give the same answers.
+    fast, best_mine, best_fringe = False, contest(value, 0, 1), contest(claim, 0, 1)
     left, share_left = loads.sum(), shares.sum()
     free, seed = n, start
     for part in range(k):
         wanted = left * shares[part] / share_left if share_left > 0 else left
         held, mines = 0.0, 0
+        if fast:
+            best_mine[:] = NONE
         while free > k - 1 - part:
+            if not fast and looks > LOOKS * (near.size + n):
+                fast = True
+                kept = 0
+                for i in range(fringes):
+                    u = fringe[i]
+                    if labels[u] == NONE:
+                        fringe[kept], corner[u], claim[kept] = u, kept, taken[u] * around[u]
+                        kept += 1
+                fringes = kept
+                best_mine, best_fringe = contest(value, mines, n), contest(claim, fringes, n)
             best, most, place = np.int64(-1), -1.0, mines
-            for i in range(mines):
-                if value[mine[i]] > most:
-                    best, most, place = np.int64(mine[i]), value[mine[i]], i
-            if best < 0:
+            if fast and best_mine[1] != NONE:
+                place = int(best_mine[1])
+                best = np.int64(mine[place])
+            elif not fast:
+                looks += mines
+                for i in range(mines):
+                    if value[i] > most:
+                        best, most, place = np.int64(mine[i]), value[i], i
+            if best < 0 and fast and best_fringe[1] != NONE:
+                best = np.int64(fringe[best_fringe[1]])
+            elif best < 0 and not fast:
+                looks += fringes
                 kept = 0
                 for i in range(fringes):
                     u = fringe[i]
@@ -64,23 +89,34 @@ def grow(offsets: Longs, near: Words, edges: Longs, loads: Floats, shares: Float
                 break
             if place < mines:
                 mines -= 1
-                mine[place] = mine[mines]
+                mine[place], value[place] = mine[mines], value[mines]
+                spot[mine[place]] = place
+                if fast:
+                    play(best_mine, value, mines, False)
+                    if place < mines:
+                        play(best_mine, value, place, True)
             labels[best] = part
             held += loads[best]
             free -= 1
+            if fast and taken[best] > 0:
+                play(best_fringe, claim, corner[best], False)
             for i in range(offsets[best], offsets[best + 1]):
                 u = near[i]
                 if labels[u] != NONE:
                     continue
                 if taken[u] == 0:
-                    fringe[fringes] = u
+                    fringe[fringes], corner[u] = u, fringes
                     fringes += 1
                 if inside[u] == 0:
-                    mine[mines] = u
+                    mine[mines], spot[u] = u, mines
                     mines += 1
                 inside[u] += edges[i]
                 taken[u] += edges[i]
-                value[u] = (inside[u] + FILL * taken[u]) * around[u]
+                value[spot[u]] = (inside[u] + FILL * taken[u]) * around[u]
+                if fast:
+                    claim[corner[u]] = taken[u] * around[u]
+                    play(best_mine, value, spot[u], True)
+                    play(best_fringe, claim, corner[u], True)
         for i in range(mines):
             inside[mine[i]] = 0
         left -= held

@@ -73,7 +73,7 @@ def test_the_call_shows_its_arguments() -> None:
     told = pydoc.plain(pydoc.render_doc(tracecut.partition))
     for words in (
         "tracecut.partition(graph: ",
-        "balance: float = 1.03",
+        "= 1.03,",
         "balance: largest load of a cluster",
         "Raises:",
     ):
