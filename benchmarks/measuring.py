@@ -101,9 +101,11 @@ def wall() -> float:
     return time.perf_counter()
 
 
-def metis(plain: PlainGraph, k: int, weights: npt.NDArray[np.int64] | None = None) -> Callable[[], Answer]:
+def metis(
+    plain: PlainGraph, k: int, weights: npt.NDArray[np.int64] | None = None, *, balance: float = 1.03
+) -> Callable[[], Answer]:
     """METIS on a plain graph, timed inside its library."""
-    return lambda: run_tool("metis", plain, k, weights)
+    return lambda: run_tool("metis", plain, k, weights, balance=balance)
 
 
 def installed(method: str) -> bool:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from graphs import million
-from measuring import Input, Options, bar, installed, interleaved, metis, quality, timed
+from measuring import Input, Options, bar, cpu_seconds, installed, interleaved, metis, quality, timed
 from rows import Row
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import edge_cut, oversized_share
 from tracecut.partition import partition
+from tracecut.partition.backend import Answer
 from tracecut.partition.expand import data_graph
 
 K = 64
+EVEN = 1.03  # largest load over its target, for all
+METIS = "METIS k-way"
+PRESETS: tuple[tuple[str, dict[str, str]], ...] = (
+    *(("kahip", {"mode": mode}) for mode in ("fast", "eco", "strong")),
+    *(("kaminpar", {"preset": preset}) for preset in ("default", "strong")),
+    *(("mtkahypar", {"preset": preset}) for preset in ("default", "quality", "deterministic")),
+)
 
 
 def copies(given: Input, options: Options) -> Iterator[Row]:
@@ -34,29 +43,41 @@ def copies(given: Input, options: Options) -> Iterator[Row]:
 
 
 def parcubed(given: Input | None, options: Options) -> Iterator[Row]:
-    """ParCubed on one core against METIS, k = 64 and 1024: bars 10 and 40 times faster, cut 1.27, imbalance 1.05."""
+    """ParCubed on one core against METIS (k-way, its defaults), k = 64 and 1024, both at ε = 1.03.
+
+    Two clocks: from the edges, which counts what each builds before it begins (the incidence of each datum here, rows
+    of neighbours for METIS), and with that at hand on both sides. Bars: 10 and 40 times faster, cut 1.27.
+    """
     if given is None:
         name, graph = "delaunay1m", million().locality()
     else:
         name, graph = given.name, given.graph
     plain = data_graph(graph)
-    graph.transpose  # noqa: B018  (built once, as METIS gets its graph ready made)
+    graph.transpose  # noqa: B018  (at hand for the second clock)
     for k, faster in ((64, 10.0), (1024, 40.0)):
         found = interleaved(
             {
-                "det": lambda k=k: partition(graph, k, "parcubed-det", of="data", threads=1, balance=1.05),
-                "metis": metis(plain, k),
+                "det": lambda k=k: partition(graph, k, "parcubed-det", of="data", threads=1, balance=EVEN),
+                "det, edges": lambda k=k: partition(
+                    replace(graph), k, "parcubed-det", of="data", threads=1, balance=EVEN
+                ),
+                "metis": metis(plain, k, balance=EVEN),
+                "metis, edges": lambda k=k: _metis_from_edges(graph, k),
             },
             max(options.repeat, 3),
         )
         (ours, seconds), (answer, peer_seconds) = found["det"], found["metis"]
         other = Clustering(answer.labels, k, "data", graph=graph)
         metric = f"parcubed-det k={k}"
-        yield Row(name, "natural", f"{metric}: edge cut", ours.cost(), "METIS", other.cost())
+        yield Row(name, "natural", f"{metric}: edge cut", ours.cost(), METIS, other.cost())
         yield bar(name, f"{metric}: edge cut / METIS", ours.cost() / other.cost(), "≤", 1.27)
-        yield Row(name, "natural", f"{metric}: CPU s", seconds, "METIS", peer_seconds)
-        yield bar(name, f"{metric}: times faster than METIS", peer_seconds / seconds, "≥", faster)
-        yield bar(name, f"{metric}: imbalance", ours.imbalance(), "≤", 1.05)
+        yield Row(name, "natural", f"{metric}, rows at hand: CPU s", seconds, METIS, peer_seconds)
+        yield Row(
+            name, "natural", f"{metric}, from edges: CPU s", found["det, edges"][1], METIS, found["metis, edges"][1]
+        )
+        ratio = found["metis, edges"][1] / found["det, edges"][1]
+        yield bar(name, f"{metric}, from edges: times faster than METIS", ratio, "≥", faster)
+        yield Row(name, "natural", f"{metric}: imbalance", ours.imbalance(), METIS, other.imbalance())
         yield Row(name, "natural", f"{metric}: empty parts", float((ours.sizes() == 0).sum()))
         for method in ("parcubed", "gpart"):
             published = partition(graph, k, method, of="data", threads=1) if method == "parcubed" else _gpart(graph, k)
@@ -65,6 +86,15 @@ def parcubed(given: Input | None, options: Options) -> Iterator[Row]:
             yield bar(name, f"{metric}: parts / k", share, "≥", 0.97 if method == "gpart" else 1.0)
             yield Row(name, "natural", f"{metric}: edge cut", published.cost(), "METIS", other.cost())
             yield Row(name, "natural", f"{metric}: oversized share", oversized_share(graph, published))
+
+
+def _metis_from_edges(graph: LocalityGraph, k: int) -> Answer:
+    """METIS, and what making its rows of neighbours takes."""
+    start = cpu_seconds()
+    plain = data_graph(replace(graph))
+    spent = cpu_seconds() - start
+    found = metis(plain, k, balance=EVEN)()
+    return replace(found, cpu_seconds=found.cpu_seconds + spent)
 
 
 def _gpart(graph: LocalityGraph, k: int) -> Clustering:
@@ -112,18 +142,18 @@ def geometric(given: Input, options: Options) -> Iterator[Row]:
 
 
 def peers_on_data(given: Input, options: Options) -> Iterator[Row]:
-    """Every vertex partitioner of other projects by edge cut, k = 64, against METIS."""
-    reference, seconds = timed(metis(data_graph(given.graph), K), options.repeat)
+    """Every vertex partitioner of other projects by edge cut, k = 64, ε = 1.03, by preset, against METIS."""
+    reference, seconds = timed(metis(data_graph(given.graph), K, balance=EVEN), options.repeat)
     cut = Clustering(reference.labels, K, "data", graph=given.graph).cost()
     yield Row(given.name, "natural", f"METIS k={K}: CPU s", seconds)
-    for method in ("kahip", "kaminpar", "mtkahypar"):
+    shared = {"of": "data", "weights": np.ones(given.graph.n_data), "time_limit": 300.0, "balance": EVEN}
+    for method, preset in PRESETS:
         if installed(method):
             found, spent = timed(
-                lambda method=method: partition(
-                    given.graph, K, method, of="data", weights=np.ones(given.graph.n_data), time_limit=300.0
-                ),
+                lambda method=method, preset=preset: partition(given.graph, K, method, **preset, **shared),
                 options.repeat,
             )
-            yield Row(given.name, "natural", f"{method} k={K}: edge cut", found.cost(), "METIS", cut)
-            yield Row(given.name, "natural", f"{method} k={K}: CPU s, its process included", spent, "METIS", seconds)
-            yield Row(given.name, "natural", f"{method} k={K}: imbalance", found.imbalance(), "allowed", 1.03)
+            title = f"{method} {next(iter(preset.values()))} k={K}"
+            yield Row(given.name, "natural", f"{title}: edge cut", found.cost(), METIS, cut)
+            yield Row(given.name, "natural", f"{title}: CPU s, its process included", spent, METIS, seconds)
+            yield Row(given.name, "natural", f"{title}: imbalance", found.imbalance(), "allowed", EVEN)
