@@ -137,7 +137,7 @@ def real(name: str) -> LocalityGraph | None:
     from tracecut.partition.graph_files import read_graph
 
     path = DATA / f"{name}.mtx.gz"
-    return read_graph(path) if path.is_file() else None
+    return read_graph(path, unweighted=True) if path.is_file() else None
 
 
 def near_pairs(name: str, cutoff: float = 5.0) -> Graph | None:
