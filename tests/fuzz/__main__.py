@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from . import installed  # noqa: F401
 from .generate import generate, suite_of
 from .model import Suite
 from .oracle import run_oracles
@@ -31,7 +33,11 @@ def main() -> int:
         return _alone(options.first, options.kernel)
     tally = Tally()
     for seed in range(options.first, options.first + options.seeds):
-        _run(generate(seed, options.count), tally)
+        try:
+            _run(generate(seed, options.count), tally)
+        except Exception as error:
+            traceback.print_exc()
+            tally.failed.append(f"seed {seed} raised {type(error).__name__}: {error}")
         print(f"seed {seed}: {tally.accepted}/{tally.possible} accepted, {len(tally.wrong)} wrong", file=sys.stderr)
     print(json.dumps(vars(tally)) if options.json else "\n".join(tally.lines()))
     return 1 if tally.wrong or tally.unsound or tally.failed else 0
