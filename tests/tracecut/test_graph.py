@@ -52,7 +52,8 @@ int main(void) {
   return 0;
 }
 """
-KEYS = ["dst", "instruction", "kind", "src", "time", "weight"]
+NAMES = "column file files function functions line opcode opcodes".split()
+KEYS = ["dst", "instruction", "kind", "src", *(f"static_{name}" for name in NAMES), "time", "weight"]
 
 
 @pytest.fixture(scope="module")
