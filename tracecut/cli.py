@@ -47,8 +47,9 @@ MODULES = {  # of the commands that have one of their own
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Entry point; leaves with 0 done, 1 the user's input, 2 usage, 3 nothing improved (on request), 130, 143."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] != ["run"]:
+    if words[:1] != ["run"]:  # whose program has all of this from the caller
         leave_at_once()
+        _fill_closed_descriptors()
     _replace_closed_streams()
     try:
         try:
@@ -288,6 +289,15 @@ def _shown(line: str) -> str:
     """One line for a terminal: no control characters, of names that hold some; the middle of a long one left out."""
     text = "".join(char if char.isprintable() or char == "\t" else ascii(char)[1:-1] for char in line)
     return text if len(text) <= WIDEST else f"{text[: WIDEST // 2]} … {text[-WIDEST // 2 :]}"
+
+
+def _fill_closed_descriptors() -> None:
+    """Open what the caller closed of 0, 1 and 2: no file of ours may get a number that children take for a stream."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
 
 
 def _replace_closed_streams() -> None:

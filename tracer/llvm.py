@@ -94,17 +94,26 @@ def canonical(sources: Iterable[str]) -> Module:
 def _linked(sources: Iterable[str]) -> str:
     """The modules as one, printed: LLVM's own form of them is gone then, which takes several times as much."""
     modules = [parse(text) for text in sources]
-    for other in modules[1:]:
-        modules[0].link_in(other)
+    _link(modules)
     return str(modules[0])
+
+
+def _link(modules: list[Any]) -> None:
+    """Link all modules into the first. Raises SourceError, when a function is defined twice, say."""
+    for other in modules[1:]:
+        try:
+            modules[0].link_in(other)
+        except RuntimeError as error:
+            raise SourceError(
+                f"the sources can not be linked: {str(error).strip()}", hint="Is one of them given twice?"
+            ) from error
 
 
 def unoptimised(sources: Iterable[str]) -> Module:
     """Link textual modules as they are: only every value gets a name. The form that the seed traced (`--opt seed`)."""
     binding = _binding()
     modules = [parse(text) for text in sources]
-    for other in modules[1:]:
-        modules[0].link_in(other)
+    _link(modules)
     passes = binding.create_new_module_pass_manager()
     passes.add_instruction_namer_pass()
     passes.run(modules[0], _builder(binding, level=0, vectorize=False))

@@ -70,5 +70,5 @@ def test_the_wheel_names_licence_and_command(built: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     info = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA")).rsplit("/", 1)[0]
     assert "License-Expression: MIT" in archive.read(f"{info}/METADATA").decode()
-    assert "tracecut = tracecut.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
+    assert "tracecut = tracecut.__main__:main" in archive.read(f"{info}/entry_points.txt").decode()
     assert any(name.endswith("LICENSE") for name in archive.namelist())

@@ -67,6 +67,7 @@ SINGLE: dict[str, tuple[list[str], str]] = {
     "a trace and options": (["graph", "damaged.tct", "-O3"], "make no sense beside it"),
     "a source is not overwritten": (["trace", "program.c", "-o", "./program.c"], "program.c would be lost"),
     "not by its output": (["trace", "program.c", "--stdout", "link.c"], "program.c would be lost"),
+    "a source given twice": (["trace", "program.c", "program.c"], "the sources can not be linked"),
     "a command with a slip": (["optimise"], "invalid choice: 'optimise'"),
     "a line for a command": (["\n"], "invalid choice"),
 }
@@ -143,6 +144,19 @@ def test_streams_that_can_not_be_written(place: Any) -> None:
             process = place.start(*words, stderr=full)
             assert process.communicate(timeout=60)[0] == b""
             assert process.returncode in (1, 2), words
+
+
+@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)], ids=str)
+def test_a_program_is_run_with_streams_that_are_closed(closed: tuple[int, ...], place: Any) -> None:
+    """No pipe or file of ours gets the number of a stream, and is then lost to the program."""
+
+    def close() -> None:
+        for number in closed:
+            os.close(number)
+
+    process = place.start("trace", "program.c", "-q", preexec_fn=close)
+    assert process.communicate(timeout=100) == (b"", b"") and process.returncode == 0
+    assert (place.folder / "trace.tct").is_file()
 
 
 def test_plain_and_narrow_terminals(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
