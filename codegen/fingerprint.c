@@ -51,7 +51,7 @@ static Wide reduced(const char *at, size_t bytes, const uint64_t *secret) {
 typedef struct { Wide sum, point; const uint64_t *secret; } State;
 
 static void add_block(State *state, const char *at, size_t bytes) {
-    char last[BLOCK];
+    char last[BLOCK + 16];
     size_t even = bytes & ~(size_t)15;
     if (even != bytes) { /* filled up by zeros; the length tells them from zeros of the data */
         memcpy(last, at, bytes);
@@ -63,14 +63,14 @@ static void add_block(State *state, const char *at, size_t bytes) {
     state->sum = times(folded(state->sum + number), state->point);
 }
 
-/* Fields of `width` bytes, packed until they fill a block. */
-static size_t packed(char *room, const char **at, int64_t *left, int64_t stride, size_t width) {
-    size_t filled = 0;
-    const char *from = *at;
-    int64_t count = *left;
+/* Fields of `width` bytes, one behind the other: as many as fill a block, or as are left. Returns how many. */
+static int64_t packed(char *room, const char *from, int64_t left, int64_t stride, int64_t width) {
+    int64_t count = left < BLOCK / width ? left : BLOCK / width;
 #define PACK(BYTES)                                                                                               \
-    for (; count > 0 && filled + (BYTES) <= BLOCK; count--, from += stride, filled += (BYTES))                    \
-        memcpy(room + filled, from, BYTES);
+    for (int64_t i = 0; i < count; i++, from += stride) {                                                         \
+        __builtin_prefetch(from + 4096, 0, 2);                                                                    \
+        memcpy(room + i * (BYTES), from, BYTES);                                                                  \
+    }
     switch (width) {
     case 1: PACK(1) break;
     case 2: PACK(2) break;
@@ -78,9 +78,7 @@ static size_t packed(char *room, const char **at, int64_t *left, int64_t stride,
     case 8: PACK(8) break;
     default: PACK(width)
     }
-    *at = from;
-    *left = count;
-    return filled;
+    return count;
 }
 
 /* Fingerprint of `count` fields of `width` bytes, `stride` apart (stride == width: plain memory). A field is no wider
@@ -95,8 +93,10 @@ void tc_fingerprint(const void *data, int64_t count, int64_t stride, int32_t wid
         if (bytes) add_block(&state, at, bytes);
     } else {
         char room[BLOCK];
-        int64_t left = count;
-        while (left > 0) add_block(&state, room, packed(room, &at, &left, stride, (size_t)width));
+        for (int64_t done = 0, some; done < count; done += some, at += some * stride) {
+            some = packed(room, at, count - done, stride, width);
+            add_block(&state, room, (size_t)(some * width));
+        }
     }
     Wide sum = folded(folded(state.sum + (Wide)(uint64_t)count * (uint64_t)width));
     if (sum == PRIME) sum = 0;
