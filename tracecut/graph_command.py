@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -24,6 +26,29 @@ from .recorder import trace
 from .trace_command import _count, _size
 
 USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program arguments]"
+
+
+COMPILING = "compiling what builds graphs: some seconds, once for this installation"
+
+
+@contextlib.contextmanager
+def told_of_compiling(*, quiet: bool = False) -> Iterator[None]:
+    """Say so on stderr when Numba begins to compile, which it does where it has not kept the code of an earlier run."""
+    from numba.core import event
+
+    class Once(event.Listener):
+        said = quiet
+
+        def on_start(self, event: object) -> None:
+            if not self.said:
+                self.said = True
+                print(f"tracecut: {COMPILING}", file=sys.stderr, flush=True)
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Once()):
+        yield
 
 
 def run_graph(words: list[str]) -> int:
@@ -46,7 +71,8 @@ def run_graph(words: list[str]) -> int:
         raise UsageError("-o and --totals exclude each other: totals are printed, no graph is kept", hint=USAGE)
     if options.output is not None:
         check_export(options.output)
-    built, loops = _built(options, files[0] if given else compiler, program)
+    with told_of_compiling(quiet=options.quiet):
+        built, loops = _built(options, files[0] if given else compiler, program)
     if isinstance(built, Built) and options.output is not None:
         built.graph.export(options.output)
     found = report(built)
