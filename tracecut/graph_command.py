@@ -71,7 +71,7 @@ def run_graph(words: list[str]) -> int:
         raise UsageError("-o and --totals exclude each other: totals are printed, no graph is kept", hint=USAGE)
     if options.output is not None:
         check_export(options.output)
-    with told_of_compiling(quiet=options.quiet):
+    with told_of_compiling(quiet=options.quiet or options.json):
         built, loops = _built(options, files[0] if given else compiler, program)
     if isinstance(built, Built) and options.output is not None:
         built.graph.export(options.output)
