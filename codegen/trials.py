@@ -29,6 +29,7 @@ from .outline import Outlined
 from .proposals import CURVE, Forecast, make_order, shared_data
 from .replay import Comparison, Outcome, Replay
 from .schedule import Guard, RegionSchedule, Schedule
+from .versions import rounds_freely
 
 TOLERANCE = {"double": 1e-12, "float": 1e-5}
 MIN_TIME, MAX_RUNS = 0.25, 12
@@ -283,7 +284,8 @@ def _executor(subject: Subject, schedule: Schedule, variant: str, threads: int) 
 
 def _verify(subject: Subject, candidate: Candidate, found: Comparison) -> None:
     tolerance = max(TOLERANCE[type] for type in _float_types(subject) or {"double"})
-    rounding = subject.inspection.verdicts[subject.region].rounding
+    free = rounds_freely(subject.outlined[subject.region].text)
+    rounding = subject.inspection.verdicts[subject.region].rounding or free
     if not found.bit_equal and (not rounding or not found.max_rel_error <= tolerance):
         raise ScheduleError(
             f"order {candidate.method} changes the result: error {found.max_rel_error:.3g} at {found.worst}",

@@ -34,6 +34,7 @@ from .schedulefile import ScopeFile
 from .secret import Secret
 from .trials import Candidate, Subject
 from .tuner import reference_matches, tune
+from .versions import rounds_freely
 
 HELD = 3  # the capture, a copy to run on, and what the original order left behind
 PIN, VERTEX = 72, 96  # bytes of a graph, of orders of it that are compared, and of their schedules
@@ -161,7 +162,14 @@ class Worker:
         views = {region: views_of(inspection.plan, region) for region in inspection.plan.uses}
         nest = inspection.accesses.nest
         groups, outlined = outline_regions(self.analysis, nest, views)
-        flags = Flags((), tuple(spec["library_folders"]), tuple(spec["libraries"]), tuple(spec["objects"]))
+        if rounds_freely(outlined[self.region].text):
+            self.result["relaxed"] = True
+            if spec["exact"]:
+                self.result["failed"] = "compilers may round as they like (-ffast-math), and --exact allows none of it"
+                return
+        flags = Flags(
+            tuple(spec["compile"]), tuple(spec["library_folders"]), tuple(spec["libraries"]), tuple(spec["objects"])
+        )
         batches = batch_regions(outlined, inspection.accesses)
         native = load_regions(self.analysis, outlined, batches, flags, self.folder / "regions.so")
         cpus = [int(cpu) for cpu in spec["cpus"]]

@@ -22,6 +22,12 @@ _RANGE = re.compile(r"define void @(tc\.(?:loop|batch)\.\d+)\(")
 _UNDEFINED = re.compile(r"\bfptoui\b|\bfptosi\b[^\n]* to i(?:8|16)\b")
 # What makes errno, or a text of it, of use to the program: then square roots have to set it.
 _ERRNO = ("__errno_location", "perror", "strerror", "strerror_r", "err", "warn", "verr", "vwarn", "error", "syslog")
+_FREE = re.compile(r"\b(?:fadd|fsub|fmul|fdiv|frem|fneg|call) [^%@(\n]*\b(?:fast|reassoc|contract|arcp|afn)\b")
+
+
+def rounds_freely(text: str) -> bool:
+    """Whether the user's flags (`-ffast-math` and its parts) let each compilation of the code round differently."""
+    return _FREE.search(text) is not None
 
 
 def add_versions(module: Module, *, alone: bool) -> None:

@@ -126,6 +126,7 @@ def _tune_one(
         "renumber": settings.renumber,
         "exact": settings.exact,
         "force": settings.force,
+        "compile": list(settings.flags.compile),
         "library_folders": list(settings.flags.library_folders),
         "libraries": list(settings.flags.libraries),
         "objects": [str(Path(item).resolve()) for item in settings.flags.objects],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tracecut.codegen.link import executable
+from tracecut.codegen.versions import rounds_freely
 from tracecut.ir.errors import SourceError, UsageError
 from tracecut.tracer.diagnostics import first_lines
 from tracecut.tracer.flags import Flags, parse_flags
@@ -194,3 +195,11 @@ def test_a_compiler_is_stopped_when_it_takes_too_much(tmp_path: Path, monkeypatc
     with pytest.raises(SourceError) as caught:
         compiled(grow, tmp_path)
     assert "ran longer than 0.2 s" in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("words", "free"), [((), False), (("-Ofast",), True), (("-ffast-math",), True), (("-ffp-contract=fast",), True)]
+)
+def test_code_that_compilers_may_round_is_told_from_other(words: tuple[str, ...], free: bool, tmp_path: Path) -> None:
+    assert rounds_freely(compiled(SUM, tmp_path, *words, canonical=True)) is free
+    assert Flags(words).relaxed is free
