@@ -73,7 +73,7 @@ def failing(error: Exception) -> Callable[..., Any]:
     return fail
 
 
-def in_this_process(module: str, spec: Mapping[str, Any], folder: Path, name: str, say: Any) -> Any:
+def in_this_process(module: str, spec: Mapping[str, Any], folder: Path, name: str, say: Any, **limits: Any) -> Any:
     """The worker of a region without a process of its own, so that faults reach it."""
     folder.mkdir(parents=True, exist_ok=True)
     return json.loads(json.dumps(tune_worker.Worker(dict(spec)).run()))
