@@ -28,6 +28,7 @@ from ..ir.arrays import Floats, Ints, Longs, check_offsets, check_range
 from ..ir.errors import ArtefactError, BackendError
 from ..ir.files import read_arrays, write_arrays
 from .expand import PlainGraph
+from .packing import best_balance
 from .worker import GRAPH_KIND, LABELS_KIND, LABELS_MEMBERS
 
 COMMAND = (sys.executable, "-P", "-m", "tracecut.partition.worker")
@@ -167,11 +168,13 @@ def run_tool(
     arrays = {"offsets": graph.offsets, "members": members, "edge_weights": edges, "vertex_weights": vertices}
     if targets is not None and targets.max() != targets.min():
         arrays["targets"] = targets
+    equal = np.full(k, 1.0 / k)
     meta = {
         "tool": tool,
         "size": size,
         "k": k,
         "balance": balance,
+        "least": best_balance(vertices.reshape(size, -1)[:, 0].astype(np.float64), equal, balance),
         "seed": seed,
         "threads": threads or 1,
         "options": dict(options or {}),

@@ -15,6 +15,8 @@ from tracecut.partition.views import floats, longs, words
 
 from .meshes import over
 
+NONE = longs(np.zeros(0, np.int64))  # costs of copies: 1 each
+
 
 def objective(graph: LocalityGraph, labels: np.ndarray, evenness: float) -> float:
     """The sum of compnet's docstring, written out; for graphs of pairs."""
@@ -84,7 +86,7 @@ def test_compnet_says_that_it_is_a_stand_in() -> None:
 def test_the_split_graph_of_a_star() -> None:
     graph = LocalityGraph.from_edges([0, 0, 0], [1, 2, 3], 4)
     for ring in (False, True):
-        split = split_graph(graph, ring=ring)
+        split = split_graph(graph, NONE, ring=ring)
         found = {
             (v, int(u), int(w))
             for v in range(split.size)
@@ -117,7 +119,7 @@ def test_copies_never_exceed_the_cut(
     weights = floats(graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs))
     labels = _jobs_of_clones(longs(graph.offsets), words(parts), weights, floats(np.full(k, 9.0))).view(np.int32)
     copies = vertex_copies(graph, Clustering(labels, k))
-    assert copies <= cut_weight(split_graph(graph, ring=ring), parts)
+    assert copies <= cut_weight(split_graph(graph, NONE, ring=ring), parts)
 
 
 @pytest.mark.parametrize("ring", [False, True])
