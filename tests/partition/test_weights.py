@@ -193,8 +193,7 @@ def test_mtkahypar_pays_what_it_pays_when_called_directly(form: str, tmp_path: P
     assert found.graph is not None and found.cost() == copy_weight(found.graph, found)
     held = np.bincount(found.labels, own, K)
     assert held.max() <= 1.03 * held.mean() and held.tolist() == loads(found.graph, found).tolist()
-    for name, least in (("multilevel", 1.6), ("spac", 1.8)):
-        assert partition(path, K, name).cost() <= least * paid, name
+    assert partition(path, K, "multilevel").cost() <= 1.6 * paid
 
 
 @pytest.mark.parametrize("name", [name for name in WEIGHED if METHODS[name].kind == "data"])
