@@ -240,7 +240,7 @@ class Job:
         )
         if self.status:
             said = tail_of(native.stderr).splitlines()[-1:]
-            manifest["notes"].append(": ".join([f"the program ends with status {self.status}", *said]))
+            manifest["notes"].insert(0, ": ".join([f"the program ends with status {self.status}", *said]))
         manifest["notes"] += [why for region in regions for why in region["failures"]] + failures
         manifest["notes"] += write_report(self.staging, self.settings.output, manifest, results)
         for part, name in (("report", "report.html"), ("remarks", "remarks.yaml")):
