@@ -233,7 +233,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "kind of source": ({"source": "program.txt"}, errors.SourceError, "program.txt"),
     "no source": ({"source": []}, errors.SourceError, "no source file was given"),
     "only options": ({"source": ["-O2"]}, errors.SourceError, "no source file was given"),
-    "option": ({"source": ["program.c", "-c"]}, errors.UsageError, "tracecut links by itself"),
+    "option": ({"source": ["program.c", "-shared"]}, errors.UsageError, "tracecut needs a program with main"),
 }
 
 

@@ -205,8 +205,18 @@ def test_statuses(shell: Any) -> None:
     shell.source("int main(int c, char **v) { (void)v; return c > 1; }")
     assert shell("optimize", "program.c", "-o", "out").code == 0
     assert shell("optimize", "program.c", "-o", "out", "--fail-if-no-gain", "--json").code == 3
-    assert shell("optimize", "program.c", "-o", "out", "--", "fail").code == 1
     assert shell("optimize", "program.c", "-o", "out", "--threads", "0").code == 2
+    shell.source("int main(void) { return }")
+    assert shell("optimize", "program.c", "-o", "out").code == 1
+
+
+def test_the_status_of_the_program_is_its_result(shell: Any) -> None:
+    shell.source("int main(int c, char **v) { (void)v; return c == 1 ? 0 : 40 + c; }")
+    made = shell("optimize", "program.c", "-o", "out", "--", "x")
+    assert made.code == 0 and "the program ends with status 42" in made.out
+    assert shell("run", "out", "--", "x").code == 42
+    assert shell("run", "out", "--", "x", "y").code == 43
+    assert shell("run", "out").code == 0
 
 
 def test_standard_output_is_closed(shell: Any) -> None:
