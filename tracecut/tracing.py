@@ -9,10 +9,10 @@ from pathlib import Path
 
 from tracecut.codegen.link import runtime_object, shared_library
 from tracecut.ir.budget import default_budget
-from tracecut.ir.errors import ProgramError
+from tracecut.ir.errors import BackendError, ProgramError
 from tracecut.tracer.capture import Profile
+from tracecut.tracer.frontend import optimised_object
 from tracecut.tracer.instrument import global_objects, hook_values, traced_module
-from tracecut.tracer.llvm import emit_object
 from tracecut.tracer.nestfile import to_json
 from tracecut.tracer.program import Analysis
 from tracecut.tracer.runner import Finished
@@ -44,11 +44,11 @@ def trace_program(
         for record in analysis.records
         if record.indirect and analysis.loop(record.id).preheader is not None
     }
-    library = shared_library(
-        [emit_object(traced_module(analysis, hooked), optimise=True), runtime_object()],
-        settings.flags,
-        folder / "traced.so",
-    )
+    try:
+        code = optimised_object(traced_module(analysis, hooked), settings.flags, folder, "traced")
+    except BackendError as error:
+        return f"the program could not be built for tracing: {error.message}: {error.detail}"
+    library = shared_library([code, runtime_object()], settings.flags, folder / "traced.so")
     memory = settings.memory or default_budget()
     spec = {
         "library": str(library),

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tracecut.tracer import frontend
 from tracecut.tracer.capture import Capture
 from tracecut.tracer.instrument import global_objects, hook_values, traced_module
 from tracecut.tracer.llvm import parse
 from tracecut.tracer.program import Analysis
+from tracecut.tracer.toolchain import Compiler
 
 from tracecut.tracing import Traced, trace_program
 
@@ -117,6 +119,17 @@ def test_more_memory_than_may_be_kept_is_refused(program: Program, tmp_path: Pat
 
 
 # ---- the instrumented module ----------------------------------------------------------------------------------
+
+
+def test_a_compiler_that_dies_ends_no_job(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Optimised code is made in a process of its own: LLVM ends the one that it runs in where it fails."""
+    dying = tmp_path / "dying"
+    dying.write_text("#!/bin/sh\necho 'Assertion failed' >&2\nkill -ABRT $$\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(frontend, "compiler", lambda **_: Compiler((str(dying),), "", 0, False))
+    found = again(program, tmp_path, "12")
+    assert isinstance(found, str)
+    assert found.startswith("the program could not be built for tracing: ") and "Assertion failed" in found
 
 
 def test_instrumented_code_is_valid_and_complete(program: Program) -> None:
