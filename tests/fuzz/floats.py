@@ -1,6 +1,6 @@
 """Floating-point fidelity: random programs, bit by bit the same in every build that tracecut makes.
 
-python -m tests.fuzz.floats --programs 1000            with each set of flags; about 15 minutes of one core
+python -m tests.fuzz.floats --programs 1000            with each set of flags; about 50 minutes of one core
 python -m tests.fuzz.floats --programs 25 --first 50   some of them
 python -m tests.fuzz.floats --flags="-O3 -march=x86-64-v3"
 
