@@ -84,7 +84,7 @@ USAGE = {
     "architecture": (["optimize", "program.c", "--arch", "../x"], "--arch ../x: one of sm_75, "),
     "region": (["optimize", "program.c", "--region", "program.c"], "--region program.c: FILE:LINE expected"),
     "line of a region": (["optimize", "program.c", "--region", "program.c:²"], "FILE:LINE expected"),
-    "compile only": (["optimize", "program.c", "-c"], "compiler option -c: tracecut links by itself"),
+    "shared": (["optimize", "program.c", "-shared"], "compiler option -shared: tracecut needs a program with main"),
     "profiling": (["optimize", "program.c", "-pg"], "compiler option -pg"),
     "methods": (["methods", "rcm"], "rcm"),
 }
