@@ -101,7 +101,7 @@ ENDINGS: dict[str, tuple[str, Limits, int, str]] = {
         "os.write(1, b'x' * 5000); os._exit(0)",
         Limits(seconds=5, output_bytes=1000),
         0,
-        "wrote more than 1000 bytes (cut) and left with status 0",
+        "wrote more than 0.977 KiB (cut) and left with status 0",
     ),
     "output far away": (
         "os.lseek(1, 1 << 40, 0); os.write(1, b'x'); forever()",
