@@ -82,11 +82,13 @@ def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozense
     addresses: dict[int, Instruction] = {}
     bounds: dict[int, Instruction] = {}
     data: dict[int, Instruction] = {}
-    stack = [name]
+    stack = [(name, False)]
+    seen: set[tuple[str, bool]] = set()
     while stack:
-        current = stack.pop()
-        if current in forming:
+        current, masked = stack.pop()
+        if (current, masked) in seen:
             continue
+        seen.add((current, masked))
         forming.add(current)
         for block, user in uses.of(current):
             if block not in within:
@@ -97,13 +99,14 @@ def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozense
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
             elif forms(user, fixed) and not (user.op == "select" and user.operands[0].text == current):
-                stack.append(str(user.result))
-            elif user.result in exits or _asks_if_empty(uses, user, pairs):
+                stack.append((str(user.result), masked or masks(user, fixed)))
+            elif not masked and (user.result in exits or _asks_if_empty(uses, user, pairs)):
                 bounds[id(user)] = user
             elif user.op == "call" and user.word.startswith("@llvm.mem") and current in _pointers(user):
                 addresses[id(user)] = user
             else:
                 data[id(user)] = user
+    bounds = {key: user for key, user in bounds.items() if key not in data}  # what a mask leaves is no bound
     return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
 
 
