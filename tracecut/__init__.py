@@ -14,7 +14,6 @@ is imported when it is first used.
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 from types import ModuleType
 
@@ -97,6 +96,8 @@ class _Package(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "partition" and isinstance(value, ModuleType):
+            import inspect  # which takes as long as all else that is imported here
+
             value.__class__ = _Stage
             first, _, rest = (inspect.getdoc(value.partition) or "").partition("\n")
             signature = inspect.signature(value.partition)
