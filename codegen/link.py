@@ -12,14 +12,14 @@ import re
 import subprocess
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..ir.errors import SourceError, ToolchainError
 from ..tracer.frontend import Flags
 from ..tracer.llvm import emit_object
-from ..tracer.toolchain import compiler, environment, linker
+from ..tracer.support import last_words, run_tool, support_object
+from ..tracer.toolchain import linker
 
 # What crt1.o does: clear the frame, align the stack, hand argc, argv, main and a caller of the constructors to the C
 # library (since 2.34 it would find the constructors by itself, before that it does not).
@@ -66,19 +66,20 @@ module asm "ret"
 """
 # What compilers leave to a library: wide integers, complex products, quadruple precision.
 _ARITHMETIC = re.compile(r"undefined symbol: __[a-z]+(?:[hsdtx][fci]){1,2}[0-9]?$", re.MULTILINE)
+_HERE = Path(__file__).parent
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/lib/x86_64-linux-gnu")
 
 
 @cache
 def runtime_object() -> bytes:
     """Machine code of the run-time support that a traced or rescheduled program calls."""
-    return _compile_part("runtime.c")
+    return support_object(_HERE / "runtime.c")
 
 
 @cache
 def compat_object() -> bytes:
     """Machine code of the functions that the C library keeps out of its shared object."""
-    return _compile_part("compat.c")
+    return support_object(_HERE / "compat.c")
 
 
 def shared_library(objects: Sequence[bytes], flags: Flags, target: Path) -> Path:
@@ -105,11 +106,11 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
         libraries = [str(find_library(library, flags)) for library in flags.libraries if library not in ("c", "m")]
         command = [*linker(), *options, "-z", "noexecstack", "--eh-frame-hdr", "-o", str(out), *paths, *flags.objects]
         system = [str(_mapped("libm")), str(_mapped("libc")), str(_mapped("ld-linux"))]
-        done = _run([*command, *libraries, *system])
+        done = run_tool([*command, *libraries, *system])
         if _ARITHMETIC.search(done.stderr) and "gcc_s" not in flags.libraries:
-            done = _run([*command, *libraries, str(find_library("gcc_s", flags)), *system])
+            done = run_tool([*command, *libraries, str(find_library("gcc_s", flags)), *system])
         if done.returncode != 0 or not out.exists():
-            raise _explain(done.stderr)
+            raise _explain(done)
         target.parent.mkdir(parents=True, exist_ok=True)
         from ..ir.files import write_atomic
 
@@ -117,10 +118,6 @@ def _link(objects: Sequence[bytes], flags: Flags, target: Path, options: list[st
         write_atomic(target, lambda file: _write(file, data), sync=False)
         target.chmod(0o755)
     return target
-
-
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment(), check=False)
 
 
 def find_library(name: str, flags: Flags) -> Path:
@@ -144,24 +141,6 @@ def find_library(name: str, flags: Flags) -> Path:
 
 
 @cache
-def _compile_part(name: str) -> bytes:
-    with TemporaryDirectory(prefix="tracecut-build-") as folder:
-        for part in resources.files(__package__).iterdir():  # one may include others
-            if part.name.endswith(".c"):
-                (Path(folder) / part.name).write_bytes(part.read_bytes())
-        path = Path(folder) / name
-        out = Path(folder) / "part.ll"
-        # It runs here alone, and what it computes with floating point are single sums: this very processor it is.
-        command = [*compiler().command, "-S", "-emit-llvm", "-O2", "-fPIC", "-march=native", "-ffp-contract=off"]
-        done = subprocess.run(
-            [*command, "-o", str(out), str(path)], capture_output=True, text=True, env=environment(), check=False
-        )
-        if done.returncode != 0 or not out.exists():
-            raise ToolchainError(f"the run-time support {name} does not compile", detail=done.stderr[-2000:])
-        return emit_object(out.read_text(), optimise=False)
-
-
-@cache
 def _mapped(stem: str) -> Path:
     """File of a library that this process has loaded (libm is loaded on demand)."""
     if stem == "libm":
@@ -176,7 +155,8 @@ def _mapped(stem: str) -> Path:
     )
 
 
-def _explain(stderr: str) -> SourceError:
+def _explain(done: subprocess.CompletedProcess[str]) -> SourceError:
+    stderr = done.stderr
     missing = sorted(set(re.findall(r"undefined symbol: (\S+)", stderr)))
     if "main" in missing:
         return SourceError("the program has no main function", hint="Give all of its source files.")
@@ -191,7 +171,7 @@ def _explain(stderr: str) -> SourceError:
             "the program has more static data than the 2 GiB that its code can reach",
             hint="Allocate its large arrays with malloc.",
         )
-    return SourceError("the program does not link", detail="\n".join(stderr.splitlines()[:20]))
+    return SourceError("the program does not link", detail="\n".join(stderr.splitlines()[:20]) or last_words(done))
 
 
 def _is_script(path: Path) -> bool:

@@ -133,17 +133,18 @@ def describe(finished: Finished) -> str:
     elif finished.process_capped:
         phrase = f"started more than {limits.processes} processes and was stopped"
     elif finished.output_capped:
-        consequence = "and was stopped" if killed else f"(cut) and {_ending(code)}"
+        consequence = "and was stopped" if killed else f"(cut) and {describe_status(code)}"
         phrase = f"wrote more than {size(limits.output_bytes)} {consequence}"
     else:
-        phrase = _ending(code)
+        phrase = describe_status(code)
     if finished.survivors:
         noun = "process" if finished.survivors == 1 else "processes"
         phrase += f"; {finished.survivors} {noun} it left behind had to be killed"
     return phrase
 
 
-def _ending(code: int) -> str:
+def describe_status(code: int) -> str:
+    """How a process ended: its exit status, or the signal that killed it (minus its number, as of Popen)."""
     if code >= 0:
         return f"left with status {code}"
     with suppress(ValueError):

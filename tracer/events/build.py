@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from ...ir.errors import ToolchainError
 from ..llvm import emit_object
+from ..support import support_object
 from ..text.stripping import strip_debug_info
-from ..toolchain import compiler, environment
 from .items import CHUNK_BITS
 from .plan import Plan, plan_of
 from .rewrite import rewritten
@@ -73,15 +70,4 @@ def _objects(code: str, level: int, *, shared: bool) -> list[bytes]:
 @cache
 def runtime_object(tls: str = "local-exec") -> bytes:
     """Machine code of `runtime.c`. Raises ToolchainError when the compiler does not take it."""
-    with TemporaryDirectory(prefix="tracecut-build-") as folder:
-        out = Path(folder) / "runtime.ll"
-        command = [
-            *compiler().command,
-            *("-S", "-emit-llvm", "-O2", "-fPIC", "-march=native"),
-            *(f"-DTC_CHUNK_BITS={CHUNK_BITS}", f'-DTC_TLS_MODEL="{tls}"'),
-            *("-o", str(out), str(SOURCE)),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
-        if done.returncode != 0 or not out.exists():
-            raise ToolchainError("the run-time support of the tracer does not compile", detail=done.stderr[-2000:])
-        return emit_object(out.read_text(), optimise=False)
+    return support_object(SOURCE, [f"-DTC_CHUNK_BITS={CHUNK_BITS}", f'-DTC_TLS_MODEL="{tls}"'])
