@@ -20,7 +20,7 @@ from ..tracer.reduction import Uses, memory_reduction
 from ..tracer.text import Block, Function, Instruction, TypeTable, parse_module
 from ..tracer.text.lexer import LOCAL
 from ..tracer.view import FunctionView
-from .outline import Outlined
+from .rangefunction import Outlined
 
 BATCH = 128
 FORBIDDEN = ("atomicrmw", "cmpxchg", "fence", "alloca")

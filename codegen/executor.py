@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..ir.errors import ScheduleError
 from ..tracer.evaluate import Evaluation
 from .native import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan, pointer_to
-from .outline import Outlined
+from .rangefunction import Outlined
 from .schedule import Copy, Move, RegionSchedule, Schedule
 from .secret import Secret
 

@@ -15,8 +15,7 @@ Whatever is not needed of the second version is dead code that LLVM removes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from ..ir.errors import UnsupportedError
 from ..tracer.describe import live_ins
@@ -29,60 +28,8 @@ from ..tracer.view import FunctionView
 from .counters import Counters, Walker
 from .grouping import OLD, Group, instruction_of
 from .iterations import follows_counter, private_arrays
+from .rangefunction import Outlined, Reduction, Slot
 from .renaming import alignment, for_any_number, is_literal, kept, replaced
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One 8-byte slot of `in`.
-
-    Attributes:
-        kind: `live` (a value from outside, by name), `base` (base pointer of a group), `data-base` (the same for
-            the old values of an index), `order` (old number of each iteration) or `start` (of a reduction).
-        name: the value of the program that it takes the place of.
-    """
-
-    kind: str
-    name: str
-    type: str
-    group: int = -1
-
-    @property
-    def value(self) -> str:
-        """Its name in the range function."""
-        if self.kind == "start":
-            return f"{self.name}.tc.start"
-        return self.name if self.kind in ("live", "order") else f"%tc.{self.kind}{self.group}"
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """An accumulator: `slot` of `in` holds its start, place `out` of `out` receives the result."""
-
-    phi: str
-    type: str
-    operator: str
-    slot: int
-    out: int
-
-
-@dataclass(frozen=True)
-class Outlined:
-    """The emitted function and how to call it.
-
-    Attributes:
-        slots: of `in`. groups: of its accesses. reductions: its accumulators.
-        index_bases: index load → group of its access.
-        locals: stack arrays of the iterations that the function makes for itself: name → its `alloca`.
-    """
-
-    name: str
-    text: str
-    slots: tuple[Slot, ...]
-    groups: tuple[Group, ...]
-    reductions: tuple[Reduction, ...]
-    index_bases: Mapping[str, int] = field(default_factory=dict)
-    locals: Mapping[str, str] = field(default_factory=dict)
 
 
 def outline(view: FunctionView, nest: Nest, loop: Loop, name: str, groups: list[Group]) -> Outlined:

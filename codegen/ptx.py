@@ -26,7 +26,7 @@ from ..tracer.text.cfg import Loop
 from ..tracer.view import FunctionView
 from .grouping import NEW, Group
 from .iterations import private_arrays
-from .outline import Outlined, outline
+from .outline import outline
 from .ptx_assemble import check_architecture
 from .ptx_backend import compile_ptx
 from .ptx_check import check_body, check_loop
@@ -35,6 +35,7 @@ from .ptx_math import drop_markers, lower_calls
 from .ptx_module import KernelModule, Parameter
 from .ptx_reduce import lower_memory_reductions
 from .ptx_warp import Cell, lower_register_reductions
+from .rangefunction import Outlined
 
 __all__ = ["BLOCK_SIZE", "VARIANTS", "Parameter", "PtxKernel", "emit_kernel"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ..tracer.text import Block, Instruction, parse_module
 from ..tracer.text.lexer import LOCAL
-from .outline import Outlined
+from .rangefunction import Outlined
 
 START, DONE = "tc.job", "tc.done"
 JOB, THREAD = "%tc.k", "%tc.thread"

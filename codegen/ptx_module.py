@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from ..ir.errors import UnsupportedError
 from ..tracer.text import TypeTable
 from ..tracer.text.lexer import LOCAL
-from .outline import Outlined, Slot
 from .ptx_backend import LAYOUT, TRIPLE
 from .ptx_job import DONE, JOB, START, THREAD, Job
 from .ptx_math import declarations
 from .ptx_warp import EXIT, SHUFFLE, Cell, shuffle_functions, shuffle_name
+from .rangefunction import Outlined, Slot
 
 _PASSED = ("i8", "i16", "i32", "i64", "float", "double", "ptr")
 _SREG = "llvm.nvvm.read.ptx.sreg"

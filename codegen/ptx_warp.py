@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from ..ir.errors import UnsupportedError
 from ..tracer.text import Block, Instruction, int_bits
-from .outline import Outlined, Reduction
 from .ptx_job import DONE, Job
 from .ptx_reduce import BITS, EXTENSIONS, SCOPE, add_swap, identity, loosen, native_operation
+from .rangefunction import Outlined, Reduction
 
 EXIT, LEAD = "tc.exit", "tc.lead"
 STEPS = (16, 8, 4, 2, 1)

@@ -17,7 +17,8 @@ from .batch import batched
 from .grouping import Group, group_sites
 from .link import runtime_object, shared_library
 from .native import Native
-from .outline import Outlined, outline
+from .outline import outline
+from .rangefunction import Outlined
 from .versions import add_versions
 
 

@@ -23,7 +23,7 @@ from ..tracer.nest import Nest
 from ..tracer.objects import decode
 from .executor import Executor, RegionCode, loaded_root
 from .native import Native
-from .outline import Outlined
+from .rangefunction import Outlined
 from .schedule import Guard, RegionSchedule, Schedule
 
 

@@ -21,7 +21,7 @@ from ..tracer.nestfile import from_json, to_json
 from .checker import check_schedule
 from .grouping import Group
 from .native import TYPES
-from .outline import Outlined, Reduction, Slot
+from .rangefunction import Outlined, Reduction, Slot
 from .schedule import (
     Copy,
     Guard,

@@ -25,8 +25,8 @@ from .grouping import Group
 from .incidence import ScopeGraph
 from .inspect import Inspection
 from .native import Native
-from .outline import Outlined
 from .proposals import CURVE, Forecast, make_order, shared_data
+from .rangefunction import Outlined
 from .replay import Comparison, Outcome, Replay
 from .schedule import Guard, RegionSchedule, Schedule
 from .versions import rounds_freely

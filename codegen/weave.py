@@ -23,7 +23,7 @@ from ..tracer.text import Block, Instruction, Module
 from ..tracer.text.cfg import Loop
 from ..tracer.text.edit import add_array, at_start, before_end, fits_slots, store_values
 from ..tracer.view import FunctionView
-from .outline import Outlined
+from .rangefunction import Outlined
 
 DECLARATIONS = (
     "declare i32 @tc_region(i32, ptr, ptr)",

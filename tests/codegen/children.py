@@ -19,7 +19,7 @@ import numpy as np
 from tracecut.codegen.executor import Executor, RegionCode
 from tracecut.codegen.live import run_program
 from tracecut.codegen.native import Native
-from tracecut.codegen.outline import Outlined
+from tracecut.codegen.rangefunction import Outlined
 from tracecut.codegen.regionset import batch_regions, load_regions
 from tracecut.codegen.schedule import Schedule
 from tracecut.codegen.schedulefile import ScopeFile

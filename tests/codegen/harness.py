@@ -22,7 +22,7 @@ from tracecut.codegen.guards import make_guard
 from tracecut.codegen.incidence import ScopeGraph, scope_graph
 from tracecut.codegen.inspect import Inspection, inspect_scope
 from tracecut.codegen.native import Native, support
-from tracecut.codegen.outline import Outlined
+from tracecut.codegen.rangefunction import Outlined
 from tracecut.codegen.regionset import outline_regions
 from tracecut.codegen.replay import Replay, memory_of
 from tracecut.codegen.schedule import Guard, Schedule

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.outline import Outlined, Reduction
 from tracecut.codegen.ptx_assemble import assemble
 from tracecut.codegen.ptx_job import Job
 from tracecut.codegen.ptx_reduce import identity
 from tracecut.codegen.ptx_warp import lower_register_reductions
+from tracecut.codegen.rangefunction import Outlined, Reduction
 from tracecut.ir.errors import UnsupportedError
 from tracecut.tracer.text import Block, Instruction
 

@@ -20,8 +20,9 @@ from typing import Any
 import llvmlite.binding as binding
 import numpy as np
 from tracecut.codegen.grouping import group_sites
-from tracecut.codegen.outline import Outlined, outline
+from tracecut.codegen.outline import outline
 from tracecut.codegen.ptx import PtxKernel, emit_kernel
+from tracecut.codegen.rangefunction import Outlined
 from tracecut.tracer.frontend import Flags, to_ir
 from tracecut.tracer.llvm import canonical
 from tracecut.tracer.program import Analysis
