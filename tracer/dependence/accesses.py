@@ -12,7 +12,7 @@ from .frames import CALLED, DEPTH, FRAME_FIELDS, SITE, SLOTS, UNRESOLVED, Frames
 from .objects import allocate, global_of, owner_of, place_of, release, stack_slot
 from .passing import GENERAL_END, REAL_END
 from .shadow import PAGE_BITS, SIZE, START, Int, Shadow, Writers, collect, find, write
-from .tables import (
+from .steps import (
     ALLOCATE,
     COPIED,
     DROP,

@@ -24,7 +24,8 @@ from .kernel import BAD_SEGMENT, CUT, walk
 from .naming import instructions_of
 from .output import EDGE_BYTES, EDGES, NODE_BYTES, NODES, WIDE_EDGE_BYTES, GraphTotals, Sums
 from .resolve import READY, follow
-from .tables import WAS_READ, WAS_WRITTEN, Tables, tables_of
+from .steps import WAS_READ, WAS_WRITTEN, Tables
+from .tables import tables_of
 from .writing import Writer, output_of
 
 NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "nobody"

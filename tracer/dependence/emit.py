@@ -76,7 +76,7 @@ def emit(order: Order, templates: Templates, forms: Forms, firsts: Ints, upwards
     """Write all stretches of an order; nothing outside of them is touched.
 
     Args:
-        firsts: of `tables.Tables`. upwards: UPWARDS.
+        firsts: of `steps.Tables`. upwards: UPWARDS.
 
     O(vertices + edges).
     """

@@ -48,7 +48,7 @@ from .shadow import (
     write,
     writers_of,
 )
-from .tables import KEEP, LIVE, LOAD, LOCAL, PHI, STORE, Tables
+from .steps import KEEP, LIVE, LOAD, LOCAL, PHI, STORE, Tables
 
 WARM = 2  # iterations that are followed as records, after which the registers are as in all others
 FEWEST = 1 << 12  # iterations that are worth it: looking after a run takes about as long as walking through these

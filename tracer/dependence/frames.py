@@ -13,7 +13,7 @@ from ..events.items import Mark
 from .objects import global_variable
 from .passing import ALIGNED, COPIED, GENERAL, GENERAL_END, PAIR, REAL, REAL_END, WIDE
 from .shadow import N_GLOBALS, N_PAGES, N_SINGLES, N_WRITERS, Int, Shadow, Writers, write
-from .tables import DIRECT, INDIRECT, Tables
+from .steps import DIRECT, INDIRECT, Tables
 
 # Entries of `state`. EXTRA_…: what the record that did not fit needs beyond the static bounds. ORIGIN: the vertex that
 # stands first in the arrays of vertices.

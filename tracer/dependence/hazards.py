@@ -37,7 +37,7 @@ from .shadow import (
     unread,
 )
 from .shortaccess import NEXT_BITS, NEXT_MASK
-from .tables import (
+from .steps import (
     GATHER,
     LANES_READ,
     LANES_WRITE,

@@ -34,7 +34,7 @@ from .frames import (
 )
 from .loopwalk import INSIDE, RUNS, size_of
 from .shadow import GOLDEN, NONE, Int, Shadow
-from .tables import (
+from .steps import (
     ALLOCATE,
     CALL,
     COPIED,

@@ -79,7 +79,7 @@ from .shadow import (
     writers_of,
 )
 from .shortaccess import short_access
-from .tables import (
+from .steps import (
     CALL,
     CONTROL,
     GATHER,

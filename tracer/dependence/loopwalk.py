@@ -29,7 +29,7 @@ from .frames import (
 )
 from .loopmemory import FIRST, JOB, KNOWN, PAGE_BITS, PAGES, SPLITS, Touched, forget, touch
 from .shadow import Int, Shadow
-from .tables import (
+from .steps import (
     ALLOCATE,
     CALL,
     COPIED,

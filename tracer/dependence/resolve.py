@@ -68,7 +68,7 @@ from .shadow import (
     write,
     writers_of,
 )
-from .tables import CALL, Tables
+from .steps import CALL, Tables
 from .templates import (
     ACCESS,
     ACCESSES,

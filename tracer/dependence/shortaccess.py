@@ -26,7 +26,7 @@ from .shadow import (
     Writers,
     distinct,
 )
-from .tables import NOTED, OVERWRITES, WAS_READ, WAS_WRITTEN
+from .steps import NOTED, OVERWRITES, WAS_READ, WAS_WRITTEN
 
 NEXT_BITS = 31
 NEXT_MASK = (1 << NEXT_BITS) - 1

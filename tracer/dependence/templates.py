@@ -15,7 +15,7 @@ import numpy as np
 from ...ir.arrays import Bytes, Ints
 from ...ir.dependence import MEMORY, REGISTER
 from .lanes import LANES
-from .tables import CALL, KEEP, LIVE, LOAD, LOCAL, PHI, RETURN, STORE, Tables
+from .steps import CALL, KEEP, LIVE, LOAD, LOCAL, PHI, RETURN, STORE, Tables
 
 SIMPLE = (LOCAL, LIVE, KEEP, PHI, CALL, RETURN)  # and LOAD and STORE, unless their last operand is set
 MOST = 1 << 15  # edges and steps of a segment whose numbers fit a turn

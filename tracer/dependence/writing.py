@@ -10,7 +10,7 @@ from .emit import UPWARDS, emit, forms_of
 from .growing import Growing
 from .output import Output
 from .resolve import N_RECORDS, Order, order_of
-from .tables import Tables
+from .steps import Tables
 from .templates import templates_of
 
 AHEAD = 3  # orders that wait or are written while the next one is filled
