@@ -10,7 +10,7 @@ from ...ir.cache import LATENCY, LINE_BITS, MASK, WAYS, Levels, access
 from ...ir.dependence import CONTROL as CONTROLLED
 from ...ir.dependence import MEMORY, REGISTER
 from ..events.items import FIRST_MARK
-from .accesses import Words, change, cost, dynamic_size, long, read_many
+from .accesses import Words, change, cost, long, read_many
 from .frames import (
     BASE,
     BLOCK,
@@ -47,7 +47,8 @@ from .frames import (
     take_mark,
     variadic,
 )
-from .hazards import SLACK, hazards, room
+from .hazards import hazards
+from .needs import needs
 from .objects import place_of
 from .output import Output, label, since
 from .shadow import (
@@ -68,7 +69,6 @@ from .shadow import (
     PAGE_BITS,
     PLACE,
     STACK_PLACE,
-    WORDS,
     WRITERS,
     Int,
     Shadow,
@@ -92,7 +92,6 @@ from .steps import (
     OPAQUE_READ,
     PASSED_READ,
     PHI,
-    RANGE_READ,
     READS_DONE,
     REALLOC_READ,
     RETURN,
@@ -164,26 +163,7 @@ def walk(
         begin, end = np.int64(step_of[segment]) * 5, np.int64(step_of[segment + np.uint64(1)]) * 5
         state[EXTRA_EDGES] = state[EXTRA_PAGES] = state[EXTRA_READS] = 0
         if dynamic[segment]:
-            for step in range(begin, end, 5):
-                if origin is not None and steps[step] >= NOTED:
-                    if steps[step + 4]:  # a write finds no more readers than there are: no need to look for them
-                        state[EXTRA_READS] += SLACK
-                        state[EXTRA_EDGES] += (counts[N_READS] + state[EXTRA_READS]) * (steps[step] > NOTED)
-                        continue
-                    room(words, payload, steps, step, shadow, frames, state, src)
-                    continue
-                if steps[step] < RANGE_READ or steps[step] >= MANY_READS:
-                    continue
-                extra = dynamic_size(words, payload, steps, step, shadow, frames, state)
-                if steps[step] in (
-                    RANGE_READ,
-                    OPAQUE_READ,
-                    REALLOC_READ,
-                    PASSED_READ,
-                ):  # no more writers than words and bytes have
-                    known = counts[N_WRITERS] * WORDS + counts[N_SINGLES] * PAGE
-                    state[EXTRA_EDGES] += min(extra, known)
-                state[EXTRA_PAGES] += (extra >> PAGE_BITS) + 2
+            needs(words, payload, steps, begin, end, shadow, frames, state, src, origin)
             if counts[N_HEADS] + 5 * state[EXTRA_PAGES] > limits[MAX_HEADS] or (
                 counts[N_READS] + state[EXTRA_READS] > limits[MAX_READS]
             ):
