@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .evaluate import Evaluation, roams
-from .expr import Expr
+from .evaluate import Evaluation
+from .expr import Expr, roams
 from .linear import Linear, linear_form
 from .memory import DTYPES, Memory, Object
 from .nest import Nest, Site

@@ -6,7 +6,6 @@ domains. Nothing here can crash or read out of bounds: a load outside of a known
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,38 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..ir import amounts
-from ..ir.budget import default_budget
-from .expr import Expr
+from .domains import Domain, Levels, Room
+from .expr import Expr, roams
 from .linear import linear_form
 from .memory import DTYPES, Memory
 from .nest import Nest
 from .reach import Condition
 from .trip import count
 from .vectors import UNKNOWN, Bools, Values, arithmetic, cast, compare, widened
-
-MAX_ITERATIONS = 1 << 31
-# 8-byte words for each iteration of a loop: its domain and the way to those around it; and for each of its accesses,
-# while conflicts are counted: job, offset, address, and where it runs.
-DOMAIN_WORDS, SITE_WORDS = 4, 5
-TRANSIENT = 2  # what is kept at most, and as much again while it is made
-
-
-@dataclass(frozen=True)
-class Domain:
-    """Iterations of one loop.
-
-    Attributes:
-        loop: its id. `size`: iterations in all.
-        parent: entry of the enclosing domain that each iteration belongs to (int64), None for the root.
-        counter: iteration number of each entry (int64).
-        job: entry of the root domain that each iteration belongs to; None for the root (it is itself).
-    """
-
-    loop: int
-    size: int
-    parent: npt.NDArray[np.int64] | None
-    counter: npt.NDArray[np.int64]
 
 
 @dataclass
@@ -78,14 +53,15 @@ class Evaluation:
     doubts: Callable[[str, Expr], str] | None = None
     _domains: dict[int, Domain | None] = field(default_factory=dict)
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
-    _levels: dict[int, int | None] = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     limit: int | None = None
     too_long: dict[int, str] = field(default_factory=dict)
-    _reserved: int = 0
-    _words: Counter[int | None] | None = None
     _busy: dict[tuple[int, int], Bools] = field(default_factory=dict)
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._levels = Levels(self.nest)
+        self._room = Room(self._levels, self.limit)
 
     def domain(self, loop: int) -> Domain | None:
         """Iterations of a loop; None when it is not known how many, or that nothing leaves it before.
@@ -139,11 +115,10 @@ class Evaluation:
         level, values = self._evaluate(expr)
         if level is None or values is UNKNOWN:
             return values
-        if level not in self._above(loop):
+        if level not in self._levels.above(loop):
             return UNKNOWN
         index = places if level == loop else self.jobs(loop, level)[places]
-        data = values.data[index] if values.data.ndim else values.data
-        return Values(data, _at(values.known, index))
+        return values.taken(index)
 
     def extremes(self, expr: Expr, loop: int) -> tuple[int, int] | None:
         """Smallest and largest value over all iterations of `loop`, None unless all are known integers."""
@@ -154,7 +129,7 @@ class Evaluation:
             self.relied[id(expr)] = expr
         data = values.data
         if level is not None and level != loop and data.ndim:
-            if level not in self._above(loop) or self.domain(loop) is None:
+            if level not in self._levels.above(loop) or self.domain(loop) is None:
                 return None
             data = data[self._entered(loop, level)]
             if data.size == 0:
@@ -244,37 +219,14 @@ class Evaluation:
     @property
     def left(self) -> int:
         """Bytes of the limit that are not reserved."""
-        return (default_budget() if self.limit is None else self.limit) - self._reserved
+        return self._room.left
 
     def _fits(self, loop: int, size: float) -> bool:
         """Whether all that is kept of the iterations of a loop stays below the limit; it is then reserved."""
-        if self.limit is None:
-            self.limit = default_budget()
-        if self._words is None:
-            self._words = self._count_words()
-        needed = int(8 * TRANSIENT * (DOMAIN_WORDS + self._words[loop]) * size)
-        if size <= MAX_ITERATIONS and self._reserved + needed <= self.limit:
-            self._reserved += needed
-            return True
-        place, allowed = self.nest.loops[loop].place, amounts.size(self.limit)
-        self.too_long[loop] = (
-            f"its inspection would need {amounts.size(needed)} for {size:,.0f} iterations of {place}, "
-            f"{allowed} are allowed (--memory)"
-        )
-        return False
-
-    def _count_words(self) -> Counter[int | None]:
-        """Loop → words for each of its iterations: one for each value that changes with its counter."""
-        words: Counter[int | None] = Counter()
-        seen: set[int] = set()
-        for expr in self.nest.expressions():
-            for node in expr.walk():
-                if id(node) not in seen:
-                    seen.add(id(node))
-                    words[self._level(node)] += 1
-        for site in self.nest.sites:
-            words[site.loop] += SITE_WORDS
-        return words
+        why = self._room.refuses(loop, size)
+        if why:
+            self.too_long[loop] = why
+        return not why
 
     def _trips(self, loop: int, outer: Domain | None) -> Values | None:
         info = self.nest.loops[loop]
@@ -303,42 +255,19 @@ class Evaluation:
             return None
         return Values(data, np.bool_(True))
 
-    def _level(self, expr: Expr) -> int | None:
-        """The innermost loop whose counter `expr` depends on, None for a constant."""
-        if id(expr) not in self._levels:
-            for node in expr.walk():
-                if id(node) in self._levels:
-                    continue
-                below = [self._levels[id(arg)] for arg in node.args]
-                below += [node.data[0]] if node.kind == "counter" else []
-                inner = [loop for loop in below if loop is not None]
-                self._levels[id(node)] = max(inner, key=lambda loop: self.nest.loops[loop].depth, default=None)
-        return self._levels[id(expr)]
-
     def _spread(self, values: Values, level: int | None, loop: int) -> Values:
         if level is None or level == loop:
             return values
-        if level not in self._above(loop):
+        if level not in self._levels.above(loop):
             return UNKNOWN
         if self.domain(loop) is None:
             return UNKNOWN
-        index = self.jobs(loop, level)
-        data = values.data[index] if values.data.ndim else values.data
-        known = _at(values.known, index)
-        return Values(data, known)
-
-    def _above(self, loop: int) -> set[int]:
-        found = set()
-        current: int | None = loop
-        while current is not None:
-            found.add(current)
-            current = self.nest.loops[current].parent
-        return found
+        return values.taken(self.jobs(loop, level))
 
     def _evaluate(self, expr: Expr) -> tuple[int | None, Values]:
         found = self._values.get(id(expr))
         if found is None:
-            level = self._level(expr)
+            level = self._levels.of(expr)
             values = self._compute(expr, level)
             if values.data.ndim < np.ndim(values.known):  # one number, known in some iterations alone
                 values = Values(np.broadcast_to(values.data, np.shape(values.known)), values.known)
@@ -457,7 +386,7 @@ class Evaluation:
     def _piece_starts(self, atom: Expr, domain: Domain) -> npt.NDArray[np.int64] | None:
         """Values of a loaded start for every iteration that has a piece, when the pieces follow each other."""
         above = self.nest.loops[domain.loop].parent
-        if above is None or atom.kind != "load" or self._level(atom) != above or domain.parent is None:
+        if above is None or atom.kind != "load" or self._levels.of(atom) != above or domain.parent is None:
             return None
         _, starts = self._evaluate(atom)
         if not starts.all_known or starts.data.ndim == 0:
@@ -468,17 +397,3 @@ class Evaluation:
         busy = counts > 0
         begins, lengths = starts.data[busy], counts[busy]
         return begins if bool(np.all(begins[1:] == begins[:-1] + lengths[:-1])) else None
-
-
-def roams(address: Expr) -> bool:
-    """Whether an address may start from different pointers in different iterations."""
-    for node in address.walk():
-        if node.kind in ("any", "state", "choice"):
-            return True
-        if node.kind == "load" and node.data[1] == "ptr" and any(inner.kind == "counter" for inner in node.walk()):
-            return True
-    return False
-
-
-def _at(known: Bools | np.bool_, index: npt.NDArray[np.int64]) -> Bools | np.bool_:
-    return known[index] if isinstance(known, np.ndarray) and known.ndim else known

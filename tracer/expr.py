@@ -170,6 +170,16 @@ def pointer_roots(address: Expr) -> list[Expr]:
     return list(found)
 
 
+def roams(address: Expr) -> bool:
+    """Whether an address may start from different pointers in different iterations."""
+    for node in address.walk():
+        if node.kind in ("any", "state", "choice"):
+            return True
+        if node.kind == "load" and node.data[1] == "ptr" and any(inner.kind == "counter" for inner in node.walk()):
+            return True
+    return False
+
+
 def wrapped(value: int) -> int:
     """The number that 64 bits hold of it."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

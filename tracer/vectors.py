@@ -29,6 +29,11 @@ class Values:
     def all_known(self) -> bool:
         return bool(np.all(self.known))
 
+    def taken(self, index: npt.NDArray[np.int64]) -> Values:
+        """The entries of these places; what is one for all stays so."""
+        known = self.known[index] if isinstance(self.known, np.ndarray) and self.known.ndim else self.known
+        return Values(self.data[index] if self.data.ndim else self.data, known)
+
 
 UNKNOWN = Values(np.zeros((), np.int64), np.bool_(False))
 
