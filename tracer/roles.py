@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .expr import Expr
+from .masks import masks
 from .reduction import Uses
-from .scalar import masks
 from .text import Instruction
 
 # Integer arithmetic that an address may be formed with and still be linear in the index.

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-import struct
-from collections.abc import Callable
 
 from .expr import Expr, Pool
+from .literals import float_of
+from .masks import low_bits, masks
+from .phis import decided_by, incoming, runs_twice
 from .states import rotation
 from .text import Instruction, Operand, int_bits
 from .text.cfg import Loop
@@ -79,18 +80,8 @@ class ScalarView:
     def increment(self, phi: Instruction, loop: Loop) -> Expr | None:
         """The constant step of a header phi of `loop`, None when it has none."""
         assert phi.result is not None
-        incoming = self._incoming(phi, loop)
-        return None if incoming is None else self._chain(incoming[1].text, phi, loop, {})
-
-    def _incoming(self, phi: Instruction, loop: Loop) -> tuple[Operand, Operand] | None:
-        """(value on entry, value from the latch) of a header phi; None when there are several of either."""
-        arms = zip(phi.operands, phi.labels, strict=True)
-        sides: dict[bool, set[Operand]] = {False: set(), True: set()}
-        for operand, label in arms:
-            sides[label in loop.blocks].add(operand)
-        if len(sides[False]) != 1 or len(sides[True]) != 1:
-            return None
-        return sides[False].pop(), sides[True].pop()
+        sides = incoming(phi, loop)
+        return None if sides is None else self._chain(sides[1].text, phi, loop, {})
 
     def _chain(self, text: str, phi: Instruction, loop: Loop, known: dict[str, Expr | None]) -> Expr | None:
         """What is added on the way from `phi` to the value `text`, None when something else happens."""
@@ -230,9 +221,9 @@ class ScalarView:
                 return (
                     self.pool.any_of(leaves) if leaves else self.pool.opaque("carried from one iteration to the next")
                 )
-            incoming = self._incoming(made, loop)
-            assert incoming is not None
-            init = self.operand(incoming[0])
+            sides = incoming(made, loop)
+            assert sides is not None
+            init = self.operand(sides[0])
         finally:
             self._active.discard(made.result)
         counter = self.pool.counter(self.view.loop_ids[loop])
@@ -248,10 +239,10 @@ class ScalarView:
         Two iterations are not counted: a phi of i1 says "go on" the first time and "end" the second, and the counter
         is a phi of its two values.
         """
-        incoming = self._incoming(made, loop)
-        if incoming is None or not self._runs_twice(loop):
+        sides = incoming(made, loop)
+        if sides is None or not runs_twice(self.view, loop):
             return None
-        first, second = (self._constant(operand.text, made.type) for operand in incoming)
+        first, second = (self._constant(operand.text, made.type) for operand in sides)
         counter = self.pool.counter(self.view.loop_ids[loop])
         if first.kind != "const" or second.kind != "const":
             return None
@@ -267,18 +258,6 @@ class ScalarView:
         step = self.pool.const(second.data[0] - first.data[0])
         return self.pool.op("add", made.type, first, self.pool.op("mul", made.type, step, counter))
 
-    def _runs_twice(self, loop: Loop) -> bool:
-        """Whether a loop ends after two iterations, if it is not left before."""
-        if len(loop.latches) != 1 or all(inside != loop.latches[0] for inside, _ in loop.exits):
-            return False
-        end = self.view.flow.blocks[loop.latches[0]].terminator
-        found = self.view.definitions.get(end.operands[0].text) if end.op == "br" and end.operands else None
-        if found is None or found.instruction.op != "phi" or found.block != loop.header:
-            return False
-        incoming = self._incoming(found.instruction, loop)
-        words = ("true", "false") if end.labels[0] in loop.blocks else ("false", "true")
-        return incoming is not None and (incoming[0].text, incoming[1].text) == words
-
     def _turns(self, made: Instruction, loop: Loop) -> list[Expr]:
         """Values of a header phi of the root in turn, when phis only hand round values from outside of the loop."""
         if loop is not self.root or made.type != "ptr":
@@ -286,9 +265,9 @@ class ScalarView:
         first: dict[str, Operand] = {}
         after: dict[str, str] = {}
         for phi in self.view.flow.blocks[loop.header].phis:
-            incoming = self._incoming(phi, loop)
-            if incoming is not None and phi.type == "ptr" and self.is_invariant(incoming[0].text):
-                first[str(phi.result)], after[str(phi.result)] = incoming[0], incoming[1].text
+            sides = incoming(phi, loop)
+            if sides is not None and phi.type == "ptr" and self.is_invariant(sides[0].text):
+                first[str(phi.result)], after[str(phi.result)] = sides[0], sides[1].text
         turns = rotation(list(first), after, str(made.result))
         return [self.operand(first[name]) for name in turns] if len(turns) > 1 and set(turns) <= set(first) else []
 
@@ -326,35 +305,11 @@ class ScalarView:
         values = [self.operand(operand) for operand in made.operands]
         if all(value is values[0] for value in values):
             return values[0]
-        flow = self.view.flow
-        above = flow.idom[block]
-        end = flow.blocks[above].terminator
-        if len(values) == 2 and end.op == "br" and len(end.labels) == 2:
-            sides = []
-            for label in made.labels:
-                sides.append(
-                    {
-                        place
-                        for place, target in enumerate(end.labels)
-                        if self._comes_through(above, target, label, block)
-                    }
-                )
-            if sides[0] | sides[1] == {0, 1} and not sides[0] & sides[1]:
-                condition = self.operand(end.operands[0])
-                yes, no = (values[0], values[1]) if 0 in sides[0] else (values[1], values[0])
-                return self.pool.make("choice", (), (condition, yes, no))
-        return self.pool.any_of(values)
-
-    def _comes_through(self, above: str, target: str, label: str, block: str) -> bool:
-        """Whether `block` is entered through its predecessor `label` exactly after the edge above → target.
-
-        Not so where another way leads into the target: of `if (a || b)` the second test does.
-        """
-        if target == block:
-            return label == above
-        flow = self.view.flow
-        others = (pred for pred in flow.predecessors[target] if pred != above)
-        return flow.dominates(target, label) and all(flow.dominates(target, other) for other in others)
+        found = decided_by(self.view.flow, made, block)
+        if found is None:
+            return self.pool.any_of(values)
+        condition, yes = found
+        return self.pool.make("choice", (), (self.operand(condition), values[yes], values[1 - yes]))
 
     def _offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""
@@ -402,7 +357,7 @@ class ScalarView:
         if re.fullmatch(r"-?\d+", text) and int_bits(type):
             return pool.const(int(text))
         if type in FLOAT_TYPES:
-            number = _float(text)
+            number = float_of(text)
             if number is not None and math.isfinite(number):
                 return pool.make("const", (number,))
         distance = re.fullmatch(r"ptrtoint \(ptr (@\S+|@\"[^\"]+\") to i64\)", text)
@@ -423,32 +378,3 @@ class ScalarView:
     def _is_scalar(type: str) -> bool:
         bits = int_bits(type)
         return (bits is not None and bits <= 64) or type in FLOAT_TYPES
-
-
-def masks(instruction: Instruction, fixed: Callable[[str], bool]) -> bool:
-    """Whether an instruction takes bits away from a number by a mask that does not change: `fixed` says what does not.
-
-    What an address is linear in (`linear.py`) and what new numbers go through in the code (`roles.py`) both go by this:
-    a number that one of them sees behind a mask and the other does not would be another one.
-    """
-    if instruction.op != "and" or instruction.type == "i1":
-        return False
-    first, second = (fixed(operand.text) for operand in instruction.operands)
-    return first != second
-
-
-def low_bits(instruction: Instruction) -> int:
-    """8, 16 or 32 where an instruction cuts a wider number down to so many bits by a mask, else 0."""
-    if instruction.op != "and":
-        return 0
-    width = {"255": 8, "65535": 16, "4294967295": 32}.get(instruction.operands[1].text, 0)
-    return width if width < (int_bits(instruction.type) or 0) else 0
-
-
-def _float(text: str) -> float | None:
-    if re.fullmatch(r"0x[0-9A-Fa-f]{16}", text):
-        return float(struct.unpack(">d", bytes.fromhex(text[2:]))[0])
-    try:
-        return float(text)
-    except ValueError:
-        return None
