@@ -21,7 +21,7 @@ from ..ir.errors import UnsupportedError
 from ..tracer.describe import live_ins
 from ..tracer.nest import Nest
 from ..tracer.reduction import Uses
-from ..tracer.roles import piece_pairs, roles
+from ..tracer.roles import exit_tests, piece_pairs, roles
 from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
 from ..tracer.view import FunctionView
@@ -111,12 +111,15 @@ class _Outliner:
             and self.view.definitions[name].instruction.type != "ptr"
         }
         pairs = piece_pairs(self.nest.loops[number].trip for number in self.nest.inside(self.info.id))
+        inner = [self.nest.loops[number] for number in self.nest.inside(self.info.id) - {self.info.id}]
+        counting = [info.exit for info in inner if info.trip is not None]
+        exits = exit_tests(self.uses, (*counting, *self.loop.exits))  # its own are replaced by the end of the range
         for name in sorted(self.index_loads | self.counters):
-            found = roles(self.uses, name, self.loop.blocks, pairs)
+            found = roles(self.uses, name, self.loop.blocks, exits, pairs)
             self.closure |= found.forming
             self.bounds |= {id(instruction) for instruction in found.bounds}
         for name in self._plain_loads() - self.index_loads:
-            self.closure |= roles(self.uses, name, self.loop.blocks, pairs).forming
+            self.closure |= roles(self.uses, name, self.loop.blocks, exits, pairs).forming
         self.bounds -= self._old_bounds()
 
     def _plain_loads(self) -> set[str]:

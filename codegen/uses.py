@@ -176,8 +176,10 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
 
 
 def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[int, RegionUse]) -> bool:
-    """Offsets are read as start and end alone, in one of the two known forms."""
+    """Offsets are read as start and end alone, in one of the two known forms; no other loop runs as they say."""
     start, end = segments.start.array, segments.end.array
+    if any({start, end} & _homes_of_trips(facts, loop) for loop in facts.nest.inside(region) - {region, segments.loop}):
+        return False
     for place, record in ((start, segments.start_record), (end, segments.end_record)):
         array = facts.arrays[place]
         records = {record}
@@ -195,6 +197,13 @@ def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[in
             if array.record(pattern) not in records:
                 return False
     return True
+
+
+def _homes_of_trips(facts: Facts, loop: int) -> set[int]:
+    """Arrays that hold the numbers which say how often a loop runs."""
+    trip = facts.nest.loops[loop].trip
+    loads = [node for node in trip.walk() if node.kind == "load"] if trip is not None else []
+    return {place for node in loads for place in facts.homes(str(node.data[0]))}
 
 
 def holds_anywhere(accesses: Accesses, array: Array, pattern: Pattern) -> bool:

@@ -11,7 +11,7 @@ from .expr import Expr, Pool, pointer_roots
 from .nest import NOWHERE, Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
 from .reach import ALWAYS, Condition, Literal, both, reach_conditions
 from .reduction import MemoryReduction, Uses, feeds_itself, guarded_reduction, memory_reduction, register_reduction
-from .roles import Pairs, piece_pairs, roles
+from .roles import Pairs, exit_tests, piece_pairs, roles
 from .scalar import ScalarView
 from .text import Instruction, Operand
 from .text.cfg import Loop
@@ -69,6 +69,7 @@ class _Builder:
         self.scalars = ScalarView(view, root, self.pool)
         self.uses = Uses(view)
         self.pairs: Pairs = frozenset()
+        self.exits: frozenset[str] = frozenset()
         self.births: dict[str, int | None] = {}
 
     def build(self) -> Nest:
@@ -87,10 +88,11 @@ class _Builder:
             sites.extend(found)
             loops[number] = self._loop(loop, number, entered, obstacles, reaches[number])
         self.pairs = piece_pairs(info.trip for info in loops.values())
+        self.exits = exit_tests(self.uses, [info.exit for info in loops.values() if info.trip is not None])
+        loops = {number: replace(info, counter_data=self._counter_data(info)) for number, info in loops.items()}
         names = {node.data[0] for site in sites for node in site.address.walk() if node.kind == "load"}
-        for info in loops.values():
-            exprs = [info.trip] if info.trip is not None else []
-            names |= {node.data[0] for expr in exprs for node in expr.walk() if node.kind == "load"}
+        trips = [info.trip for info in loops.values() if info.trip is not None]
+        names |= {node.data[0] for trip in trips for node in trip.walk() if node.kind == "load"}
         nest = Nest(
             self.view.function.name,
             self.view.loop_ids[self.root],
@@ -125,8 +127,13 @@ class _Builder:
                     found[name] = self.scalars.value(name, type)
         return found
 
+    def _counter_data(self, info: NestLoop) -> tuple[Place, ...]:
+        loop = self.view.loops[info.id]
+        counters = [carried.name for carried in info.carried if carried.kind == "counter"]
+        return tuple(place for name in counters for place in self._data_places(name, loop))
+
     def _data_places(self, name: str, within: Loop) -> tuple[Place, ...]:
-        found = roles(self.uses, name, within.blocks, self.pairs)
+        found = roles(self.uses, name, within.blocks, self.exits, self.pairs)
         return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
 
     def _stack(self, lives: Mapping[str, str]) -> dict[str, int]:
@@ -175,9 +182,6 @@ class _Builder:
             carried=carried,
             results=tuple(self._results(loop, carried, end.edge if end.edge[0] else None)),
             instructions=sum(len(self.view.flow.blocks[name].instructions) for name in own_blocks),
-            counter_data=tuple(
-                place for phi in carried if phi.kind == "counter" for place in self._data_places(phi.name, loop)
-            ),
             exit=end.edge,
             early=tuple((edge, self._taken(edge, holds, reach)) for edge, holds in end.early),
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .expr import Expr
 from .masks import masks
+from .nest import Edge
 from .reduction import Uses
 from .text import Instruction
 
@@ -40,7 +41,7 @@ class Roles:
     Attributes:
         forming: names of the values between it and the addresses, itself included.
         addresses: accesses whose address it forms.
-        bounds: comparisons that only decide the exit of a loop.
+        bounds: comparisons that only count the iterations of a loop, with numbers that are linear in it.
         data: every other use.
     """
 
@@ -66,13 +67,28 @@ def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
     return frozenset(found)
 
 
-def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozenset()) -> Roles:
+def exit_tests(uses: Uses, edges: Iterable[Edge]) -> frozenset[str]:
+    """Comparisons that feed nothing but the branches of some exits, (inside, outside) each, of loops."""
+    found: set[str] = set()
+    for inside, _ in edges:
+        end = uses.view.flow.blocks[inside].terminator
+        if end.op == "br" and end.operands:
+            test = end.operands[0].text
+            if all(user is end for _, user in uses.of(test)):
+                found.add(test)
+    return frozenset(found)
+
+
+def roles(
+    uses: Uses, name: str, within: frozenset[str], exits: frozenset[str] = frozenset(), pairs: Pairs = frozenset()
+) -> Roles:
     """Classify the uses of the value `name` inside the blocks `within`.
 
+    `exits`: names of the tests that count the iterations of loops (`exit_tests`): what they load is known to the plan,
+    which gives it new numbers only where the count stays. Every other test that leaves a loop is on data.
     Comparing a start with its end only asks whether the piece is empty, which no reordering changes: `pairs` names
     such values, and the comparison counts as a bound.
     """
-    exits = _exit_tests(uses, within)
     definitions = uses.view.definitions
 
     def fixed(text: str) -> bool:
@@ -85,10 +101,10 @@ def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozense
     stack = [(name, False)]
     seen: set[tuple[str, bool]] = set()
     while stack:
-        current, masked = stack.pop()
-        if (current, masked) in seen:
+        current, bent = stack.pop()
+        if (current, bent) in seen:
             continue
-        seen.add((current, masked))
+        seen.add((current, bent))
         forming.add(current)
         for block, user in uses.of(current):
             if block not in within:
@@ -99,14 +115,14 @@ def roles(uses: Uses, name: str, within: frozenset[str], pairs: Pairs = frozense
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
             elif forms(user, fixed) and not (user.op == "select" and user.operands[0].text == current):
-                stack.append((str(user.result), masked or masks(user, fixed)))
-            elif not masked and (user.result in exits or _asks_if_empty(uses, user, pairs)):
+                stack.append((str(user.result), bent or _bends(user, fixed)))
+            elif not bent and (user.result in exits or _asks_if_empty(uses, user, pairs)):
                 bounds[id(user)] = user
             elif user.op == "call" and user.word.startswith("@llvm.mem") and current in _pointers(user):
                 addresses[id(user)] = user
             else:
                 data[id(user)] = user
-    bounds = {key: user for key, user in bounds.items() if key not in data}  # what a mask leaves is no bound
+    bounds = {key: user for key, user in bounds.items() if key not in data}  # some way to it is not linear
     return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
 
 
@@ -123,20 +139,16 @@ def _source(uses: Uses, name: str) -> str:
     return name
 
 
-def _exit_tests(uses: Uses, within: frozenset[str]) -> set[str]:
-    """Comparisons that feed nothing but the exit branch of a loop."""
-    flow = uses.view.flow
-    found: set[str] = set()
-    for loop in flow.loops:
-        if not loop.blocks & within:
-            continue
-        for inside, _ in loop.exits:
-            end = flow.blocks[inside].terminator
-            if end.op == "br" and end.operands:
-                test = end.operands[0].text
-                if all(user is end for _, user in uses.of(test)):
-                    found.add(test)
-    return found
+def _bends(user: Instruction, fixed: Callable[[str], bool]) -> bool:
+    """Whether what an instruction makes of a number need not be linear in it: its bits, a power of two, a square."""
+    operands = [fixed(operand.text) for operand in user.operands]
+    if user.op == "or":
+        return "disjoint" not in user.flags
+    if user.op == "shl":
+        return not operands[1]
+    if user.op == "mul":
+        return not any(operands)
+    return masks(user, fixed)
 
 
 def _pointers(call: Instruction) -> list[str]:

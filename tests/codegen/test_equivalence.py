@@ -11,7 +11,7 @@ from .children import check_replays, load, run_woven, woven
 from .conftest import apart
 from .harness import Inspected, Program
 
-PROGRAMS = ["pairs", "rows", "indirect", "locals", "edges", "states", "early", "pieces", "masks", "odd"]
+PROGRAMS = ["pairs", "rows", "indirect", "locals", "edges", "states", "early", "pieces", "masks", "odd", "bounds"]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|the value \S+ is \d+, it was \d+); "
     r"the original order runs"
