@@ -8,6 +8,8 @@ FEATURES = {
     "edge": "updates both ends of an edge",
     "two-level": "x[map[idx[i]]]",
     "computed-index": "an index that is calculated, from the counter or from another one",
+    "masked-index": "x[idx[i] & m], m not known to the compiler",
+    "shifted-index": "x[idx[i] >> n]",
     "in-place": "x[j] becomes a function of x[j]",
     "swap": "exchanges two elements",
     "same-value": "iterations may write the same value to one place",
@@ -82,6 +84,8 @@ FEATURES = {
     "fixed-inner": "nb[4 * i + k]",
     "triangle": "an inner loop to the counter",
     "short-list": "an inner loop that a mark ends",
+    "bits-bound": "for (k = 0; k < 1 << idx[i]; k++) and the like",
+    "index-stop": "an inner loop that ends before a certain index",
     "local-array": "an array in the body",
     "scratch": "an array outside of the loop that each iteration uses anew",
     # The loop.

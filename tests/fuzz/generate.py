@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import carried, inner, updates
+from . import bits, carried, inner, updates
 from .draft import Draft
 from .emit import program
 from .loops import LOOPS
@@ -61,6 +61,12 @@ STATEMENTS: dict[Statement, float] = {
     inner.copy_block: 2,
     inner.local_array: 3,
     inner.scratch: 2,
+    bits.masked: 4,
+    bits.masked_target: 2,
+    bits.shifted: 3,
+    bits.bits_bound: 3,
+    bits.index_stop: 2,
+    bits.start_bound: 2,
 }
 
 
