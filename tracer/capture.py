@@ -131,17 +131,17 @@ class Profile:
 
 
 def touched_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> set[Object]:
-    """Objects that the base pointers of a nest's accesses lie in. O(sites), no iteration is evaluated."""
-    evaluation = Evaluation(nest, memory, lives, single=True)
+    """Objects that the base pointers of a nest's accesses lie in. O(pointers), no iteration is evaluated."""
+    names, loads = nest.pointers
     found: set[Object] = set()
-    for expr in nest.expressions():
-        for node in expr.walk():
-            if node.kind == "live" and node.data[1] == "ptr" and node.data[0] in lives:
-                found |= around(memory, int(lives[node.data[0]]))
-            elif node.kind == "load" and not any(inner.kind == "counter" for inner in node.walk()):
-                value = evaluation.at(node, nest.root)
-                if node.data[1] == "ptr" and value.all_known:
-                    found |= around(memory, int(value.data))
+    for name in names:
+        if name in lives:
+            found |= around(memory, int(lives[name]))
+    evaluation = Evaluation(nest, memory, lives, single=True)
+    for node in loads:
+        value = evaluation.at(node, nest.root)
+        if value.all_known:
+            found |= around(memory, int(value.data))
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from .expr import Expr, Pool
 from .reach import Condition, literals
@@ -154,6 +155,19 @@ class Nest:
                 found.append(site.length)
             found.extend(expr for term in literals(site.reach) for expr, _ in term)
         return found
+
+    @cached_property
+    def pointers(self) -> tuple[tuple[str, ...], tuple[Expr, ...]]:
+        """Live pointers that its expressions mention, by name, and pointers that they load from one place each time."""
+        lives: dict[str, None] = {}
+        loads: dict[Expr, None] = {}
+        for expr in self.expressions():
+            for node in expr.walk():
+                if node.kind == "live" and node.data[1] == "ptr":
+                    lives[str(node.data[0])] = None
+                elif node.kind == "load" and node.data[1] == "ptr" and not node.has("counter"):
+                    loads[node] = None
+        return tuple(lives), tuple(loads)
 
     def inside(self, loop: int) -> set[int]:
         """Ids of `loop` and of every loop in it."""
