@@ -35,6 +35,10 @@ TOLERANCE = {"double": 1e-12, "float": 1e-5}
 MIN_TIME, MAX_RUNS = 0.25, 12
 
 
+class ChangedResultError(ScheduleError):
+    """An order that passed every check left something else behind when it ran: the last net held a wrong plan."""
+
+
 @dataclass
 class Candidate:
     """One order that was considered. Times in milliseconds; None: not measured, `note` says why.
@@ -287,7 +291,7 @@ def _verify(subject: Subject, candidate: Candidate, found: Comparison) -> None:
     free = rounds_freely(subject.outlined[subject.region].text)
     rounding = subject.inspection.verdicts[subject.region].rounding or free
     if not found.bit_equal and (not rounding or not found.max_rel_error <= tolerance):
-        raise ScheduleError(
+        raise ChangedResultError(
             f"order {candidate.method} changes the result: error {found.max_rel_error:.3g} at {found.worst}",
             hint="This is a bug in tracecut: please report it with the program.",
         )

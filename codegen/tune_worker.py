@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ir import amounts
-from ..ir.errors import TracecutError, UnsupportedError
+from ..ir.errors import ScheduleError, TracecutError, UnsupportedError
 from ..ir.files import load_json, write_json
 from ..ir.machine import Machine
 from ..ir.optional import optional
@@ -32,7 +32,7 @@ from .regionset import batch_regions, load_regions, outline_regions
 from .replay import Replay, memory_of
 from .schedulefile import ScopeFile
 from .secret import Secret
-from .trials import Candidate, Subject
+from .trials import Candidate, ChangedResultError, Subject
 from .tuner import reference_matches, tune
 from .versions import rounds_freely
 
@@ -369,6 +369,8 @@ def main() -> None:
         needed = f"it needs more than the {amounts.size(int(spec['memory']))} of memory that are allowed (--memory)"
         why = error.message if isinstance(error, TracecutError) else needed
         result = {**worker.result, "class": worker.result.get("class", "rejected"), "failed": why}
+        if isinstance(error, ScheduleError):
+            result["stopped"] = "replay" if isinstance(error, ChangedResultError) else "checker"
     write_json(Path(spec["folder"]) / "result.json", result)
 
 

@@ -28,7 +28,7 @@ from . import __version__
 from .choosing import choose_loops
 from .compiling import Compiled, compile_program
 from .finishing import Run, check_output, run_woven, weave_program
-from .manifest import build_manifest, region_entry
+from .manifest import build_manifest, region_entry, stopped_plans
 from .outputs import unstable_tokens
 from .progress import Stages
 from .settings import Settings
@@ -242,6 +242,7 @@ class Job:
             said = tail_of(native.stderr).splitlines()[-1:]
             manifest["notes"].insert(0, ": ".join([f"the program ends with status {self.status}", *said]))
         manifest["notes"] += [why for region in regions for why in region["failures"]] + failures
+        manifest["notes"] += stopped_plans(regions)
         manifest["notes"] += write_report(self.staging, self.settings.output, manifest, results)
         for part, name in (("report", "report.html"), ("remarks", "remarks.yaml")):
             manifest[part] = name if (self.staging / name).is_file() else ""

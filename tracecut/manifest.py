@@ -56,6 +56,7 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "bit_equal": comparison.get("bit_equal"),
         "tolerance": 1e-12 if data["class"] == "reduction" or data.get("relaxed") else 0.0,
         "identity_equal": data.get("identity_equal"),
+        "stopped": data.get("stopped", ""),
         "inspect_ms": chosen.get("inspect_ms"),
         "break_even_sweeps": _break_even(before, best, chosen, ("inspect_ms", "copy_ms")),
         "pays_off_sweeps": _break_even(before, best, chosen, ("copy_ms",)),
@@ -67,6 +68,21 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "failures": list(data.get("failures", [])),
         "kernels": [dict(kernel) for kernel in kernels],
     }
+
+
+def stopped_plans(regions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Notes on plans that would have changed a result: what stopped them is a last net, and such a plan a bug."""
+    nets = {
+        "replay": "only the comparison of its replay with the original order",
+        "self-test": "only the replay of the original order",
+        "checker": "the independent checker",
+    }
+    return [
+        f"{region['file']}:{region['line']}: {nets[region['stopped']]} stopped a wrong plan ({region['reason']}); the "
+        "loop is left as it was. This is a bug in tracecut: please report it with the program."
+        for region in regions
+        if region["stopped"]
+    ]
 
 
 def _narrower(analysis: Analysis, refused: Mapping[str, str]) -> list[str]:

@@ -158,6 +158,7 @@ def _tune_one(
         result.refused = _no_order(data["candidates"], data.get("sweeps", 1.0), _kept_apart(analysis, data))
     elif data.get("identity_equal") is False:
         result.refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
+        data["stopped"] = "self-test"
     else:
         try:
             result.scope = ScopeFile.load(data["schedule"])

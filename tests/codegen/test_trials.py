@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen import trials
+from tracecut.codegen import trials, tune_worker
+from tracecut.codegen.replay import Comparison
 from tracecut.codegen.trials import Bench, Candidate, try_order
 from tracecut.ir.errors import ArgumentError, BackendError, ScheduleError, TracecutError
 from tracecut.ir.graph import LocalityGraph
 from tracecut.ir.machine import Machine
 
+from tracecut.manifest import stopped_plans
 from tracecut.publish import remarks_of
 from tracecut.tuning import _no_order
 
@@ -48,6 +53,32 @@ def test_a_wrong_result_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, ScheduleError("it changes the result"))
     with pytest.raises(ScheduleError):
         try_order(bench(), "rcm")
+
+
+def test_a_plan_that_only_its_replay_stopped_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Through the worker's result and the manifest's notes: such a plan is a bug, not one of the usual refusals."""
+    nest = SimpleNamespace(sites_in=lambda region: [])
+    verdict = SimpleNamespace(rounding=False)
+    subject: Any = SimpleNamespace(
+        region=4,
+        outlined={4: SimpleNamespace(text="", reductions=())},
+        inspection=SimpleNamespace(verdicts={4: verdict}, accesses=SimpleNamespace(nest=nest)),
+    )
+
+    def run(worker: tune_worker.Worker) -> None:
+        worker.result["class"] = "parallel"
+        trials._verify(subject, Candidate("rcm"), Comparison(False, float("inf"), "a.c:9"))
+
+    spec = {"folder": str(tmp_path), "region": 4, "machine": None, "values": {}, "entries": {}, "memory": 1 << 30}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    monkeypatch.setattr(tune_worker.Worker, "run", run)
+    monkeypatch.setattr(sys, "argv", ["tune_worker", str(tmp_path / "spec.json")])
+    tune_worker.main()
+    result = json.loads((tmp_path / "result.json").read_bytes())
+    assert result["stopped"] == "replay" and result["failed"] == "order rcm changes the result: error inf at a.c:9"
+    region = {"file": "a.c", "line": 8, "reason": result["failed"], "stopped": result["stopped"]}
+    (note,) = stopped_plans([region, region | {"stopped": ""}])
+    assert note.startswith("a.c:8: only the comparison of its replay") and "error inf at a.c:9" in note
 
 
 def entry(method: str, note: str = "", *, compared: bool = False) -> dict[str, Any]:
