@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.arrays import Ints
 from ..ir.errors import UnsupportedError
 from ..ir.ordering import Ordering
 from ..tracer.memory import Object
 from ..tracer.patterns import Array
-from .grouping import NEW, OLD, Group
 from .incidence import ScopeGraph
 from .plan import RegionUse, ScopePlan, Segments, Space
+from .rangefunction import NEW, OLD, Group
 from .schedule import (
     ANY_SIZE,
     Copy,
     Guard,
-    Ints,
     Move,
     Private,
     RegionSchedule,

@@ -18,9 +18,9 @@ from ..ir.errors import ScheduleError
 from ..tracer.access import Accesses
 from ..tracer.memory import Object
 from .copies import check_copies
-from .grouping import Group
 from .native import MAX_THREADS
 from .numbering import check_numbers
+from .rangefunction import Group
 from .schedule import Copy, RegionSchedule, Schedule
 
 WIDTHS = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}

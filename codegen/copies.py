@@ -10,8 +10,8 @@ from ..ir.errors import ScheduleError
 from ..tracer.access import Access, Accesses
 from ..tracer.expr import Expr
 from ..tracer.memory import Object
-from .grouping import Group
 from .numbering import first_record, renumbered
+from .rangefunction import Group
 from .schedule import Copy, RegionSchedule, Schedule
 
 

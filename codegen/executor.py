@@ -8,19 +8,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from ..ir.errors import ScheduleError
-from ..tracer.evaluate import Evaluation
-from .native import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan, pointer_to
+from .blocks import Block
+from .native import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
 from .rangefunction import Outlined
 from .schedule import Copy, Move, RegionSchedule, Schedule
 from .secret import Secret
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -42,8 +36,8 @@ class RegionCode:
 class _Buffer:
     """A copy that is kept between entries: its bytes, the same with old index values, and what it was made from."""
 
-    data: npt.NDArray[np.uint8]
-    old: npt.NDArray[np.uint8] | None
+    data: Block
+    old: Block | None
     source: tuple[int, int]
 
 
@@ -74,11 +68,14 @@ class Executor:
         self.threads = threads
         self.active = False
         self._buffers: dict[tuple[int, int], _Buffer] = {}
-        self._ranks = [space.ranks for space in schedule.spaces]
-        self._kept: list[Any] = []
-        self._room = np.empty(0, np.uint8)
+        self._orders = [Block.of(space.order, "i4") for space in schedule.spaces]
+        self._ranks = [native.inverse(order) for order in self._orders]
+        self._jobs = {region.region: Block.of(region.jobs, "i4") for region in schedule.regions}
+        self._lengths = {region.region: Block.of(region.lengths, "i4") for region in schedule.regions}
+        self._kept: list[Block] = []
+        self._room = Block.room(0, 1)
         self._secret = Secret.draw()
-        self._ranges: dict[int, tuple[int, int]] = {}  # of the pieces of a region; the guard holds them fast
+        self._ranges: dict[int, tuple[int, int, int]] = {}  # of the pieces of a region; the guard holds them fast
         self.plans: dict[int, Plan] = {}
 
     def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode]) -> None:
@@ -93,8 +90,8 @@ class Executor:
         self._kept = []
         self.plans = {region.region: self._prepare(region) for region in self.schedule.regions}
         size = max((move.count * move.stride for move in self.schedule.moves), default=0)
-        if self._room.size < size:
-            self._room = np.empty(size, np.uint8)  # kept: leaving must not fail, and fresh pages have to be cleared
+        if self._room.bytes < size:
+            self._room = Block.room(size, 1)  # kept: leaving must not fail, and fresh pages have to be cleared
         for move in self.schedule.moves:  # nothing can fail from here on
             self._permute(move, back=False)
         self.active = True
@@ -108,14 +105,13 @@ class Executor:
     def _permute(self, move: Move, *, back: bool) -> None:
         order = self._local_order(move.space, move.first, move.count, move.shift)
         address = self.bases[move.object] + move.origin + move.stride * move.first
-        self.native.permute(address, pointer_to(self._room), order, move.stride, threads=self.threads, scatter=back)
+        self.native.permute(address, self._room.address, order, move.stride, threads=self.threads, scatter=back)
 
-    def _local_order(self, space: int, first: int, count: int, shift: int) -> Ints:
+    def _local_order(self, space: int, first: int, count: int, shift: int) -> Block:
         """Order of the records [first, first + count), counted from `first`."""
-        order = self.schedule.spaces[space]
-        start = first - shift - order.low
-        piece = order.order[start : start + count]
-        return piece - np.int32(start) if start else piece
+        start = first - shift - self.schedule.spaces[space].low
+        piece = self._orders[space].part(start, count)
+        return self.native.shifted(piece, start) if start else piece
 
     def _prepare(self, region: RegionSchedule) -> Plan:
         code = self.codes[region.region]
@@ -138,19 +134,19 @@ class Executor:
         old = None
         if copy.renumber:
             if self._needs_old(region, number):
-                old = data.copy()
+                old = data.copied()
             for item in copy.renumber:
                 space = self.schedule.spaces[item.space]
                 low = space.low + item.shift
                 for offset in item.offsets:
                     self.native.renumber(
-                        pointer_to(data) + offset,
-                        data.size // copy.stride,
+                        data.address + offset,
+                        data.bytes // copy.stride,
                         copy.stride,
                         item.width,
                         self._ranks[item.space],
                         low,
-                        low + space.order.size,
+                        low + self._orders[item.space].count,
                         threads=self.threads,
                     )
         elif copy.mode == "offsets" and self._needs_old(region, number):
@@ -166,59 +162,47 @@ class Executor:
 
     def _source_print(self, region: RegionSchedule, copy: Copy) -> tuple[int, int]:
         if copy.mode == "segment":
-            first, last = self._piece_range(region)
+            first, last, _ = self._piece_range(region)
             address = self._delta(copy) + copy.stride * first
             return self.native.fingerprint(address, (last - first) * copy.stride, 1, 1, self._secret)
         return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, self._secret)
 
-    def _filled(self, region: RegionSchedule, copy: Copy) -> npt.NDArray[np.uint8]:
-        address = self._delta(copy)
-        if copy.mode == "plain":
-            data = np.empty(copy.count * copy.stride, np.uint8)
-            ctypes.memmove(pointer_to(data), address, data.size)
-            return data
-        if copy.mode == "segment":
-            starts = self._starts(region)
-            data = np.empty(int(region.lengths.sum(dtype=np.int64)) * copy.stride, np.uint8)
-            self.native.move_pieces(pointer_to(data), address, region.jobs, starts, region.lengths, copy.stride)
-            return data
+    def _filled(self, region: RegionSchedule, copy: Copy) -> Block:
+        address, jobs, lengths = self._delta(copy), self._jobs[region.region], self._lengths[region.region]
         if copy.mode == "offsets":
-            ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64)
-            values = np.concatenate([[0], ends]) if not copy.ends else ends
-            values = values[: copy.count]
-            return np.ascontiguousarray(values.astype(f"i{copy.stride}")).view(np.uint8)
+            return self.native.piece_offsets(jobs, lengths, copy.count, copy.stride, ends=copy.ends)
+        if copy.mode == "segment":
+            data = Block.room(self._piece_range(region)[2], copy.stride)
+            self.native.move_pieces(data.address, address, jobs, self._starts(region), lengths, copy.stride)
+            return data
+        data = Block.room(copy.count, copy.stride)
+        if copy.mode == "plain":
+            ctypes.memmove(data.address, address, data.bytes)
+            return data
         if copy.mode == "direct":
-            index = region.jobs if not copy.reverse else (copy.count - 1 - region.jobs)[::-1].astype(np.int32)
+            index = self.native.reversed(jobs) if copy.reverse else jobs
         else:
             index = self._local_order(copy.space, copy.first, copy.count, copy.shift)
-        data = np.empty(copy.count * copy.stride, np.uint8)
-        self.native.move(pointer_to(data), address, index, copy.stride, threads=self.threads)
+        self.native.move(data.address, address, index, copy.stride, threads=self.threads)
         return data
 
-    def _starts(self, region: RegionSchedule) -> npt.NDArray[np.int64]:
+    def _starts(self, region: RegionSchedule) -> Block:
         assert region.starts is not None
         number, origin, stride, first, width = region.starts
         address = self.bases[number] + origin + stride * first
-        size = region.jobs.size
-        span: Any = (ctypes.c_uint8 * (stride * (size - 1) + width if size else 0)).from_address(address)
-        raw = np.frombuffer(span, np.uint8)
-        return np.ndarray((size,), np.dtype(f"i{width}"), raw, 0, (stride,)).astype(np.int64)
+        return self.native.widened(address, self._jobs[region.region].count, stride, width)
 
-    def _piece_range(self, region: RegionSchedule) -> tuple[int, int]:
-        """First record of any piece, and the one behind the last."""
+    def _piece_range(self, region: RegionSchedule) -> tuple[int, int, int]:
+        """First record of any piece, the one behind the last, and how many there are."""
         if region.region not in self._ranges:
-            starts, busy = self._starts(region), region.lengths > 0
-            ends = starts[busy] + region.lengths[busy]
-            self._ranges[region.region] = (int(starts[busy].min()), int(ends.max())) if ends.size else (0, 0)
+            found = self.native.piece_range(self._starts(region), self._lengths[region.region])
+            self._ranges[region.region] = found
         return self._ranges[region.region]
 
-    def _old_offsets(self, region: RegionSchedule, copy: Copy) -> npt.NDArray[np.uint8]:
+    def _old_offsets(self, region: RegionSchedule, copy: Copy) -> Block:
         """Old starts (or ends) in the new job order, for code that uses them as data."""
-        starts = self._starts(region)
-        values = (starts + region.lengths if copy.ends else starts)[region.jobs]
-        if copy.count > values.size:
-            values = np.append(values, values[-1:] + region.lengths[region.jobs[-1:]])
-        return np.ascontiguousarray(values.astype(f"i{copy.stride}")).view(np.uint8)
+        jobs, lengths = self._jobs[region.region], self._lengths[region.region]
+        return self.native.piece_places(jobs, self._starts(region), lengths, copy.count, copy.stride, ends=copy.ends)
 
     def _plan(self, region: RegionSchedule, code: RegionCode, buffers: list[_Buffer], deltas: list[int]) -> Plan:
         outlined = code.outlined
@@ -228,7 +212,7 @@ class Executor:
         patches: list[tuple[int, int, int]] = []
         for place, slot in enumerate(outlined.slots):
             if slot.kind == "order":
-                patches.append((place, -1, pointer_to(region.jobs)))
+                patches.append((place, -1, self._jobs[region.region].address))
             if slot.kind not in ("base", "data-base"):
                 continue
             number = region.bases.get(slot.group)
@@ -236,7 +220,7 @@ class Executor:
             if number is not None:
                 buffer = buffers[number]
                 chosen = buffer.old if slot.kind == "data-base" and buffer.old is not None else buffer.data
-                moved_by = pointer_to(chosen) - deltas[number]
+                moved_by = chosen.address - deltas[number]
             if slot.group in code.fixed:
                 patches.append((place, -1, code.fixed[slot.group] + moved_by))
             elif slot.name in lives:
@@ -249,22 +233,24 @@ class Executor:
         outlined = code.outlined
         plan = Plan()
         plan.run = code.address
-        plan.jobs = region.jobs.size
+        plan.jobs = self._jobs[region.region].count
         plan.slots = len(outlined.slots)
         plan.threads = region.threads
         checks = sorted(code.expected.items())
         plan.checks, plan.patches = len(checks), len(patches)
         plan.reductions, plan.privates = len(outlined.reductions), len(region.privates)
-        plan.bounds = self._keep(region.bounds, np.int64)
-        plan.check_slot = self._keep([slot for slot, _ in checks], np.int32)
-        plan.check_bytes = self._keep([_bytes_of(outlined.slots[slot].type) for slot, _ in checks], np.int32)
-        plan.check_value = self._keep([number & (2**64 - 1) for _, number in checks], np.uint64)
-        plan.patch_slot = self._keep([slot for slot, _, _ in patches], np.int32)
-        plan.patch_from = self._keep([source for _, source, _ in patches], np.int32)
-        plan.patch_add = self._keep([_signed(add) for _, _, add in patches], np.int64)
-        plan.reduce_slot = self._keep([item.slot for item in outlined.reductions], np.int32)
-        plan.reduce_op = self._keep([OPERATORS[item.operator] for item in outlined.reductions], np.int32)
-        plan.reduce_type = self._keep([TYPES[item.type] for item in outlined.reductions], np.int32)
+        bounds = Block.of(region.bounds, "i8")
+        self._kept.append(bounds)
+        plan.bounds = bounds.address
+        plan.check_slot = self._keep([slot for slot, _ in checks], "i4")
+        plan.check_bytes = self._keep([_bytes_of(outlined.slots[slot].type) for slot, _ in checks], "i4")
+        plan.check_value = self._keep([number & (2**64 - 1) for _, number in checks], "u8")
+        plan.patch_slot = self._keep([slot for slot, _, _ in patches], "i4")
+        plan.patch_from = self._keep([source for _, source, _ in patches], "i4")
+        plan.patch_add = self._keep([_signed(add) for _, _, add in patches], "i8")
+        plan.reduce_slot = self._keep([item.slot for item in outlined.reductions], "i4")
+        plan.reduce_op = self._keep([OPERATORS[item.operator] for item in outlined.reductions], "i4")
+        plan.reduce_type = self._keep([TYPES[item.type] for item in outlined.reductions], "i4")
         self._privates(region, code, plan)
         return plan
 
@@ -280,29 +266,21 @@ class Executor:
                 low, high = item.low[thread], item.high[thread]
                 lows.append(low)
                 highs.append(high)
-                room = np.empty(max(0, high - low) if thread else 0, np.uint8)
+                room = Block.room(max(0, high - low) if thread else 0, 1)
                 self._kept.append(room)
-                rooms.append(pointer_to(room))
-        plan.private_slot = self._keep(slots, np.int32)
-        plan.private_origin = self._keep(origins, np.int64)
-        plan.private_type = self._keep(types, np.int32)
-        plan.private_low = self._keep(lows, np.int64)
-        plan.private_high = self._keep(highs, np.int64)
-        plan.private_memory = self._keep(rooms, np.uint64)
+                rooms.append(room.address)
+        plan.private_slot = self._keep(slots, "i4")
+        plan.private_origin = self._keep(origins, "i8")
+        plan.private_type = self._keep(types, "i4")
+        plan.private_low = self._keep(lows, "i8")
+        plan.private_high = self._keep(highs, "i8")
+        plan.private_memory = self._keep(rooms, "u8")
 
-    def _keep(self, values: Any, dtype: Any) -> int:
-        """Address of an array that lives as long as the executor."""
-        array = np.array(values, dtype)
-        self._kept.append(array)
-        return pointer_to(array)
-
-
-def loaded_root(evaluation: Evaluation, name: str) -> int:
-    """The pointer that a load inside of a region yields, the same in all iterations; 0 when it is not known."""
-    site = next(site for site in evaluation.nest.sites if site.key == name)
-    address = evaluation.at(site.address, evaluation.nest.root)
-    data = evaluation.memory.read(int(address.data), 8) if address.all_known else None
-    return int.from_bytes(data, "little") if data is not None else 0
+    def _keep(self, values: Sequence[int], code: str) -> int:
+        """Address of an array that lives as long as the layout is in force."""
+        block = Block.holding(values, code)
+        self._kept.append(block)
+        return block.address
 
 
 def _signed(value: int) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..tracer.patterns import DIRECT
-from .grouping import Group
 from .inspect import Inspection
+from .rangefunction import Group
 
 
 def gpu_facts(inspection: Inspection, groups: Sequence[Group], region: int) -> dict[str, list[int]]:

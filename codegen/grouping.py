@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..tracer.nest import Nest, Site
 from ..tracer.text import Instruction, Operand
 from ..tracer.text.cfg import Loop
 from ..tracer.view import FunctionView
-
-NEW, OLD = "new", "old"
-
-
-@dataclass(frozen=True)
-class Group:
-    """Accesses that share a base pointer and a way to index.
-
-    Attributes:
-        root: that pointer: a local, a global, or the result of a load inside of the loop whose address does not
-            vary; empty when there is no single one (a select between arrays, rows of pointers), and the program's own
-            pointers stay.
-        view: NEW or OLD numbers form the address; NEW with a number for further arrays in one object.
-    """
-
-    id: int
-    root: str
-    sites: tuple[str, ...]
-    view: str = NEW
+from .rangefunction import NEW, Group
 
 
 def group_sites(view: FunctionView, nest: Nest, loop: Loop, views: Mapping[str, str] | None = None) -> list[Group]:

@@ -45,6 +45,14 @@ def place_pointers(nest: Nest, memory: Memory, lives: Mapping[str, int | float])
     return found
 
 
+def loaded_root(evaluation: Evaluation, name: str) -> int:
+    """The pointer that a load inside of a region yields, the same in all iterations; 0 when it is not known."""
+    site = next(site for site in evaluation.nest.sites if site.key == name)
+    address = evaluation.at(site.address, evaluation.nest.root)
+    data = evaluation.memory.read(int(address.data), 8) if address.all_known else None
+    return int.from_bytes(data, "little") if data is not None else 0
+
+
 def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guard, list[Object]]:
     """Guard of everything that the evaluation of a scope relied on, and its objects in the guard's order.
 

@@ -24,8 +24,8 @@ from ..tracer.host import at_exit, handled_signals, load_library, own_signals, r
 from ..tracer.identity import become
 from ..tracer.memory import Memory, Object
 from ..tracer.objects import LiveObjects, named_numbers
-from .executor import Executor, RegionCode, loaded_root
-from .guards import check_guard, place_pointers
+from .executor import Executor, RegionCode
+from .guards import check_guard, loaded_root, place_pointers
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables
 from .mappings import require_own
 from .native import Native

@@ -10,7 +10,7 @@ from ..ir.errors import ScheduleError
 from ..tracer.access import Access, Accesses
 from ..tracer.expr import Expr
 from ..tracer.memory import Object
-from .grouping import OLD, Group
+from .rangefunction import OLD, Group
 from .schedule import Copy, Move, RegionSchedule, Schedule
 
 

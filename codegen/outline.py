@@ -26,9 +26,9 @@ from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
 from ..tracer.view import FunctionView
 from .counters import Counters, Walker
-from .grouping import OLD, Group, instruction_of
+from .grouping import instruction_of
 from .iterations import follows_counter, private_arrays
-from .rangefunction import Outlined, Reduction, Slot
+from .rangefunction import OLD, Group, Outlined, Reduction, Slot
 from .renaming import alignment, for_any_number, is_literal, kept, replaced
 
 

@@ -24,7 +24,6 @@ from ..ir.errors import ArgumentError
 from ..tracer.nest import Nest, Site
 from ..tracer.text.cfg import Loop
 from ..tracer.view import FunctionView
-from .grouping import NEW, Group
 from .iterations import private_arrays
 from .outline import outline
 from .ptx_assemble import check_architecture
@@ -35,7 +34,7 @@ from .ptx_math import drop_markers, lower_calls
 from .ptx_module import KernelModule, Parameter
 from .ptx_reduce import lower_memory_reductions
 from .ptx_warp import Cell, lower_register_reductions
-from .rangefunction import Outlined
+from .rangefunction import NEW, Group, Outlined
 
 __all__ = ["BLOCK_SIZE", "VARIANTS", "Parameter", "PtxKernel", "emit_kernel"]
 

@@ -9,8 +9,8 @@ from ..tracer.nest import Nest
 from ..tracer.text import Instruction, int_bits
 from ..tracer.text.cfg import Loop
 from ..tracer.view import FunctionView
-from .grouping import Group
 from .ptx_job import Job
+from .rangefunction import Group
 
 _FOREIGN_TYPES = frozenset({"x86_fp80", "fp128", "ppc_fp128"})
 _CONVERSIONS = frozenset({"sitofp", "uitofp", "fptosi", "fptoui"})

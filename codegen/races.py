@@ -13,7 +13,7 @@ from ..ir.errors import ScheduleError
 from ..tracer.access import Access, Accesses
 from ..tracer.memory import Object
 from ..tracer.states import split
-from .grouping import Group
+from .rangefunction import Group
 from .schedule import Private, RegionSchedule
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}

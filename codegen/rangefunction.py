@@ -5,7 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .grouping import Group
+NEW, OLD = "new", "old"  # numbers of the data
+
+
+@dataclass(frozen=True)
+class Group:
+    """Accesses that share a base pointer and a way to index.
+
+    Attributes:
+        root: that pointer: a local, a global, or the result of a load inside of the loop whose address does not
+            vary; empty when there is no single one (a select between arrays, rows of pointers), and the program's own
+            pointers stay.
+        view: NEW or OLD numbers form the address; NEW with a number for further arrays in one object.
+    """
+
+    id: int
+    root: str
+    sites: tuple[str, ...]
+    view: str = NEW
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from ..tracer.program import Analysis
 from ..tracer.states import split
 from ..tracer.text import parse_module
 from .batch import batched
-from .grouping import Group, group_sites
+from .grouping import group_sites
 from .link import runtime_object, shared_library
 from .native import Native
 from .outline import outline
-from .rangefunction import Outlined
+from .rangefunction import Group, Outlined
 from .versions import add_versions
 
 

@@ -21,7 +21,8 @@ from ..tracer.capture import Capture
 from ..tracer.memory import DTYPES, STACK, Memory, Object
 from ..tracer.nest import Nest
 from ..tracer.objects import decode
-from .executor import Executor, RegionCode, loaded_root
+from .executor import Executor, RegionCode
+from .guards import loaded_root
 from .native import Native
 from .rangefunction import Outlined
 from .schedule import Guard, RegionSchedule, Schedule

@@ -22,6 +22,7 @@
 #include "allocations.c"
 #include "copies.c"
 #include "fingerprint.c"
+#include "orders.c"
 #include "reductions.c"
 #include "surroundings.c"
 

@@ -7,15 +7,15 @@ holds for the numbers it was made on, and carries what has to be true for it to 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+TYPE_CHECKING = False  # as in `typing`: a program that uses its schedule starts without it, and without NumPy
+if TYPE_CHECKING:
+    from typing import Any
 
-from ..ir.arrays import inverse
+    import numpy as np
+    import numpy.typing as npt
 
-Ints = npt.NDArray[np.int32]
-
+    from ..ir.arrays import Ints
 
 ANY_SIZE = 0  # no object has no bytes
 
@@ -114,11 +114,6 @@ class SpaceOrder:
     high: int
     cuts: tuple[int, ...]
     order: Ints
-
-    @property
-    def ranks(self) -> Ints:
-        """`ranks[old] = new`."""
-        return inverse(self.order)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
-from .hooks import expanded
+from .hooks import WORDS, expanded
 
 SEED_BYTES = 32
 
@@ -33,6 +31,6 @@ class Secret:
         return cls(os.urandom(SEED_BYTES))
 
     @cached_property
-    def words(self) -> npt.NDArray[np.uint64]:
+    def words(self) -> ctypes.Array[ctypes.c_uint64]:
         """What the C code takes."""
-        return np.frombuffer(expanded(self.seed), np.uint64)
+        return (ctypes.c_uint64 * WORDS).from_buffer_copy(expanded(self.seed))

@@ -16,11 +16,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.arrays import Ints
 from ..tracer.patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern
 from ..tracer.states import split
 from .native import TYPES
 from .plan import ScopePlan
-from .schedule import Ints
 
 MIN_JOBS = 256
 MAX_TAIL = 0.15

@@ -21,12 +21,11 @@ from .build import build_schedule
 from .checker import check_schedule
 from .executor import Executor, RegionCode
 from .figures import record_bytes
-from .grouping import Group
 from .incidence import ScopeGraph
 from .inspect import Inspection
 from .native import Native
 from .proposals import CURVE, Forecast, make_order, shared_data
-from .rangefunction import Outlined
+from .rangefunction import Group, Outlined
 from .replay import Comparison, Outcome, Replay
 from .schedule import Guard, RegionSchedule, Schedule
 from .versions import rounds_freely

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracecut.codegen.grouping import Group
 from tracecut.codegen.ptx import emit_kernel
+from tracecut.codegen.rangefunction import Group
 from tracecut.codegen.regionset import outline_regions
 from tracecut.ir.errors import OutputError
 from tracecut.ir.files import write_text

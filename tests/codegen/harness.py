@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from tracecut.codegen.build import build_schedule, views_of
 from tracecut.codegen.checker import check_schedule
-from tracecut.codegen.grouping import Group
 from tracecut.codegen.guards import make_guard
 from tracecut.codegen.incidence import ScopeGraph, scope_graph
 from tracecut.codegen.inspect import Inspection, inspect_scope
 from tracecut.codegen.native import Native, support
-from tracecut.codegen.rangefunction import Outlined
+from tracecut.codegen.rangefunction import Group, Outlined
 from tracecut.codegen.regionset import outline_regions
 from tracecut.codegen.replay import Replay, memory_of
 from tracecut.codegen.schedule import Guard, Schedule

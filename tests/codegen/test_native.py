@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tracecut.codegen.blocks import LARGE, Block
 from tracecut.codegen.hooks import MISMATCH, RegionState, Tables
 from tracecut.codegen.link import executable, find_library, runtime_object, shared_library
 from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, support
@@ -63,6 +65,65 @@ def test_pieces_are_copied_one_behind_the_other(lengths: list[int], size: int, s
     support().move_pieces(target.ctypes.data, source.ctypes.data, order, first, length, size)
     expected = [source[first[row] : first[row] + length[row]] for row in order]
     np.testing.assert_array_equal(target, np.concatenate([np.zeros((0, size), np.uint8), *expected]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 6), max_size=20),
+    more=st.integers(0, 1),
+    width=st.sampled_from([2, 4, 8]),
+    stride=st.integers(8, 12),
+    seed=st.integers(0, 99),
+)
+def test_arithmetic_on_orders_and_pieces_is_that_of_numpy(
+    lengths: list[int], more: int, width: int, stride: int, seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    native, length = support(), np.array(lengths, np.int32)
+    jobs = length.size
+    order = draw.permutation(jobs).astype(np.int32)
+    first = draw.integers(0, 100, jobs)
+    room = np.zeros(jobs * stride, np.uint8)
+    np.ndarray((jobs,), np.dtype(f"i{width}"), room.data, 0, (stride,))[:] = first - 50
+    at, pieces = Block.of(order, "i4"), Block.of(length, "i4")
+    starts = native.widened(room.ctypes.data, jobs, stride, width)
+    assert starts.numbers() == (first - 50).tolist()
+    assert native.inverse(at).numbers() == np.argsort(order).tolist()
+    assert native.shifted(at, 3).numbers() == (order - 3).tolist()
+    assert native.reversed(at).numbers() == (jobs - 1 - order)[::-1].tolist()
+    busy = length > 0
+    spans = [first[busy] - 50, first[busy] - 50 + length[busy]]
+    expected = (int(spans[0].min()), int(spans[1].max()), int(length.sum())) if busy.any() else (0, 0, 0)
+    assert native.piece_range(starts, pieces) == expected
+    for ends in (False, True):
+        sums = np.cumsum(length[order])
+        new = sums if ends else np.concatenate([[0], sums])
+        old = (first - 50 + ends * length)[order]
+        beyond = old[-1:] + length[order[-1:]]
+        count = jobs + (more if jobs else 0)
+        written = [
+            native.piece_offsets(at, pieces, min(count, new.size), width, ends=ends),
+            native.piece_places(at, starts, pieces, count, width, ends=ends),
+        ]
+        for block, numbers in zip(written, [new, np.concatenate([old, beyond])], strict=True):
+            kind: Any = np.ctypeslib.as_array((ctypes.c_uint8 * block.bytes).from_address(block.address))
+            assert kind.view(f"i{width}").tolist() == numbers[: block.count].tolist()
+
+
+def test_blocks_are_what_an_array_holds() -> None:
+    """Without a copy where it lies in order; large ones begin at a page, small ones hold as much as was asked for."""
+    array = np.arange(10, dtype=np.int32)
+    block = Block.of(array, "i4")
+    assert (block.address, block.count, block.width) == (array.ctypes.data, 10, 4)
+    assert Block.of(array[::2], "i4").numbers() == [0, 2, 4, 6, 8] and Block.of(array, "i8").numbers() == [*range(10)]
+    assert block.part(3, 2).numbers() == [3, 4]
+    assert Block.of((ctypes.c_int32 * 3)(1, -2, 3), "i4").numbers() == [1, -2, 3]
+    with pytest.raises(ValueError, match="items of 4 bytes, 8 were expected"):
+        Block.of(block, "i8")
+    large = Block.room(LARGE, 4)
+    assert large.address % 4096 == 0 and large.bytes == 4 * LARGE and set(large.numbers()) == {0}
+    copy = Block.holding([1, -2], "i8").copied()
+    assert copy.numbers() == [1, -2]
 
 
 @settings(max_examples=40, deadline=None)
