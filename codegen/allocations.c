@@ -183,3 +183,28 @@ size_t tc_objects(uintptr_t *bases, size_t *sizes, size_t room) {
     unlock_table();
     return count;
 }
+
+/* Whether bytes [base, base + size) have one in common with an entry. */
+static int meets(const Entry *entry, uintptr_t base, size_t size) {
+    return entry->base > GONE && entry->size && entry->base < base + size && base < entry->base + entry->size;
+}
+
+/* Which object each address lies in: of the table, or of `others`, which are further ones. It has no bytes where there
+   is none, or where what holds it has a byte in common with another object: one of the two is gone then, and it is not
+   known which. */
+void tc_find(const uint64_t *addresses, size_t count, const Entry *others, size_t more, Entry *found) {
+    lock_table();
+    for (size_t a = 0; a < count; a++) found[a] = (Entry){0, 0};
+    for (size_t i = 0; i < capacity + more; i++) {
+        const Entry *entry = i < capacity ? &table[i] : &others[i - capacity];
+        for (size_t a = 0; a < count; a++)
+            if (meets(entry, (uintptr_t)addresses[a], 1)) found[a] = *entry;
+    }
+    for (size_t a = 0; a < count; a++) {
+        size_t sharing = 0;
+        for (size_t i = 0; found[a].size && i < capacity + more; i++)
+            sharing += meets(i < capacity ? &table[i] : &others[i - capacity], found[a].base, found[a].size);
+        if (sharing != 1) found[a] = (Entry){0, 0};
+    }
+    unlock_table();
+}

@@ -8,7 +8,10 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Sequence
-from typing import Any
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import Any
 
 LARGE = 1 << 16  # bytes from which on pages are taken as they are needed, and given back
 CODES = {

@@ -72,15 +72,7 @@ def schedule_out(schedule: Schedule) -> dict[str, Any]:
             }
             for region in schedule.regions
         ],
-        "guard": {
-            "numbers": dict(guard.numbers),
-            "objects": [[ref.size, [list(pair) for pair in ref.pointers]] for ref in guard.objects],
-            "strangers": list(guard.strangers),
-            "loads": [
-                [load.object, load.offset, load.stride, load.width, load.count, *map(str, load.fingerprint)]
-                for load in guard.loads
-            ],
-        },
+        "guard": guard_out(guard),
     }
 
 
@@ -133,6 +125,18 @@ def _private_in(data: Mapping[str, Any]) -> Private:
         raise ValueError(f"private slots of type {data['type']}")
     low, high = (tuple(map(whole, data[name])) for name in ("low", "high"))
     return Private(whole(data["group"]), whole(data["object"]), data["type"], low, high)
+
+
+def guard_out(guard: Guard) -> dict[str, Any]:
+    return {
+        "numbers": dict(guard.numbers),
+        "objects": [[ref.size, [list(pair) for pair in ref.pointers]] for ref in guard.objects],
+        "strangers": list(guard.strangers),
+        "loads": [
+            [load.object, load.offset, load.stride, load.width, load.count, *map(str, load.fingerprint)]
+            for load in guard.loads
+        ],
+    }
 
 
 def guard_in(data: Mapping[str, Any]) -> Guard:

@@ -1,8 +1,9 @@
-"""The host of a rescheduled program, as long as nothing but a few numbers is needed to know that a schedule is no use.
+"""The host of a rescheduled program, as long as nothing has to be found out about its loops.
 
-What looks at data (NumPy, the guard, the inspector) takes longer to load than many programs run. It is loaded when a
-scope is entered whose numbers, objects and index arrays are those that its schedule was made for; or when other input
-has been seen to take so long that an inspection may pay.
+A scope whose numbers, objects and index arrays are those that its schedule was made for gets its layout here, where the
+listing says how its pointers are reached (`ready.py`). What looks at loops (NumPy, the inspector) takes longer to load
+than many programs run: it is loaded for the other scopes; or when other input has been seen to take so long that an
+inspection may pay.
 """
 
 from __future__ import annotations
@@ -12,20 +13,24 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
-from ..ir.errors import UnsupportedError
+from ..ir.errors import ArtefactError
 from ..tracer.host import at_exit, borrowed_environment, handled_signals, own_signals, run_main, thread_count
-from ..tracer.slots import number_of, same_number
-from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, expanded
-from .mappings import require_own
+from ..tracer.slots import named_numbers, number_of, same_number
+from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 
+TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from .executor import Executor
+    from .inforce import InForce
     from .live import Host
+    from .ready import Ready
 
 LOADING = 0.2e9  # nanoseconds that it takes to load what inspects
-MOST_OBJECTS = 1 << 12  # of a program with more of them only the numbers are looked at
 Load = Callable[["Front"], "Host"]
 
 
@@ -35,8 +40,12 @@ class Scope:
     def __init__(self, listed: Mapping[str, Any]) -> None:
         self.listed = listed
         self.entries = 0
+        self.used = 0
         self.nanoseconds = 0
+        self.guard_nanoseconds = 0
         self.refused = ""
+        self.ready: Ready | None = None
+        self.executor: Executor | None = None
         self.settled: set[str] = set()  # reasons for which no inspection will pay
         self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
 
@@ -47,7 +56,8 @@ class Front:
     Args:
         library: the woven program. listed: its scopes as in the listing. names: its globals, as in `tc_globals`.
         cpus: CPUs of the threads, the first is the program's own. say: where remarks go.
-        load: makes the host that looks at data. inspects: whether it may inspect anew. enabled: False only measures.
+        read: bytes of a file of the result, which raises when they are not those that were written.
+        load: makes the host that looks at loops. inspects: whether it may inspect anew. enabled: False only measures.
     """
 
     def __init__(
@@ -58,6 +68,7 @@ class Front:
         cpus: Sequence[int],
         *,
         say: Callable[[str], None],
+        read: Callable[[str], bytes],
         load: Load,
         inspects: bool = True,
         enabled: bool = True,
@@ -73,11 +84,11 @@ class Front:
         self.tables = Tables(library, max([0, *(number + 1 for number in self.owner)]))
         self.host: Host | None = None
         self.broken = ""
-        self._load = load
+        self._load, self._read = load, read
         self._calls = {
             "tc_on_enter": ENTER(self._enter),
             "tc_on_leave": LEAVE(self._leave),
-            "tc_on_mismatch": MISMATCH(lambda region, slot: None),
+            "tc_on_mismatch": MISMATCH(self._mismatch),
             "tc_on_probe": PROBE(self._probe),
         }
         for name, call in self._calls.items():
@@ -94,14 +105,19 @@ class Front:
         try:
             raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
             closed = TRAPS if traps else self._closed()
-            why = closed or self._differs(scope, raw)
-            if not why:
-                self._bring(scope, entered=True).enter(number, pointer)
-            else:
+            why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
+            if why:
                 self._decline(scope, raw, why, pointer, final=bool(closed))
         except Exception as error:  # the program must not notice
             self._give_up(scope, error)
-        scope.nanoseconds += time.perf_counter_ns() - start
+        self._count(scope, start)
+
+    @cached_property
+    def layouts(self) -> InForce:
+        """The layouts that are in force; the host goes on with them."""
+        from .inforce import InForce
+
+        return InForce(self.library, self.tables, self.cpus)
 
     def _closed(self) -> str:
         """Why nothing may be done here at all; "" when something may."""
@@ -145,10 +161,28 @@ class Front:
                     host.probe(region)
         except Exception as error:  # the program must not notice
             self._give_up(scope, error)
+        self._count(scope, start)
+
+    def _count(self, scope: Scope, start: int) -> None:
+        """Add up the time of a call; with that of the host when it was there at the end."""
         scope.nanoseconds += time.perf_counter_ns() - start
+        if self.host is not None:
+            self.host.scopes[int(scope.listed["number"])].nanoseconds = scope.nanoseconds
 
     def _leave(self, number: int) -> None:
-        self.tables.probes[int(self.scopes[number].listed["main"])] = 0
+        start = time.perf_counter_ns()
+        self._off(self.scopes[number])
+        self.scopes[number].nanoseconds += time.perf_counter_ns() - start
+
+    def _off(self, scope: Scope) -> None:
+        self.tables.probes[int(scope.listed["main"])] = 0
+        if scope.ready is not None:
+            self.layouts.off(scope.executor, scope.ready.numbers)
+
+    def _mismatch(self, region: int, slot: int) -> None:
+        scope = self.owner[region]
+        self.say(f"scope {scope.listed['number']}: {mismatch(region, slot)}; the original order runs")
+        self._off(scope)
 
     def _may_pay(self, scope: Scope, raw: list[int], why: str, per_call: float) -> bool:
         """Whether all time that is left of the loop is more than it takes to load the inspector."""
@@ -167,78 +201,61 @@ class Front:
         return False
 
     def _give_up(self, scope: Scope, error: Exception) -> None:
-        scope.refused = self.broken = str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
-        self.say(f"scope {scope.listed['number']}: {self.broken}; the original order runs")
+        """Nothing of the layout stays behind. Files that are damaged will be at the next entry, too."""
+        self._off(scope)
+        scope.refused = str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
+        if isinstance(error, ArtefactError):
+            self.broken = scope.refused
+        self.say(f"scope {scope.listed['number']}: {scope.refused}; the original order runs")
 
     def _bring(self, scope: Scope, *, entered: bool) -> Host:
         """The host that looks at data, which takes the hooks over. `entered`: it will hear of this entry."""
         if self.host is None:
-            keep = sys.dont_write_bytecode
-            sys.dont_write_bytecode = True  # the umask is the program's now
             try:
-                with borrowed_environment("OPENBLAS_NUM_THREADS=1"):  # linear algebra, not used here: no idle threads
+                with loading():
                     self.host = self._load(self)
-            finally:
-                sys.dont_write_bytecode = keep
+            except Exception as error:  # which takes too long to try again
+                self.broken = str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
+                raise
             for number, known in self.scopes.items():
                 state = self.host.scopes[number]
                 state.entries, state.refused = known.entries - (entered and known is scope), known.refused
+                state.used, state.guard_nanoseconds = known.used, known.guard_nanoseconds
+                state.nanoseconds, state.executor = known.nanoseconds, known.executor
         return self.host
 
-    def _differs(self, scope: Scope, raw: list[int]) -> str:
-        """What a schedule was not made for, as far as a quick look tells; "" when the guard has to be asked."""
-        listed = scope.listed
-        types = listed["values"]
-        for place, number in listed["numbers"]:
-            found = number_of(raw[place], types[place][1])
-            if found is None or not same_number(number, found):
-                return f"the value {types[place][0]} is {found}, it was {number}"
-        if all(item is None for item in listed["objects"]):
-            return ""
-        alive = self._alive(scope, raw)
-        if alive is None:
-            return ""
-        places: list[tuple[int, int] | None] = []
-        for number, item in enumerate(listed["objects"]):
-            held = [] if item is None else [each for each in alive if each[0] <= raw[item[0]] < each[0] + each[1]]
-            if item is None or len(held) > 1:  # the guard will know
-                places.append(None)
-                continue
-            size = held[0][1] if held else 0
-            if not held or item[2] not in (0, size):  # 0: of any size
-                return f"object {number} has {size} bytes, it had {item[2]}"
-            if raw[item[0]] - held[0][0] != item[1]:
-                return f"object {number} is used from another byte on"
-            places.append(held[0])
-        try:
-            require_own(place for place in places if place is not None)
-        except UnsupportedError as error:
-            return error.message
-        words = ctypes.create_string_buffer(expanded(bytes.fromhex(listed["secret"])))
-        for number, offset, stride, width, count, first, second in listed["loads"]:
-            at, print_ = places[number], (ctypes.c_uint64 * 2)()
-            if at is None or offset < 0 or offset + stride * (count - 1) + width > at[1]:
-                continue
-            whole = ctypes.c_int64
-            self.library.tc_fingerprint(
-                ctypes.c_void_p(at[0] + offset), whole(count), whole(stride), ctypes.c_int32(width), words, print_
-            )
-            if [str(print_[0]), str(print_[1])] != [first, second]:
-                return f"an index array of {count} entries has other values"
+    def _other_number(self, scope: Scope, raw: list[int]) -> str:
+        """The first of the guard's numbers that differs: most other input is known by that, and nothing is loaded."""
+        found = named_numbers(scope.listed["values"], raw)
+        for name, number in scope.listed["guard"]["numbers"].items():
+            if name not in found or not same_number(number, found[name]):
+                return f"the value {name} is {found.get(name)}, it was {number}"
         return ""
 
-    def _alive(self, scope: Scope, raw: list[int]) -> list[tuple[int, int]] | None:
-        """Base and size of every object; None when there are too many to look at one by one."""
-        bases, sizes = (ctypes.c_uint64 * MOST_OBJECTS)(), (ctypes.c_size_t * MOST_OBJECTS)()
-        self.library.tc_objects.restype = ctypes.c_size_t
-        count = self.library.tc_objects(bases, sizes, ctypes.c_size_t(MOST_OBJECTS))
-        if count + len(self.names) > MOST_OBJECTS:
-            return None
-        found = list(zip(bases[:count], sizes[:count], strict=True))
-        if self.names:
-            table = (ctypes.c_uint64 * (2 * len(self.names))).in_dll(self.library, "tc_globals")
-            found += [(int(table[2 * place]), int(table[2 * place + 1])) for place in range(len(self.names))]
-        return found + [(raw[place], size) for place, size in scope.listed["stack"]]
+    def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any) -> str:
+        """Put the layout in force, or have the host decide; what differs when the schedule is not for this input."""
+        with loading():
+            if scope.ready is None:
+                from .ready import Ready
+
+                scope.ready = Ready(scope.listed, self.library, self.names, self._read)
+            layouts = self.layouts
+        ready, start = scope.ready, time.perf_counter_ns()
+        objects, found, why = ready.differs(raw, layouts.native)
+        scope.guard_nanoseconds += time.perf_counter_ns() - start
+        if found is None:
+            return why
+        if not ready.complete:
+            self._bring(scope, entered=True).enter(number, pointer)
+            return ""
+        before = thread_count()
+        layouts.start()
+        self.own_threads += thread_count() - before
+        schedule, bases = ready.schedule, [item.base for item in found]
+        scope.executor = layouts.put(scope.executor, schedule, bases, ready.codes(raw, objects), ready.numbers)
+        scope.used += 1
+        scope.refused = ""
+        return ""
 
     def summary(self) -> dict[str, Any]:
         """Counts and times of every region and scope."""
@@ -260,14 +277,26 @@ class Front:
         scopes = {
             str(scope.listed["root"]): {
                 "entries": scope.entries,
-                "used": 0,
+                "used": scope.used,
                 "nanoseconds": scope.nanoseconds,
-                "guard_nanoseconds": 0,
+                "guard_nanoseconds": scope.guard_nanoseconds,
                 "refused": scope.refused,
             }
             for scope in self.scopes.values()
         }
         return {"regions": regions, "scopes": scopes}
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """While modules are imported in the process of the program."""
+    keep = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # the umask is the program's now
+    try:
+        with borrowed_environment("OPENBLAS_NUM_THREADS=1"):  # linear algebra, not used here: no idle threads
+            yield
+    finally:
+        sys.dont_write_bytecode = keep
 
 
 def run_listed(
@@ -280,6 +309,8 @@ def run_listed(
     cpus: Sequence[int],
     verbose: bool,
     enabled: bool,
+    inspects: bool = True,
+    read: Callable[[str], bytes],
     load: Callable[[Front, Callable[[str], None]], Host],
     report: Callable[[dict[str, Any]], None],
 ) -> NoReturn:
@@ -292,7 +323,17 @@ def run_listed(
             with contextlib.suppress(OSError):
                 os.write(2, f"tracecut: {text}\n".encode())
 
-    front = Front(library, listed, names, cpus, say=say, load=lambda front: load(front, say), enabled=enabled)
+    front = Front(
+        library,
+        listed,
+        names,
+        cpus,
+        say=say,
+        read=read,
+        load=lambda front: load(front, say),
+        inspects=inspects,
+        enabled=enabled,
+    )
     started, process = time.perf_counter(), os.getpid()
 
     def over() -> None:

@@ -1,4 +1,4 @@
-"""What a schedule assumes, and whether it still holds. (DESIGN §5)
+"""What a schedule assumes. (DESIGN §5) Whether it still holds is asked by `guardcheck.py`.
 
 The whole backward slice of every address and every branch: integers that are live into the scope, how its pointers
 lie in objects, and the memory that indices, trip counts and branch conditions were loaded from.
@@ -6,7 +6,7 @@ lie in objects, and the memory that indices, trip counts and branch conditions w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from ..ir.errors import UnsupportedError
 from ..tracer.access import Accesses
@@ -14,9 +14,8 @@ from ..tracer.evaluate import Evaluation
 from ..tracer.expr import Expr
 from ..tracer.memory import Memory, Object
 from ..tracer.nest import Nest
-from ..tracer.slots import same_number
 from .native import Native
-from .schedule import ANY_SIZE, Guard, LoadGuard, ObjectRef
+from .schedule import Guard, LoadGuard, ObjectRef
 from .secret import Secret
 
 
@@ -94,7 +93,7 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
             stride, count, width = 1, high - low, 1
         guard_key = (objects.index(item), low, stride, width, count)
         if guard_key not in loads:
-            print_ = native.fingerprint(_address(memory, item, low), count, stride, width, secret)
+            print_ = native.fingerprint(address_of(memory, item, low), count, stride, width, secret)
             loads[guard_key] = LoadGuard(*guard_key, fingerprint=print_)
     numbers = {
         str(node.data[0]): accesses.lives[node.data[0]]
@@ -104,56 +103,7 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
     return Guard(numbers, refs, tuple(strangers), tuple(loads.values())), objects
 
 
-def check_guard(
-    guard: Guard,
-    nest: Nest,
-    memory: Memory,
-    lives: Mapping[str, int | float],
-    native: Native,
-    secret: Secret,
-    *,
-    require: Callable[[Sequence[Object]], None] | None = None,
-) -> tuple[list[Object] | None, str]:
-    """(objects in the guard's order, "") when everything holds, else (None, what differs).
-
-    `require` is called with these objects before anything of them is read; it raises where they can not be used.
-    """
-    for name, number in guard.numbers.items():
-        found = lives.get(name)
-        if found is None or not same_number(number, found):
-            return None, f"the value {name} is {found}, it was {number}"
-    placed = place_pointers(nest, memory, lives)
-    objects: list[Object] = []
-    for number, ref in enumerate(guard.objects):
-        item: Object | None = None
-        for pointer, offset in ref.pointers:
-            here = placed[pointer] if pointer < len(placed) else None
-            if here is None or here[1] != offset or (item is not None and here[0] is not item):
-                return None, f"pointer {pointer} lies elsewhere in its object"
-            item = here[0]
-        if item is None or ref.size not in (ANY_SIZE, item.size):
-            return None, f"object {number} has {item.size if item else 0} bytes, it had {ref.size}"
-        if any(item is other for other in objects):
-            return None, "two pointers that were apart share an object"
-        objects.append(item)
-    if require is not None:
-        require(objects)
-    for pointer in guard.strangers:
-        if placed[pointer] is not None:
-            return None, f"pointer {pointer} lies in an object now"
-    for load in guard.loads:
-        item = objects[load.object]
-        last = load.offset + load.stride * (load.count - 1) + load.width
-        if load.offset < 0 or last > item.size:
-            return None, "an index array is shorter than it was"
-        address = _address(memory, item, load.offset)
-        found_print = native.fingerprint(address, load.count, load.stride, load.width, secret)
-        if found_print != load.fingerprint:
-            return None, f"an index array of {load.count} entries has other values"
-    return objects, ""
-
-
-def _address(memory: Memory, item: Object, offset: int) -> int:
+def address_of(memory: Memory, item: Object, offset: int) -> int:
     """Where the bytes of an object can be read in this process."""
     data = memory.bytes_of(item)
     if data is None:

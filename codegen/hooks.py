@@ -13,6 +13,11 @@ MISMATCH = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
 TRAPS = "floating-point exceptions trap in the program, and which comes first is up to the order"
 
 
+def mismatch(region: int, slot: int) -> str:
+    """What the program found different when a region was about to run in a layout."""
+    return TRAPS if slot < 0 else f"slot {slot} of region {region} differs from what it was on entering"
+
+
 class RegionState(ctypes.Structure):
     """Counters of a region: calls of the rescheduled loop and of the original, and their nanoseconds."""
 

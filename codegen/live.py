@@ -23,12 +23,14 @@ from ..tracer.evaluate import Evaluation
 from ..tracer.host import at_exit, handled_signals, load_library, own_signals, run_main, thread_count
 from ..tracer.identity import become
 from ..tracer.memory import Memory, Object
-from ..tracer.objects import LiveObjects, named_numbers
+from ..tracer.objects import LiveObjects
+from ..tracer.slots import named_numbers
 from .executor import Executor, RegionCode
-from .guards import check_guard, loaded_root, place_pointers
-from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables
+from .guardcheck import check_guard
+from .guards import address_of, loaded_root, place_pointers
+from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
+from .inforce import InForce
 from .mappings import require_own
-from .native import Native
 from .schedule import Schedule
 from .schedulefile import ScopeFile
 from .secret import Secret
@@ -77,19 +79,17 @@ class Host:
         front: Front | None = None,
     ) -> None:
         self.library = library
-        self.native = Native(library)
         self.objects = LiveObjects(library, names)
         self.scopes = {scope.number: ScopeState(scope, scope.schedule, scope.key) for scope in scopes}
         self.owner = {number: scope for scope in scopes for number in scope.numbers.values()}
         self.say = say
         self.secret = Secret.draw()  # of the schedules that are made in this run
         self.inspect = inspect
-        self.cpus = list(cpus)
-        self.allowed: set[int] = set()  # of the program, while a layout is in force
-        self.pinned = 0  # layouts in force: one scope may lie in another
         count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
         self.tables = Tables(library, count) if front is None else front.tables
-        self.states, self.plans, self.probes = self.tables.states, self.tables.plans, self.tables.probes
+        self.states, self.probes = self.tables.states, self.tables.probes
+        self.layouts = InForce(library, self.tables, cpus) if front is None else front.layouts
+        self.native = self.layouts.native
         self._calls = {
             "tc_on_enter": ENTER(self._enter),
             "tc_on_leave": LEAVE(self._leave),
@@ -98,11 +98,10 @@ class Host:
         }
         for name, call in self._calls.items():
             self.tables.set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
-        self.threads = self.native.threads(self.cpus) if len(self.cpus) > 1 else 1
+        self.layouts.start()
+        self.threads = self.layouts.threads
         self.own_threads = thread_count()
         self.own_signals = own_signals() if front is None else front.own_signals
-        if len(self.cpus) <= 1:
-            self.native.threads(self.cpus or [0])
         ctypes.c_int32.in_dll(library, "tc_enabled").value = int(enabled)
 
     def enter(self, number: int, pointer: Any) -> None:
@@ -210,22 +209,23 @@ class Host:
             require_own(places, [places[move.object] for move in schedule.moves])
 
         nest = state.file.nest
-        return check_guard(schedule.guard, nest, memory, numbers, self.native, secret, require=require)
+        placed = place_pointers(nest, memory, numbers)
+        return check_guard(
+            schedule.guard,
+            numbers,
+            placed,
+            lambda item, offset: address_of(memory, item, offset),
+            self.native,
+            secret,
+            require=require,
+        )
 
     def _activate(
         self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]
     ) -> None:
-        self._require_cpus()
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
-        if state.executor is None:
-            state.executor = Executor(self.native, state.schedule, bases, codes, threads=max(1, self.threads))
-        else:
-            state.executor.rebind(bases, codes)
-        state.executor.enter()
-        self._pin(True)
-        for region, plan in state.executor.plans.items():
-            self.plans[state.file.numbers[region]] = ctypes.addressof(plan)
+        state.executor = self.layouts.put(state.executor, state.schedule, bases, codes, state.file.numbers)
         state.used += 1
         state.refused = ""
 
@@ -236,38 +236,11 @@ class Host:
         state.nanoseconds += time.perf_counter_ns() - start
 
     def _off(self, state: ScopeState) -> None:
-        for region in state.file.numbers.values():
-            self.plans[region] = None
-            self.probes[region] = 0
-        if state.executor is not None and state.executor.active:
-            state.executor.leave()
-            self._pin(False)
-
-    def _require_cpus(self) -> None:
-        """Raise UnsupportedError when the program has left its threads' CPUs. A scope around this one may have."""
-        if self.threads == 1:
-            return
-        now = os.sched_getaffinity(0)
-        if not (self.pinned and now == {self.cpus[0]}):
-            if not now >= set(self.cpus):
-                raise UnsupportedError(f"the program has bound itself to {len(now)} CPUs")
-            self.allowed = now
-
-    def _pin(self, pinned: bool) -> None:
-        """Keep the program's own thread off the CPUs of the others while a layout, or several, is in force."""
-        if self.threads == 1:
-            return
-        own = {self.cpus[0]}
-        self.pinned += 1 if pinned else -1
-        if pinned:
-            os.sched_setaffinity(0, own)
-        elif not self.pinned and os.sched_getaffinity(0) == own:  # else the program has chosen others since
-            os.sched_setaffinity(0, self.allowed)
+        self.layouts.off(state.executor, state.file.numbers)
 
     def _mismatch(self, region: int, slot: int) -> None:
         file = self.owner[region]
-        why = TRAPS if slot < 0 else f"slot {slot} of region {region} differs from what it was on entering"
-        self.say(f"scope {file.number}: {why}; the original order runs")
+        self.say(f"scope {file.number}: {mismatch(region, slot)}; the original order runs")
         self._off(self.scopes[file.number])
 
     def summary(self) -> dict[str, Any]:

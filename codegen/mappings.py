@@ -11,10 +11,32 @@ import fcntl
 import os
 import struct
 from bisect import bisect_right
+from collections import namedtuple
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
 
 from ..ir.errors import UnsupportedError
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import NamedTuple, Protocol
+
+    class Maps(Protocol):
+        """What is asked of the mappings of this process."""
+
+        def between(self, low: int, high: int) -> Iterable[Mapping]: ...
+        def shared(self) -> Iterable[Mapping]: ...
+
+    class _Fields(NamedTuple):
+        low: int
+        high: int
+        readable: bool
+        writable: bool
+        shared: bool
+        file: tuple[int, int, int]
+        name: bytes = b""
+
+else:
+    _Fields = namedtuple("_Fields", "low high readable writable shared file name", defaults=[b""])
 
 _RINGS = (b"[io_uring]", b"/[aio]")  # the kernel may write into memory at any time
 _QUERY = 0xC0686611  # PROCMAP_QUERY
@@ -22,23 +44,10 @@ _WRITABLE, _SHARED, _OR_NEXT = 2, 8, 16
 _FIELDS = struct.Struct("=9Q4I2Q")
 
 
-class Mapping(NamedTuple):
+class Mapping(_Fields):
     """One range of addresses. `file`: device and inode, all 0 for memory without a file."""
 
-    low: int
-    high: int
-    readable: bool
-    writable: bool
-    shared: bool
-    file: tuple[int, int, int]
-    name: bytes = b""
-
-
-class Maps(Protocol):
-    """What is asked of the mappings of this process."""
-
-    def between(self, low: int, high: int) -> Iterable[Mapping]: ...
-    def shared(self) -> Iterable[Mapping]: ...
+    __slots__ = ()
 
 
 def require_own(objects: Iterable[tuple[int, int]], moved: Iterable[tuple[int, int]] = ()) -> None:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from .blocks import Block
 from .secret import Secret
@@ -15,8 +11,6 @@ from .secret import Secret
 TYPE_CHECKING = False  # as in `typing`, whose import takes longer than this one
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
     from typing import Any
 
     import numpy as np
@@ -191,6 +185,9 @@ class Native:
 @cache
 def support() -> Native:
     """The run-time support by itself, for work on captured memory."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
     from ..tracer.frontend import Flags
     from .link import runtime_object, shared_library
 

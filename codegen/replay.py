@@ -20,7 +20,7 @@ from ..tracer.access import Access, Accesses
 from ..tracer.capture import Capture
 from ..tracer.memory import DTYPES, STACK, Memory, Object
 from ..tracer.nest import Nest
-from ..tracer.objects import decode
+from ..tracer.slots import decode
 from .executor import Executor, RegionCode
 from .guards import loaded_root
 from .native import Native

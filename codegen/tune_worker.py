@@ -19,8 +19,8 @@ from ..ir.optional import optional
 from ..tracer.capture import Capture
 from ..tracer.frontend import Flags
 from ..tracer.nestfile import from_json, to_json
-from ..tracer.objects import named_numbers
 from ..tracer.program import Analysis
+from ..tracer.slots import named_numbers
 from .build import views_of
 from .figures import describe_region
 from .gpu_facts import gpu_facts

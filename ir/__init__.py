@@ -6,9 +6,11 @@ Names are imported when they are first used: whoever needs only the errors does 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
+    from typing import Any
+
     from .clustering import Clustering
     from .errors import (
         ArgumentError,

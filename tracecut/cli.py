@@ -14,7 +14,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from tracecut.ir.errors import UsageError, known_names
 
@@ -30,6 +29,10 @@ from .command_line import (
     sort_words,
     split_words,
 )
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 DESCRIPTION = "Makes irregular programs fast: traces a program, regroups its work, emits the rescheduled program."
 OPTIMIZE_USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"

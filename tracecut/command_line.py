@@ -11,11 +11,14 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
 
 from tracecut.ir import amounts
 from tracecut.ir.budget import LEAST, read_size
 from tracecut.ir.errors import UsageError
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 # The long options of all commands: what one of them does not have is a mistake, and nothing for the compiler.
 OPTIONS = frozenset(
@@ -77,6 +80,15 @@ def _stops() -> list[signal.Signals]:
 
 class Parser(argparse.ArgumentParser):
     """Raises what is wrong with a command line, in place of printing it: messages have one form, and one place."""
+
+    width: int | None = 80  # of lines: argparse asks for the terminal's at each option, and loads a lot for that
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        return argparse.HelpFormatter(self.prog, width=self.width)
+
+    def format_help(self) -> str:
+        self.width = None  # the terminal's
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"`{self.prog} --help` lists the options.")

@@ -20,11 +20,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from .marks import RESULT, STAGING, is_marked, remove_marked
 
+TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
+    from typing import Any
+
     from tracecut.ir.errors import ArtefactError
 
 LISTING = "host.json"
@@ -169,6 +171,11 @@ def digest(path: Path) -> list[int | str]:
     with open(path, "rb") as file:
         value = hashlib.file_digest(file, "sha256").hexdigest()
         return [file.tell(), value]
+
+
+def digest_of(data: bytes) -> list[int | str]:
+    """The same of what was read."""
+    return [len(data), hashlib.sha256(data).hexdigest()]
 
 
 def damaged(message: str, hint: str = AGAIN) -> ArtefactError:

@@ -180,7 +180,9 @@ class Job:
     def _seal(self, chosen: list[RegionResult]) -> None:
         """Write the listing, with what of each schedule can be judged without loading it."""
         scopes = [result.scope for result in chosen if result.scope is not None]
-        looks = [first_look(scope, name) for scope, name in zip(scopes, self.listing["scopes"], strict=True)]
+        looks = [
+            first_look(scope, name, self.staging) for scope, name in zip(scopes, self.listing["scopes"], strict=True)
+        ]
         self.listing["guards"] = looks
         seal(self.staging, self.listing)
 

@@ -13,12 +13,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
 
-from .folder import damaged, digest, opened
+from .folder import damaged, digest_of, opened
 from .usage import record
 
+TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from tracecut.codegen.front import Front
     from tracecut.codegen.live import Host
 
@@ -74,15 +76,21 @@ def run_output(
     if verbose:
         _introduce(listed, len(cpus), original)
 
+    def read(name: str) -> bytes:
+        data = (folder / name).read_bytes()
+        if digest_of(data) != listing["files"][name]:
+            raise damaged(f"{output} was made anew since the program started")
+        return data
+
     def load(front: Front, say: Callable[[str], None]) -> Host:
         from tracecut.codegen.live import Host
         from tracecut.codegen.reinspect import Reinspector
         from tracecut.codegen.schedulefile import ScopeFile
 
-        names = listing["scopes"]
-        if any(digest(folder / name) != listing["files"][name] for name in names):
-            raise damaged(f"{output} was made anew since the program started")
-        scopes = [ScopeFile.load(folder / name) for name in names]
+        scopes = []
+        for name in listing["scopes"]:
+            read(name)
+            scopes.append(ScopeFile.load(folder / name))
         return Host(library, scopes, listing["globals"], cpus, say=say, inspect=Reinspector(), front=front)
 
     def report(found: dict[str, Any]) -> None:
@@ -104,6 +112,7 @@ def run_output(
         cpus=cpus,
         verbose=verbose,
         enabled=not original,
+        read=read,
         load=load,
         report=report,
     )

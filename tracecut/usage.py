@@ -14,9 +14,12 @@ import resource
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from .folder import LISTING, RUNS, fingerprint, opened
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import Any
 
 MOST_REASONS, LONGEST = 16, 300
 ROOM = 1 << 16  # bytes that the file may have

@@ -13,10 +13,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
 
 from ..ir.errors import ProgramError
 from .identity import restore_streams
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 ExitCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _kept: list[Any] = []

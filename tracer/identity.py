@@ -12,7 +12,10 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Sequence
-from typing import Any
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import Any
 
 AT_EXECFN = 31
 PR_SET_NAME, PR_SET_MM, PR_SET_MM_MAP = 15, 35, 14

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from .memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
 from .nest import Nest
-from .slots import number_of
 
 
 class LiveObjects:
@@ -81,14 +80,3 @@ def stack_objects(nest: Nest | None, lives: Mapping[str, int | float]) -> list[O
     if nest is None:
         return []
     return [Object(int(lives[name]), size, STACK, name) for name, size in nest.stack.items() if size and name in lives]
-
-
-def decode(values: Sequence[int], types: Sequence[str]) -> list[int | float | None]:
-    """Numbers of raw 8-byte slots by LLVM type; None for a type that is no number."""
-    return [number_of(raw, type) for raw, type in zip(values, types, strict=True)]
-
-
-def named_numbers(values: Sequence[tuple[str, str]], raw: Sequence[int]) -> dict[str, int | float]:
-    """Numbers by name of what a hook reported."""
-    found = decode(raw, [type for _, type in values])
-    return {name: number for (name, _), number in zip(values, found, strict=True) if number is not None}

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import struct
 
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 def number_of(raw: int, type: str) -> int | float | None:
     """The number in a raw 8-byte slot by LLVM type; None for a type that is no number."""
@@ -26,3 +30,14 @@ def same_number(a: int | float, b: int | float) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         return struct.pack("<d", a) == struct.pack("<d", b)
     return a == b
+
+
+def decode(values: Sequence[int], types: Sequence[str]) -> list[int | float | None]:
+    """Numbers of raw 8-byte slots by LLVM type; None for a type that is no number."""
+    return [number_of(raw, type) for raw, type in zip(values, types, strict=True)]
+
+
+def named_numbers(values: Sequence[tuple[str, str]], raw: Sequence[int]) -> dict[str, int | float]:
+    """Numbers by name of what a hook reported."""
+    found = decode(raw, [type for _, type in values])
+    return {name: number for (name, _), number in zip(values, found, strict=True) if number is not None}

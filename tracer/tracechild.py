@@ -19,7 +19,8 @@ from .identity import become
 from .memory import Object
 from .nest import Nest
 from .nestfile import from_json
-from .objects import LiveObjects, named_numbers
+from .objects import LiveObjects
+from .slots import named_numbers
 
 LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 

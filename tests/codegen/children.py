@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 from tracecut.codegen.executor import Executor, RegionCode
-from tracecut.codegen.live import run_program
+from tracecut.codegen.firstlook import first_look
+from tracecut.codegen.front import Front, run_listed
+from tracecut.codegen.live import Host, run_program
 from tracecut.codegen.native import Native
 from tracecut.codegen.rangefunction import Outlined
 from tracecut.codegen.regionset import batch_regions, load_regions
@@ -25,6 +27,8 @@ from tracecut.codegen.schedule import Schedule
 from tracecut.codegen.schedulefile import ScopeFile
 from tracecut.tracer.capture import Capture
 from tracecut.tracer.frontend import Flags
+from tracecut.tracer.host import load_library
+from tracecut.tracer.identity import become
 from tracecut.tracer.memory import STACK
 
 from tracecut.finishing import weave_program
@@ -266,7 +270,7 @@ def run_woven(
     inspect: Any = None,
     enabled: bool = True,
 ) -> Ran:
-    """Run a woven program to its end in a child."""
+    """Run a woven program to its end in a child: as `tracecut run` does, or with `inspect` by the full host alone."""
     library, scopes, names = made
     folder = program.folder
     out, err, report = folder / "run.out", folder / "run.err", folder / "run.json"
@@ -285,17 +289,19 @@ def run_woven(
                 (2, err, os.O_WRONLY | os.O_CREAT),
             ):
                 os.dup2(os.open(path, flags, 0o600), number)
-            run_program(
-                library,
-                scopes,
-                names,
-                words,
-                cpus=cpus,
-                verbose=True,
-                inspect=inspect,
-                enabled=enabled,
-                report=lambda found: _write(report, found),
-            )
+            if inspect is not None:
+                run_program(
+                    library,
+                    scopes,
+                    names,
+                    words,
+                    cpus=cpus,
+                    verbose=True,
+                    inspect=inspect,
+                    enabled=enabled,
+                    report=lambda found: _write(report, found),
+                )
+            _run_listed(library, scopes, names, words, cpus, enabled, lambda found: _write(report, found))
         except BaseException:
             os.write(2, traceback.format_exc().encode())
         finally:
@@ -317,3 +323,37 @@ def run_woven(
 
 def _write(path: Path, found: dict[str, Any]) -> None:
     path.write_text(json.dumps(found))
+
+
+def _run_listed(
+    library: Path,
+    scopes: Sequence[ScopeFile],
+    names: Sequence[str],
+    words: Sequence[str],
+    cpus: Sequence[int],
+    enabled: bool,
+    report: Callable[[dict[str, Any]], None],
+) -> None:
+    """Run a woven program by the listing of its schedules."""
+    folder = library.parent
+    looks = [first_look(scope, scope.save(folder / f"run-{scope.number}.npz").name, folder) for scope in scopes]
+    place = become(words)
+    loaded = load_library(library)
+
+    def load(front: Front, say: Callable[[str], None]) -> Host:
+        return Host(loaded, scopes, names, cpus, say=say, front=front)
+
+    run_listed(
+        loaded,
+        looks,
+        names,
+        words,
+        place,
+        cpus=cpus,
+        verbose=True,
+        enabled=enabled,
+        inspects=False,
+        read=lambda name: (folder / name).read_bytes(),
+        load=load,
+        report=report,
+    )

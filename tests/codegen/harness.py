@@ -33,8 +33,8 @@ from tracecut.tracer.capture import Capture
 from tracecut.tracer.memory import Object
 from tracecut.tracer.nest import Nest
 from tracecut.tracer.nestfile import from_json, to_json
-from tracecut.tracer.objects import named_numbers
 from tracecut.tracer.runner import Finished, Limits, run
+from tracecut.tracer.slots import named_numbers
 
 from tracecut.compiling import Compiled, compile_program
 from tracecut.settings import Settings

@@ -100,7 +100,7 @@ def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspect
         price = 0.0 if "anew" in kind else 1e9
         scope = replace(scope, costs={**scope.costs, "inspect": price})
         scope.save(folder / place)
-        look = first_look(scope, place)
+        look = first_look(scope, place, folder)
         if "anew" in kind:  # how long the loops will go on is not known: loading what inspects may always pay
             look |= {"sweeps": None, "traced_sweeps": None}
         looks.append(look)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen import build, executor, live, outline
+from tracecut.codegen import build, executor, front, live, outline, ready
 from tracecut.codegen.schedule import Guard
 from tracecut.tracer import access, evaluate, legality
 from tracecut.tracer.conflicts import READ
@@ -58,7 +58,7 @@ def last_job_lost(patch: Patch) -> None:
     made = executor.Executor._structure
 
     def shorter(self: Any, region: Any, code: Any, patches: Any) -> Any:
-        return made(self, replace(region, bounds=np.minimum(region.bounds, region.jobs.size - 1)), code, patches)
+        return made(self, replace(region, bounds=np.minimum(region.bounds, len(region.jobs) - 1)), code, patches)
 
     patch.setattr(executor.Executor, "_structure", shorter)
 
@@ -70,7 +70,9 @@ def stale_guard(patch: Patch) -> None:
     def unseeing(guard: Guard, *rest: Any, **more: Any) -> Any:
         return check(replace(guard, numbers={}, loads=()), *rest, **more)
 
-    patch.setattr(live, "check_guard", unseeing)
+    for module in (live, ready):
+        patch.setattr(module, "check_guard", unseeing)
+    patch.setattr(front.Front, "_other_number", lambda *_: "")
 
 
 def missed_alias(patch: Patch) -> None:

@@ -316,3 +316,14 @@ def test_there_is_no_result(name: str, shell: Any) -> None:
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("tracecut: ") and "tracecut optimize SOURCE" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_schedule_is_used_without_numpy(optimized: Path, shell: Any) -> None:
+    command = [sys.executable, "-X", "importtime", *COMMAND[1:], str(optimized), "-v"]
+    code, _, said = outcome(command, shell)
+    loaded = {
+        line.rpartition(b"|")[2].strip().decode() for line in said.splitlines() if line.startswith(b"import time")
+    }
+    assert code == 0 and b"layout used in 1 of 1 entries" in said
+    assert "tracecut.codegen.ready" in loaded
+    assert not loaded & {"numpy", "numba", "llvmlite", "zipfile", "tracecut.codegen.live"}

@@ -9,7 +9,7 @@ import pytest
 from tracecut.codegen.replay import memory_of
 from tracecut.tracer.access import Accesses
 from tracecut.tracer.legality import Verdict, judge
-from tracecut.tracer.objects import named_numbers
+from tracecut.tracer.slots import named_numbers
 
 from ..codegen.harness import Program, trace
 

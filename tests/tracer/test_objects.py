@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.capture import Capture
 from tracecut.tracer.memory import DTYPES, GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
-from tracecut.tracer.objects import apart, decode, named_numbers
+from tracecut.tracer.objects import apart
+from tracecut.tracer.slots import decode, named_numbers
 
 from ..codegen.harness import Program, trace
 

@@ -1,0 +1,80 @@
+"""Whether what a schedule assumes still holds. Light: `tracecut run` asks before it loads anything else.
+
+Where the pointers of the scope lie now is found by whoever asks: from the description of the scope (`guards.py`), or by
+the few ways in which nearly all of them are reached (`ready.py`).
+"""
+
+from __future__ import annotations
+
+from ..tracer.slots import same_number
+from .schedule import ANY_SIZE
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Protocol, TypeVar
+
+    from .native import Native
+    from .schedule import Guard
+    from .secret import Secret
+
+    class Held(Protocol):
+        """An object of the program."""
+
+        @property
+        def base(self) -> int: ...
+        @property
+        def size(self) -> int: ...
+
+    Item = TypeVar("Item", bound=Held)
+
+
+def check_guard(
+    guard: Guard,
+    lives: Mapping[str, int | float],
+    placed: Sequence[tuple[Item, int] | None],
+    address: Callable[[Item, int], int],
+    native: Native,
+    secret: Secret,
+    *,
+    require: Callable[[Sequence[Item]], None] | None = None,
+) -> tuple[list[Item] | None, str]:
+    """(objects in the guard's order, "") when everything holds, else (None, what differs).
+
+    Args:
+        lives: numbers of the scope's live values. placed: (object, offset) of each of its pointers, None for one that
+            lies in no known object; one object is the same one each time. secret: of the guard's fingerprints.
+        address: where a byte of an object can be read.
+        require: is called with the objects before anything of them is read; it raises where they can not be used.
+    """
+    for name, number in guard.numbers.items():
+        found = lives.get(name)
+        if found is None or not same_number(number, found):
+            return None, f"the value {name} is {found}, it was {number}"
+    objects: list[Item] = []
+    for number, ref in enumerate(guard.objects):
+        item: Item | None = None
+        for pointer, offset in ref.pointers:
+            here = placed[pointer] if pointer < len(placed) else None
+            if here is None or here[1] != offset or (item is not None and here[0] is not item):
+                return None, f"pointer {pointer} lies elsewhere in its object"
+            item = here[0]
+        if item is None or ref.size not in (ANY_SIZE, item.size):
+            return None, f"object {number} has {item.size if item else 0} bytes, it had {ref.size}"
+        if any(item is other for other in objects):
+            return None, "two pointers that were apart share an object"
+        objects.append(item)
+    if require is not None:
+        require(objects)
+    for pointer in guard.strangers:
+        if placed[pointer] is not None:
+            return None, f"pointer {pointer} lies in an object now"
+    for load in guard.loads:
+        item = objects[load.object]
+        last = load.offset + load.stride * (load.count - 1) + load.width
+        if load.offset < 0 or last > item.size:
+            return None, "an index array is shorter than it was"
+        print_ = native.fingerprint(address(item, load.offset), load.count, load.stride, load.width, secret)
+        if print_ != load.fingerprint:
+            return None, f"an index array of {load.count} entries has other values"
+    return objects, ""
