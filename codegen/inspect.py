@@ -165,11 +165,13 @@ def inspect_scope(
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
-        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=accesses.evaluation.left)
+        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=accesses.evaluation.room.left)
         _check_size(closer, region)
         found = {loop: judge(closer, loop) for loop in regions}
         if found[region].movable:
             accesses, verdicts, use_data = closer, found, True
+    if region is not None and not (region in verdicts and verdicts[region].movable):
+        _check_size(accesses, region)  # what did not fit while the verdict was found is the reason for it
     if not regions:
         raise UnsupportedError(_why_none(nest))
     movable = frozenset(

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from ..tracer.access import Accesses
-from ..tracer.patterns import DIRECT, INDIRECT, RANGE, SCALAR, SEGMENT, Array, Pattern
+from ..tracer.patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
 from .companions import Companion, examine
 from .facts import Facts, find_facts
 from .plan import Field, RegionUse, ScopePlan, Space
@@ -65,13 +65,19 @@ class _Planner:
     def _keep(self, array: int, why: str) -> None:
         self.kept.setdefault(array, why)
 
+    def _why(self, array: Array) -> str:
+        """Why an array is not understood: an access in a loop that was too long to look at, before all others."""
+        too_long = self.accesses.evaluation.too_long
+        loops = [pattern.access.site.loop for pattern in array.patterns if pattern.kind == OTHER]
+        return next((too_long[loop] for loop in loops if loop in too_long), array.why)
+
     def _attempt(self) -> tuple[list[Space], dict[int, list[RegionUse]], list[Companion]]:
         uses = {region: find_uses(self.facts, region) for region in self.facts.regions}
         links = Shifts()
         moved: dict[int, None] = {}
         for place, array in enumerate(self.arrays):
             if array.why and place not in self.kept and any(p.kind == INDIRECT for p in array.patterns):
-                self._keep(place, array.why)
+                self._keep(place, self._why(array))
             if place in self.kept or not array.stride or self.facts.is_index_copy(place):
                 continue
             if self._is_candidate(array):
@@ -126,7 +132,7 @@ class _Planner:
         """Tie a moved array to the indices and counters that reach it. Returns arrays that have to move with it."""
         array = self.arrays[place]
         if array.why or not array.stride:
-            self._keep(place, array.why or "it has no record structure")
+            self._keep(place, self._why(array) or "it has no record structure")
             return []
         more: list[int] = []
         for pattern in array.patterns:

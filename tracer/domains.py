@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,8 @@ from .expr import Expr
 from .nest import Nest
 
 MAX_ITERATIONS = 1 << 31
-# 8-byte words for each iteration of a loop: its domain and the way to those around it; and for each of its accesses,
-# while conflicts are counted: job, offset, address, and where it runs.
-DOMAIN_WORDS, SITE_WORDS = 4, 5
-TRANSIENT = 2  # what is kept at most, and as much again while it is made
+DOMAIN_BYTES = 8 * 4  # for each iteration of a loop: its counter, the way to the one around it, and their making
+VECTOR_BYTES = 8 * 3  # for each iteration, while a value is computed: itself and two that it is made of
 
 
 @dataclass(frozen=True)
@@ -67,47 +65,48 @@ class Levels:
 
 @dataclass
 class Room:
-    """What the values of all iterations may take.
+    """What the values of all iterations may take: asked for before anything is made, counted when it is there.
 
     Attributes:
         levels: of the nest. limit: bytes; a share of what is free when it is not given.
+        too_long: loop → why not all of its iterations are looked at.
     """
 
     levels: Levels
     limit: int | None
-    _reserved: int = 0
-    _words: Counter[int | None] | None = None
+    too_long: dict[int, str] = field(default_factory=dict)
+    _taken: int = 0
 
     @property
     def left(self) -> int:
-        """Bytes of the limit that are not reserved."""
-        return (default_budget() if self.limit is None else self.limit) - self._reserved
-
-    def refuses(self, loop: int, size: float) -> str:
-        """Why not all that is kept of so many iterations of a loop stays below the limit; empty: it is now reserved."""
+        """Bytes of the limit that are not taken."""
         if self.limit is None:
             self.limit = default_budget()
-        if self._words is None:
-            self._words = self._count_words()
-        needed = int(8 * TRANSIENT * (DOMAIN_WORDS + self._words[loop]) * size)
-        if size <= MAX_ITERATIONS and self._reserved + needed <= self.limit:
-            self._reserved += needed
-            return ""
-        place, allowed = self.levels.nest.loops[loop].place, amounts.size(self.limit)
-        return (
-            f"its inspection would need {amounts.size(needed)} for {size:,.0f} iterations of {place}, "
-            f"{allowed} are allowed (--memory)"
-        )
+        return self.limit - self._taken
 
-    def _count_words(self) -> Counter[int | None]:
-        """Loop → words for each of its iterations: one for each value that changes with its counter."""
-        words: Counter[int | None] = Counter()
-        seen: set[int] = set()
-        for expr in self.levels.nest.expressions():
-            for node in expr.walk():
-                if id(node) not in seen:
-                    seen.add(id(node))
-                    words[self.levels.of(node)] += 1
-        for site in self.levels.nest.sites:
-            words[site.loop] += SITE_WORDS
-        return words
+    def enter(self, loop: int, size: float) -> bool:
+        """Whether so many iterations of a loop fit in memory; they are then counted."""
+        needed = int(DOMAIN_BYTES * size)
+        if size > MAX_ITERATIONS or not self.fits(loop, size, needed):
+            self.too_long.setdefault(loop, self._why(loop, size, needed))
+            return False
+        self._taken += needed
+        return True
+
+    def fits(self, loop: int, size: float, needed: int) -> bool:
+        """Whether there is room for so many bytes more, of a loop of so many iterations; `too_long` says why not."""
+        if needed <= self.left:
+            return True
+        self.too_long.setdefault(loop, self._why(loop, size, self._taken + needed))
+        return False
+
+    def take(self, *arrays: npt.NDArray[Any]) -> None:
+        """Count arrays that are kept from now on; what shares the memory of another one takes none."""
+        self._taken += sum(array.nbytes for array in arrays if array.ndim and array.base is None)
+
+    def _why(self, loop: int, size: float, needed: int) -> str:
+        place = self.levels.nest.loops[loop].place
+        return (
+            f"its inspection would need at least {amounts.size(needed)} for {size:,.0f} iterations of {place}, "
+            f"{amounts.size(self.left + self._taken)} are allowed (--memory)"
+        )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .domains import Domain, Levels, Room
+from .domains import VECTOR_BYTES, Domain, Levels, Room
 from .expr import Expr, roams
 from .linear import linear_form
 from .memory import DTYPES, Memory
@@ -39,7 +39,6 @@ class Evaluation:
             nest are known; empty when it can.
         spans: load → (first address, behind the last, step), for loads that walk through memory.
         limit: bytes that all of it may take; a share of what is free when it is not given.
-        too_long: loop → what its iterations would take, of loops that are not looked at for that.
     """
 
     nest: Nest
@@ -55,13 +54,17 @@ class Evaluation:
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     limit: int | None = None
-    too_long: dict[int, str] = field(default_factory=dict)
     _busy: dict[tuple[int, int], Bools] = field(default_factory=dict)
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._levels = Levels(self.nest)
-        self._room = Room(self._levels, self.limit)
+        self.room = Room(self._levels, self.limit)
+
+    @property
+    def too_long(self) -> dict[int, str]:
+        """Loop → what its iterations would take, of loops that are not looked at, or not in all, for that."""
+        return self.room.too_long
 
     def domain(self, loop: int) -> Domain | None:
         """Iterations of a loop; None when it is not known how many, or that nothing leaves it before.
@@ -100,7 +103,10 @@ class Evaluation:
             else:
                 parent = self.nest.loops[loop].parent
                 assert domain.parent is not None and parent is not None
-                self._jobs[key] = domain.parent if parent == region else self.jobs(parent, region)[domain.parent]
+                if parent == region:
+                    return domain.parent
+                self._jobs[key] = self.jobs(parent, region)[domain.parent]
+            self.room.take(self._jobs[key])
         return self._jobs[key]
 
     def at(self, expr: Expr, loop: int) -> Values:
@@ -188,7 +194,7 @@ class Evaluation:
             if self.single:
                 return Domain(loop, 1, None, np.zeros(1, np.int64))
             found = self.root_size()
-            if found is None or not self._fits(loop, found):
+            if found is None or not self.room.enter(loop, found):
                 return None
             size = found
             return Domain(loop, size, None, np.arange(size, dtype=np.int64))
@@ -200,7 +206,7 @@ class Evaluation:
             return None
         may, _ = self.truth(info.reach, info.parent)
         counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
-        if not self._fits(loop, float(counts.sum(dtype=np.float64))):
+        if not self.room.enter(loop, float(counts.sum(dtype=np.float64))):
             return None
         size = int(counts.sum())
         if outer.size == 1:
@@ -215,18 +221,6 @@ class Evaluation:
         """How often the outermost loop runs if nothing leaves it early, None when not known. Takes no memory."""
         total = self._trips(self.nest.root, None)
         return None if total is None else int(total.data)
-
-    @property
-    def left(self) -> int:
-        """Bytes of the limit that are not reserved."""
-        return self._room.left
-
-    def _fits(self, loop: int, size: float) -> bool:
-        """Whether all that is kept of the iterations of a loop stays below the limit; it is then reserved."""
-        why = self._room.refuses(loop, size)
-        if why:
-            self.too_long[loop] = why
-        return not why
 
     def _trips(self, loop: int, outer: Domain | None) -> Values | None:
         info = self.nest.loops[loop]
@@ -268,11 +262,18 @@ class Evaluation:
         found = self._values.get(id(expr))
         if found is None:
             level = self._levels.of(expr)
-            values = self._compute(expr, level)
+            values = self._compute(expr, level) if self._fits(level) else UNKNOWN
             if values.data.ndim < np.ndim(values.known):  # one number, known in some iterations alone
                 values = Values(np.broadcast_to(values.data, np.shape(values.known)), values.known)
             found = self._values[id(expr)] = (level, values)
+            if expr.kind != "counter":  # that of its domain
+                self.room.take(values.data, np.asarray(values.known))
         return found
+
+    def _fits(self, level: int | None) -> bool:
+        """Whether a value for each iteration of a loop fits in memory, while it is made."""
+        domain = None if level is None else self._domains.get(level)
+        return domain is None or self.room.fits(domain.loop, domain.size, VECTOR_BYTES * domain.size)
 
     def _compute(self, expr: Expr, level: int | None) -> Values:
         kind = expr.kind

@@ -20,6 +20,7 @@ from .states import agree, split
 from .text.lines import Place
 
 MAX_UPDATES = 6  # ways to update one array that are told apart
+EVENT_BYTES = 8 * 3  # of one access in one iteration, while conflicts are counted: job, place, address
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,17 @@ def _aligned(item: Object, touched: list[Access]) -> bool:
     return True
 
 
+def _fit(accesses: Accesses, touched: list[Access]) -> bool:
+    """Whether job and place of each access to one object, and what they are made of, fit in memory at a time."""
+    needed = 0
+    for access in touched:
+        domain = accesses.evaluation.domain(access.site.loop)
+        needed += 0 if domain is None else EVENT_BYTES * domain.size
+        if domain is not None and not accesses.evaluation.room.fits(domain.loop, domain.size, needed):
+            return False
+    return True
+
+
 def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
     operators = sorted({access.site.operator for access in touched if access.site.kind == "reduce"})
     updates = sorted({_update(access) for access in touched if access.site.kind == "reduce"})
@@ -160,6 +172,8 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     updates += constants[: MAX_UPDATES - len(updates)]  # a store of a constant may come twice, in any order
     bits = {update: REDUCE << place for place, update in enumerate(updates)}
     whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
+    if not _fit(accesses, touched):
+        return Verdict("rejected", "its accesses are too many for the memory that is allowed", (touched[0].site.place,))
     events = []
     broken = _broken_reductions(accesses, touched)
     for access in touched:

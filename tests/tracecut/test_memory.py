@@ -128,13 +128,15 @@ def above(seen: Watched, allowed: int) -> list[str]:
 
 @pytest.mark.parametrize("name", COMPACT)
 def test_long_cold_loops_are_not_looked_at(name: str, tmp_path: Path) -> None:
-    source = HOT.replace("BODY", COLD[name].replace("0000000;", "000000;") + " work(6);")
+    source = HOT.replace("BODY", COLD[name] + " work(6);")
     seen, manifest = optimize(source, tmp_path, "--budget", "1", memory="400M")
     assert above(seen, read_size("400M")) == []
     assert seen.largest("tune_worker") > 0
     if name != "wraps":
         reasons = [region["reason"] for region in manifest["regions"]]
-        assert any(re.search(r"would need \d.*[GM]iB for [\d,]+ iterations of .*\(--memory\)", why) for why in reasons)
+        assert any(
+            re.search(r"would need at least \d.*[GM]iB for [\d,]+ iterations of .*\(--memory\)", why) for why in reasons
+        )
 
 
 def test_what_does_not_fit_is_refused_with_the_number(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -363,31 +362,3 @@ def test_grounds_are_what_a_verdict_stands_on() -> None:
     assert evaluation.domain(1) is not None
     names = {str(node.data[0]) for node in evaluation.grounds()}
     assert names == {"n", "%start", "%end", "base1000"}
-
-
-def test_a_loop_that_is_too_long_is_not_looked_at() -> None:
-    """Found out before any memory is taken: the reason has the number, and other loops are as they were."""
-    here = setting()
-    lives = {**here.lives, "n": 1 << 40}
-    evaluation = Evaluation(here.nest, here.memory, lives, limit=1 << 30)
-    tracemalloc.start()
-    try:
-        assert evaluation.domain(0) is None
-        assert evaluation.root_size() == 1 << 40
-        assert tracemalloc.get_traced_memory()[1] < 1 << 20
-    finally:
-        tracemalloc.stop()
-    assert "for 1,099,511,627,776 iterations" in evaluation.too_long[0]
-    assert "1 GiB are allowed (--memory)" in evaluation.too_long[0]
-
-
-def test_loops_share_the_memory_that_is_allowed() -> None:
-    here = setting()
-    roomy = Evaluation(here.nest, here.memory, here.lives, limit=1 << 20)
-    domains = [roomy.domain(loop) for loop in here.nest.loops]
-    assert all(domain is not None for domain in domains) and not roomy.too_long
-    needed = (1 << 20) - roomy.left
-    assert needed >= 8 * sum(4 * domain.size for domain in domains if domain is not None)
-    tight = Evaluation(here.nest, here.memory, here.lives, limit=needed - 1)
-    assert [tight.domain(loop) for loop in here.nest.loops][-1] is None
-    assert len(tight.too_long) == 1
