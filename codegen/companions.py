@@ -12,6 +12,7 @@ import numpy as np
 
 from ..tracer.access import Accesses
 from ..tracer.patterns import DIRECT, OTHER, SCALAR, Array, Pattern, find_arrays, find_pattern
+from ..tracer.reduction import FLOAT_OPERATORS
 from .iterations import follows_counter, is_local
 
 
@@ -20,6 +21,8 @@ class Companion:
     """A loop that walks renumbered arrays: it visits the numbers [low, high). `why`: why it can not, or empty.
 
     `steps`: iterations that it takes for one record; the numbers are iterations.
+    `rounds`: it adds up floating-point numbers in the order that they have in memory (a dot product): all iterations
+    are there on any numbering, and the sum is rounded otherwise.
     """
 
     loop: int
@@ -27,6 +30,7 @@ class Companion:
     high: int
     why: str = ""
     steps: int = 1
+    rounds: bool = False
 
 
 def examine(accesses: Accesses, loop: int) -> Companion:
@@ -56,10 +60,13 @@ def examine(accesses: Accesses, loop: int) -> Companion:
     for pattern in patterns:
         if pattern.kind == OTHER and _may_follow(pattern, loop):
             return Companion(loop, 0, 0, "picks by its number what is not renumbered")
+    operators = {carried.operator for carried in info.carried if carried.kind == "reduction"}
     for array in find_arrays(patterns):
         if array.written and not _any_order(array, loop):
             return Companion(loop, 0, 0, "may write what another of its iterations touches")
-    return Companion(loop, 0, size)
+        if array.written and not _own_record(array, loop):
+            operators |= {pattern.access.site.operator for pattern in array.patterns}
+    return Companion(loop, 0, size, rounds=bool(operators & FLOAT_OPERATORS))
 
 
 def _may_follow(pattern: Pattern, loop: int) -> bool:

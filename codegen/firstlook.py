@@ -161,6 +161,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "single": bool(file.options["single"]),
         "method": str(file.options["method"]),
         "threads": int(file.options["threads"]),
+        "rounding": list(file.options.get("rounding", ())),
         "places": sorted({str(nest.loops[loop].place) for loop in file.regions}),
         "values": [list(value) for value in file.values],
         "stack": [[places[name], size] for name, size in nest.stack.items() if size and name in places],

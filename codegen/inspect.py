@@ -13,6 +13,7 @@ from ..tracer.access import Accesses
 from ..tracer.legality import Verdict, judge
 from ..tracer.memory import Memory
 from ..tracer.nest import Nest
+from ..tracer.text.lines import Place
 from .plan import ScopePlan
 from .spaces import plan_scope
 
@@ -34,6 +35,12 @@ class Inspection:
     verdicts: Mapping[int, Verdict]
     plan: ScopePlan
     use_data: bool
+
+    def rounding(self) -> list[Place]:
+        """The loops of the scope that add up floating-point numbers in another order than the program's."""
+        regions = [loop for loop in self.plan.uses if loop in self.plan.movable and self.verdicts[loop].rounding]
+        loops = self.accesses.nest.loops
+        return list(dict.fromkeys(loops[loop].place.own for loop in sorted({*regions, *self.plan.rounds})))
 
     def gathered(self, region: int) -> tuple[int, int]:
         """(arrays that a region reaches through an index and that move, those that stay)."""
@@ -148,7 +155,7 @@ def inspect_scope(
     Args:
         nest, memory, lives: the scope, the objects, and the numbers that are live into it.
         single: the scope is a loop around its regions; False: it is the region itself.
-        renumber: move data too, not only jobs. exact: iterations whose order changes the rounding stay in order.
+        renumber: move data too, not only jobs. exact: what changes the rounding keeps its order, data and all.
         region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
             conditions on data are evaluated too (and guarded).
         limit: bytes that may be taken; a share of what is free when it is not given.
@@ -177,5 +184,5 @@ def inspect_scope(
     movable = frozenset(
         loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
     )
-    plan = plan_scope(accesses, regions, movable, renumber=renumber)
+    plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact)
     return Inspection(accesses, verdicts, plan, use_data)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..tracer.access import Accesses
-from ..tracer.patterns import Array, Pattern
+from ..tracer.patterns import DIRECT, Array, Pattern
 from .companions import Companion
 
 
@@ -85,3 +85,15 @@ class ScopePlan:
     kept: Mapping[int, str]
     companions: tuple[Companion, ...]
     fields: Mapping[str, Field] = field(default_factory=dict)
+
+    @property
+    def rounds(self) -> list[int]:
+        """Loops beside the regions that add up floating-point numbers in the order of the new layout."""
+        moved = {place for space in self.spaces for place in space.arrays}
+        walked = {
+            int(pattern.major.data[0])
+            for place in moved
+            for pattern in self.arrays[place].patterns
+            if pattern.kind == DIRECT and pattern.major is not None
+        }
+        return sorted({item.loop for item in self.companions if item.rounds and item.loop in walked})

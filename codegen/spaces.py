@@ -19,26 +19,30 @@ from .shifts import Shifts
 from .uses import find_uses, holds_anywhere
 
 
-def plan_scope(accesses: Accesses, regions: list[int], movable: frozenset[int], *, renumber: bool = True) -> ScopePlan:
+def plan_scope(
+    accesses: Accesses, regions: list[int], movable: frozenset[int], *, renumber: bool = True, exact: bool = False
+) -> ScopePlan:
     """Find out what may be moved in a scope.
 
     Args:
         accesses: the scope's accesses. regions: loops to reschedule, none inside of another.
         movable: those whose iterations may be reordered. renumber: move data too, not only jobs.
+        exact: what a loop adds up in the order of memory, in floating-point numbers, stays where it is.
 
     Raises UnsupportedError when the scope holds something that could reach any memory.
     """
-    return _Planner(find_facts(accesses, regions, movable), renumber).plan()
+    return _Planner(find_facts(accesses, regions, movable), renumber, exact).plan()
 
 
 class _Planner:
-    def __init__(self, facts: Facts, renumber: bool) -> None:
+    def __init__(self, facts: Facts, renumber: bool, exact: bool) -> None:
         self.facts = facts
         self.accesses = facts.accesses
         self.nest = facts.nest
         self.arrays = facts.arrays
         self.home = facts.home
         self.renumber = renumber
+        self.exact = exact
         self.kept: dict[int, str] = {
             place: "every iteration has it for itself"
             for place, array in enumerate(self.arrays)
@@ -189,6 +193,8 @@ class _Planner:
         sign = 1 if pattern.step > 0 else -1
         low, high = (companion.low, companion.high) if sign > 0 else (1 - companion.high, 1 - companion.low)
         why = companion.why
+        if not why and self.exact and companion.rounds:
+            why = "adds it up in the order of memory, and --exact allows no other"
         if not why and companion.steps != steps:
             why = "walks records of it in pieces, and others in other pieces"
         elif not why and (first % steps or (low + first) % steps or (high + first) % steps):

@@ -278,6 +278,7 @@ class Worker:
                 "single": scope != self.region,
                 "renumber": bool(self.spec["renumber"]),
                 "exact": bool(self.spec["exact"]),
+                "rounding": [str(place) for place in inspection.rounding()],
                 "region": self.region,
                 "variant": best.variant,
                 "clusters": best.clusters,
@@ -293,6 +294,7 @@ class Worker:
             "views": {str(region): view for region, view in views.items()},
             "regions": regions,
             "comparison": _comparison(best),
+            "rounding": [str(place) for place in inspection.rounding()],
             "verdicts": {
                 str(loop): [verdict.kind, verdict.reason, [_place(place) for place in verdict.places]]
                 for loop, verdict in inspection.verdicts.items()

@@ -28,8 +28,9 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
     scope = None
     if result.scope is not None:
         place = result.scope.nest.loops[result.scope.nest.root].place
-        scope = {"file": place.file, "line": place.line}
+        scope = {"file": place.file, "line": place.line, "rounding": list(data.get("rounding", ()))}
     comparison = data.get("comparison", {})
+    rounding = list(data.get("rounding", ()))
     return {
         "id": f"{Path(info.place.file).stem}-{info.place.line}",
         "loop": result.loop,
@@ -53,8 +54,9 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "optimized_ms": best,
         "copy_ms": chosen.get("copy_ms"),
         "max_rel_error": comparison.get("max_rel_error"),
-        "bit_equal": comparison.get("bit_equal"),
-        "tolerance": 1e-12 if data["class"] == "reduction" or data.get("relaxed") else 0.0,
+        "bit_equal": comparison.get("bit_equal") and not rounding,
+        "rounding": rounding,
+        "tolerance": 1e-12 if data["class"] == "reduction" or data.get("relaxed") or rounding else 0.0,
         "identity_equal": data.get("identity_equal"),
         "stopped": data.get("stopped", ""),
         "inspect_ms": chosen.get("inspect_ms"),

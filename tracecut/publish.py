@@ -151,6 +151,9 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
         found.append(Remark("missed", "PartFailed", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
     for why in region["kept"]:
         found.append(Remark("analysis", "KeptInPlace", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
+    for line in region.get("rounding", ()):
+        args = [("Place", str(line)), ("String", " adds up floating-point numbers in the order of the new layout")]
+        found.append(Remark("analysis", "RoundedOtherwise", args=tuple(args), **place))  # type: ignore[arg-type]
     for kernel in region["kernels"]:
         if not kernel.get("path"):
             args = [("Target", str(kernel["target"])), ("String", ": "), ("Reason", str(kernel.get("note", "")))]

@@ -115,13 +115,18 @@ def print_usage(folder: Path, *, as_json: bool) -> int:
     """`tracecut info OUT`: what a result is, and how often its schedules were used."""
     with opened(folder) as listing:
         counts = read_usage(folder, listing)
-    shown = [{name: scope[name] for name in ("places", "method", "threads")} for scope in listing.get("guards", [])]
+    shown = [
+        {name: scope[name] for name in ("places", "method", "threads", "rounding")}
+        for scope in listing.get("guards", [])
+    ]
     if as_json:
         print(json.dumps({"path": str(folder), "tracecut": listing["tracecut"], "scopes": shown, **counts}, indent=1))
         return 0
     print(f"{folder}: a result of tracecut {listing['tracecut']}")
     for scope in shown:
         print(f"  rescheduled      {', '.join(scope['places'])} ({scope['method']}, threads: {scope['threads']})")
+        if scope["rounding"]:
+            print(f"  rounded otherwise: sums of {', '.join(scope['rounding'])}, in the order of the new layout")
     if not shown:
         print("  nothing was optimized: the original program runs")
     declined = counts["entries"] - counts["used"]

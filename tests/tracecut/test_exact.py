@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import tracecut
 from tracecut.pipeline import optimize_program
 from tracecut.progress import Progress
 from tracecut.settings import Settings
+from tracecut.usage import print_usage
 
 # Sums over neighbours, then a map that enlarges every difference: equal after 8 steps, other after 60.
 CHAOS = r"""
@@ -50,6 +52,18 @@ int main(int argc, char **argv) {
 """
 SCATTERED = "for (int e = 0; e < 40000; e++) sum[to[e]] += value[from[e]];"
 ROWS = CHAOS.replace(SCATTERED, "for (int e = 0; e < 10000; e++) sum[e] = value[from[e]] + value[to[e]];")
+# The same rows, and a sum over all of them in each step, in the order of memory.
+DOT = (
+    ROWS.replace(
+        "value[i] = 3.9 * part * (1 - part);\n        }",
+        "value[i] = 3.9 * part * (1 - part);\n        }\n"
+        "        double dot = 0;\n"
+        "        for (int i = 0; i < 10000; i++) dot += sum[i] * value[i]; // dot\n"
+        "        dots[step] = dot;",
+    )
+    .replace("sum[10000];", "sum[10000], dots[100];")
+    .replace("double all = 0;", "double all = dots[steps / 2];")
+)
 
 
 def built(folder: Path, text: str, *, exact: bool) -> tuple[Path, tracecut.Optimized]:
@@ -99,6 +113,34 @@ def test_exact_refuses_sums_in_another_order(tmp_path: Path) -> None:
 def test_exact_keeps_what_is_equal_bit_by_bit(tmp_path: Path) -> None:
     output, result = built(tmp_path, ROWS, exact=True)
     assert result.improved, [region["reason"] for region in result.regions]
+    status, said, _ = check(output, tmp_path, "60")
+    assert status == 0 and "bit for bit" in said
+
+
+def line_of(text: str, mark: str) -> int:
+    return text[: text.index(mark)].count("\n") + 1
+
+
+def test_a_sum_over_data_in_a_new_order_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No iteration of the region is rounded otherwise; the sum beside it is, and that is said wherever one may look."""
+    output, result = built(tmp_path, DOT, exact=False)
+    (region,) = [region for region in result.regions if region["decision"] == "optimized"]
+    place = f"chaos.c:{line_of(DOT, '// dot')}"
+    assert region["class"] == "parallel" and region["max_rel_error"] == 0 and region["tolerance"] > 0
+    assert [Path(line).name for line in region["rounding"]] == [place] and region["bit_equal"] is False
+    assert region["scope"]["rounding"] == region["rounding"]
+    assert f"Sums in another order</dt><dd>{place}" in re.sub(r"\s*\n\s*", "", (output / "report.html").read_text())
+    assert "RoundedOtherwise" in (output / "remarks.yaml").read_text()
+    assert print_usage(output, as_json=False) == 0
+    assert f"rounded otherwise: sums of {tmp_path / place}, in the order of the new layout" in capsys.readouterr().out
+
+
+def test_exact_keeps_the_order_of_such_a_sum(tmp_path: Path) -> None:
+    """Its data are in the new order while the other loop runs, and no longer."""
+    output, result = built(tmp_path, DOT, exact=True)
+    (region,) = [region for region in result.regions if region["decision"] == "optimized"]
+    assert region["rounding"] == [] and region["bit_equal"] is True and region["tolerance"] == 0
+    assert region["scope"]["line"] == region["line"] == line_of(DOT, "for (int e = 0; e < 10000; e++) sum[e]")
     status, said, _ = check(output, tmp_path, "60")
     assert status == 0 and "bit for bit" in said
 

@@ -143,6 +143,8 @@ def _exactness(region: RegionReport) -> Iterable[tuple[str, Content]]:
         yield "Largest relative error", units.error(region.max_rel_error) + allowed
     elif region.bit_equal is False:
         yield "Results", "not equal in every bit"
+    if region.rounding:
+        yield "Sums in another order", f"{', '.join(region.rounding)}: rounded otherwise while the layout is in force"
 
 
 def candidates(region: RegionReport) -> Html:

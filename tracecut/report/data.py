@@ -100,6 +100,7 @@ class RegionReport:
     max_rel_error: float | None = None
     tolerance: float | None = None
     bit_equal: bool | None = None
+    rounding: tuple[str, ...] = ()
     replication_before: float | None = None
     replication_after: float | None = None
     kept: tuple[str, ...] = ()
@@ -164,7 +165,7 @@ class ReportData:
         Keys that need not be there: `command` (all words of the command line; else it is put together from the sources,
         flags and arguments), `input_hash`, `notes` (how options were understood); in the program
         `reason` (why no loop was looked at); in a region `places`
-        (the lines behind its verdict), `kept`, `tolerance`; in a candidate `region_all_ms`, `threads`,
+        (the lines behind its verdict), `kept`, `tolerance`, `rounding`; in a candidate `region_all_ms`, `threads`,
         `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` where there is no path.
 
         Args:
@@ -261,6 +262,7 @@ def _region(
         max_rel_error=item.number("max_rel_error"),
         tolerance=item.number("tolerance"),
         bit_equal=item.flag("bit_equal"),
+        rounding=tuple(shown.text(line) for line in item.texts("rounding")),
         replication_before=item.number("replication_before"),
         replication_after=item.number("replication_after"),
         kept=tuple(shown.text(line) for line in item.texts("kept")),
