@@ -137,7 +137,8 @@ def _optimize(words: list[str]) -> int:
     from .summary import print_summary
 
     begin_work()
-    result = optimize_program(settings, Progress(quiet=options.quiet))
+    shown = {"warnings": None} if options.verbose else {}
+    result = optimize_program(settings, Progress(quiet=options.quiet, **shown))
     if options.json:
         import json
 
@@ -225,7 +226,8 @@ def _optimize_parser() -> argparse.ArgumentParser:
     add("--exact", action="store_true", help="only orders that leave every bit as it is (no reordered sums of floats)")
     add("--fail-if-no-gain", action="store_true", help="leave with status 3 when nothing was improved")
     add("--json", action="store_true", help="print the manifest as JSON")
-    add("-q", "--quiet", action="store_true", help="no progress lines")
+    add("-q", "--quiet", action="store_true", help="no progress lines, no warnings of the compiler")
+    add("-v", "--verbose", action="store_true", help="all that the compiler has to say of the source")
     return parser
 
 

@@ -17,11 +17,15 @@ from .settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """The program in both forms. `text` is the canonical module, `native` the executable."""
+    """The program in both forms. `text` is the canonical module, `native` the executable.
+
+    `said`: by the user's compiler, of all files in their order: warnings.
+    """
 
     text: str
     analysis: Analysis
     native: Path
+    said: str = ""
 
 
 def compile_program(settings: Settings, folder: Path) -> Compiled:
@@ -38,16 +42,17 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
         text = to_ir(job[1], flags, folder_of(job[0]), canonical=True)
         return text.encode(errors="surrogateescape").decode(errors="replace")  # file names in comments may be anything
 
-    def built(job: tuple[int, Path]) -> bytes:
+    def built(job: tuple[int, Path]) -> tuple[bytes, str]:
         return to_object(job[1], flags, folder_of(job[0]))
 
     jobs = list(enumerate(sources))
     with ThreadPoolExecutor(2) as pool:  # two compilers at a time; LLVM itself is then used from one thread
-        texts, objects = pool.map(analysed, jobs), pool.map(built, jobs)
-        native = executable(list(objects), flags, folder / "program")
+        texts, made = pool.map(analysed, jobs), pool.map(built, jobs)
+        objects = list(made)
+        native = executable([code for code, _ in objects], flags, folder / "program")
         found = list(texts)
     text = str(canonical(found))
     analysis = Analysis(text)
     if "@main" not in analysis.own:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
-    return Compiled(text, analysis, native)
+    return Compiled(text, analysis, native, "".join(said for _, said in objects))

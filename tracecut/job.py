@@ -62,6 +62,7 @@ class Job:
         settings, stage = self.settings, self.progress.stage
         with stage("frontend", "compiling"):
             compiled = compile_program(settings, self.work)
+            self.progress.said(compiled.said)
             program = self.staging / "program"
             shutil.copy2(compiled.native, program)
             write_text(self.staging / "canonical.ll", compiled.text, sync=False)

@@ -11,9 +11,13 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from tracecut.tracer.diagnostics import warnings
+
+WARNINGS = 5  # lines of the user's compiler that are shown, unless all are asked for
 
 
 class Stages:
@@ -39,16 +43,26 @@ class Stages:
         """What the running stage is doing right now."""
         _emit(detail=text)
 
+    def said(self, text: str) -> None:
+        """What the user's compiler has to say of a program that it compiled."""
+        if text.strip():
+            _emit(said=text)
+
 
 def _emit(**event: Any) -> None:
     print(json.dumps(event), flush=True)
 
 
 class Progress:
-    """Shows the events of `Stages` on a terminal. `stage`: the one that runs, also when nothing is shown."""
+    """Shows the events of `Stages` on a terminal. `stage`: the one that runs, also when nothing is shown.
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    Warnings of the user's compiler go to standard error wherever that leads; `warnings`: of so many a line, None: all
+    of what it said.
+    """
+
+    def __init__(self, *, quiet: bool = False, warnings: int | None = WARNINGS) -> None:
         self.stage = ""
+        self._quiet, self._warnings = quiet, warnings
         self._seen = 0
         self._console: Any = None
         self._status: Any = None
@@ -83,6 +97,10 @@ class Progress:
 
     def _show(self, event: dict[str, Any]) -> None:
         self.stage = event.get("begin", self.stage)
+        if "said" in event and not self._quiet:
+            self.close()
+            with suppress(OSError):
+                sys.stderr.write(f"{warnings(str(event['said']), self._warnings)}\n")
         if self._console is None:
             return
         if "begin" in event:

@@ -81,17 +81,20 @@ def to_ir(source: Path, flags: Flags, folder: Path, *, canonical: bool, opt: str
     return text.replace('!{!"llvm.loop.unroll.disable"}', '!{!"tracecut.whole"}') if canonical else text
 
 
-def to_object(source: Path, flags: Flags, folder: Path) -> bytes:
-    """Machine code of one source file, as the user's compiler line makes it: nothing of ours has a part in it."""
+def to_object(source: Path, flags: Flags, folder: Path) -> tuple[bytes, str]:
+    """Machine code of one source file, as the user's compiler line makes it, and what that compiler has to say.
+
+    Nothing of ours has a part in it.
+    """
     _expect_file(source)
     if flags.language(source) == "ir":
         from .llvm import emit_object
 
         text = to_ir(source, flags, folder, canonical=False)
-        return emit_object(text.encode(errors="surrogateescape").decode(errors="replace"), optimise=False)
+        return emit_object(text.encode(errors="surrogateescape").decode(errors="replace"), optimise=False), ""
     target = folder / f"{source.stem}-native.o"
-    _compile(source, flags, folder, ["-c", *_form(flags, "O1", canonical=False)], target, canonical=False)
-    return target.read_bytes()
+    said = _compile(source, flags, folder, ["-c", *_form(flags, "O1", canonical=False)], target, canonical=False)
+    return target.read_bytes(), said
 
 
 def optimised_object(text: str, flags: Flags, folder: Path, name: str) -> bytes:
@@ -136,8 +139,8 @@ def _form(flags: Flags, opt: str, *, canonical: bool) -> list[str]:
     return own
 
 
-def _compile(source: Path, flags: Flags, folder: Path, own: list[str], target: Path, canonical: bool) -> None:
-    """Run the compiler on one file. Raises SourceError when it makes nothing."""
+def _compile(source: Path, flags: Flags, folder: Path, own: list[str], target: Path, canonical: bool) -> str:
+    """Run the compiler on one file; what it said. Raises SourceError when it makes nothing."""
     user = [flag for flag in flags.compile if not (canonical and re.match(r"-O|-g|-f(no-)?unroll", flag))]
     cxx = flags.language(source) == "c++"
     clang = compiler(cxx=cxx)
@@ -152,6 +155,7 @@ def _compile(source: Path, flags: Flags, folder: Path, own: list[str], target: P
     finished = _run(command, target)
     if finished.returncode != 0 or not target.exists():
         raise SourceError(f"{source} does not compile", detail=_why(finished))
+    return finished.stderr.read_text(errors="replace")
 
 
 def memory_limit() -> int:

@@ -144,7 +144,7 @@ def test_old_c_is_compiled(tmp_path: Path) -> None:
     path.write_text(OLD)
     for words in ((), ("-std=gnu89",)):
         _, flags = parse_flags([str(path), *words])
-        program = executable([to_object(path, flags, tmp_path)], flags, tmp_path / "old")
+        program = executable([to_object(path, flags, tmp_path)[0]], flags, tmp_path / "old")
         assert subprocess.run([program], capture_output=True, check=True).stdout == b"50\n"
     _, flags = parse_flags([str(path), "-Werror=implicit-function-declaration"])
     with pytest.raises(SourceError) as caught:
