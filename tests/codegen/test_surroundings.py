@@ -65,6 +65,11 @@ STARTS: dict[str, dict[str, Any]] = {
     "plainly": {"stdin": subprocess.DEVNULL},
     "oddly": {"preexec_fn": oddly, "env": {**os.environ, **VARIABLES}},
 }
+# Kind of result, input, way of starting it. What is inspected anew is so on other input; one way of starting is enough.
+CASES = [
+    *((kind, mode, start) for kind in ("1 thread", "2 threads") for mode in ("same", "other") for start in STARTS),
+    ("1 thread, inspected anew", "other", "plainly"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +83,7 @@ def loops(subject: Program) -> list[Inspected]:
     return [subject.inspect(mark) for mark in MARKS]
 
 
-@pytest.fixture(scope="module", params=["1 thread", "2 threads", "1 thread, inspected anew"])
+@pytest.fixture(scope="module")
 def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspected]) -> tuple[str, Path]:
     """A folder of results in which jobs and data are in random order, for so many threads."""
     kind: str = request.param
@@ -109,14 +114,11 @@ def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspect
     return kind, folder
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("mode", ["same", "other"])
+@pytest.mark.parametrize(("result", "mode", "start"), CASES, indirect=["result"], scope="module")
 def test_two_hundred_cases(
     mode: str, start: str, loops: list[Inspected], result: tuple[str, Path], tmp_path: Path
 ) -> None:
     kind, folder = result
-    if "anew" in kind and (mode, start) != ("other", "plainly"):
-        pytest.skip("one way of starting is enough")
     counters = tmp_path / "counters.json"
     options = ["--threads", kind[0], "--counters", str(counters)]
     hosted = [sys.executable, "-P", "-m", "tracecut", "run", str(folder), *options, "--", mode]

@@ -17,10 +17,13 @@ from tracecut.pipeline import optimize_program
 from tracecut.progress import Progress
 from tracecut.settings import Settings
 
+from .gathering import ARRAYS, LOOP
+
 COMMAND = (sys.executable, "-P", "-m", "tracecut")
 
 # A loop that can be rescheduled, and after it whatever the first argument asks for.
-PROBE = r"""
+PROBE = (
+    r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <fenv.h>
@@ -35,22 +38,13 @@ PROBE = r"""
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xmmintrin.h>
-static int source[20000];
-static double from[20000], to[20000];
-int main(int argc, char **argv) {
+"""
+    + ARRAYS
+    + r"""int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "", *word = argc > 2 ? argv[2] : "";
-    unsigned state = 1;
-    for (int i = 0; i < 20000; i++) {
-        state = state * 1664525u + 1013904223u;
-        source[i] = (int)((state >> 8) % 20000u);
-        from[i] = i;
-    }
-    for (int step = 0; step < 8; step++)
-        for (int i = 0; i < 20000; i++) to[i] += from[source[i]];
-    double sum = 0;
-    for (int i = 0; i < 20000; i++) sum += to[i];
-    printf("sum %.9e\n", sum);
-    if (!strcmp(mode, "exit")) return atoi(word);
+"""
+    + LOOP
+    + r"""    if (!strcmp(mode, "exit")) return atoi(word);
     if (!strcmp(mode, "raise")) { fflush(stdout); raise(atoi(word)); }
     if (!strcmp(mode, "crash")) { fflush(stdout); *(volatile int *)8 = 1; }
     if (!strcmp(mode, "cat")) for (int c; (c = getchar()) != EOF;) putchar(c);
@@ -92,6 +86,7 @@ int main(int argc, char **argv) {
     return 0;
 }
 """
+)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import subprocess
@@ -15,20 +16,9 @@ from tracecut.pipeline import optimize_program
 from tracecut.progress import Progress
 from tracecut.settings import Settings
 
+from .gathering import ARRAYS, LOOP
+
 COMMAND = [sys.executable, "-P", "-m", "tracecut", "run"]
-LOOP = r"""
-    unsigned state = 1;
-    for (int i = 0; i < 20000; i++) {
-        state = state * 1664525u + 1013904223u;
-        source[i] = (int)((state >> 8) % 20000u);
-        from[i] = i;
-    }
-    for (int step = 0; step < 8; step++)
-        for (int i = 0; i < 20000; i++) to[i] += from[source[i]];
-    double sum = 0;
-    for (int i = 0; i < 20000; i++) sum += to[i];
-    printf("sum %.9e\n", sum);
-"""
 ASKS = (
     r"""
 #define _GNU_SOURCE
@@ -44,9 +34,9 @@ ASKS = (
 #include <sys/wait.h>
 #include <unistd.h>
 extern char *__progname, *__progname_full;
-static int source[20000];
-static double from[20000], to[20000];
-static void show(const char *kind, const char *name) { /* a path that nobody finds in the code */
+"""
+    + ARRAYS
+    + r"""static void show(const char *kind, const char *name) { /* a path that nobody finds in the code */
     char path[64], data[4096];
     snprintf(path, sizeof path, "/%s/self/%s", kind, name);
     FILE *file = fopen(path, "r");
@@ -145,11 +135,9 @@ def end(command: list[str], kind: str, folder: Path, changes: dict[str, str]) ->
         with subprocess.Popen(command, stdin=given, stdout=theirs, stderr=theirs, env=env) as process:
             os.close(theirs)
             found = b""
-            try:
+            with contextlib.suppress(OSError):  # how a terminal says that it is over
                 while data := os.read(ours, 65536):
                     found += data
-            except OSError:  # how a terminal says that it is over
-                pass
             os.close(ours)
         return process.returncode, found
 
@@ -186,8 +174,7 @@ def test_many_and_long_words(asks: Path, tmp_path: Path) -> None:
 
 def test_a_program_that_asks_for_its_file_is_left_alone(tmp_path: Path) -> None:
     text = (
-        "#include <stdio.h>\n#include <unistd.h>\nstatic int source[20000];\nstatic double from[20000], to[20000];\n"
-        f"int main(void) {{{LOOP}"
+        f"#include <stdio.h>\n#include <unistd.h>\n{ARRAYS}int main(void) {{{LOOP}"
         '    char path[4096] = "";\n    readlink("/proc/self/exe", path, 4095);\n    puts(path);\n}\n'
     )
     output, result = built(tmp_path, text)
