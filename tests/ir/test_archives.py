@@ -74,12 +74,12 @@ def header(**changes: Any) -> bytes:
     return json.dumps({"format": FORMAT_VERSION, "kind": "test", **changes}).encode()
 
 
-def test_bytes_of_an_artefact_depend_on_its_content_alone(self, tmp_path: Path, artefact: Path) -> None:
+def test_bytes_of_an_artefact_depend_on_its_content_alone(tmp_path: Path, artefact: Path) -> None:
     again = write_arrays(tmp_path / "again", "test", dict(reversed(ARRAYS.items())), dict(reversed(META.items())))
     assert again.read_bytes() == artefact.read_bytes()
 
 
-def test_what_is_not_an_array_of_numbers_is_refused_and_the_old_file_kept(self, artefact: Path) -> None:
+def test_what_is_not_an_array_of_numbers_is_refused_and_the_old_file_kept(artefact: Path) -> None:
     before = artefact.read_bytes()
     for arrays, meta in (({"a": np.array([None])}, {}), ({}, {"x": float("nan")})):
         with pytest.raises(ValueError, match=r"allow_pickle|not JSON compliant"):
