@@ -8,6 +8,7 @@ A full cluster is closed and the next one starts. Data with open jobs left on a 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
@@ -37,6 +38,7 @@ from .views import Words, floats, longs, words
 from .walk import has_pairs
 
 SKEWED = 16  # a largest degree above this many times the mean: the graph has hubs
+HUGE = 1 << 10  # pins of a job at least that is set apart
 ASSIGNED = np.uint32(0x80000000)  # flag in a job's state; the other bits are its cluster
 
 STATE, MISSING, FIRST, SIZE = range(4)  # columns of the record table of the jobs
@@ -57,6 +59,9 @@ def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, ta
         k: number of clusters.
         weights: float64 (jobs), positive; None means 1 each.
         targets: float64 (k), shares of the load summing to 1; None means equal.
+
+    Jobs with more pins than a cluster has on average (and than `HUGE`) would pull most of the data into every border
+    that they touch: they are set apart, and fill the first clusters, of which the others then get the less.
 
     Returns:
         Labels in [0, k). O(Σ over data of p(v) · open jobs of v), which is O(pins · k) at worst and near linear in
@@ -80,7 +85,13 @@ def grow(
         raise ArgumentError(f"the graph has {graph.n_pins} pins, expansion takes fewer than 2**31")
     shares = equal_targets(k) if targets is None else targets
     loads = floats(np.zeros(0) if weights is None or (weights == 1.0).all() else weights)
-    total = float(loads.sum()) if loads.size else float(graph.n_jobs)
+    huge = _huge_jobs(graph, k)
+    return _beside(graph, huge, loads, shares) if huge.any() else _grown(graph, loads, shares)
+
+
+def _grown(graph: LocalityGraph, loads: Floats, shares: Floats) -> tuple[Ints, Ints]:
+    """`grow` where no job is set apart; no `loads` mean 1 each."""
+    k, total = shares.size, float(loads.sum()) if loads.size else float(graph.n_jobs)
     even = int(graph.degrees().max(initial=0)) * graph.n_data <= SKEWED * graph.n_pins
     ends = floats(np.cumsum(shares) * total)
     if k <= MOST_CLUSTERS and has_pairs(graph):
@@ -91,6 +102,43 @@ def grow(
             longs(graph.offsets), words(graph.data), longs(starts), near.view(np.uint32).copy(), loads, ends, even
         )
     return labels.view(np.int32), order.view(np.int32)
+
+
+def _huge_jobs(graph: LocalityGraph, k: int) -> npt.NDArray[np.bool_]:
+    """Which jobs are set apart, bool (jobs); empty where all are small. O(jobs)."""
+    sizes = np.diff(graph.offsets)
+    least = max(HUGE, graph.n_pins // k)
+    return sizes > least if k > 1 and int(sizes.max(initial=0)) > least else np.zeros(0, np.bool_)
+
+
+def _beside(graph: LocalityGraph, huge: npt.NDArray[np.bool_], loads: Floats, shares: Floats) -> tuple[Ints, Ints]:
+    """`grow` where some jobs are set apart: these are placed last, but what they weigh is not given out twice."""
+    apart, others = np.flatnonzero(huge), np.flatnonzero(~huge)
+    weights = loads if loads.size else np.ones(graph.n_jobs)
+    wanted = shares * weights.sum()
+    labels, held = _packed(floats(weights[apart]), floats(wanted))
+    room = np.maximum(wanted - held, 0.0)
+    sizes = np.diff(graph.offsets)
+    pins = graph.data[np.repeat(~huge, sizes)]
+    rest = LocalityGraph(np.concatenate([[0], np.cumsum(sizes[others])]), pins, graph.n_data)
+    found, order = _grown(rest, loads[others] if loads.size else loads, room / room.sum() if room.any() else shares)
+    both = np.empty(graph.n_jobs, np.int32)
+    both[apart], both[others] = labels, found
+    return both, np.concatenate([others[order], apart]).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _packed(weights: Floats, wanted: Floats) -> tuple[Ints, Floats]:
+    """Each cluster in turn takes jobs up to where its load comes nearest to what is wanted, one at least: int32 (jobs),
+    and the loads."""
+    labels, held = np.empty(weights.size, np.int32), np.zeros(wanted.size)
+    cluster = 0
+    for job in range(weights.size):
+        if held[cluster] > 0 and held[cluster] + 0.5 * weights[job] > wanted[cluster]:
+            cluster = min(cluster + 1, wanted.size - 1)
+        labels[job] = cluster
+        held[cluster] += weights[job]
+    return labels, held
 
 
 @njit(cache=True, nogil=True)

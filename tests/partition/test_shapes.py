@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import resource
 from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -12,39 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition import METHODS, compnet, growing, partition
+from tracecut.partition import METHODS, compnet, expansion, growing, km1_search, partition
 from tracecut.partition.contest import contest, play
 from tracecut.partition.expand import data_graph
+from tracecut.partition.km1 import NO_END
+from tracecut.partition.km1_lanes import Replica
+from tracecut.partition.km1_state import fill_lists
+from tracecut.partition.levels import finest_level
+from tracecut.partition.loads import capacities
+from tracecut.partition.views import floats
 
-EDGES = LocalityGraph.from_edges
-
-
-def ids(size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    return np.arange(size, dtype=np.int32)
-
-
-def clique(m: int) -> LocalityGraph:
-    u, v = np.triu_indices(math.isqrt(2 * m), 1)
-    return EDGES(u.astype(np.int32), v.astype(np.int32))
-
-
-SHAPES: dict[str, Callable[[int], LocalityGraph]] = {
-    "star": lambda m: EDGES(0 * ids(m), ids(m) + 1),
-    "double star": lambda m: EDGES(ids(m) % 2, ids(m) + 2),
-    "hubs": lambda m: EDGES(ids(m) % math.isqrt(m), ids(m) + math.isqrt(m)),
-    "path": lambda m: EDGES(ids(m), ids(m) + 1),
-    "caterpillar": lambda m: EDGES(np.maximum(ids(m) // 2 * 2 - 2 * (ids(m) % 2 == 0), 0), ids(m) + 1),
-    "clique": clique,
-    "one job": lambda m: LocalityGraph([0, 2 * m], ids(2 * m), 2 * m),
-    "one datum": lambda m: LocalityGraph(np.arange(2 * m + 1), 0 * ids(2 * m), 1),
-    "isolated": lambda m: EDGES(ids(100), ids(100) + 1, 2 * m),
-    "few": lambda m: EDGES(ids(5), ids(5) + 1),
-}
-
-
-def random_graph(m: int) -> LocalityGraph:
-    ends = np.random.default_rng(0).integers(0, m // 3, (2, m), dtype=np.int32)
-    return EDGES(*ends, m // 3)
+MADE = run_path(str(Path(__file__).parents[2] / "benchmarks" / "shapes.py"))
+SHAPES: dict[str, Callable[[int], LocalityGraph]] = MADE["SHAPES"]
 
 
 @settings(deadline=None, max_examples=60)
@@ -108,11 +89,67 @@ def test_communities_halve_each_round(shape: str, monkeypatch: pytest.MonkeyPatc
     assert len(rounds) <= 12 * math.log2(graph.n_data + 2)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_data_join_few_clusters(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of all data that grew like others would pull all of them into every cluster."""
+    joined: list[int] = []
+    kernel = expansion._join
+
+    def join(*given: Any) -> Any:
+        joined.append(1)
+        full, load, used, placed = kernel(*given)
+        return full, load, np.uint64(used), placed  # as it is inside of a kernel
+
+    monkeypatch.setattr(expansion, "MOST_CLUSTERS", 0)  # the kernel that takes jobs of any size
+    monkeypatch.setattr(expansion, "_join", join)
+    monkeypatch.setattr(expansion, "_grow", expansion._grow.py_func)
+    monkeypatch.setattr(expansion, "lowest_bit", lambda bits: (int(bits) & -int(bits)).bit_length() - 1)
+    graph = SHAPES[shape](3000)
+    labels, order = expansion.grow(graph, 16)
+    assert np.ptp(np.bincount(labels, minlength=16)) <= 2 and sorted(order.tolist()) == list(range(graph.n_jobs))
+    assert len(joined) <= 2 * graph.n_pins + 50
+
+
+def test_a_huge_job_takes_the_room_that_it_weighs() -> None:
+    """The others share what it leaves, and fill its own cluster up where it leaves some."""
+    graph = SHAPES["one job beside"](4000)
+    others = graph.n_jobs - 1
+    for heavy in (1000.0, 3.0):
+        weights = np.append(np.ones(others), heavy)
+        held = np.bincount(expansion.expansion(graph, 8, weights=weights), weights, 8)
+        rest = (others + heavy - max(heavy, held.mean())) / 7
+        assert sorted(held)[-1] <= max(heavy, rest + 1) and min(held) >= rest - 1
+
+
+def test_a_job_of_all_data_is_not_asked_after_each_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its nets tells of moves near it, and to ask it takes as long as it has nets."""
+    graph, k = SHAPES["one job beside"](6000), 4
+    level = finest_level(graph, np.ones(graph.n_jobs))
+    labels = expansion.expansion(graph, k).view(np.uint32)
+    lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
+    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
+    limits = capacities(level.node_weights, np.full(k, 1 / k), 1.03)
+    replica = Replica((*level.arrays, lists[0]), (*lists[1:], labels, loads), floats(limits))
+    asked: list[int] = []
+    best_move = km1_search.best_move
+
+    def counted(u: int, offsets: Any, *others: Any) -> Any:
+        asked.append(int(offsets[u + 1] - offsets[u]))
+        return best_move(u, offsets, *others)
+
+    monkeypatch.setattr(km1_search, "best_move", counted)
+    replica.start()
+    seeds = np.arange(level.n_nodes, dtype=np.uint32)
+    gain, used, *_ = replica.run(km1_search.search.py_func, *replica.room, seeds, 5000, 1.0, 0.0, NO_END, 0, NO_END)
+    assert gain > 0 and used == seeds.size
+    assert sum(asked) <= 10 * level.node_nets.size
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.CollapseWarning")
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.installed])
 def test_no_shape_takes_much_longer(name: str) -> None:
-    """`pytest -m long tests/partition/test_shapes.py`: CPU seconds, 150,000 edges, up to ten times a random graph's."""
+    """`pytest -m long tests/partition/test_shapes.py`: 300,000 pins, CPU seconds up to five times a random graph's."""
     method = METHODS[name]
 
     def seconds(graph: LocalityGraph) -> float:
@@ -125,6 +162,6 @@ def test_no_shape_takes_much_longer(name: str) -> None:
             best = min(best, after - before)
         return best
 
-    allowed = 10 * max(seconds(random_graph(150_000)), 0.02)
+    allowed = 5 * max(seconds(MADE["random_graph"](150_000)), 0.02)
     for shape, make in SHAPES.items():
         assert seconds(make(150_000)) <= allowed, shape
