@@ -12,7 +12,7 @@ from numba import njit
 from ..ir.arrays import Floats, Ints, Longs
 from .crew import Crew, blocks
 from .km1_lanes import LANE, Replica, Spare, lanes_of, search_lanes, spare_state
-from .km1_search import Flags, gainers, mark_border, room, search, sweep
+from .km1_search import Flags, begin_pass, gainers, mark_border, room, search, sweep
 from .km1_state import cost_of, cost_of_nets, fill_lists, fill_some, list_begins
 from .levels import Level
 from .loads import sum_loads
@@ -193,7 +193,7 @@ def alone(
         if cost == 0:
             break
         active[:] = False
-        moved[:] = False
+        begin_pass(node_offsets, moved)
         mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
         seeds = np.flatnonzero(active).astype(np.uint32)
         shuffle(seeds, seed + sweeps + turn)

@@ -14,7 +14,7 @@ from numba import njit
 
 from ..ir.arrays import Floats, Ints, Longs
 from .crew import Crew, blocks
-from .km1_search import Flags, put_back, room, search
+from .km1_search import Flags, begin_pass, put_back, room, search
 from .km1_state import Pairs, add_pin, drop_pin
 from .levels import Level
 from .views import Words
@@ -55,7 +55,7 @@ class Replica:
 
     def start(self) -> None:
         """Begin a pass."""
-        self.room[1][:] = False
+        begin_pass(self.fixed[0], self.room[1])
         self.done, self.gain = 0, 0
 
     def catch_up(self, found: list[Any]) -> None:

@@ -14,6 +14,7 @@ Flags = npt.NDArray[np.bool_]
 
 WIDE = 32  # pins; the other nodes of a larger net are not told that a move changed it
 CAUTION = 0.3  # of the logarithm of the number of nodes: the square of the gains' sum that a search may lose at least
+BROAD, SKEWED = 1 << 10, 256  # nets, in all and over the mean: a node of more is left to label propagation
 LONGEST = 1000  # moves without a new best sum after which a search ends in any case
 
 
@@ -29,6 +30,18 @@ def room(nodes: int) -> tuple[Longs, Flags, Ints, Ints, Words, Longs, Words, Wor
 
 
 compiled_room = njit(cache=True, nogil=True)(room)
+
+
+@njit(cache=True, nogil=True)
+def begin_pass(node_offsets: Longs, moved: Flags) -> None:
+    """Let `search` move all nodes anew but those of very many nets, which it would ask after each move near them.
+
+    O(nodes).
+    """
+    n = node_offsets.size - 1  # `moved` may be longer
+    least = max(BROAD, SKEWED * node_offsets[n] // max(n, 1))
+    for u in range(n):
+        moved[u] = node_offsets[u + 1] - node_offsets[u] > least
 
 
 @njit(cache=True, nogil=True)
@@ -172,8 +185,8 @@ def search(
     From `together` seeds at a time, the best move of any node in the queue is made, worse ones included, and the
     nodes that it touches enter the queue. A search ends when its gains promise no better sum than the best so far
     (the rule of Osipov and Sanders 2010, `patience` its factor), and what came after the best sum is taken back. A
-    node moves at most once a pass. From the first eighth of the seeds on, the pass ends when it is not on its way to a
-    gain of `wanted`.
+    node moves at most once a pass, and not at all where `begin_pass` has marked it so. From the first eighth of the
+    seeds on, the pass ends when it is not on its way to a gain of `wanted`.
 
     Args:
         clock, moved, place, keys, heap, told, near, path: from `room`; left clean but for `moved`.
