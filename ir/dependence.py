@@ -21,6 +21,7 @@ from .graph import LocalityGraph
 from .graphexport import export
 from .graphstats import average_path_length, continuous_exponent, power_law
 from .instructions import Instructions, member_types
+from .plain import fitting
 
 SMALL_EDGES = 1_000_000  # what networkx holds in about a gigabyte
 PATH_WORK = 1 << 28  # edges that are followed for the average path length: some seconds
@@ -89,10 +90,11 @@ class DependenceGraph:
         """The first edge that breaks a rule, and which of _RULES; −1 when none does. Large graphs on two threads."""
         half = self.m // 2 if self.m > PIECE else self.m
         pieces = [slice(0, half), slice(max(0, half - 1), self.m)]  # the second one compares with the edge before it
+        first_fault = fitting(_first_fault, self.m)
         with ThreadPoolExecutor(1) as pool:
             parts = [(self.src[part], self.dst[part], self.weight[part], self.kind[part]) for part in pieces]
-            second = pool.submit(_first_fault, *parts[1], self.n) if half < self.m else None
-            place, rule = _first_fault(*parts[0], self.n)
+            second = pool.submit(first_fault, *parts[1], self.n) if half < self.m else None
+            place, rule = first_fault(*parts[0], self.n)
             if place < 0 and second is not None:
                 place, rule = second.result()
                 place += pieces[1].start if place >= 0 else 0
@@ -101,18 +103,19 @@ class DependenceGraph:
     @cached_property
     def offsets(self) -> Longs:
         """CSR by target, int64 (n + 1): the edges into v are `offsets[v]` up to `offsets[v + 1]`. O(n + m)."""
-        return frozen("offsets", _offsets(self.dst, self.n), np.int64)
+        return frozen("offsets", fitting(_offsets, self.n + self.m)(self.dst, self.n), np.int64)
 
     @cached_property
     def adjacency(self) -> tuple[Longs, Ids]:
         """Undirected CSR `(offsets, neighbours)`: each edge stands at both of its ends. O(n + m)."""
-        offsets, neighbours = _adjacency(self.src, self.dst, self.n)
+        offsets, neighbours = fitting(_adjacency, self.n + self.m)(self.src, self.dst, self.n)
         return frozen("offsets", offsets, np.int64), frozen("neighbours", neighbours, neighbours.dtype)
 
     def _users(self) -> tuple[Longs, Ids]:
         """CSR by source `(offsets, targets)`."""
-        offsets = _offsets(self.src, self.n)
-        return offsets, self.dst[np.argsort(self.src, kind="stable")]
+        offsets = fitting(_offsets, self.n + self.m)(self.src, self.n)
+        targets = self.dst[np.argsort(self.src, kind="stable")]
+        return frozen("offsets", offsets, np.int64), frozen("targets", targets, targets.dtype)
 
     def with_one_source(self) -> DependenceGraph:
         """The graph in which each instruction depends on one register only, the last of its operands that has a maker.
@@ -121,13 +124,13 @@ class DependenceGraph:
         with one source for each instruction the graphs of the unoptimised programs have the edges per node that its
         Table 4 states. All other kinds of edges stay. O(m).
         """
-        keep = _one_source(self.dst, self.kind)
+        keep = fitting(_one_source, self.m)(self.dst, self.kind)
         edges = self.src[keep], self.dst[keep], self.weight[keep], self.kind[keep]
         return DependenceGraph(*edges, self.instruction, self.time, self.table)
 
     def degrees(self) -> Longs:
         """Edges at each vertex, in and out, int64 (n)."""
-        return _degrees(self.src, self.dst, self.n)
+        return fitting(_degrees, self.n + self.m)(self.src, self.dst, self.n)
 
     def stats(self, *, sources: int | None = None, seed: int = 0) -> dict[str, Any]:
         """Nodes, edges, power-law exponent and average path length: the columns of VertexCut's Table 4.

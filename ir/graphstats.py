@@ -10,6 +10,7 @@ import numpy.typing as npt
 from numba import njit
 
 from .arrays import Floats, Longs
+from .plain import fitting
 
 STARTS = 50  # smallest degrees tried for the tail
 EXPONENTS = np.arange(1.01, 8.0, 0.01)
@@ -137,7 +138,7 @@ def average_path_length(offsets: Longs, neighbours: npt.NDArray[Any], *, sources
         return float("nan")
     chosen = np.random.default_rng(seed).choice(n, min(sources, n), replace=False).astype(np.int64)
     sets = np.zeros((3, n), np.uint8 if sources <= 8 else np.uint64)
-    total, pairs = _distances(offsets, neighbours, np.sort(chosen), sets)
+    total, pairs = fitting(_distances, n + neighbours.size // 2)(offsets, neighbours, np.sort(chosen), sets)
     return total / pairs if pairs else float("nan")
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.errors import ArgumentError, ArtefactError
+from ..ir.plain import fitting
 from .events.items import FIRST_MARK
 from .events.static import Static
 from .events.walk import BAD, Lengths
@@ -77,7 +78,7 @@ class SegmentCounter:
 
     def take(self, stream: int, words: npt.NDArray[np.uint32]) -> None:
         """Add a chunk of whole records of any stream. Raises ArtefactError when it is none. O(records)."""
-        if _count(words, self._lengths, self._marks, self.counts) != words.size:
+        if fitting(_count, words.size)(words, self._lengths, self._marks, self.counts) != words.size:
             raise ArtefactError(f"a chunk of stream {stream} does not hold whole records")
 
 

@@ -19,6 +19,8 @@ from tracecut.ir.errors import UnsupportedError
 from tracecut.ir.graphstats import average_path_length, continuous_exponent, power_law
 from tracecut.partition import partition
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 def graph_of(edges: list[tuple[int, int]], n: int) -> DependenceGraph:
     ordered = sorted(edges, key=lambda edge: edge[1])

@@ -15,6 +15,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.plain import fitting, plain
 from .items import FIRST_MARK, Kind, mask_words, words_of
 from .runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
 from .static import Static
@@ -116,7 +117,7 @@ class Coder:
                 self._out[place] = np.empty(2 * end + GROWTH * words.size + 64, np.uint8)
                 self._out[place][:end] = old[:end]
         state, fields = self._state, self._fields
-        _encode(
+        fitting(_encode, words.size)(
             words,
             fields.first,
             fields.wide,
@@ -138,7 +139,7 @@ class Coder:
         """(segments, payloads) of what was fed since the last time."""
         if self._out[0].size == 0:
             self.feed(np.zeros(0, np.uint32))
-        _end_runs(self._out[0], self._out[1], self._ends, self._runs)
+        plain(_end_runs)(self._out[0], self._out[1], self._ends, self._runs)
         found = self._out[0][: self._ends[0]].copy(), self._out[1][: self._ends[1]].copy()
         self._ends[:] = 0
         self.waiting = 0
@@ -148,7 +149,7 @@ class Coder:
         """The `count` words again; None when the bytes are not what `encode` makes."""
         state, fields = self._state, self._fields
         words = np.zeros(count, np.uint32)
-        good = _decode(
+        good = fitting(_decode, count)(
             words,
             fields.first,
             fields.wide,

@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.plain import FEW, fitting
 from .items import FIRST_MARK, MAX_WORDS
 from .runs import Shape
 from .static import Static
@@ -55,17 +56,20 @@ class Expander:
         if stream not in self._known:
             self._known[stream] = np.zeros((2, self._fields), np.uint64), np.zeros(self._regions, np.uint64)
         lengths = self._lengths
-        place, done = 0, 0
+        place, done, made = 0, 0, words.size
         while place < words.size:
             if done == 0:
-                plain = _end_of_plain(words, place, lengths.words, lengths.marks, np.uint32(lengths.segments))
+                known = lengths.words, lengths.marks, np.uint32(lengths.segments)
+                plain = fitting(_end_of_plain, words.size)(words, place, *known)
                 if plain == words.size or plain - place >= PIECE:
                     yield words[place:plain]  # as they are
                     place = plain
                     continue
-            out = self._room if self._room is not None else np.empty(PIECE + MAX_WORDS, np.uint32)
+            piece = FEW if made <= FEW else PIECE  # a run may stand for any number of words
+            out = np.empty(piece + MAX_WORDS, np.uint32) if self._room is None else self._room[: piece + MAX_WORDS]
             rest: tuple[Any, ...] = (*self._tables, *self._known[stream], out)
-            place, done, size = _expand(words, place, done, *rest)
+            place, done, size = fitting(_expand, made)(words, place, done, *rest)
+            made += size
             if size:
                 yield out[:size] if self._room is not None else out[:size].copy()
 
@@ -108,13 +112,13 @@ def _expand(
     turns: Any,
     out: Any,
 ) -> Any:
-    """Fill `out`, PIECE words or a little more, from (place, iterations done of the run there).
+    """Fill `out`, up to its last MAX_WORDS words or a little more, from (place, iterations done of the run there).
 
     `values`: where each field begins, and its step. `turns`: the iteration of each region, from 0.
     Returns (place, done, words made).
     """
     one, two, low, high = np.uint64(1), np.uint64(2), np.uint64(0xFFFFFFFF), np.uint64(32)
-    at, size, made, most = np.uint64(place), np.uint64(words.size), np.uint64(0), np.uint64(PIECE)
+    at, size, made, most = np.uint64(place), np.uint64(words.size), np.uint64(0), np.uint64(out.size - MAX_WORDS)
     begun = np.uint64(done)
     first_short, first_region, first_run = borders[0], borders[1], borders[2]
     while at < size and made < most:

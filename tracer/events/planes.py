@@ -12,6 +12,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.plain import fitting
+
 Bytes = npt.NDArray[np.uint8]
 PLANES = 11  # counts, and ten bytes of a value; what is longer stays in the last
 
@@ -20,7 +22,7 @@ def split(data: Bytes) -> tuple[Bytes, npt.NDArray[np.int64]]:
     """(the sorted bytes, how many each plane has: int64[PLANES]). O(bytes)."""
     sizes = np.zeros(PLANES, np.int64)
     out = np.empty(data.size, np.uint8)
-    _split(data, sizes, out)
+    fitting(_split, data.size)(data, sizes, out)
     return out, sizes
 
 
@@ -29,7 +31,7 @@ def merge(sorted_bytes: Bytes, sizes: npt.NDArray[np.int64]) -> Bytes | None:
     if sizes.size != PLANES or sizes.min() < 0 or int(sizes.sum()) != sorted_bytes.size:
         return None
     out = np.empty(sorted_bytes.size, np.uint8)
-    return out if _merge(sorted_bytes, sizes, out) else None
+    return out if fitting(_merge, out.size)(sorted_bytes, sizes, out) else None
 
 
 @numba.njit(cache=True, nogil=True)

@@ -9,7 +9,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from .items import FIRST_MARK, MARK_WORDS
+from ...ir.plain import FEW, fitting
+from .items import FIRST_MARK, MARK_WORDS, MAX_WORDS
 from .runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
 from .static import Static
 
@@ -95,7 +96,8 @@ def walk(words: Words, lengths: Lengths, most: int) -> tuple[int, int, int, int,
     SHORT. O(records).
     """
     tables = lengths.words, lengths.instructions, lengths.counted, lengths.free, lengths.marks
-    end, last, records, count, why = _walk(words, *tables, np.uint32(lengths.first_run), most)
+    used = words.size if words[FEW : FEW + MAX_WORDS].any() else FEW  # a chunk that was left behind ends with zeros
+    end, last, records, count, why = fitting(_walk, used)(words, *tables, np.uint32(lengths.first_run), most)
     return int(end), int(last), int(records), int(count), int(why)
 
 

@@ -25,6 +25,8 @@ from tracecut.tracer.frontend import Flags
 from .recorded import HEAD, LIMITS, module_text
 from .replay import Words
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 # One loop with a fixed, a computed and an unknown step, and one without any access.
 TEXT = """
 @a = global [4096 x i64] zeroinitializer

@@ -20,6 +20,8 @@ from tracecut.tracer.events.trace import Trace
 from tracecut.tracer.events.tracefile import MAGIC, VERSION, TraceFile, TraceWriter
 from tracecut.tracer.events.walk import OK, SHORT, WILD, ZERO, Lengths, walk
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 TEXT = """
 @a = global [16 x i32] zeroinitializer
 declare <33 x i8> @llvm.masked.load.v33i8.p0(ptr, <33 x i1>, <33 x i8>)
