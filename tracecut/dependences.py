@@ -16,6 +16,7 @@ from tracecut.ir.amounts import size
 from tracecut.ir.dependence import DependenceGraph
 from tracecut.ir.errors import ArgumentError, ProgramError, UnsupportedError
 from tracecut.ir.machine import Machine
+from tracecut.ir.plain import FEW
 from tracecut.tracer.dependence.builder import Builder, Ending, TooLarge
 from tracecut.tracer.dependence.folding import Folder
 from tracecut.tracer.dependence.measured import measured_graph
@@ -218,7 +219,8 @@ class _Sink:
         self.refused: tuple[int, int] | None = None  # bytes and vertices when the graph became too large
 
     def begin(self, static: Static) -> Callable[[int, Words], None]:
-        self.builder = Builder(static, threads=min(2, len(os.sched_getaffinity(0))), **self.options)
+        threads = min(2, len(os.sched_getaffinity(0)))
+        self.builder = Builder(static, threads=threads, few=FEW, **self.options)
         self.feed = Folder(self.builder).feed if self.runs else self.builder.feed
         return self._take
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecut.ir.errors import ArgumentError, UnsupportedError
+from tracecut.ir.plain import FEW
 from tracecut.ir.regions import Region
 from tracecut.tracer.dependence.jobs import DATUM, JobFollower
 from tracecut.tracer.dependence.loops import LoopFollower, LoopSummary
@@ -43,7 +44,7 @@ def loop_summaries(source: Trace | AnyPath, *, most: int = MOST_LOOPS) -> list[L
     most = _whole("most", most, 1)
     source = source if isinstance(source, Trace) else Trace.load(os.fspath(source))
     names = hottest_loops(source.static, segments_of(source), most)
-    found = [LoopFollower(source.static, *name) for name in names]
+    found = [LoopFollower(source.static, *name, few=_few(source)) for name in names]
     feed_all(source, found)
     return [follower.summary() for follower in found]
 
@@ -57,11 +58,14 @@ def job_regions(kept: Trace, *, most: int = MOST_LOOPS, datum: int = DATUM) -> l
     Memory: 6 bytes for each pair of a job and a datum that it touches, and 32 for each datum. Raises ArgumentError, and
     UnsupportedError for programs with several threads.
     """
-    found = [
-        JobFollower(kept.static, *name, datum=datum) for name in hottest_loops(kept.static, segments_of(kept), most)
-    ]
+    names = hottest_loops(kept.static, segments_of(kept), most)
+    found = [JobFollower(kept.static, *name, datum=datum, few=_few(kept)) for name in names]
     feed_all(kept, found)
     return [follower.region() for follower in found]
+
+
+def _few(kept: Trace) -> bool:
+    return kept.totals.get("kept_instructions", FEW + 1) <= FEW
 
 
 def segments_of(kept: Trace) -> npt.NDArray[np.int64]:

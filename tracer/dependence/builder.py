@@ -13,6 +13,7 @@ from ...ir.cache import levels_of
 from ...ir.dependence import DependenceGraph
 from ...ir.errors import ArgumentError, ArtefactError, UnsupportedError
 from ...ir.machine import Machine
+from ...ir.plain import FEW, FEW_BYTES, fitting, plain
 from ..events.static import Static
 from . import frames as fr
 from . import shadow as sh
@@ -83,6 +84,8 @@ class Builder:
         threads: 2 writes the graph on a thread beside the one that follows the stream; the graph is the same.
         simple: have the records of simple segments written by templates (see `templates`); the graph is the same.
             Neither changes anything with totals, "war" or "waw", which one walk makes.
+        few: words up to which the walk is not compiled (see `ir.plain`), if they mean no more than FEW instructions;
+            the graph is the same.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class Builder:
         narrow: int = NARROW,
         threads: int = 1,
         simple: bool = True,
+        few: int = 0,
     ) -> None:
         if weights not in WEIGHTS:
             raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
@@ -110,6 +114,7 @@ class Builder:
         self.tables: Tables = tables_of(static, control="control" in kinds, hazards=hazards)
         self.sums = Sums() if totals else None
         self.most = most
+        self.few = few  # 0 from the first chunk on that is walked by compiled code
         self.modelled, self.timed = weights != "unit", weights == "times"
         self.levels = levels_of(machine.caches, machine.memory_latency)
         self.narrow = narrow
@@ -143,8 +148,9 @@ class Builder:
         self.most_steps = int(steps.max(initial=0)) + 2
         self.most_pages = int(self.tables.pages.max(initial=0)) + 2 * self.most_steps
         self.records_at = 0
-        plain = simple and self.sums is None and not hazards
-        self.writer = Writer(self.tables, threads, self.arrays) if plain else None
+        self.threads = threads
+        self.simple = simple and self.sums is None and not hazards
+        self.writer: Writer | None = None  # from the first chunk on that is walked by compiled code
 
     def feed(self, words: Words) -> None:
         """Follow the records of one chunk, which is cut at their borders.
@@ -154,6 +160,8 @@ class Builder:
         """
         words = np.ascontiguousarray(words, np.uint32)
         self.state[fr.POSITION] = 0
+        if self.records_at + words.size > self.few:
+            self.few = 0
         while True:
             found = self._follow(words)
             if found == READY and self.writer is not None:
@@ -171,6 +179,9 @@ class Builder:
                 raise ArtefactError(
                     f"the event stream is damaged: the record at word {place} {what}", hint="Trace the program again."
                 )
+            if self.few and self._lengthy():
+                self.few = 0
+                continue
             self._grow()
         self.records_at += words.size
         if self.most is not None and self.sums is None and self.bytes > self.most:
@@ -180,9 +191,13 @@ class Builder:
         """Follow records until something has to be done; its views are gone then, and the arrays may grow."""
         out, how = output_of(self.arrays), (self.modelled, self.timed)
         rest = out, *self._views(), self.levels, self._limits(), self.state, *how
+        origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
+        if self.few:
+            return plain(walk)(words, self.tables, *rest, origin, None)
+        if self.simple and self.writer is None:
+            self.writer = Writer(self.tables, self.threads, self.arrays)
         if self.writer is not None:
             return follow(words, self.tables, self.writer.templates, self.writer.order, *rest)
-        origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
         return walk(words, self.tables, *rest, origin, None)
 
     def graph(self) -> DependenceGraph:
@@ -236,6 +251,10 @@ class Builder:
         limits[fr.MAX_HEADS] = self.followed["heads"].capacity // sh.WORDS - 5 * self.most_pages
         limits[fr.MAX_READS] = self.followed["reads"].capacity - self.most_steps
         limits[fr.MAX_GLOBALS] = self.followed["globals"].capacity // 2 - 2
+        limits[fr.MAX_WORK] = 1 << 62
+        if self.few:
+            limits[fr.MAX_WORK] = FEW_BYTES
+            limits[fr.MAX_NODES] = min(limits[fr.MAX_NODES], FEW)
         limits[fr.MAX_SLOTS] = self.stack["slots"].capacity // 2 - self.most_steps
         limits[fr.MAX_DEPTH] = self.stack["frames"].capacity // fr.FRAME_FIELDS - 2
         limits[fr.MAX_REGISTERS] = self.stack["registers"].capacity - 2 * int(self.tables.slots.max(initial=0)) - 2
@@ -286,13 +305,18 @@ class Builder:
         if int(counts[sh.N_READS]) + reads <= entries.capacity:
             return
         used = int(counts[sh.N_HEADS]) * sh.WORDS
-        counts[sh.N_READS] = compact(self.followed["heads"].array, used, entries.array, int(counts[sh.N_READS]))
+        sweep = fitting(compact, used + entries.capacity)
+        counts[sh.N_READS] = sweep(self.followed["heads"].array, used, entries.array, int(counts[sh.N_READS]))
         entries.reserve(max(2 * int(counts[sh.N_READS]), used) + reads)  # so that sweeps pass by most of the time
         if max(int(self.state[fr.NODES]) >> 1, entries.capacity) >= MOST_VERTICES >> 1:
             raise UnsupportedError(
                 "the run is too long for 'war' dependences",
                 hint="Record a part of it (max_instructions, functions), or leave these dependences out.",
             )
+
+    def _lengthy(self) -> bool:
+        """Whether the walk stopped because it is to be compiled."""
+        return int(self.state[fr.NODES]) > FEW or int(self.state[fr.WORK]) > FEW_BYTES
 
     def _forget(self) -> None:
         """Turn what is finished into sums, when these are all that is wanted."""
@@ -316,12 +340,12 @@ class Builder:
 
     def _rehash(self) -> None:
         keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)
-        sh.rehash(self.keys, self.values, keys, values)
+        fitting(sh.rehash, keys.size)(self.keys, self.values, keys, values)
         self.keys, self.values = keys, values
 
     def _widen(self) -> None:
         """Go on with 64-bit ids, and without templates."""
-        self.writer = None
+        self.writer, self.simple = None, False
         state, counts = self.state, self.counts
         for name in ("src", "dst"):
             self.arrays[name] = self.arrays[name].widened(np.int64, int(state[fr.EDGES]))

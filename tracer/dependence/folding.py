@@ -16,6 +16,7 @@ from numba import njit
 from ...ir.arrays import Bytes, Ints, Longs
 from ...ir.cache import LATENCY, LINE_BITS, MASK, WAYS, Levels, access
 from ...ir.dependence import MEMORY, REGISTER
+from ...ir.plain import fitting
 from ..events.expanding import Expander
 from ..events.items import FIRST_MARK
 from ..events.runs import Shape
@@ -100,7 +101,7 @@ class Folder:
         lengths, place = self._lengths, 0
         tables = lengths.words, lengths.free, lengths.marks, np.uint32(lengths.first_run), self._folds, self._fewest
         while place < words.size:
-            at = int(_next(words, place, *tables))
+            at = int(fitting(_next, words.size)(words, place, *tables))
             self._plain(words[place:at])
             place = at if at == words.size else self._run(words, at)
 

@@ -16,12 +16,13 @@ from .shadow import N_GLOBALS, N_PAGES, N_SINGLES, N_WRITERS, Int, Shadow, Write
 from .steps import DIRECT, INDIRECT, Tables
 
 # Entries of `state`. EXTRA_…: what the record that did not fit needs beyond the static bounds. ORIGIN: the vertex that
-# stands first in the arrays of vertices.
+# stands first in the arrays of vertices. WORK: bytes that
+# records touched which say so themselves: what a walk over few records may take long for.
 POSITION, NODES, EDGES, DEPTH, UNWINDER, SLOTS, UNRESOLVED = range(7)
-LOST, ENDED, REASON, STATUS, EXTRA_EDGES, EXTRA_PAGES, EXTRA_READS, ORIGIN, STATE = range(7, 16)
+LOST, ENDED, REASON, STATUS, EXTRA_EDGES, EXTRA_PAGES, EXTRA_READS, ORIGIN, WORK, STATE = range(7, 17)
 # Entries of `limits`: how far each count may have come for the next record to fit.
 MAX_EDGES, MAX_NODES, MAX_PAGES, MAX_WRITERS, MAX_SINGLES, MAX_OWNERS = range(6)
-MAX_OBJECTS, MAX_SLOTS, MAX_DEPTH, MAX_REGISTERS, MAX_GLOBALS, MAX_HEADS, MAX_READS, LIMITS = range(6, 14)
+MAX_OBJECTS, MAX_SLOTS, MAX_DEPTH, MAX_REGISTERS, MAX_GLOBALS, MAX_HEADS, MAX_READS, MAX_WORK, LIMITS = range(6, 15)
 
 # Fields of a frame: function, first register, block that it was in last, vertex of its last call, site of the call that
 # is under way (−1: none), address, whether the caller's arguments are its parameters, stack slots below it, where its
@@ -62,9 +63,10 @@ def take_mark(
             return 6
         start, length = _wide(words, position + 2), _wide(words, position + 4)
         state[EXTRA_EDGES], state[EXTRA_PAGES] = 0, (length >> 12) + 2
-        if shadow.counts[N_GLOBALS] > limits[MAX_GLOBALS] or (
-            shadow.counts[N_PAGES] + state[EXTRA_PAGES] > limits[MAX_PAGES]
-        ):
+        state[WORK] += length >> 6  # pages are entered, bytes are not
+        if shadow.counts[N_GLOBALS] > limits[MAX_GLOBALS] or state[WORK] > limits[MAX_WORK]:
+            return 0
+        if shadow.counts[N_PAGES] + state[EXTRA_PAGES] > limits[MAX_PAGES]:
             return 0
         global_variable(shadow, start, length)
         return 6
@@ -76,9 +78,10 @@ def take_mark(
         if not objects or length <= 0:
             return 5
         counts, more = shadow.counts, state[EXTRA_PAGES]
+        state[WORK] += max(0, length)
         if counts[N_PAGES] + more > limits[MAX_PAGES] or counts[N_WRITERS] + more > limits[MAX_WRITERS]:
             return 0
-        if counts[N_SINGLES] > limits[MAX_SINGLES]:
+        if counts[N_SINGLES] > limits[MAX_SINGLES] or state[WORK] > limits[MAX_WORK]:
             return 0
         write(shadow, start, length, 0)  # nobody has read it since then
         if state[DEPTH]:

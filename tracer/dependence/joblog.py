@@ -24,8 +24,10 @@ from .frames import (
     FRAME_FIELDS,
     FULL,
     MAX_EDGES,
+    MAX_WORK,
     POSITION,
     SITE,
+    WORK,
     Frames,
     enter,
     leave,
@@ -121,10 +123,12 @@ def follow_jobs(
         if tables.dynamic[segment]:
             for step in range(begin, end, 5):
                 code = tables.steps[step]
+                size = size_of(words, payload, tables.steps, step)
+                state[WORK] += size
                 if code not in (SLOT, DROP) and (code != ALLOCATE or tables.steps[step + 3]):
-                    state[EXTRA_EDGES] += (size_of(words, payload, tables.steps, step) >> log.bits[0]) + 2
+                    state[EXTRA_EDGES] += (size >> log.bits[0]) + 2
         most = max(counts[PINS], counts[KEYS], counts[JOBS], where[RUNS])
-        if most + state[EXTRA_EDGES] > limits[MAX_EDGES]:
+        if most + state[EXTRA_EDGES] > limits[MAX_EDGES] or state[WORK] > limits[MAX_WORK]:
             result = FULL
             break
         found = enter(words, payload, segment, tables, frames, nothing, limits, state)

@@ -30,13 +30,13 @@ class JobFollower(LoopWalker):
     """Notes the jobs of one loop, chunk by chunk of one thread's stream.
 
     Args:
-        static, function, header: the loop. datum: bytes of a datum, a power of two.
+        static, function, header: the loop. datum: bytes of a datum, a power of two. few: see LoopWalker.
 
     Memory: 6 bytes for each pair of a job and a datum that it touches, and 32 for each datum.
     """
 
-    def __init__(self, static: Static, function: str, header: str, *, datum: int = DATUM) -> None:
-        super().__init__(static, function, header)
+    def __init__(self, static: Static, function: str, header: str, *, datum: int = DATUM, few: bool = False) -> None:
+        super().__init__(static, function, header, few=few)
         if datum < 1 or datum & (datum - 1):
             raise ArgumentError(f"datum is {datum} bytes, a power of two was expected")
         self.bits = np.array([datum.bit_length() - 1])
@@ -57,7 +57,7 @@ class JobFollower(LoopWalker):
             log = jl.JobLog(keys=self.keys, values=self.values, bits=self.bits, counts=self.counts, **rows)
             limits = self.frame_limits()
             limits[fr.MAX_EDGES] = min(self.keys.size // 2, self.arrays["data"].capacity) - self.reads - 2
-            found = jl.follow_jobs(
+            found = self.fitting(jl.follow_jobs)(
                 words,
                 self.tables,
                 stack,
@@ -90,7 +90,7 @@ class JobFollower(LoopWalker):
             array.reserve(most)
         while self.keys.size // 2 < most:
             keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)
-            sh.rehash(self.keys, self.values, keys, values)
+            self.fitting(sh.rehash)(self.keys, self.values, keys, values)
             self.keys, self.values = keys, values
         self.grow_frames()
 

@@ -32,6 +32,7 @@ from .frames import (
     MAX_READS,
     MAX_SINGLES,
     MAX_SLOTS,
+    MAX_WORK,
     MAX_WRITERS,
     NODES,
     OF,
@@ -40,6 +41,7 @@ from .frames import (
     SLOTS,
     UNDEFINED,
     UNWINDER,
+    WORK,
     Frames,
     enter,
     leave,
@@ -164,8 +166,10 @@ def walk(
         state[EXTRA_EDGES] = state[EXTRA_PAGES] = state[EXTRA_READS] = 0
         if dynamic[segment]:
             needs(words, payload, steps, begin, end, shadow, frames, state, src, origin)
-            if counts[N_HEADS] + 5 * state[EXTRA_PAGES] > limits[MAX_HEADS] or (
-                counts[N_READS] + state[EXTRA_READS] > limits[MAX_READS]
+            if (
+                counts[N_HEADS] + 5 * state[EXTRA_PAGES] > limits[MAX_HEADS]
+                or counts[N_READS] + state[EXTRA_READS] > limits[MAX_READS]
+                or state[WORK] > limits[MAX_WORK]
             ):
                 result = FULL
                 break

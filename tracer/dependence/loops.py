@@ -98,8 +98,8 @@ def loop_summary(static: Static, chunks: Iterable[Words], function: str, header:
 class LoopFollower(LoopWalker):
     """As `loop_summary`, chunk by chunk: `feed` takes them, `summary` may be called at any time."""
 
-    def __init__(self, static: Static, function: str, header: str) -> None:
-        super().__init__(static, function, header)
+    def __init__(self, static: Static, function: str, header: str, *, few: bool = False) -> None:
+        super().__init__(static, function, header, few=few)
         self.units, self.bytes = Growing(np.int64), Growing(np.int64)
         self.keys, self.values = np.full(1 << 10, sh.NONE, np.int64), np.zeros(1 << 10, np.int64)
         self.seen = np.zeros(2 << 10, np.int64)
@@ -126,7 +126,7 @@ class LoopFollower(LoopWalker):
                 self.flags,
                 self.counts,
             )
-            found = follow(
+            found = self.fitting(follow)(
                 words,
                 self.tables,
                 stack,
@@ -162,10 +162,10 @@ class LoopFollower(LoopWalker):
         self.bytes.reserve((int(self.counts[lm.SPLITS]) + more + self.reads) * 4 * lm.FIELDS)
         while self.keys.size // 2 < pages:
             keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)
-            sh.rehash(self.keys, self.values, keys, values)
+            self.fitting(sh.rehash)(self.keys, self.values, keys, values)
             self.keys, self.values = keys, values
         while self.seen.size // 4 < int(self.counts[lm.KNOWN]) + 3 * (more + self.reads):
-            self.seen = lm.reseen(self.seen, max(1, int(self.counts[lm.JOB])))  # 0 marks what is empty
+            self.seen = self.fitting(lm.reseen)(self.seen, max(1, int(self.counts[lm.JOB])))  # 0 marks what is empty
         self.grow_frames()
 
     def summary(self) -> LoopSummary:
@@ -188,7 +188,7 @@ class LoopFollower(LoopWalker):
         flags: Any = self.flags.reshape(-1, lm.FLAGS)
         groups: dict[int, list[int]] = {}
         for site in np.flatnonzero(flags[:, lm.TOUCHED]).tolist():
-            groups.setdefault(int(lm.root(self.parent, site)), []).append(site)
+            groups.setdefault(int(self.fitting(lm.root)(self.parent, site)), []).append(site)
         updates = updates_of(self.body, self.loop, self.base)
         found = []
         for members in groups.values():

@@ -19,8 +19,10 @@ from .frames import (
     MAX_EDGES,
     MAX_PAGES,
     MAX_SINGLES,
+    MAX_WORK,
     POSITION,
     SITE,
+    WORK,
     Frames,
     enter,
     leave,
@@ -92,11 +94,13 @@ def follow(
             for step in range(begin, end, 5):
                 size = size_of(words, payload, tables.steps, step)
                 state[EXTRA_EDGES] += size
+                state[WORK] += size
                 state[EXTRA_PAGES] += (size >> PAGE_BITS) + 2
         if (
             counts[PAGES] + state[EXTRA_PAGES] > limits[MAX_PAGES]
             or counts[SPLITS] + state[EXTRA_EDGES] > limits[MAX_SINGLES]
             or counts[KNOWN] + 3 * state[EXTRA_EDGES] > limits[MAX_EDGES]
+            or state[WORK] > limits[MAX_WORK]
         ):
             result = FULL
             break

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...ir.arrays import Longs
 from ...ir.errors import ArgumentError
+from ...ir.plain import FEW_BYTES, Kernel, plain
 from ..events.static import Static
 from ..text.cfg import ControlFlow
 from . import frames as fr
@@ -15,9 +16,13 @@ from .tables import tables_of
 
 
 class LoopWalker:
-    """State of a walk. Raises ArgumentError for a loop that is not there; `header` is the name of its first block."""
+    """State of a walk. Raises ArgumentError for a loop that is not there; `header` is the name of its first block.
 
-    def __init__(self, static: Static, function: str, header: str) -> None:
+    `few`: the whole trace has few instructions: it is walked through without compiling the walk (see `ir.plain`).
+    """
+
+    def __init__(self, static: Static, function: str, header: str, *, few: bool = False) -> None:
+        self.few = few  # until it turns out that these few touch many bytes
         name = function if function.startswith("@") else f"@{function}"
         if name not in static.functions:
             raise ArgumentError(f"the traced program has no function {function!r}")
@@ -57,7 +62,14 @@ class LoopWalker:
         limits[fr.MAX_DEPTH] = self.frames["frames"].capacity // fr.FRAME_FIELDS - 2
         limits[fr.MAX_REGISTERS] = self.frames["registers"].capacity - 2 * int(self.tables.slots.max(initial=0)) - 2
         limits[fr.MAX_GLOBALS] = 1 << 62
+        limits[fr.MAX_WORK] = FEW_BYTES if self.few else 1 << 62
         return limits
+
+    def fitting(self, kernel: Kernel) -> Kernel:
+        """The kernel, or its plain twin."""
+        if int(self.state[fr.WORK]) > FEW_BYTES:
+            self.few = False
+        return plain(kernel) if self.few else kernel
 
     def grow_frames(self) -> None:
         """Room for one more frame."""

@@ -6,7 +6,7 @@ from numba import njit
 
 from ...ir.arrays import Ints, Longs
 from .accesses import Words, dynamic_size
-from .frames import EXTRA_EDGES, EXTRA_PAGES, EXTRA_READS, Frames
+from .frames import EXTRA_EDGES, EXTRA_PAGES, EXTRA_READS, WORK, Frames
 from .hazards import SLACK, room
 from .shadow import N_READS, N_SINGLES, N_WRITERS, PAGE, PAGE_BITS, WORDS, Int, Shadow, Writers
 from .steps import MANY_READS, NOTED, OPAQUE_READ, PASSED_READ, RANGE_READ, REALLOC_READ
@@ -27,6 +27,8 @@ def needs(
 ) -> None:
     """Add what the steps of a record may need beyond the bounds of its segment to EXTRA_EDGES, _PAGES and _READS.
 
+    And to WORK the bytes that they touch.
+
     It becomes a part of `kernel.walk`: with "war" and "waw" every record comes here.
     """
     for step in range(begin, end, 5):
@@ -40,6 +42,7 @@ def needs(
         if steps[step] < RANGE_READ or steps[step] >= MANY_READS:
             continue
         extra = dynamic_size(words, payload, steps, step, shadow, frames, state)
+        state[WORK] += extra
         if steps[step] in (
             RANGE_READ,
             OPAQUE_READ,

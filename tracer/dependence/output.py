@@ -10,6 +10,7 @@ from numba import njit
 
 from ...ir.arrays import Bytes, Ints, Longs
 from ...ir.dependence import CONTROL, KINDS
+from ...ir.plain import fitting
 from .shadow import Int, Writers
 
 EDGES = {"src": np.int32, "dst": np.int32, "weight": np.int32, "kind": np.uint8}
@@ -66,7 +67,7 @@ class Sums:
         """Count the first so many of each."""
         self.nodes += nodes
         self.edges += edges
-        _add(out.weight[:edges], out.kind[:edges], out.time[:nodes], self.rows)
+        fitting(_add, edges + nodes)(out.weight[:edges], out.kind[:edges], out.time[:nodes], self.rows)
 
     def totals(self) -> GraphTotals:
         """All that was added."""

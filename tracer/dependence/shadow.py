@@ -81,7 +81,7 @@ class Shadow(NamedTuple):
 @njit(cache=True, nogil=True, inline="always")
 def _slot(keys: Longs, page: Int) -> np.uint64:
     mask = np.uint64(keys.size - 1)
-    mixed = np.uint64(page) * GOLDEN
+    mixed = np.uint64(np.int64(page)) * GOLDEN
     slot = (mixed >> np.uint64(32)) & mask
     while keys[slot] != page and keys[slot] != NONE:
         slot = (slot + np.uint64(1)) & mask
