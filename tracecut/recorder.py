@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tracecut.codegen.link import executable
 from tracecut.ir.errors import ArgumentError, SourceError, ToolchainError
 from tracecut.tracer.aliases import resolve_aliases
+from tracecut.tracer.collecting import uncollected
 from tracecut.tracer.dependence.jobs import DATUM
 from tracecut.tracer.events.build import traced_program
 from tracecut.tracer.events.expanding import Expander
@@ -114,6 +115,7 @@ def prepare_function(
     )
 
 
+@uncollected()
 def _prepared(
     texts: Sequence[str],
     flags: Flags,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from pathlib import Path
 
 import pytest
+from tracecut.tracer.collecting import uncollected
 from tracecut.tracer.frontend import Flags, to_ir
 from tracecut.tracer.llvm import canonical, parse
 from tracecut.tracer.text import Module, parse_module
@@ -220,3 +222,31 @@ def test_values_that_fit_a_slot() -> None:
     assert fits_slots([("%a", "i64"), ("%b", "<4 x i32>")], types) == "%b"
     assert fits_slots([("%a", "i128")], types) == "%a"
     assert fits_slots([("%a", "%unknown")], types) == "%a"
+
+
+def test_nothing_is_collected_while_modules_are_read() -> None:
+    with pytest.raises(KeyError), uncollected():
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        raise KeyError
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "meta"),
+    [
+        ("  store i32 1, ptr %p, align 4, !dbg !7", "store i32 1, ptr %p, align 4", {"dbg": "!7"}),
+        ("  store i32 1, ptr %p, !tbaa !3, !dbg !7", "store i32 1, ptr %p", {"tbaa": "!3", "dbg": "!7"}),
+        ('  call void asm "a, !dbg !1", ""(), !dbg !7', 'call void asm "a, !dbg !1", ""()', {"dbg": "!7"}),
+        (
+            "  call void @f(metadata i32 %a, metadata !9), !dbg !7",
+            "call void @f(metadata i32 %a, metadata !9)",
+            {"dbg": "!7"},
+        ),
+    ],
+)
+def test_attachments_of_a_line(line: str, text: str, meta: dict[str, str]) -> None:
+    found = Instruction.from_line(line)
+    assert (found.text, found.meta) == (text, meta)
+    assert found.op == text.split()[0] and "op" in vars(found)  # worked out once

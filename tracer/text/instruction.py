@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from .lexer import GLOBAL, LOCAL, NAME, STRING, matching, split_commas, split_type
+from .once import once
 
 BINARY = frozenset("add sub mul sdiv udiv srem urem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
 CASTS = frozenset(
@@ -22,6 +22,7 @@ _FLAG = re.compile(
     r"atomic|inrange\([^)]*\)|inalloca|swifterror|weak)\b\s*"
 )
 _META = re.compile(r",\s*!([a-zA-Z_.0-9]+)\s+(![0-9]+|!\{[^}]*\}|!DIExpression\([^)]*\))")
+_DBG = re.compile(r", !dbg (![0-9]+)$")
 _ATTACHED = re.compile(rf"{STRING}|,\s*!", re.DOTALL)
 # Behind the operands of an atomic access.
 _ORDERING = re.compile(r'(?:\s+syncscope\("[^"]*"\))?\s+(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)$')
@@ -54,6 +55,8 @@ class Instruction:
         first = _attachments(text) if ", !" in text else -1
         if first >= 0:
             tail = text[first:]
+            if alone := _DBG.match(tail):
+                return cls(text[:first], {"dbg": alone.group(1)})
             for found in _META.finditer(tail):
                 meta[found.group(1)] = found.group(2)
             text = text[:first] + _META.sub("", tail)
@@ -62,28 +65,28 @@ class Instruction:
     def __str__(self) -> str:
         return self.text + "".join(f", !{kind} {node}" for kind, node in self.meta.items())
 
-    @cached_property
+    @once
     def _head(self) -> tuple[str | None, str, str]:
         found = _HEAD.match(self.text)
         if found is None:
             raise ValueError(f"not an instruction: {self.text!r}")
         return found.group(1), found.group(2).split()[-1], found.group(3)
 
-    @cached_property
+    @once
     def result(self) -> str | None:
         """`%name` of the value it makes, None for void."""
         return self._head[0]
 
-    @cached_property
+    @once
     def op(self) -> str:
         return self._head[1]
 
-    @cached_property
+    @once
     def flags(self) -> frozenset[str]:
         """Words such as nsw, inbounds, volatile, atomic, fast."""
         return frozenset(_FLAG.findall(self._flagged[0]))
 
-    @cached_property
+    @once
     def _flagged(self) -> tuple[str, str]:
         rest = self._head[2]
         place = 0
@@ -96,7 +99,7 @@ class Instruction:
         """The text after the opcode and its flags."""
         return self._flagged[1]
 
-    @cached_property
+    @once
     def _parsed(self) -> _Parsed:
         return _parse(self)
 
@@ -122,13 +125,13 @@ class Instruction:
         """icmp/fcmp: the predicate; getelementptr, alloca: the element type; call: the callee; atomicrmw: the op."""
         return self._parsed.word
 
-    @cached_property
+    @once
     def uses(self) -> tuple[str, ...]:
         """Every local name that the text mentions apart from its result: values, and labels or types too."""
         start = 0 if self.result is None else self.text.index(self.result) + len(self.result)
         return tuple(LOCAL.findall(self.text, start))
 
-    @cached_property
+    @once
     def globals(self) -> tuple[str, ...]:
         """Every `@name` that the text mentions."""
         return tuple(GLOBAL.findall(self.text))
@@ -167,6 +170,8 @@ def _parse(instruction: Instruction) -> _Parsed:
 
 def _attachments(text: str) -> int:
     """Where the metadata attachments of a line begin, −1 when it has none."""
+    if '"' not in text:
+        return text.find(", !")
     for found in _ATTACHED.finditer(text):
         if text[found.start()] == ",":
             return found.start()

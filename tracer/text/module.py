@@ -223,7 +223,7 @@ def _parse_function(header: str, lines: Iterator[str]) -> Function:
         stripped = line.strip()
         if not stripped or stripped.startswith((";", "#dbg_")):
             continue
-        label = _LABEL.match(line)
+        label = None if line[0] == " " else _LABEL.match(line)
         if label:
             block = Block(label.group(1))
             function.blocks.append(block)
