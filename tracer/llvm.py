@@ -120,9 +120,13 @@ def unoptimised(sources: Iterable[str]) -> Module:
     return plain_relative_loads(loosened(parse_module(str(modules[0]))))
 
 
-def emit_object(text: str, *, optimise: bool, level: int = 3) -> bytes:
-    """Machine code of a textual module; `optimise` runs LLVM's pipeline of `level` first."""
+def emit_object(text: str, *, optimise: bool, level: int = 3, registers: bool = True) -> bytes:
+    """Machine code of a textual module; `optimise` runs LLVM's pipeline of `level` first.
+
+    `registers`: keep values in registers from block to block. Without, code of level 0 is made in linear time.
+    """
     binding = _binding()
+    binding.set_option("tracecut", f"-optimize-regalloc={str(registers).lower()}")
     module = parse(text)
     machine = target_machine(level=level)
     if optimise:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..llvm import emit_object
 from ..support import support_object
@@ -14,7 +15,10 @@ from .plan import Plan, plan_of
 from .rewrite import rewritten
 from .static import Static, tables_of
 
-# Segments of a function from which on its code is generated without optimisation: what LLVM does to the one value that
+# Segments of a module from which on instructions are chosen one by one: that takes half of the time of code generation,
+# and makes the traced run some per cent longer.
+MANY = 2_000
+# Segments of a function from which on its values do not stay in registers either: what LLVM does to the one value that
 # goes through all blocks of a function, the write position, takes time quadratic in their number.
 LARGE = 4_000
 SOURCE = Path(__file__).with_name("runtime.c")
@@ -38,8 +42,8 @@ def traced_objects(
 
     No pass runs behind the instrumentation, only code generation.
     """
-    code, level = _code(plan_of(text, functions, timed=timed, compact=compact), shared=shared, fenced=fenced)
-    return _objects(code, level, shared=shared)
+    code, how = _code(plan_of(text, functions, timed=timed, compact=compact), shared=shared, fenced=fenced)
+    return _objects(code, how, shared=shared)
 
 
 def traced_program(
@@ -48,21 +52,22 @@ def traced_program(
     """`static_of` and `traced_objects` of one module, which is read once."""
     plan = plan_of(text, functions, timed=timed)
     static = tables_of(text, plan)
-    code, level = _code(plan, shared=False, fenced=fenced)
+    code, how = _code(plan, shared=False, fenced=fenced)
     del plan  # of a large program it is as large as what code generation takes
-    return static, _objects(code, level, shared=False)
+    return static, _objects(code, how, shared=False)
 
 
-def _code(plan: Plan, *, shared: bool, fenced: bool) -> tuple[str, int]:
-    """The instrumented text, and the level of its code generation."""
-    level = 0 if max((len(part.segments) for part in plan.parts), default=0) > LARGE else 3
+def _code(plan: Plan, *, shared: bool, fenced: bool) -> tuple[str, dict[str, Any]]:
+    """The instrumented text, and how its code is generated (see `llvm.emit_object`)."""
+    sizes = [len(part.segments) for part in plan.parts]
+    how = {"level": 0 if sum(sizes) > MANY else 3, "registers": max(sizes, default=0) <= LARGE}
     strip_debug_info(plan.module)
-    return rewritten(plan, tls="initialexec" if shared else "localexec", fenced=fenced), level
+    return rewritten(plan, tls="initialexec" if shared else "localexec", fenced=fenced), how
 
 
-def _objects(code: str, level: int, *, shared: bool) -> list[bytes]:
+def _objects(code: str, how: dict[str, Any], *, shared: bool) -> list[bytes]:
     return [
-        emit_object(code, optimise=False, level=level),
+        emit_object(code, optimise=False, **how),
         runtime_object("initial-exec" if shared else "local-exec"),
     ]
 

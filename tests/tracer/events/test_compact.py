@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tracecut.tracer.events import build
 from tracecut.tracer.events.rewrite import instrumented
 from tracecut.tracer.events.runs import Shape
 from tracecut.tracer.events.static import static_of
@@ -108,6 +110,31 @@ def test_loops(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(("seed", "opt"), [(911, "O1"), (912, "seed"), (913, "O1")])
 def test_random_kernels(tmp_path: Path, seed: int, opt: str) -> None:
     both(generate(seed, 4).source, tmp_path, opt=opt, flags=("-ffp-contract=off",))
+
+
+@pytest.mark.parametrize(
+    ("large", "how"), [(1 << 30, {"level": 0, "registers": True}), (0, {"level": 0, "registers": False})]
+)
+def test_code_of_large_modules(
+    tmp_path: Path, large: int, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Generated in less time, and what the program does and what is recorded stays."""
+    source = generate(914, 3).source
+    usual, _ = both(source, tmp_path, flags=("-ffp-contract=off",))
+    monkeypatch.setattr(build, "MANY", 0)
+    monkeypatch.setattr(build, "LARGE", large)
+    asked: list[dict[str, Any]] = []
+    emit = build.emit_object
+
+    def emitted(text: str, **options: Any) -> bytes:
+        asked.append(options)
+        return emit(text, **options)
+
+    monkeypatch.setattr(build, "emit_object", emitted)
+    ran, _ = both(source, tmp_path, flags=("-ffp-contract=off",))
+    assert asked == [{"optimise": False, **how}] * len(asked) and asked
+    assert (ran.stdout, 0) == native(source, tmp_path) and ran.stdout == usual.stdout
+    assert ran.recorded.totals == usual.recorded.totals
 
 
 @pytest.mark.long
