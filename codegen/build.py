@@ -28,12 +28,15 @@ from .schedule import (
     SpaceOrder,
 )
 from .teams import Share, Span, share_out, whole
+from .unrelated import unrelated_numbers
 
 VIEWLESS = (OLD, "")
 
 
-def _without_strange_sizes(guard: Guard, objects: Sequence[Object], plan: ScopePlan) -> Guard:
+def _without_strangers(guard: Guard, objects: Sequence[Object], plan: ScopePlan) -> Guard:
     """The guard without the sizes of objects that no region touches, and no index was loaded from.
+
+    And without the numbers of loops that have nothing to do with what is moved (`unrelated.py`).
 
     What the rest of the scope does with them, it does inside of them, however large they are: they are only to be
     objects of their own. An argument that sizes a log must not void a schedule.
@@ -42,7 +45,12 @@ def _without_strange_sizes(guard: Guard, objects: Sequence[Object], plan: ScopeP
     known |= {plan.arrays[place].object for space in plan.spaces for place in space.arrays}
     known |= {objects[load.object] for load in guard.loads}
     refs = zip(guard.objects, objects, strict=True)
-    return replace(guard, objects=tuple(ref if item in known else replace(ref, size=ANY_SIZE) for ref, item in refs))
+    free = unrelated_numbers(guard, objects, plan)
+    return replace(
+        guard,
+        numbers={name: number for name, number in guard.numbers.items() if name not in free},
+        objects=tuple(ref if item in known else replace(ref, size=ANY_SIZE) for ref, item in refs),
+    )
 
 
 def build_schedule(
@@ -122,7 +130,7 @@ def build_schedule(
             for place, shift in space.arrays.items()
         ),
         regions=regions,
-        guard=_without_strange_sizes(guard, objects, plan),
+        guard=_without_strangers(guard, objects, plan),
         method=ordering.method,
         remark=remark,
     )
