@@ -13,6 +13,7 @@
 typedef unsigned __int128 Wide;
 
 #define BLOCK 2048 /* bytes, and so many of the secret lie behind its point */
+#define GROUP 16   /* fields that are packed together */
 #define POINT 2    /* words of the secret in front */
 static const Wide PRIME = ((Wide)1 << 127) - 1;
 
@@ -66,11 +67,13 @@ static void add_block(State *state, const char *at, size_t bytes) {
 /* Fields of `width` bytes, one behind the other: as many as fill a block, or as are left. Returns how many. */
 static int64_t packed(char *room, const char *from, int64_t left, int64_t stride, int64_t width) {
     int64_t count = left < BLOCK / width ? left : BLOCK / width;
+    int64_t i = 0, line = stride < 64 ? 64 : stride; /* what is fetched ahead: each line once, or each field's */
 #define PACK(BYTES)                                                                                               \
-    for (int64_t i = 0; i < count; i++, from += stride) {                                                         \
-        __builtin_prefetch(from + 4096, 0, 2);                                                                    \
-        memcpy(room + i * (BYTES), from, BYTES);                                                                  \
-    }
+    for (; i + GROUP <= count; i += GROUP, from += GROUP * stride) {                                              \
+        for (int64_t ahead = 0; ahead < GROUP * stride; ahead += line) __builtin_prefetch(from + 4096 + ahead, 0, 2); \
+        for (int64_t j = 0; j < GROUP; j++) memcpy(room + (i + j) * (BYTES), from + j * stride, BYTES);            \
+    }                                                                                                             \
+    for (; i < count; i++, from += stride) memcpy(room + i * (BYTES), from, BYTES);
     switch (width) {
     case 1: PACK(1) break;
     case 2: PACK(2) break;

@@ -73,7 +73,8 @@ _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/lib/
 @cache
 def runtime_object() -> bytes:
     """Machine code of the run-time support that a traced or rescheduled program calls."""
-    return support_object(_HERE / "runtime.c")
+    # Additions of two words at a time would go through vector registers before each product of a fingerprint.
+    return support_object(_HERE / "runtime.c", ["-fno-slp-vectorize"])
 
 
 @cache
