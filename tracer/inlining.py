@@ -92,11 +92,7 @@ def mark_inline(module: Module) -> Module:
         growth.choose(name)
         chosen.add(name)
     for name in chosen:
-        function = functions[name]
-        end = function.signature_end
-        front = re.match(r"(?:\s*(?:local_)?unnamed_addr)?(?:\s*addrspace\(\d+\))?", function.header[end:])
-        end += front.end() if front else 0
-        function.header = f"{function.header[:end]} alwaysinline{function.header[end:]}"
+        functions[name].add_attributes("alwaysinline")
     clashing = {group for name in chosen for group in functions[name].attribute_groups if "noinline" in groups[group]}
     module.items = [
         attribute_group(item.split()[1], re.sub(r"\b(?:noinline|optnone) ", "", groups[item.split()[1]]))

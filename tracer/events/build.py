@@ -12,6 +12,7 @@ from ..support import support_object
 from ..text.stripping import strip_debug_info
 from .items import CHUNK_BITS
 from .plan import Plan, plan_of
+from .quick import choose_quickly
 from .rewrite import rewritten
 from .static import Static, tables_of
 
@@ -60,7 +61,10 @@ def traced_program(
 def _code(plan: Plan, *, shared: bool, fenced: bool) -> tuple[str, dict[str, Any]]:
     """The instrumented text, and how its code is generated (see `llvm.emit_object`)."""
     sizes = [len(part.segments) for part in plan.parts]
-    how = {"level": 0 if sum(sizes) > MANY else 3, "registers": max(sizes, default=0) <= LARGE}
+    large = max(sizes, default=0) > LARGE
+    how = {"level": 0 if large else 3, "registers": not large}
+    if sum(sizes) > MANY:
+        choose_quickly(plan.module)
     strip_debug_info(plan.module)
     return rewritten(plan, tls="initialexec" if shared else "localexec", fenced=fenced), how
 

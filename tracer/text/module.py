@@ -18,6 +18,7 @@ from .types import TypeTable
 _DEFINE = re.compile(rf"define\b.*?(@{NAME})\(", re.DOTALL)
 _LABEL = re.compile(rf"({NAME}):(?:\s*;.*)?$")
 _GLOBAL_LINE = re.compile(rf"(@{NAME})\s*=\s*(.*)$")
+_UNNAMED = re.compile(r"(?:\s*(?:local_)?unnamed_addr)?(?:\s*addrspace\(\d+\))?")
 _CONTINUED = " " * 10  # how LLVM indents the further lines of invoke, callbr and landingpad
 _TYPE_LINE = re.compile(rf"(%{NAME})\s*=\s*type\s+(.*)$")
 
@@ -88,6 +89,13 @@ class Function:
             if block.name == name:
                 return block
         raise KeyError(name)
+
+    def add_attributes(self, words: str) -> None:
+        """Put attributes behind the parameters, and what has to stand there before them. `words`: not there yet."""
+        end = self.signature_end
+        front = _UNNAMED.match(self.header, end)
+        end = front.end() if front else end
+        self.header = f"{self.header[:end]} {words}{self.header[end:]}"
 
     def by_name(self) -> dict[str, Block]:
         return {block.name: block for block in self.blocks}

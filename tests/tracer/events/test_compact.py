@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from tracecut.tracer.events import build
+from tracecut.tracer.events.quick import choose_quickly
 from tracecut.tracer.events.rewrite import instrumented
 from tracecut.tracer.events.runs import Shape
 from tracecut.tracer.events.static import static_of
+from tracecut.tracer.llvm import parse
+from tracecut.tracer.text import parse_module
 
 from ...fuzz.generate import generate
 from .compact import both
@@ -113,7 +116,7 @@ def test_random_kernels(tmp_path: Path, seed: int, opt: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("large", "how"), [(1 << 30, {"level": 0, "registers": True}), (0, {"level": 0, "registers": False})]
+    ("large", "how"), [(1 << 30, {"level": 3, "registers": True}), (0, {"level": 0, "registers": False})]
 )
 def test_code_of_large_modules(
     tmp_path: Path, large: int, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -135,6 +138,24 @@ def test_code_of_large_modules(
     assert asked == [{"optimise": False, **how}] * len(asked) and asked
     assert (ran.stdout, 0) == native(source, tmp_path) and ran.stdout == usual.stdout
     assert ran.recorded.totals == usual.recorded.totals
+
+
+def test_instructions_are_chosen_quickly_where_that_takes_no_more_stack() -> None:
+    slots = "  %a = alloca [200 x i8]\n  %b = alloca [100 x i8]\n"
+    heads = {
+        "@plain": ("() unnamed_addr addrspace(0) #0", ""),
+        "@quiet": ("()", slots.replace("200", "20")),
+        "@one": ("()", slots[: slots.index("\n") + 1]),
+        "@roomy": ("()", slots),
+        "@small": ("() optsize", ""),
+        "@kept": ("() noinline", ""),
+    }
+    text = "\n".join(f"define void {name}{head} {{\n{body}  ret void\n}}" for name, (head, body) in heads.items())
+    module = parse_module(text + "\nattributes #0 = { nounwind }\n")
+    choose_quickly(module)
+    marked = {name for name, function in module.functions.items() if "optnone" in function.header}
+    assert marked == {"@plain", "@quiet", "@one", "@kept"}
+    parse(str(module))
 
 
 @pytest.mark.long
