@@ -53,6 +53,7 @@ class Replay:
         capture: the memory. accesses: of the scope, on that memory. region: loop id.
         outlined: its range function, loaded in the library behind `native`.
         values: (name, type) of what the region's hook reported. inits: start values of its reductions by phi.
+        addresses: whole numbers that are addresses, name → the pointer that each is made of.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Replay:
         native: Native,
         values: Sequence[tuple[str, str]],
         inits: Mapping[str, str],
+        addresses: Mapping[str, str],
     ) -> None:
         self.native = native
         self.accesses = accesses
@@ -74,6 +76,7 @@ class Replay:
         self.raw = dict(zip([name for name, _ in values], capture.values[region], strict=True))
         self.types = dict(values)
         self.inits = dict(inits)
+        self.addresses = dict(addresses)
         self.written = list(
             dict.fromkeys(
                 access.object
@@ -222,7 +225,8 @@ class Replay:
             raw = self.raw.get(name)
             if raw is None:
                 continue
-            given[place] = self.translate(raw, self.homes.get(name)) if self.types[name] == "ptr" else raw
+            pointer = name if self.types[name] == "ptr" else self.addresses.get(name)
+            given[place] = raw if pointer is None else self.translate(raw, self.homes.get(pointer))
         return given
 
 

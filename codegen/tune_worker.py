@@ -17,6 +17,7 @@ from ..ir.files import load_json, write_json
 from ..ir.machine import Machine
 from ..ir.optional import optional
 from ..tracer.capture import Capture
+from ..tracer.describe import live_ins
 from ..tracer.frontend import Flags
 from ..tracer.nestfile import from_json, to_json
 from ..tracer.program import Analysis
@@ -182,6 +183,7 @@ class Worker:
             native,
             self.values[self.region],
             _inits(self.analysis, self.region),
+            _addresses(self.analysis, self.region),
         )
         self._done("compile")
         names = [outlined[self.region].name]
@@ -326,6 +328,17 @@ def _inits(analysis: Analysis, region: int) -> dict[str, str]:
         for phi in view.flow.blocks[loop.header].phis
         for operand, label in zip(phi.operands, phi.labels, strict=True)
         if label not in loop.blocks
+    }
+
+
+def _addresses(analysis: Analysis, region: int) -> dict[str, str]:
+    """Numbers from outside of a region that are addresses: name → the pointer. `p - x` is reckoned with them."""
+    view = analysis.view_of(region)
+    made = {name: view.definitions.get(name) for name, type in live_ins(view, view.loops[region]) if type == "i64"}
+    return {
+        name: found.instruction.operands[0].text
+        for name, found in made.items()
+        if found is not None and found.instruction.op == "ptrtoint"
     }
 
 

@@ -220,7 +220,7 @@ class Inspected:
 
     def replay(self, native: Native) -> Replay:
         """The region on its captured memory. Running it runs user code: only in a child."""
-        from tracecut.codegen.tune_worker import _inits
+        from tracecut.codegen.tune_worker import _addresses, _inits
 
         return Replay(
             self.capture,
@@ -230,6 +230,7 @@ class Inspected:
             native,
             self.program.traced.values[self.region],
             _inits(self.program.compiled.analysis, self.region),
+            _addresses(self.program.compiled.analysis, self.region),
         )
 
     def scope_file(
