@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tracecut.codegen import trials
 from tracecut.codegen.executor import Executor, RegionCode
 from tracecut.codegen.firstlook import first_look
 from tracecut.codegen.front import Front, run_listed
@@ -25,6 +26,7 @@ from tracecut.codegen.rangefunction import Outlined
 from tracecut.codegen.regionset import batch_regions, load_regions
 from tracecut.codegen.schedule import Schedule
 from tracecut.codegen.schedulefile import ScopeFile
+from tracecut.ir.errors import UnsupportedError
 from tracecut.tracer.capture import Capture
 from tracecut.tracer.frontend import Flags
 from tracecut.tracer.host import load_library
@@ -189,6 +191,38 @@ def _check_replay(
             if any(not replay.compare(outcomes[0], other).bit_equal for other in outcomes[1:]):
                 return f"{ordering.method} order on {mine.threads} threads: variants differ"
     return ""
+
+
+def stopped_by_replay(items: Sequence[Inspected], schedules: Sequence[Schedule]) -> dict[str, str]:
+    """Mark → how a schedule on the captured memory differs from the original order there; of those alone that do.
+
+    What the comparison of every candidate in a tuned run would stop: the last net, which no plan should reach.
+    """
+    loaded = load(items)
+    pairs = list(zip(items, schedules, strict=True))
+    return dict(in_child(lambda: {item.mark: why for item, made in pairs if (why := _stopped(loaded, item, made))}))
+
+
+def _stopped(loaded: Loaded, item: Inspected, schedule: Schedule) -> str:
+    native = loaded.native()
+    native.threads([0, 1])
+    replay, variant = item.replay(native), loaded.variants(item)[0]
+    executor = Executor(native, replay.identity(), [], {item.region: replay.code(variant)})
+    executor.enter()
+    replay.restore()
+    replay.run(executor)
+    first = replay.outcome()
+    try:
+        found = replay.compare(first, _replayed(native, replay, item, schedule, variant))
+    except UnsupportedError:  # memory that it would copy was not captured: no plan of a tuned run either
+        return ""
+    types = {site.type for site in item.inspection.accesses.nest.sites_in(item.region)}
+    types |= {reduction.type for reduction in item.cut_out[1][item.region].reductions}
+    tolerance = trials.TOLERANCE["float" if "float" in types else "double"]
+    rounding = item.inspection.verdicts[item.region].rounding
+    if found.bit_equal or (rounding and found.max_rel_error <= tolerance):
+        return ""
+    return f"error {found.max_rel_error:.3g} at {found.worst}"
 
 
 def _is_what_the_program_did(item: Inspected, outcome: Any) -> bool:

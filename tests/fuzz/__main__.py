@@ -38,9 +38,12 @@ def main() -> int:
         except Exception as error:
             traceback.print_exc()
             tally.failed.append(f"seed {seed} raised {type(error).__name__}: {error}")
-        print(f"seed {seed}: {tally.accepted}/{tally.possible} accepted, {len(tally.wrong)} wrong", file=sys.stderr)
+        print(
+            f"seed {seed}: {tally.accepted}/{tally.possible} accepted, {len(tally.wrong) + len(tally.stopped)} wrong",
+            file=sys.stderr,
+        )
     print(json.dumps(vars(tally)) if options.json else "\n".join(tally.lines()))
-    return 1 if tally.wrong or tally.unsound or tally.failed else 0
+    return 1 if tally.wrong or tally.stopped or tally.unsound or tally.failed else 0
 
 
 def _run(suite: Suite, tally: Tally) -> None:
@@ -58,10 +61,10 @@ def _alone(seed: int, number: int) -> int:
         report = check(suite, Path(folder))
     print(f"oracle: {first}, on other data: {always}")
     print("tracecut:", *report.verdicts.values())
-    print("results:", report.wrong or "the same")
+    print("results:", report.wrong or "the same", report.stopped or "")
     if report.ran is not None:
         print(f"ended with {report.ran.code}, scopes: {report.ran.report['scopes']}\n{report.ran.stderr}")
-    return 1 if report.wrong else 0
+    return 1 if report.wrong or report.stopped else 0
 
 
 if __name__ == "__main__":

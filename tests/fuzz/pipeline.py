@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from tracecut.compiling import compile_program
 from tracecut.settings import Settings
 from tracecut.tracing import trace_program
 
-from ..codegen.children import Ran, run_woven, woven
+from ..codegen.children import Ran, run_woven, stopped_by_replay, woven
 from ..codegen.harness import Inspected, Program
 from .compare import differences
 from .model import Kernel, Suite
@@ -40,6 +40,7 @@ class Verdict:
         reason: why it is not movable, or why it was not scheduled.
         rounding: whether its results may change by rounding.
         scheduled: whether a schedule of it ran. used: in how many entries of its scope.
+        entry: of the loop that was looked at; a later one where the first may be left before its end.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Verdict:
     rounding: bool = False
     scheduled: bool = False
     used: int = 0
+    entry: int = 1
 
     @property
     def accepted(self) -> bool:
@@ -55,12 +57,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a suite: verdicts and wrong results by kernel, and how the rescheduled program ended."""
+    """What came of a suite: verdicts and wrong results by kernel, and how the rescheduled program ended.
+
+    `stopped`: kernels whose plan a replay on the captured memory would have stopped, and nothing before it.
+    """
 
     suite: Suite
     verdicts: dict[str, Verdict]
     wrong: dict[str, str]
     ran: Ran | None
+    stopped: dict[str, str] = field(default_factory=dict)
 
 
 def check(suite: Suite, folder: Path) -> Report:
@@ -82,13 +88,14 @@ def check(suite: Suite, folder: Path) -> Report:
                 verdicts[kernel.name] = replace(verdicts[kernel.name], reason=error.message)
         if not items:
             return Report(suite, verdicts, {}, None)
+        stopped = stopped_by_replay(items, schedules)
         made = woven(items, schedules, batched=batched, threads=threads)
         again = inspect_any if suite.seed % 3 else None
         ran = run_woven(program, made, cpus=tuple(range(threads)), inspect=again)
     used = {int(scope): count for scope, count in ran.used.items()}
     for item in items:
         verdicts[item.mark] = replace(verdicts[item.mark], scheduled=True, used=used.get(item.scope, 0))
-    return Report(suite, verdicts, _wrong(suite, program, verdicts, ran), ran)
+    return Report(suite, verdicts, _wrong(suite, program, verdicts, ran), ran, stopped)
 
 
 def traced(suite: Suite, folder: Path) -> Program:
@@ -125,7 +132,8 @@ def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
     except UnsupportedError as error:
         return Verdict("rejected", error.message), None
     verdict = item.inspection.verdicts[item.region]
-    made = Verdict(verdict.kind, "" if verdict.movable else verdict.reason, verdict.rounding)
+    reason = "" if verdict.movable else verdict.reason
+    made = Verdict(verdict.kind, reason, verdict.rounding, entry=item.capture.entry)
     return made, item if verdict.movable else None
 
 

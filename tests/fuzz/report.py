@@ -20,8 +20,10 @@ class Tally:
         accepted: those of them that tracecut accepts. scheduled: kernels that ran in another order.
         possible_here, accepted_here: the same two for those that the oracle accepts on the program's own data, for
             whatever reason.
-        unsound: accepted, though the oracle refuses. wrong: whose results differ. failed: programs that did not end
-            as the original.
+        unsound: accepted, though the oracle refuses. later: the same at another entry than the one that the oracle
+            looks at, with other data and maybe fewer iterations: the results alone tell.
+        wrong: whose results differ. stopped: whose plan was wrong, as its replay told and nothing before it: in a
+            tuned run the last net. failed: programs that did not end as the original.
         by_feature: feature → (possible, accepted). reasons: why possible ones were refused.
         by_chance: why those were refused that may be reordered on the program's own data alone.
     """
@@ -33,7 +35,9 @@ class Tally:
     accepted_here: int = 0
     scheduled: int = 0
     unsound: list[str] = field(default_factory=list)
+    later: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     by_feature: dict[str, list[int]] = field(default_factory=lambda: {name: [0, 0] for name in FEATURES})
     reasons: Counter[str] = field(default_factory=Counter)
@@ -48,6 +52,7 @@ class Tally:
         """Count a suite. `first`, `always`: verdicts of the oracle on the program's own data, and on other data too."""
         seed = report.suite.seed
         self.wrong += [f"seed {seed}, {name}: {what}" for name, what in report.wrong.items()]
+        self.stopped += [f"seed {seed}, {name}: {what}" for name, what in report.stopped.items()]
         if report.ran is not None and report.ran.code != 0:
             self.failed.append(f"seed {seed} ended with {report.ran.code}: {report.ran.stderr[-500:]}")
         for kernel in report.suite.kernels:
@@ -60,7 +65,7 @@ class Tally:
             return
         self.kernels += 1
         if verdict.accepted and not first:
-            self.unsound.append(f"seed {seed}, {kernel.name}: {verdict}")
+            (self.unsound if verdict.entry == 1 else self.later).append(f"seed {seed}, {kernel.name}: {verdict}")
         self.possible_here += first
         self.accepted_here += first and verdict.accepted
         if not always:
@@ -81,9 +86,11 @@ class Tally:
         yield f"{self.accepted} of {self.possible} that may be reordered were accepted: {self.share:.1%}"
         here = self.accepted_here / max(1, self.possible_here)
         yield f"{self.accepted_here} of {self.possible_here} that may be on this data alone were accepted: {here:.1%}"
-        for name, found in ("wrong", self.wrong), ("accepted wrongly", self.unsound), ("failed", self.failed):
+        checks = ("wrong", self.wrong), ("wrong plans that only a replay stopped", self.stopped)
+        for name, found in *checks, ("accepted wrongly", self.unsound), ("failed", self.failed):
             yield f"{len(found)} {name}"
             yield from (f"    {text}" for text in found)
+        yield f"{len(self.later)} accepted at a later entry than the one that the oracle refuses"
         yield "feature               possible accepted"
         lost = sorted(self.by_feature.items(), key=lambda item: item[1][1] - item[1][0])
         yield from (f"{name:<22}{possible:>8}{accepted:>9}" for name, (possible, accepted) in lost if possible)

@@ -52,7 +52,7 @@ def judged(found: list[Tally]) -> None:
     """Assert what has to be true of them together."""
     for tally in found:
         text = "\n".join(tally.lines())
-        assert (tally.failed, tally.wrong, tally.unsound) == ([], [], []), text
+        assert (tally.failed, tally.wrong, tally.stopped, tally.unsound) == ([], [], [], []), text
     possible, accepted = sum(tally.possible for tally in found), sum(tally.accepted for tally in found)
     assert accepted >= SHARE * possible, "\n".join(text for tally in found for text in tally.lines())
     assert sum(tally.scheduled for tally in found) >= 0.95 * accepted

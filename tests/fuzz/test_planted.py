@@ -42,7 +42,8 @@ def found(suite: Suite, folder: Path) -> bool:
         report = check(suite, folder)
     except (ScheduleError, ChildFailed):
         return True
-    if report.wrong or (report.ran is not None and report.ran.code != 0):
+    if report.wrong or report.stopped or (report.ran is not None and report.ran.code != 0):
         return True
     reorderable = run_oracle(suite, folder)
-    return any(verdict.accepted and not reorderable[name] for name, verdict in report.verdicts.items())
+    first = {name: verdict for name, verdict in report.verdicts.items() if verdict.entry == 1}
+    return any(verdict.accepted and not reorderable[name] for name, verdict in first.items())
