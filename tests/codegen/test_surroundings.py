@@ -13,7 +13,9 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +86,13 @@ def loops(subject: Program) -> list[Inspected]:
 
 
 @pytest.fixture(scope="module")
-def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspected]) -> tuple[str, Path]:
+def results(subject: Program, loops: list[Inspected]) -> Callable[[str], Path]:
+    """A folder of results of each kind, made when it is first asked for."""
+    return cache(partial(result, subject, loops))
+
+
+def result(subject: Program, loops: list[Inspected], kind: str) -> Path:
     """A folder of results in which jobs and data are in random order, for so many threads."""
-    kind: str = request.param
     threads = int(kind[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(teams, "MIN_JOBS", 1)
@@ -111,14 +117,14 @@ def result(request: pytest.FixtureRequest, subject: Program, loops: list[Inspect
         looks.append(look)
     listing = {"tracecut": __version__, "threads": threads, "globals": names, "scopes": places, "guards": looks}
     seal(folder, listing)
-    return kind, folder
+    return folder
 
 
-@pytest.mark.parametrize(("result", "mode", "start"), CASES, indirect=["result"], scope="module")
+@pytest.mark.parametrize(("kind", "mode", "start"), CASES)
 def test_two_hundred_cases(
-    mode: str, start: str, loops: list[Inspected], result: tuple[str, Path], tmp_path: Path
+    kind: str, mode: str, start: str, loops: list[Inspected], results: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    kind, folder = result
+    folder = results(kind)
     counters = tmp_path / "counters.json"
     options = ["--threads", kind[0], "--counters", str(counters)]
     hosted = [sys.executable, "-P", "-m", "tracecut", "run", str(folder), *options, "--", mode]
