@@ -67,11 +67,18 @@ def check_permutation(name: str, values: npt.NDArray[Any]) -> None:
 
 
 def check_weights(name: str, weights: Floats) -> None:
-    """Every weight is finite and at least 0; of several a row, the row is named."""
+    """Every weight is finite and at least 0, and so is their sum; of several a row, the row is named."""
     good = np.isfinite(weights) & (weights >= 0)
     bad = np.flatnonzero(~(good if weights.ndim == 1 else good.all(axis=1)))
     if bad.size:
         raise ArgumentError(f"{name}[{int(bad[0])}] = {weights[bad[0]]}, a finite number of at least 0 was expected")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total == np.inf:
+        raise ArgumentError(
+            f"{name} sum up to more than {np.finfo(np.float64).max:.3g}, which a float64 can not hold",
+            hint=f"Only proportions count: divide {name} by their maximum.",
+        )
 
 
 def inverse(order: Ints) -> Ints:

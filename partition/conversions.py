@@ -69,7 +69,7 @@ def _attributes(what: str, members: Any, values: list[Any]) -> Floats | None:
     for i, (member, value) in enumerate(zip(members, values, strict=True)):
         try:
             found[i] = 1.0 if value is None else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found[i] = np.nan
         if not 0 <= found[i] < np.inf:
             raise ArgumentError(
@@ -197,5 +197,5 @@ def _is_symmetric(rows: Ints, columns: Ints, values: npt.NDArray[Any], size: int
     return bool(
         np.array_equal(own.indptr, other.indptr)
         and np.array_equal(own.indices, other.indices)
-        and np.array_equal(own.data, other.data)
+        and np.array_equal(own.data, other.data, equal_nan=own.dtype.kind in "fc")
     )

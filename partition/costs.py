@@ -39,7 +39,8 @@ def whole(weights: Floats, mean: int = 1000) -> Longs:
 def whole_costs(weights: Floats, most: int = MOST) -> Longs:
     """Integers proportional to `weights` that sum up to `most` at most, or hardly more; none where all are the same.
 
-    Integers with such a sum stay as they are. Only 0 becomes 0.
+    Integers with such a sum stay as they are; multiples of the least become integers, so that the unit of weights does
+    not matter. Only 0 becomes 0.
     """
     weights = uneven(weights)
     if weights.size == 0:
@@ -47,6 +48,11 @@ def whole_costs(weights: Floats, most: int = MOST) -> Longs:
     total = float(weights.sum())
     if total <= most and (weights == np.rint(weights)).all():
         return weights.astype(np.int64)
+    with np.errstate(over="ignore"):  # then they are no small ones
+        multiples = weights / weights[weights > 0].min()
+        small = multiples.sum() <= most
+    if small and np.isclose(multiples, np.rint(multiples), rtol=1e-12, atol=0.0).all():
+        return np.rint(multiples).astype(np.int64)
     scaled = np.rint(weights / weights.max() * (most / (total / weights.max())))
     return np.where(weights > 0, np.maximum(1, scaled), 0).astype(np.int64)
 

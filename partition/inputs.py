@@ -3,9 +3,10 @@
 - A `LocalityGraph`: as it is.
 - A tuple `(u, v)` of two integer arrays or lists, or `(u, v, w)`: job i touches the data u[i] and v[i], and weighs
   w[i]. Self-loops and duplicates are legal.
-- A list of pairs, or an array of two columns: job i touches the two data of row i. A list of triples: the third is its
-  weight. What is a tuple holds columns, what is not holds rows: `([0, 1], [5, 6])` and `[(0, 5), (1, 6)]` are the same
-  two edges. A tuple of pairs could be meant either way and is refused, as are three rows of three.
+- A list or an iterator of pairs, or an array of two columns: job i touches the two data of row i. Of triples, or three
+  columns, the third is its weight. What is a tuple holds columns, what is not holds rows: `([0, 1], [5, 6])` and
+  `[(0, 5), (1, 6)]` are the same two edges. A tuple of pairs could be meant either way and is refused, as are three
+  rows of three.
 - A SciPy sparse matrix or array. Symmetric, in pattern and values: one job for each entry of the strict upper triangle,
   row by row, columns rising, touching the data row and column; the diagonal is dropped. Any other: the incidence of the
   sparse matrix-vector product, one job for each stored entry, touching the datum of its row and that of its column, two
@@ -24,6 +25,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -67,8 +69,11 @@ def _converted(graph: Any, unweighted: bool) -> LocalityGraph:
                 "graph is a tuple of pairs, which could be edges or columns",
                 hint="A list of pairs holds edges; a tuple of arrays or lists holds columns, (u, v).",
             )
-        return from_pairs(*graph)
-    if isinstance(graph, list | tuple) or (isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.shape[1] == 2):
+        return from_pairs(*(list(part) if isinstance(part, Iterator) else part for part in graph))
+    if isinstance(graph, Iterator):  # a generator, zip(u, v)
+        return from_rows(list(graph))
+    table = isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.shape != (3, 3)
+    if isinstance(graph, list | tuple) or (table and graph.shape[1] in (2, 3)):
         return from_rows(graph)
     if hasattr(graph, "edges") and hasattr(graph, "nodes") and hasattr(graph, "is_directed"):
         return from_networkx(graph, unweighted=unweighted)

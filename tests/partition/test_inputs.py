@@ -78,6 +78,20 @@ def test_networkx_graphs() -> None:
     with pytest.raises(ArgumentError, match="has the weight 'heavy'"):
         as_graph(graph)
 
+    graph["a"]["d"]["weight"] = 10**400
+    with pytest.raises(ArgumentError, match="has the weight 10000"):
+        as_graph(graph)
+
+
+def test_iterators_hold_rows_or_columns() -> None:
+    edges = [(0, 5), (1, 6), (5, 6)]
+    for graph in (iter(edges), (edge for edge in edges), zip([0, 1, 5], [5, 6, 6], strict=True), np.array(edges)):
+        assert pairs(as_graph(graph)) == [[0, 5], [1, 6], [5, 6]]
+    assert pairs(as_graph((iter([0, 1, 5]), iter([5, 6, 6])))) == [[0, 5], [1, 6], [5, 6]]
+    heavy = [(0, 5, 2.0), (1, 6, 3.5), (5, 6, 1.0), (5, 0, 4.0)]
+    for graph in (iter(heavy), np.array(heavy)):
+        assert as_graph(graph).job_weights.tolist() == [2.0, 3.5, 1.0, 4.0]
+
 
 def broken(indptr: list[int], indices: list[int]) -> sp.csr_array[np.float64]:
     matrix = sp.csr_array((3, 3), dtype=np.float64)
@@ -123,6 +137,14 @@ def test_bad_graphs_are_named(graph: Callable[[], Any], message: str) -> None:
 def test_bad_weights_are_named(weights: list[float]) -> None:
     with pytest.raises(ArgumentError, match=r"weights\[[01]\] = .*, a finite number of at least 0"):
         partition(([0, 1], [1, 2]), 2, "wb-libra", weights=weights)
+
+
+def test_weights_whose_sum_is_no_number_are_named() -> None:
+    edges, huge = ([0, 1, 2], [1, 2, 3]), [1.7e308] * 3
+    with pytest.raises(ArgumentError, match=r"^weights sum up to more than 1.8e[+]308, which a float64 can not hold"):
+        partition(edges, 2, "chunks", weights=huge)
+    with pytest.raises(ArgumentError, match=r"^w sum up to more than"):
+        partition((*edges, huge), 2, "chunks")
 
 
 def test_legal_oddities() -> None:

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from tracecut.ir import ArgumentError, LocalityGraph
 from tracecut.ir.metrics import copy_weight, edge_cut, loads
 from tracecut.partition import METHODS, partition
+from tracecut.partition.costs import MOST, whole_costs
 from tracecut.partition.inputs import as_graph
 
 SIDE = 24
@@ -319,6 +320,27 @@ def test_values_of_a_matrix() -> None:
     assert as_graph(twice).job_weights.tolist() == [3.0]
     with pytest.raises(ArgumentError, match="unweighted = 'yes', True or False"):
         as_graph(twice, unweighted="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unit", [1 / 3, np.pi, 1e12, 7e-9, 1e300])
+def test_the_unit_of_weights_does_not_matter(unit: float) -> None:
+    for name in ("metis", "parcubed-det"):
+        found = partition((U, V, W * unit), K, name, of="data")
+        assert found.labels.tolist() == partition((U, V, W), K, name, of="data").labels.tolist()
+
+
+@pytest.mark.parametrize("least", [5e-324, 1e-300, 1.0])
+def test_weights_of_any_range_are_whole_costs(least: float) -> None:
+    """Neither overflow nor 0: what weighs a little costs a little, and the dearest most."""
+    costs = whole_costs(np.array([least, 1e300, 2.5e300, 0.0]))
+    assert costs[0] == 1 and costs[3] == 0 and 2.4 <= costs[2] / costs[1] <= 2.6 and costs.sum() <= MOST + 1
+
+
+def test_a_pattern_is_symmetric_whatever_the_values() -> None:
+    nothing = sp.csr_array((np.full(2, np.nan), ([0, 1], [1, 0])))
+    assert as_graph(nothing, unweighted=True).n_data == 2
+    with pytest.raises(ArgumentError, match=r"entry \(0, 1\) of the matrix is nan"):
+        as_graph(nothing)
 
 
 @pytest.mark.parametrize(
