@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from graphs import DATA, GENERATED, Graph, generated, near_pairs, real
 from rows import Row
+from shapes import SHAPES
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.clustering import STAND_INS
 from tracecut.partition import METHODS, backend
@@ -27,6 +28,7 @@ REAL = (
     "power",
 )
 PARTICLES = frozenset({"md-dhfr"})  # pairs are made of their places
+EDGES = 500_000  # of a shape: a million pins
 PLACED = ("delaunay250k", "grid3d63", "rgg3d250k", "bubbles-00010", "trace-00008", "tri-stanford-bunny", "tet-bunny")
 
 
@@ -48,7 +50,9 @@ class Input:
 
 
 def load(name: str) -> Input | None:
-    """A generated or a real input; None for a real one where the data folder is not there."""
+    """A generated input, a shape or a real input; None for a real one where the data folder is not there."""
+    if name in SHAPES:
+        return Input(name, SHAPES[name](EDGES), None, None)
     if name in GENERATED:
         found = generated(name)
         return Input(name, found.locality(), found.coords, found)

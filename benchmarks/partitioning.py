@@ -31,8 +31,10 @@ from partition_choices import HELD_OUT, SEEN, choices, choices_elsewhere, summed
 from partition_cuts import HEP, MULTILEVEL, SPAC, WEIGHTED_METIS, expansion, large, multilevel, real_graphs, spac
 from partition_cuts import weighted_vertex_partition as wvp
 from partition_meshes import copies, geometric, parcubed, peers_on_data
+from partition_shapes import shapes
 from partition_streaming import TWO_PHASE, restreaming, streaming
 from rows import Row, print_rows, write_rows
+from shapes import SHAPES
 
 MADE = frozenset({"ba2m_d16", "delaunay1m"})  # what their families make themselves
 SUMMARY = "geomean"
@@ -74,6 +76,7 @@ FAMILIES = {
     "auto-elsewhere": Family(choices_elsewhere, (*SEEN, *HELD_OUT)),
     "wvp": Family(wvp, tuple(WEIGHTED_METIS)),
     "real": Family(real_graphs, REAL),
+    "shapes": Family(shapes, tuple(SHAPES)),
 }
 
 

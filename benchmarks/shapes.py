@@ -16,10 +16,10 @@ def ids(size: int) -> npt.NDArray[np.int32]:
     return np.arange(size, dtype=np.int32)
 
 
-def random_graph(m: int) -> LocalityGraph:
-    """What the others are compared with: m edges of a sixth as many vertices each way."""
-    ends = np.random.default_rng(0).integers(0, m // 3, (2, m), dtype=np.int32)
-    return EDGES(*ends, m // 3)
+def random_graph(m: int, n: int | None = None) -> LocalityGraph:
+    """What the others are compared with: m edges among n vertices, a third as many by itself."""
+    size = m // 3 if n is None else n
+    return EDGES(*np.random.default_rng(0).integers(0, size, (2, m), dtype=np.int32), size)
 
 
 def clique(m: int) -> LocalityGraph:
