@@ -116,7 +116,7 @@ def test_the_manifest_keeps_its_contract(kind: str, request: pytest.FixtureReque
         assert region["class"] in ("parallel", "reduction", "ordered", "rejected")
         assert region["decision"] in ("optimized", "refused") and region["reason"]
         assert 0 <= region["share"] <= 1
-        assert region["scope"] is None or set(region["scope"]) == {"file", "line"}
+        assert region["scope"] is None or set(region["scope"]) == {"file", "line", "rounding"}
         for candidate in region["candidates"]:
             check(candidate, CANDIDATE)
         assert bool(region["kernels"]) is measured
