@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tracecut.tracer.counters import merge_counters
 from tracecut.tracer.dependence.control import controllers_of
+from tracecut.tracer.events.quick import choose_quickly
 from tracecut.tracer.events.rewrite import instrumented
 from tracecut.tracer.events.static import static_of
 from tracecut.tracer.inlining import mark_inline
@@ -110,6 +111,7 @@ STEPS: dict[str, Callable[[str], Any]] = {
     "inlining": lambda text: mark_inline(parse_module(text)),
     "counters": lambda text: merge_counters(parse_module(text)),
     "control": lambda text: [controllers_of(function) for function in parse_module(text).functions.values()],
+    "choosing": lambda text: choose_quickly(parse_module(text)),
     "stripping": lambda text: strip_debug_info(parse_module(text)),
     "loops": Analysis,
 }
