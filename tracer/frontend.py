@@ -22,7 +22,7 @@ __all__ = ["OPENMP_NOTE", "Flags", "optimised_object", "parse_flags", "to_ir", "
 #     other order may do. The emitted code is optimised again, with it.
 CANONICAL = (
     "-O2",
-    "-g",
+    "-gline-tables-only",
     "-fPIC",
     "-fno-vectorize",
     "-fno-slp-vectorize",
@@ -33,7 +33,7 @@ CANONICAL = (
     "-disable-licm-promotion",
 )
 # The form that the seed traced (VertexCut §3.1): every variable in memory, but open to later passes.
-SEED = ("-O0", "-g", "-fPIC", "-Xclang", "-disable-O0-optnone")
+SEED = ("-O0", "-gline-tables-only", "-fPIC", "-Xclang", "-disable-O0-optnone")
 # What gcc, before its release 14, only warned of: programs of then are still compiled. -Werror=… of the user wins.
 OLD_C = tuple(
     f"-Wno-error={name}"
