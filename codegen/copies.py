@@ -22,11 +22,13 @@ def check_copies(
 
     `groups`: of the region's code. O(accesses × copies), and the jobs once where rows are copied in pieces.
     """
-    ends = _check_pieces(region, objects, accesses)
-    for access, _ in _trip_loads(accesses, region.region):
-        if _has_new_values(region, objects, access):
-            raise ScheduleError(f"how often a loop runs is read from new numbers at {access.site.place}")
+    ends, cut = _check_pieces(region, objects, accesses)
     group_of = {key: group.id for group in groups for key in group.sites}
+    for loop, access in _trip_loads(accesses, region.region):
+        number = region.bases.get(group_of.get(access.site.key, -1)) if loop not in cut else None
+        starts = number is not None and region.copies[number].mode == "offsets"
+        if starts or _has_new_values(region, objects, access):
+            raise ScheduleError(f"how often a loop runs is read from new numbers at {access.site.place}")
     if any(region.copies[number].mode == "segment" for number in region.bases.values()):
         for key in ends:
             number = region.bases.get(group_of.get(key, -1))
@@ -96,13 +98,16 @@ def _record(accesses: Accesses, access: Access, copy: Copy, picks: list[Expr]) -
     return low // copy.stride if low // copy.stride == (high + access.width - 1) // copy.stride else None
 
 
-def _check_pieces(region: RegionSchedule, objects: Sequence[Object], accesses: Accesses) -> dict[str, int]:
-    """Loads that start (0) and end (1) the pieces of a region, after a look at the lengths of these."""
+def _check_pieces(
+    region: RegionSchedule, objects: Sequence[Object], accesses: Accesses
+) -> tuple[dict[str, int], set[int]]:
+    """Loads that start (0) and end (1) the pieces of a region, and loops over these: their lengths are looked at."""
     if not any(copy.mode in ("segment", "offsets") for copy in region.copies):
-        return {}
+        return {}, set()
     assert region.starts is not None
     number, origin, stride, first, width = region.starts
     found: dict[str, int] = {}
+    cut: set[int] = set()
     for loop in sorted(accesses.nest.inside(region.region) - {region.region}):
         trip = accesses.nest.loops[loop].trip
         loads = (
@@ -123,19 +128,20 @@ def _check_pieces(region: RegionSchedule, objects: Sequence[Object], accesses: A
         ]
         if np.array_equal(values[1] - values[0], region.lengths):
             found |= {str(begin.data[0]): 0, str(end.data[0]): 1}
+            cut.add(loop)
     if not found:
         raise ScheduleError(f"the pieces of region {region.region} are not those that its inner loop runs over")
-    return found
+    return found, cut
 
 
-def _trip_loads(accesses: Accesses, region: int) -> Iterator[tuple[Access, Expr]]:
-    """What the inner loops of a region read to know how often to run."""
+def _trip_loads(accesses: Accesses, region: int) -> Iterator[tuple[int, Access]]:
+    """(loop, what it reads to know how often to run) of the inner loops of a region."""
     for loop in accesses.nest.inside(region) - {region}:
         trip = accesses.nest.loops[loop].trip
         for node in trip.walk() if trip is not None else ():
             if node.kind == "load" and node.data[1] != "ptr":
                 for access in accesses.by_site[str(node.data[0])]:
-                    yield access, node
+                    yield loop, access
 
 
 def _is_new(region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, atom: Expr) -> bool:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tracecut.codegen import uses
 from tracecut.codegen.schedule import Renumbering, Schedule
 from tracecut.ir.errors import ScheduleError
 
 from .checking import Subject, check, region_of, running, why, with_region
-from .harness import Inspected
+from .harness import Inspected, Program
 
 
 def edited(values: Any, place: int, value: int) -> Any:
@@ -280,6 +281,17 @@ def test_starts_that_miss_the_end_of_the_last_row(subject: Subject) -> None:
     copies[place] = replace(copies[place], count=mine.jobs.size)
     with pytest.raises(ScheduleError, match="does not hold its records"):
         check(item, with_region(item, schedule, copies=tuple(copies)))
+
+
+def test_no_other_loop_runs_as_far_as_a_new_start(
+    program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planner that forgot it would be stopped here, before anything runs."""
+    monkeypatch.setattr(uses, "_homes_of_trips", lambda facts, loop: set())
+    item = program("bounds").inspect("start_as_far")
+    assert "offsets" in item.modes.values()
+    with pytest.raises(ScheduleError, match="how often a loop runs is read from new numbers"):
+        item.schedule(item.random(1))
 
 
 def test_data_stay_between_their_cuts(subject: Subject) -> None:
