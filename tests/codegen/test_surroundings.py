@@ -102,7 +102,7 @@ def result(subject: Program, loops: list[Inspected], kind: str) -> Path:
     assert threads == 1 or any(region.privates for region in regions)
     library, scopes, names = woven(loops, schedules, threads=threads, name=kind)
     folder = subject.folder / f"result {kind}"
-    (folder / "scopes").mkdir(parents=True, exist_ok=True)  # pytest may make it once for each way of starting
+    (folder / "scopes").mkdir(parents=True)
     shutil.copy(subject.compiled.native, folder / "program")
     shutil.copy(library, folder / "program.so")
     looks = []
