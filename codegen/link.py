@@ -68,13 +68,20 @@ module asm "ret"
 _ARITHMETIC = re.compile(r"undefined symbol: __[a-z]+(?:[hsdtx][fci]){1,2}[0-9]?$", re.MULTILINE)
 _HERE = Path(__file__).parent
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/lib/x86_64-linux-gnu")
+_RUNTIME: list[bytes] = []  # once it is made, or handed in by the process that has made it
 
 
-@cache
 def runtime_object() -> bytes:
-    """Machine code of the run-time support that a traced or rescheduled program calls."""
-    # Additions of two words at a time would go through vector registers before each product of a fingerprint.
-    return support_object(_HERE / "runtime.c", ["-fno-slp-vectorize"])
+    """Machine code of the run-time support that a traced or rescheduled program calls. Compiled once, in a second."""
+    if not _RUNTIME:
+        # Additions of two words at a time would go through vector registers before each product of a fingerprint.
+        _RUNTIME.append(support_object(_HERE / "runtime.c", ["-fno-slp-vectorize"]))
+    return _RUNTIME[0]
+
+
+def take_runtime(data: bytes) -> None:
+    """Use machine code of the run-time support that another process of this run has made."""
+    _RUNTIME[:] = [data]
 
 
 @cache

@@ -28,6 +28,7 @@ from .gpu_facts import gpu_facts
 from .guards import make_guard
 from .incidence import graph_size, scope_graph
 from .inspect import Inspection, TooLargeError, inspect_scope
+from .link import take_runtime
 from .native import support
 from .regionset import batch_regions, load_regions, outline_regions
 from .replay import Replay, memory_of
@@ -63,6 +64,7 @@ class Worker:
     def run(self) -> dict[str, Any]:
         """Inspect, choose, measure. Returns the result; a refusal is a result too."""
         self._stage("reading the capture")
+        take_runtime(Path(self.spec["runtime"]).read_bytes())
         self.analysis = Analysis(Path(self.spec["canonical"]).read_text(errors="surrogateescape"))
         self.capture = Capture.load(self.spec["capture"])
         self._done("load")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from tracecut.codegen.link import runtime_object
 from tracecut.codegen.schedulefile import ScopeFile
 from tracecut.ir.budget import default_budget
 from tracecut.ir.errors import ArtefactError, TracecutError
+from tracecut.ir.files import write_atomic
 from tracecut.tracer.program import Analysis
 from tracecut.tracer.runner import Limits
 
@@ -105,6 +107,7 @@ def _tune_one(
     after = capture.with_name(f"after-{loop}.npz")
     memory = settings.memory or default_budget()
     spec = {
+        "runtime": str(_runtime(folder)),
         "folder": str(folder / f"region{loop}"),
         "canonical": str(canonical),
         "capture": str(capture),
@@ -168,6 +171,18 @@ def _tune_one(
         result.views = {int(region): view for region, view in data["views"].items()}
         _decide(settings, result, _kept_apart(analysis, data))
     return result
+
+
+def _runtime(folder: Path) -> Path:
+    """The run-time support as machine code, for the processes that look at loops: it takes a second to make."""
+    path = folder / "runtime.o"
+    if not path.exists():
+
+        def put(file: BinaryIO) -> None:
+            file.write(runtime_object())
+
+        write_atomic(path, put, sync=False)
+    return path
 
 
 def _no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart: str = "") -> str:

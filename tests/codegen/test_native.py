@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tracecut.codegen import link
 from tracecut.codegen.blocks import LARGE, Block
 from tracecut.codegen.hooks import MISMATCH, RegionState, Tables
-from tracecut.codegen.link import executable, find_library, runtime_object, shared_library
+from tracecut.codegen.link import executable, find_library, runtime_object, shared_library, take_runtime
 from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, support
 from tracecut.ir.errors import SourceError
 from tracecut.tracer.frontend import Flags
@@ -238,3 +239,13 @@ def test_a_linked_library_can_be_loaded_and_has_the_support(tmp_path: Path) -> N
     assert library.tc_execute is not None
     with pytest.raises(AttributeError):
         _ = library.tc_no_such_thing
+
+
+def test_the_runtime_is_compiled_once_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is handed it does not make it again, and all that link it get what was handed in."""
+    made: list[Path] = []
+    monkeypatch.setattr(link, "_RUNTIME", [])
+    monkeypatch.setattr(link, "support_object", lambda source, options: made.append(source) or b"made")
+    assert runtime_object() == runtime_object() == b"made" and len(made) == 1
+    take_runtime(b"handed in")
+    assert runtime_object() == b"handed in" and len(made) == 1
