@@ -316,7 +316,8 @@ class _Outliner:
     def _header_phi(self, phi: Instruction) -> str:
         latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
         start = f"{phi.result}.tc.start"
-        return f"{phi.result} = phi {phi.type} [ {start}, %entry ], [ {latch.text}, %{self.latch} ]"
+        value = latch.text if phi.result in self.closure else self._old(latch.text)
+        return f"{phi.result} = phi {phi.type} [ {start}, %entry ], [ {value}, %{self.latch} ]"
 
     def _end(self, name: str, line: str) -> list[str]:
         """The terminator of a block: the loop's own test gives way to the range's, and nothing leaves it early."""
@@ -347,7 +348,7 @@ class _Outliner:
         for item in reductions:
             phi = self.view.definitions[item.phi].instruction
             latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
-            arms = f"[ {item.phi}.tc.start, %entry ], [ {latch.text}, %{self.latch} ]"
+            arms = f"[ {item.phi}.tc.start, %entry ], [ {self._old(latch.text)}, %{self.latch} ]"
             lines.append(f"  {item.phi}.tc.end = phi {item.type} {arms}")
         for item in reductions:
             lines.append(f"  %tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")

@@ -114,6 +114,8 @@ def roles(
             if user.op in ("load", "store") and user.operands[-1].text == current:
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
+            elif user.op == "phi" and str(user.result) not in forming and _carries(uses, block, user, current):
+                data[id(user)] = user  # a sum, say: it holds what it was, whatever it is made of
             elif forms(user, fixed) and not (user.op == "select" and user.operands[0].text == current):
                 stack.append((str(user.result), bent or _bends(user, fixed)))
             elif not bent and (user.result in exits or _asks_if_empty(uses, user, pairs)):
@@ -137,6 +139,13 @@ def _source(uses: Uses, name: str) -> str:
     while (found := uses.view.definitions.get(name)) is not None and found.instruction.op in ("sext", "zext", "freeze"):
         name = found.instruction.operands[0].text
     return name
+
+
+def _carries(uses: Uses, block: str, phi: Instruction, name: str) -> bool:
+    """Whether a phi takes a value to the next iteration of a loop."""
+    loop = uses.view.flow.headed.get(block)
+    arms = zip(phi.operands, phi.labels, strict=True)
+    return loop is not None and any(operand.text == name and label in loop.blocks for operand, label in arms)
 
 
 def _bends(user: Instruction, fixed: Callable[[str], bool]) -> bool:

@@ -384,8 +384,25 @@ SHAPE split_fields(void) /* fields of one array of records that are reached over
     show("split_fields", x, 220);
 }
 
+SHAPE sum_of_some_numbers(void) /* of iterations and of indices: the old ones, in a register that only sums hold */
+{
+    int *a = ints(JOBS, DATA), *b = ints(JOBS, DATA);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9);
+    unsigned sum = 0, others = 0;
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) { // @sum_of_some_numbers
+            y[a[e]] += 3;
+            if (x[b[e]] > 50)
+                sum += (unsigned)e * (unsigned)e;
+            others += x[a[e]] > 20 ? (unsigned)b[e] : 1;
+        }
+    show("sum_of_some_numbers", y, DATA);
+    printf("%u %u\n", sum, others);
+}
+
 int main(void)
 {
+    sum_of_some_numbers();
     pairs(), pairs_real(), records(), counter_data(), start_and_step(), downwards(), do_while(), walking();
     inner_fixed(), inner_from_counter(), triangle(), triangle_up(), narrow_indices(), small_spaces();
     mixed_widths(), high_bytes(), wrapping_index(), sentinel(), index_data(), index_bound(), stored_index();
