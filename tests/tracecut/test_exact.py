@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,8 @@ def built(folder: Path, text: str, *, exact: bool) -> tuple[Path, tracecut.Optim
     settings = Settings(
         (str(source),), argv=("8",), output=folder / "out", force=True, budget=1.0, method="rcm", exact=exact
     )
-    return folder / "out", optimize_program(settings, Progress(quiet=True))
+    with chdir(folder):  # the program leaves a file where it runs
+        return folder / "out", optimize_program(settings, Progress(quiet=True))
 
 
 @pytest.fixture(scope="module")
