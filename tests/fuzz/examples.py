@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .model import Array, Cursor, Kernel, Loop
+from .model import Array, Cursor, Kernel, Loop, Scalar
 
 JOBS = 6
 DUPLICATES = (0, 1, 2, 1, 0, 3)
@@ -82,6 +82,9 @@ OUTSIDE = Loop(("for (i = 0; i < 6; i++) {",), ("}",), UP.cursors, JOBS, ("int i
 WALK = Loop(UP.head, UP.tail, (*UP.cursors, *POINTERS), JOBS, WALKING)
 TO_POINTER = Loop(("while (p < idx + 6) {",), ("}",), POINTERS, JOBS, WALKING)
 TO_MARK = Loop(("for (int i = 0; row[i] < 6; i++) {",), ("}",), UP.cursors, 5, test="row[i] < 6")
+GIVEN = {"scalars": (Scalar("m", "int", 1),)}
+BITS = "for (int b = 0; b < (1 << (idx[i] & m)); b++)"
+BESIDE = "for (int b = 0; b < 2; b++) { if (perm[(i + b) % 6] == m) break;"
 PAIR = "for (int b = 0; b < 2; b++)"
 OWN = {"type": "int", "length": 6, "fill": DUPLICATES, "written": True}
 LIST = "for (int b = 0; some[(i + b) % 6] >= 0; b++)"
@@ -312,6 +315,16 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         placed("y[go[i]] = c[i];", go=OWN) | {"between": ("go[0] = 5 - go[0];",)},
     ),
     "count-changes": (case(SUM, between=("row[0]++;",), **SHARED), case(DAMPED, between=("row[0]++;",))),
+    "masked-index": (case("z[i] = x[idx[i] & m];", **GIVEN), case("y[perm[i] & m] = c[i];", **GIVEN)),
+    "shifted-index": (case("z[i] = x[idx[i] >> m];", **GIVEN), case("y[perm[i] >> m] = c[i];", **GIVEN)),
+    "bits-bound": (
+        case(f"{BITS} z[i] = 0.5 * z[i] + x[idx[i]];", **GIVEN),
+        case(f"{BITS} y[0] = 0.5 * y[0] + c[i];", **GIVEN),
+    ),
+    "index-stop": (
+        case(BESIDE + " z[i] += x[perm[(i + b) % 6]]; }", **GIVEN),
+        case(BESIDE + " y[idx[i]] = c[i]; }", **GIVEN),
+    ),
 }
 
 
