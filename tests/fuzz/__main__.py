@@ -48,8 +48,8 @@ def main() -> int:
 
 def _run(suite: Suite, tally: Tally) -> None:
     with TemporaryDirectory(prefix="tracecut-fuzz-") as folder:
-        first, always = run_oracles(suite, Path(folder))
-        tally.add(check(suite, Path(folder)), first, always)
+        report = check(suite, Path(folder))
+        tally.add(report, *run_oracles(suite, Path(folder), report.entries))
 
 
 def _alone(seed: int, number: int) -> int:
@@ -57,8 +57,8 @@ def _alone(seed: int, number: int) -> int:
     begin = suite.source.index(f"/* kernel_{number}:")
     print(suite.source[begin : suite.source.index("int main(void)", begin)])
     with TemporaryDirectory(prefix="tracecut-fuzz-") as folder:
-        first, always = run_oracles(suite, Path(folder))
         report = check(suite, Path(folder))
+        first, always = run_oracles(suite, Path(folder), report.entries)
     print(f"oracle: {first}, on other data: {always}")
     print("tracecut:", *report.verdicts.values())
     print("results:", report.wrong or "the same", report.stopped or "")

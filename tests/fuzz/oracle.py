@@ -6,10 +6,14 @@ nothing of any analysis. Scalars that the loop carries stay in variables outside
 finds what the one before it, in the order tried, has left; a `break` ends the order tried, but for that of the last
 iteration as written, where the loop ends anyway. Integers have to agree
 bit by bit, floating-point numbers too unless the kernel adds or multiplies them up.
+
+`entries` names the call of a kernel that is looked at, the first one unless it says: the calls before it, and what
+the driver does between them, run as they are written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from .build import compiled, printed
@@ -19,32 +23,36 @@ from .model import Kernel, Suite, indent
 SEARCH = Path(__file__).with_name("search.c").read_text(encoding="ascii")
 
 
-def oracle(suite: Suite) -> str:
+def oracle(suite: Suite, entries: Mapping[str, int] | None = None) -> str:
     """The C program that prints `kernel_17 yes|no reason` for each kernel of the suite."""
+    entry = {kernel.name: (entries or {}).get(kernel.name, 1) for kernel in suite.kernels}
     lines = [*PRELUDE.splitlines(), *SEARCH.splitlines()]
     for kernel in suite.kernels:
-        lines += ["", *declarations(kernel), *function(kernel), *_any_order(kernel), *_test(kernel)]
+        lines += ["", *declarations(kernel), *function(kernel), *_any_order(kernel)]
+        lines += _test(kernel) if entry[kernel.name] == 1 else [*_count(kernel), *_test(kernel, entry[kernel.name])]
     lines += ["", "int main(int argc, char **argv)", "{", "    if (argc > 1)", "        other_data(atoi(argv[1]));"]
     lines += [f"    test_{kernel.number}();" for kernel in suite.kernels]
     return "\n".join([*lines, "    return 0;", "}"]) + "\n"
 
 
-def run_oracle(suite: Suite, folder: Path) -> dict[str, bool]:
-    """For each kernel, whether the first invocation of its loop may run in any order.
+def run_oracle(suite: Suite, folder: Path, entries: Mapping[str, int] | None = None) -> dict[str, bool]:
+    """For each kernel, whether that invocation of its loop may run in any order.
 
     Raises RuntimeError if the oracle fails, or finds that its own form of a loop does something else.
     """
-    return _verdicts(suite, printed(compiled(oracle(suite), folder, "oracle"), folder, "oracle"))
+    return _verdicts(suite, printed(compiled(oracle(suite, entries), folder, "oracle"), folder, "oracle"))
 
 
-def run_oracles(suite: Suite, folder: Path, others: int = 4) -> tuple[dict[str, bool], dict[str, bool]]:
+def run_oracles(
+    suite: Suite, folder: Path, entries: Mapping[str, int] | None = None, others: int = 4
+) -> tuple[dict[str, bool], dict[str, bool]]:
     """What `run_oracle` finds, and which kernels may run in any order on `others` other sets of data too.
 
     A condition on data may hold for no iteration, two stores may happen to agree, or the least value may come up only
     once: then any order will do, but not for any reason that an analysis of addresses could give. Indices are the
     same in all sets.
     """
-    program = compiled(oracle(suite), folder, "oracle")
+    program = compiled(oracle(suite, entries), folder, "oracle")
     first = _verdicts(suite, printed(program, folder, "oracle"))
     always = dict(first)
     for number in range(1, others + 1):
@@ -98,15 +106,31 @@ def _used(kernel: Kernel) -> list[str]:
     return lines
 
 
-def _test(kernel: Kernel) -> list[str]:
+def _count(kernel: Kernel) -> list[str]:
+    """How often the body runs, where the driver may give each call another number."""
+    loop = kernel.loop
+    inside = [*kernel.before, *loop.before, *loop.head, "jobs_++;", *loop.tail]
+    lines = ["{", "int jobs_ = 0;", *inside, "return jobs_;", "}"]
+    return [f"static int jobs_{kernel.number}({', '.join(parameters(kernel)) or 'void'})", *indent(lines)]
+
+
+def _test(kernel: Kernel, entry: int = 1) -> list[str]:
     setup, parts = prepare(kernel)
-    jobs = kernel.n_jobs + bool(kernel.loop.test)
-    given = ", ".join([*arguments(kernel), "s.order", "s.jobs"])
+    handed = ", ".join(arguments(kernel, later=entry > 1))
+    given = ", ".join([*arguments(kernel, later=entry > 1), "s.order", "s.jobs"])
+    call = f"{kernel.name}({handed});"
+    jobs, earlier = str(kernel.n_jobs), []
+    if entry > 1:
+        jobs = f"jobs_{kernel.number}({handed})"
+        earlier = [f"for (int sweep = 0; sweep < {entry - 1}; sweep++) {{", *kernel.ahead, call, *kernel.between, "}"]
+        earlier += [f"const int sweep = {entry - 1};", "(void)sweep;"]
+    ends = int(bool(kernel.loop.test))
     lines = [
         *setup,
+        *earlier,
         *kernel.ahead,
-        f"struct search s = begin({kernel.number}, {jobs}, {int(rounding(kernel))}, parts, {parts});",
-        f"{kernel.name}({', '.join(arguments(kernel))});",
+        f"struct search s = begin({kernel.number}, {jobs} + {ends}, {int(rounding(kernel))}, parts, {parts});",
+        call,
         "keep(&s);",
         "while (next_order(&s))",
         f"    reordered_{kernel.number}({given});",

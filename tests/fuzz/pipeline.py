@@ -68,6 +68,11 @@ class Report:
     ran: Ran | None
     stopped: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def entries(self) -> dict[str, int]:
+        """For each kernel, which call of it was looked at."""
+        return {name: verdict.entry for name, verdict in self.verdicts.items()}
+
 
 def check(suite: Suite, folder: Path) -> Report:
     """Judge, schedule and run a suite. Nothing that its program does can reach this process."""

@@ -20,8 +20,7 @@ class Tally:
         accepted: those of them that tracecut accepts. scheduled: kernels that ran in another order.
         possible_here, accepted_here: the same two for those that the oracle accepts on the program's own data, for
             whatever reason.
-        unsound: accepted, though the oracle refuses. later: the same at another entry than the one that the oracle
-            looks at, with other data and maybe fewer iterations: the results alone tell.
+        unsound: accepted, though the oracle refuses.
         wrong: whose results differ. stopped: whose plan was wrong, as its replay told and nothing before it: in a
             tuned run the last net. failed: programs that did not end as the original.
         by_feature: feature → (possible, accepted). reasons: why possible ones were refused.
@@ -35,7 +34,6 @@ class Tally:
     accepted_here: int = 0
     scheduled: int = 0
     unsound: list[str] = field(default_factory=list)
-    later: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -65,7 +63,7 @@ class Tally:
             return
         self.kernels += 1
         if verdict.accepted and not first:
-            (self.unsound if verdict.entry == 1 else self.later).append(f"seed {seed}, {kernel.name}: {verdict}")
+            self.unsound.append(f"seed {seed}, {kernel.name}: {verdict}")
         self.possible_here += first
         self.accepted_here += first and verdict.accepted
         if not always:
@@ -90,7 +88,6 @@ class Tally:
         for name, found in *checks, ("accepted wrongly", self.unsound), ("failed", self.failed):
             yield f"{len(found)} {name}"
             yield from (f"    {text}" for text in found)
-        yield f"{len(self.later)} accepted at a later entry than the one that the oracle refuses"
         yield "feature               possible accepted"
         lost = sorted(self.by_feature.items(), key=lambda item: item[1][1] - item[1][0])
         yield from (f"{name:<22}{possible:>8}{accepted:>9}" for name, (possible, accepted) in lost if possible)

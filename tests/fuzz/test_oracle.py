@@ -12,7 +12,7 @@ from .compare import differences
 from .examples import EXAMPLES, UP, kernel
 from .features import FEATURES
 from .generate import suite_of
-from .model import CODES, Array, Cursor, Kernel
+from .model import CODES, Array, Cursor, Kernel, Scalar
 from .oracle import run_oracle
 
 SUM = "y[idx[i]] += c[i];"
@@ -73,6 +73,24 @@ def test_loops_of_any_length(jobs: int, tmp_path: Path) -> None:
     ends = kernel(1, "mirror", f"z[i] = i == {jobs - 1} ? z[0] : c[i];", arrays=arrays, loop=loop)
     near = kernel(2, "recurrence", f"z[i] = i == {jobs // 2} ? z[i - (i > 0)] : c[i];", arrays=arrays, loop=loop)
     assert judged(tmp_path, free, ends, near) == [True, jobs == 1, jobs == 1]
+
+
+def test_a_later_call_is_judged_on_the_data_and_the_count_that_it_finds(tmp_path: Path) -> None:
+    numbers = (
+        Array("y", "int", 6, "zero", True),
+        Array("c", "int", 6, "small"),
+        Array("idx", "int", 6, (0, 1, 2, 3, 4, 4)),
+    )
+    apart = kernel(0, "scatter", "y[idx[i]] = c[i];", arrays=numbers, between=("idx[5] = 5;",))
+    closer = kernel(1, "scatter", "y[idx[i]] = c[i];", arrays=numbers, between=("idx[5] = sweep ? 5 : 0;",))
+    up = replace(UP, head=("for (int i = 0; i < n; i++) {",))
+    shorter = kernel(
+        2, "count-changes", "y[idx[i]] = c[i];", arrays=numbers, loop=up, scalars=(Scalar("n", "int", 6, "n - sweep"),)
+    )
+    suite = suite_of([apart, closer, shorter])
+    for entry, right in enumerate([[False, False, False], [True, False, True], [True, True, True]], start=1):
+        found = run_oracle(suite, tmp_path, {k.name: entry for k in suite.kernels})
+        assert list(found.values()) == right, entry
 
 
 def test_finds_out_when_its_own_loop_is_another_one(tmp_path: Path) -> None:

@@ -44,6 +44,5 @@ def found(suite: Suite, folder: Path) -> bool:
         return True
     if report.wrong or report.stopped or (report.ran is not None and report.ran.code != 0):
         return True
-    reorderable = run_oracle(suite, folder)
-    first = {name: verdict for name, verdict in report.verdicts.items() if verdict.entry == 1}
-    return any(verdict.accepted and not reorderable[name] for name, verdict in first.items())
+    reorderable = run_oracle(suite, folder, report.entries)
+    return any(verdict.accepted and not reorderable[name] for name, verdict in report.verdicts.items())
