@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -54,9 +54,14 @@ def tune_regions(
     cpus: Sequence[int],
     say: Callable[[str], None],
 ) -> list[RegionResult]:
-    """Tune the hot loops in the order of their share; loops inside of a scope that was chosen are left out."""
+    """Tune the hot loops in the order of their share.
+
+    Loops inside of a scope that was chosen are left out. A later loop gets no scope around one of them: its layout
+    would order the same loop another time, and a loop has one order.
+    """
     results: list[RegionResult] = []
     covered: set[int] = set()
+    ordered: set[int] = set()
     number = first_region = 0
     for hot in hots:
         if not hot.captured:
@@ -66,12 +71,17 @@ def tune_regions(
         for loop in (hot.loop, *hot.inside):
             if loop in covered:
                 continue
+            free, taken = _scopes(analysis, traced, loop, ordered)
             result = _tune_one(
-                settings, analysis, traced, hot, loop, canonical, folder, cpus, number, first_region, say
+                settings, analysis, traced, hot, loop, free, canonical, folder, cpus, number, first_region, say
             )
+            if "scopes_refused" in result.data:
+                result.data["scopes_refused"] |= taken
             tried.append(result)
             if result.scope is not None:
-                covered |= _loops_of(analysis, result.scope)
+                covered |= set(result.scope.nest.loops)
+                if result.optimized:
+                    ordered |= set(result.scope.regions)
                 number += 1
                 first_region += len(result.scope.numbers)
                 break
@@ -96,6 +106,7 @@ def _tune_one(
     traced: Traced,
     hot: Hot,
     loop: int,
+    scopes: Sequence[int],
     canonical: Path,
     folder: Path,
     cpus: Sequence[int],
@@ -113,7 +124,7 @@ def _tune_one(
         "capture": str(capture),
         "after": str(after) if after.exists() else None,
         "region": loop,
-        "scopes": _scopes(analysis, traced, loop),
+        "scopes": list(scopes),
         "values": {str(item): values for item, values in traced.values.items()},
         "entries": {str(item): count for item, count in traced.profile.entries.items()},
         "method": settings.method,
@@ -225,15 +236,25 @@ def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
     return f"; it can not be kept over the loop at {place.told}: {refused[str(above)]}"
 
 
-def _scopes(analysis: Analysis, traced: Traced, loop: int) -> list[int]:
-    """Loops around the region that may be its layout scope, outermost first, and the region itself last."""
-    found = [loop]
+def _scopes(
+    analysis: Analysis, traced: Traced, loop: int, ordered: Collection[int]
+) -> tuple[list[int], dict[str, str]]:
+    """Loops around the region that may be its layout scope, outermost first, and the region itself last.
+
+    `ordered`: loops that have an order already. Also returns why what is around one of them is no scope.
+    """
+    found, taken = [loop], {}
     above = analysis.parent(loop)
     while above is not None:
         if above in traced.values:
-            found.append(above)
+            nest = analysis.nest(above)
+            has = sorted(nest.inside(above) & set(ordered))
+            if has:
+                taken[str(above)] = f"the loop at {nest.loops[has[0]].place} in it has a layout of its own"
+            else:
+                found.append(above)
         above = analysis.parent(above)
-    return found[::-1]
+    return found[::-1], taken
 
 
 def _decide(settings: Settings, result: RegionResult, apart: str) -> None:
@@ -245,7 +266,3 @@ def _decide(settings: Settings, result: RegionResult, apart: str) -> None:
         jobs = max(1, result.data.get("jobs") or 1) / 1e6
         before, after, copy = (costs[name] * jobs for name in ("original", "optimized", "copy"))
         result.refused = _copies_cost(str(result.data["method"]), before, after, copy, costs["sweeps"], apart)
-
-
-def _loops_of(analysis: Analysis, scope: ScopeFile) -> set[int]:
-    return set(scope.nest.loops)
