@@ -31,7 +31,7 @@ from tracecut.tracer.llvm import canonical, unoptimised
 from tracecut.tracer.mangling import demangled
 from tracecut.tracer.numba_source import numba_program
 from tracecut.tracer.operators import outline_operators
-from tracecut.tracer.runner import Limits, private_folder
+from tracecut.tracer.runner import Guardian, Limits, private_folder
 from tracecut.tracer.scratch import new_folder
 from tracecut.tracer.toolchain import compiler
 
@@ -80,11 +80,12 @@ def prepare(
     if opt not in FORMS:
         raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
     texts = []
-    for number, source in enumerate(sources):
-        own = folder / f"source{number}"
-        own.mkdir(exist_ok=True)
-        text = to_ir(Path(source), flags, own, canonical=True, opt=opt)
-        texts.append(text.encode(errors="surrogateescape").decode(errors="replace"))
+    with Guardian() as guardian:
+        for number, source in enumerate(sources):
+            own = folder / f"source{number}"
+            own.mkdir(exist_ok=True)
+            text = to_ir(Path(source), flags, own, canonical=True, opt=opt, guardian=guardian)
+            texts.append(text.encode(errors="surrogateescape").decode(errors="replace"))
     meta = {
         "sources": [str(source) for source in sources],
         "digests": [_digest(Path(source)) for source in sources],

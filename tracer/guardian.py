@@ -9,7 +9,8 @@ A pid namespace would let the kernel do the killing, and is used on request. It 
 one sees a small `getpid()` that does not fit `/proc`, and without privileges also another user namespace, where
 supplementary groups and set-uid helpers are lost. What is traced should be what runs by hand.
 
-Start-up is on the path of every run: nothing of tracecut is imported here, and only light standard modules.
+Start-up is on the path of every run: nothing of tracecut is imported here, and only light standard modules. Several
+programs, one after the other, may be asked of one guardian.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Request:
         self.memory = int(numbers[3])  # 0: no limit
         self.processes = int(numbers[4])
         self.isolate = numbers[5] == b"1"
-        count = int(numbers[6])
+        self.more = numbers[6] == b"1"  # another request follows
+        count = int(numbers[7])
         self.folder = words[0]
         self.command = words[1 : 1 + count]
         pairs = (word.partition(b"=") for word in words[1 + count :])
@@ -318,9 +320,8 @@ def output_size() -> int:
     return max(os.fstat(1).st_size, os.fstat(2).st_size)
 
 
-def guard(request: Request, control: int) -> str:
+def guard(request: Request, control: int, wake: int) -> str:
     """Run the program; the answer for tracecut, one line of words."""
-    wake = wake_on_signals()
     if request.isolate and enter_namespace(control):
         namespace, protection = True, "pid namespace"
     else:
@@ -344,28 +345,43 @@ def guard(request: Request, control: int) -> str:
     return f"ended {code} {seconds!r} {tree.cpu!r} {tree.rss} {flags} {left} {protection}"
 
 
-def read_request(control: int) -> Request:
-    """The request is its length in bytes, as 8 little-endian bytes, and then the bytes."""
-    data = b""
+def read_request(control: int, data: bytes = b"") -> Request:
+    """The request is its length in bytes, as 8 little-endian bytes, and then the bytes. `data`: its begin."""
     while len(data) < 8 or len(data) < 8 + int.from_bytes(data[:8], "little"):
         piece = os.read(control, 1 << 20)
         if not piece:
-            os._exit(1)  # tracecut was interrupted before it could ask
+            os._exit(1)  # tracecut asks for no more, or was interrupted before it could ask
         data += piece
     return Request(data[8:])
+
+
+def next_request(control: int) -> Request:
+    """Another request. The standard streams of its program come along."""
+    import socket  # as slow as all of the above: one program does without
+
+    with socket.socket(fileno=os.dup(control)) as channel:
+        head, streams, _, _ = socket.recv_fds(channel, 8, 3)
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    return read_request(control, head)
 
 
 def main() -> None:
     control = int(sys.argv[1])
     os.set_inheritable(control, False)
     request = read_request(control)
-    try:
-        answer = guard(request, control)
-    except Exception as error:
-        answer = f"broken {error!r}"
-    with suppress(OSError):  # tracecut may be gone
-        os.write(control, answer.encode())
-    os._exit(0)  # skips the interpreter's own clean-up, some milliseconds
+    wake = wake_on_signals()
+    while True:
+        try:
+            answer = guard(request, control, wake)
+        except Exception as error:
+            answer = f"broken {error!r}"
+        with suppress(OSError):  # tracecut may be gone
+            os.write(control, f"{answer}\n".encode())
+        if not request.more:
+            os._exit(0)  # skips the interpreter's own clean-up, some milliseconds
+        request = next_request(control)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from ..ir.amounts import size
 from ..ir.errors import ArgumentError, BackendError, OutputError, ProgramError, ToolchainError
 from .scratch import private_folder
 
-__all__ = ["Finished", "Limits", "describe", "private_folder", "run"]
+__all__ = ["Finished", "Guardian", "Limits", "describe", "private_folder", "run"]
 
 GUARDIAN = Path(__file__).with_name("guardian.py")
 TICK = 0.1  # seconds between two calls of `tick`
@@ -93,6 +93,7 @@ def run(
     limits: Limits = UNLIMITED,
     pass_fds: Sequence[int] = (),
     tick: Callable[[float], None] | None = None,
+    guardian: Guardian | None = None,
 ) -> Finished:
     """Run `command` (never through a shell) to its end and say how it went.
 
@@ -100,28 +101,80 @@ def run(
     and environment unless `cwd` or `env` say otherwise, default signals, stdin from the file or empty; but in a
     session of its own, without core dumps. `pass_fds` keep their numbers. `tick(elapsed seconds)` is called about
     ten times a second; what it raises stops the program, like any exception here (KeyboardInterrupt).
-    A program that fails is a result, not an exception.
+    A program that fails is a result, not an exception. `guardian`: the one to ask (which has `pass_fds` of its own),
+    None: one for this program alone.
 
     Raises ProgramError if the program can not be started, ArgumentError for unusable arguments, OutputError if the
     output files can not be made, BackendError if the guardian was killed or is stuck, ToolchainError if there is none.
     """
     if Path(name).name != name:
         raise ArgumentError(f"name is {name!r}, a file name without folders was expected")
-    request = _encode(command, env, cwd, limits)
+    guardian = guardian or Guardian(pass_fds, last=True)
+    request = _encode(command, env, cwd, limits, more=not (guardian.last or limits.isolate))
     stdout, stderr = folder / f"{name}.stdout", folder / f"{name}.stderr"
     with ExitStack() as stack:
         source = stack.enter_context(_readable(stdin))
         sinks = [stack.enter_context(_writable(path)) for path in (stdout, stderr)]
-        ours, theirs = socket.socketpair()
-        stack.enter_context(ours)
-        stack.enter_context(theirs)
-        guardian = _start_guardian(name, theirs, [source.fileno(), *(sink.fileno() for sink in sinks)], pass_fds)
-        try:
-            theirs.close()
-            answer = _converse(ours, request, limits, tick)
-        finally:
-            _let_go(guardian, ours)
+        answer = guardian.ask(name, request, [source.fileno(), *(sink.fileno() for sink in sinks)], limits, tick)
     return _decode(answer, command, cwd, stdout, stderr, limits)
+
+
+class Guardian:
+    """A guardian for several programs, one after the other: its start takes as long as a small file's compiler.
+
+    It is started with the first program, again with the next one when it did not survive one, and ends with `with`.
+    For one thread: a guardian ends with the thread that started it.
+
+    Args:
+        pass_fds: descriptors that all of the programs get. last: it ends with its first program.
+    """
+
+    def __init__(self, pass_fds: Sequence[int] = (), *, last: bool = False) -> None:
+        self._pass_fds = pass_fds
+        self.last = last
+        self._started: tuple[subprocess.Popen[bytes], socket.socket] | None = None
+
+    def __enter__(self) -> Guardian:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(
+        self,
+        name: str,
+        request: bytes,
+        streams: Sequence[int],
+        limits: Limits,
+        tick: Callable[[float], None] | None,
+    ) -> str:
+        """Have a program run. The guardian's answer; empty, or part of one, when it was killed. Errors as of `run`."""
+        sent: Sequence[int] = streams
+        if self._started is None:
+            self._started, sent = self._start(name, streams), ()  # it inherits these
+        answer = ""
+        try:
+            answer = _converse(self._started[1], request, sent, limits, tick)
+        finally:
+            if self.last or limits.isolate or not answer.endswith("\n"):
+                self.close()
+        return answer.rstrip("\n")
+
+    def _start(self, name: str, streams: Sequence[int]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                return _start_guardian(name, theirs, streams, self._pass_fds), ours
+            except BaseException:
+                ours.close()
+                raise
+
+    def close(self) -> None:
+        """Have what is still running killed, and wait for the guardian's end."""
+        if self._started is not None:
+            (process, control), self._started = self._started, None
+            with control:
+                _let_go(process, control)
 
 
 def describe(finished: Finished) -> str:
@@ -152,7 +205,9 @@ def describe_status(code: int) -> str:
     return f"killed by signal {-code}"
 
 
-def _encode(command: Sequence[str | Path], env: Mapping[str, str] | None, cwd: Path | None, limits: Limits) -> bytes:
+def _encode(
+    command: Sequence[str | Path], env: Mapping[str, str] | None, cwd: Path | None, limits: Limits, *, more: bool
+) -> bytes:
     """The request that `guardian.Request` reads: numbers, folder, command and environment, NUL between them."""
     words = [os.fsencode(word) for word in command]
     if not words or not words[0]:
@@ -165,7 +220,7 @@ def _encode(command: Sequence[str | Path], env: Mapping[str, str] | None, cwd: P
     seconds = math.inf if limits.seconds is None else limits.seconds
     head = (
         f"{os.getpid()} {seconds!r} {limits.output_bytes} {limits.memory_bytes or 0} "
-        f"{limits.processes} {int(limits.isolate)} {len(words)}"
+        f"{limits.processes} {int(limits.isolate)} {int(more)} {len(words)}"
     )
     body = b"\0".join([head.encode(), *fields])
     return len(body).to_bytes(8, "little") + body
@@ -212,8 +267,17 @@ def _start_guardian(
         ) from error
 
 
-def _converse(control: socket.socket, request: bytes, limits: Limits, tick: Callable[[float], None] | None) -> str:
-    """Send the request, wait for the guardian to finish, return its answer; empty if it died."""
+def _converse(
+    control: socket.socket,
+    request: bytes,
+    streams: Sequence[int],
+    limits: Limits,
+    tick: Callable[[float], None] | None,
+) -> str:
+    """Send the request, wait for the guardian to finish, return its answer, one line; what there is of it if it died.
+
+    `streams`: descriptors to send along, none to a guardian that has inherited them.
+    """
     started = time.monotonic()
     overdue = math.inf if limits.seconds is None else limits.seconds + OVERDUE
     watched = tick is not None or limits.seconds is not None
@@ -221,12 +285,13 @@ def _converse(control: socket.socket, request: bytes, limits: Limits, tick: Call
     poller.register(control, select.POLLIN)
     answer = b""
     try:
-        control.sendall(request, socket.MSG_NOSIGNAL)
-        while True:
+        sent = socket.send_fds(control, [request], streams, socket.MSG_NOSIGNAL) if streams else 0
+        control.sendall(request[sent:], socket.MSG_NOSIGNAL)
+        while not answer.endswith(b"\n"):
             if poller.poll(TICK * 1000 if watched else None):
                 piece = control.recv(4096)
                 if not piece:
-                    return answer.decode()
+                    break
                 answer += piece
             elapsed = time.monotonic() - started
             if tick is not None:
@@ -234,7 +299,8 @@ def _converse(control: socket.socket, request: bytes, limits: Limits, tick: Call
             if elapsed > overdue:
                 raise BackendError(f"the guardian process is stuck: no answer {OVERDUE:g} s after the time limit")
     except ConnectionError:
-        return answer.decode()
+        pass
+    return answer.decode()
 
 
 def _let_go(guardian: subprocess.Popen[bytes], control: socket.socket) -> None:
