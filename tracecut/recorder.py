@@ -91,7 +91,10 @@ def prepare(
         "digests": [_digest(Path(source)) for source in sources],
         "flags": list(flags.compile),
     }
-    return _prepared(texts, flags, folder, opt, functions, meta, timed=timed, region=region, every=every)
+    ours = all(flags.language(Path(source)) != "ir" for source in sources)
+    return _prepared(
+        texts, flags, folder, opt, functions, meta, optimised=ours, timed=timed, region=region, every=every
+    )
 
 
 def prepare_function(
@@ -125,13 +128,14 @@ def _prepared(
     functions: Collection[str] | None,
     meta: dict[str, Any],
     *,
+    optimised: bool = False,
     around: Collection[str] = (),
     timed: bool | str = False,
     region: str | None = None,
     every: int = 1,
 ) -> Prepared:
-    """`around`: functions that are not instrumented unless they are chosen."""
-    module = canonical(texts) if opt == "O1" else unoptimised(texts)
+    """`optimised`: see `canonical`. `around`: functions that are not instrumented unless they are chosen."""
+    module = canonical(texts, optimised=optimised) if opt == "O1" else unoptimised(texts)
     names = list(module.functions)
     text = outline_operators(resolve_aliases(str(module)))
     del module  # of a large program it takes hundreds of megabytes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
 from .text import Function, Module
 from .text.cfg import ControlFlow
@@ -59,8 +60,16 @@ class Growth:
         return sum(count * self._copies[caller] for caller, count in self._callers[name])
 
 
-def mark_inline(module: Module) -> Module:
-    """Mark the functions that are called from inside a loop `alwaysinline`, smallest first, within size limits.
+@dataclass(frozen=True)
+class Choice:
+    """Which functions are inlined, by name: `chosen`; `changed`: those that something is put into."""
+
+    chosen: frozenset[str]
+    changed: frozenset[str]
+
+
+def choose_inline(module: Module) -> Choice:
+    """The functions that are called from inside a loop, smallest first, within size limits, and their callers.
 
     Left alone: recursion, variable arguments, setjmp callers, `main`, and what would grow the module too much.
     O(instructions).
@@ -91,9 +100,24 @@ def mark_inline(module: Module) -> Module:
         budget -= growth.of(name)
         growth.choose(name)
         chosen.add(name)
-    for name in chosen:
+    changed = {name for name, callees in calls.items() if not chosen.isdisjoint(callees)}
+    return Choice(frozenset(chosen), frozenset(changed))
+
+
+def kept_apart(module: Module, choice: Choice) -> set[str]:
+    """Attribute groups that forbid what was chosen: those with `noinline`."""
+    groups, functions = module.attribute_groups(), module.functions
+    return {
+        group for name in choice.chosen for group in functions[name].attribute_groups if "noinline" in groups[group]
+    }
+
+
+def mark_inline(module: Module, choice: Choice | None = None) -> Module:
+    """Mark the functions that are to be inlined `alwaysinline`, in place. `choice`: None: that of `choose_inline`."""
+    choice = choice or choose_inline(module)
+    functions, groups, clashing = module.functions, module.attribute_groups(), kept_apart(module, choice)
+    for name in choice.chosen:
         functions[name].add_attributes("alwaysinline")
-    clashing = {group for name in chosen for group in functions[name].attribute_groups if "noinline" in groups[group]}
     module.items = [
         attribute_group(item.split()[1], re.sub(r"\b(?:noinline|optnone) ", "", groups[item.split()[1]]))
         if isinstance(item, str) and item.startswith("attributes #") and item.split()[1] in clashing

@@ -10,7 +10,7 @@ from typing import Any
 from ..ir.errors import SourceError
 from .constructors import has_constructors, place_constructors
 from .counters import merge_counters
-from .inlining import attribute_group, mark_inline
+from .inlining import attribute_group, choose_inline, kept_apart, mark_inline
 from .relative import plain_relative_loads
 from .text import Module, parse_module
 
@@ -61,24 +61,34 @@ def target_machine(*, level: int = 3) -> Any:
     )
 
 
-def canonical(sources: Iterable[str]) -> Module:
+def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
     """Link textual modules and bring them to the form that regions are read from.
 
     Functions called from loops are inlined (within limits), so that a time loop sees the kernels it calls; then
     scalar clean-up, no vectors, no unrolling; loops get a preheader, one latch and exits of their own; every
     value gets a name.
+
+    Args:
+        optimised: the modules are as `frontend.to_ir` makes them of C and C++. Then only those functions are cleaned up
+            that something was inlined into: the others have been, and LLVM's pipeline would do it all again, and
+            inline by limits of its own.
     """
     binding = _binding()
     # Global switches of LLVM: see frontend.CANONICAL.
     binding.set_option("tracecut", "-enable-load-pre=false")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
-    linked = _linked(sources)
-    module = parse(str(mark_inline(parse_module(linked))))
+    module, changed = _marked(_linked(sources))
     builder = _builder(binding, level=1, vectorize=False)
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.run(module, builder)
-    builder.getModulePassManager().run(module, builder)
+    if optimised:
+        simplify = builder.getFunctionPassManager()
+        for function in module.functions:
+            if function in changed and not function.is_declaration:  # some are gone
+                simplify.run(function, builder)
+    else:
+        builder.getModulePassManager().run(module, builder)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_lower_switch_pass()
@@ -91,11 +101,25 @@ def canonical(sources: Iterable[str]) -> Module:
     return merge_counters(plain_relative_loads(loosened(parse_module(str(module)))))
 
 
-def _linked(sources: Iterable[str]) -> str:
-    """The modules as one, printed: LLVM's own form of them is gone then, which takes several times as much."""
+def _linked(sources: Iterable[str]) -> Any:
+    """The modules as one."""
     modules = [parse(text) for text in sources]
     _link(modules)
-    return str(modules[0])
+    return modules[0]
+
+
+def _marked(module: Any) -> tuple[Any, set[Any]]:
+    """A module of LLVM with `alwaysinline` at the functions that are to be, and the functions that change by it."""
+    parsed = parse_module(str(module))
+    choice = choose_inline(parsed)
+    clashing = kept_apart(parsed, choice)
+    if clashing:  # LLVM's C interface takes no attribute away
+        module = parse(str(mark_inline(parsed, choice)))
+    # By their order: LLVM has no names for functions that Python could always read.
+    named = dict(zip(parsed.functions, (one for one in module.functions if not one.is_declaration), strict=True))
+    for name in () if clashing else choice.chosen:
+        named[name].add_function_attribute("alwaysinline")
+    return module, {named[name] for name in choice.changed}
 
 
 def _link(modules: list[Any]) -> None:

@@ -222,6 +222,31 @@ def test_loops_see_what_they_call(tmp_path: Path) -> None:
     assert not any(found.op == "switch" for _, found in main.instructions())
 
 
+def test_what_the_compiler_has_cleaned_up_stays_where_nothing_is_inlined(tmp_path: Path) -> None:
+    other = compiled("int twice(int x) { return 2 * x; } int thrice(int x) { return 3 * x; }", tmp_path)
+    text = """
+int twice(int x), thrice(int x);
+int once(int x) { return twice(x) + 1; }
+int main(int argc, char **argv)
+{
+    int s = 0;
+    for (int i = 0; i < argc; i++) s ^= thrice(5 * i);
+    return once(s) + !argv;
+}
+"""
+    module = canonical([compiled(text, tmp_path), other], optimised=True)
+    calls = {
+        name: [call.word for _, call in function.instructions() if call.word in module.functions]
+        for name, function in module.functions.items()
+    }
+    # What no loop calls is called as before, also where LLVM's own limits would let it go in.
+    assert calls["@once"] == calls["@main"] == ["@twice"]
+    whole = canonical([compiled(text, tmp_path), other])
+    assert not any(found.word == "@twice" for _, found in whole.functions["@main"].instructions())
+    # Where something was inlined, the two products that came together are one.
+    assert sum(found.op == "mul" for _, found in module.functions["@main"].instructions()) == 1
+
+
 def test_every_value_has_a_name_and_every_loop_its_shape(tmp_path: Path) -> None:
     analysis = Analysis(str(canonical([compiled(CALLS, tmp_path)])))
     for view in analysis.views.values():
