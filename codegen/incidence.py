@@ -5,6 +5,7 @@ Regions that reach no datum that is renumbered touch the cache lines that stay (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..ir.graph import LocalityGraph
 from ..tracer.expr import Expr
 from ..tracer.patterns import INDIRECT, Pattern
 from .fixed_lines import line_spaces
-from .pins import Pins, without_repeats
+from .pins import Pins, together, without_repeats
 from .plan import ScopePlan, Space
 
 
@@ -79,8 +80,8 @@ def graph_size(plan: ScopePlan) -> tuple[int, int, int]:
     pins = jobs = 0
     for region in plan.movable:
         count = plan.accesses.size(region) or 0
-        loops = [pattern.access.site.loop for pattern in indices_of(plan, region).values()]
-        pins += sum(plan.accesses.size(loop) or 0 for loop in loops)
+        for uses in indices_of(plan, region):
+            pins += sum(plan.accesses.size(loop) or 0 for loop in {use.access.site.loop for use in uses})
         pins += count * sum(region in space.jobs for space in plan.spaces if space.fields)
         jobs += count
     return pins, jobs, sum(space.high - space.low for space in plan.spaces if space.fields)
@@ -95,35 +96,54 @@ def region_pins(plan: ScopePlan, region: int, data_starts: dict[Space, int]) -> 
         if region in space.jobs:
             jobs = np.arange(size, dtype=np.int64)
             found.append((jobs, jobs - space.jobs[region] - space.low + start))
-    for atom, pattern in indices_of(plan, region).items():
-        field = plan.fields[str(atom.data[0])]
+    for uses in indices_of(plan, region):
+        field = plan.fields[_load(uses[0])]
         home = next((space for space in data_starts if field in space.fields), None)
         if home is None:
             continue
-        values, valid = plan.accesses.values(atom, pattern.access.site)
-        jobs = evaluation.jobs(pattern.access.site.loop, region)
-        data = values - home.fields[field]
-        valid = valid & (data >= home.low) & (data < home.high)
-        if not valid.all():
-            jobs, data = jobs[valid], data[valid]
-        found.append(without_repeats(jobs, data - home.low + data_starts[home]))
+        parts = []
+        for loop in dict.fromkeys(use.access.site.loop for use in uses):
+            values, valid = _values(plan, [use for use in uses if use.access.site.loop == loop])
+            jobs = evaluation.jobs(loop, region)
+            data = values - home.fields[field]
+            valid = valid & (data >= home.low) & (data < home.high)
+            if not valid.all():
+                jobs, data = jobs[valid], data[valid]
+            parts.append(without_repeats(jobs, data - home.low + data_starts[home]))
+        found.append(parts[0] if len(parts) == 1 else together(parts))
     return found
 
 
-def indices_of(plan: ScopePlan, region: int) -> dict[Expr, Pattern]:
-    """Loaded values by which a region reaches renumbered records, each with one access that uses it."""
-    found: dict[Expr, Pattern] = {}
-    seen: set[tuple[object, ...]] = set()
+def _values(plan: ScopePlan, uses: Sequence[Pattern]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """(values, valid) of a loaded index for each iteration of a loop in which any of its uses may run."""
+    values, valid = plan.accesses.values(_atom(uses[0]), uses[0].access.site)
+    for use in uses[1:]:
+        more, runs = plan.accesses.values(_atom(use), use.access.site)
+        values, valid = np.where(valid, values, more), valid | runs
+    return values, valid
+
+
+def indices_of(plan: ScopePlan, region: int) -> list[list[Pattern]]:
+    """For each loaded value by which a region reaches renumbered records, its uses: one under each condition."""
+    found: dict[tuple[object, ...], dict[tuple[int, object], Pattern]] = {}
     for use in plan.uses[region]:
         if use.mode not in ("moved", "spaced"):
             continue
         for pattern in use.patterns:
-            if pattern.kind == INDIRECT and pattern.major is not None and str(pattern.major.data[0]) in plan.fields:
-                key = _same_load(plan, pattern.major)
-                if key not in seen:
-                    seen.add(key)
-                    found[pattern.major] = pattern
-    return found
+            if pattern.kind == INDIRECT and pattern.major is not None and _load(pattern) in plan.fields:
+                site = pattern.access.site
+                found.setdefault(_same_load(plan, pattern.major), {}).setdefault((site.loop, site.reach), pattern)
+    return [list(uses.values()) for uses in found.values()]
+
+
+def _atom(pattern: Pattern) -> Expr:
+    assert pattern.major is not None
+    return pattern.major
+
+
+def _load(pattern: Pattern) -> str:
+    """Name of the load that a use is indexed by."""
+    return str(_atom(pattern).data[0])
 
 
 def _same_load(plan: ScopePlan, atom: Expr) -> tuple[object, ...]:

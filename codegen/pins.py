@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..ir.arrays import Longs
@@ -18,3 +20,9 @@ def without_repeats(jobs: Longs, data: Longs) -> Pins:
     np.not_equal(jobs[1:], jobs[:-1], out=other[1:])
     other[1:] |= data[1:] != data[:-1]
     return (jobs, data) if other.all() else (jobs[other], data[other])
+
+
+def together(parts: Sequence[Pins]) -> Pins:
+    """The pins of all parts, each once, by job. O(pins log pins)."""
+    pins = np.unique(np.stack([np.concatenate([part[side] for part in parts]) for side in (0, 1)], axis=1), axis=0)
+    return pins[:, 0], pins[:, 1]
