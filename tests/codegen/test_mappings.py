@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tracecut.codegen import mappings
-from tracecut.codegen.mappings import AskedMaps, ListedMaps, Mapping, Maps, can_ask, require_own
+from tracecut.codegen.mappings import AskedMaps, ListedMaps, Mapping, can_ask, require_own
 from tracecut.codegen.schedulefile import ScopeFile
 from tracecut.ir.errors import UnsupportedError
 from tracecut.tracer.runner import Limits, run
@@ -34,7 +34,7 @@ MODES = {
 Made = tuple[Path, list[ScopeFile], list[str]]
 
 
-def ways() -> dict[str, Callable[[int], Maps]]:
+def ways() -> dict[str, Callable[[int], AskedMaps | ListedMaps]]:
     """How this kernel can be asked: one before Linux 6.11 only lists."""
     with open("/proc/self/maps", "rb", buffering=0) as file:
         return {"listed": ListedMaps} | ({"asked": AskedMaps} if can_ask(file.fileno()) else {})

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tracecut.codegen import build, executor, front, live, outline, ready
+from tracecut.codegen.blocks import Block
 from tracecut.codegen.schedule import Guard
 from tracecut.tracer import access, evaluate, legality
 from tracecut.tracer.conflicts import READ
@@ -155,8 +156,13 @@ def copies_in_old_order(patch: Patch) -> None:
     made = executor.Executor._filled
 
     def plain(self: Any, region: Any, copy: Any) -> Any:
-        jobs = np.arange(region.jobs.size, dtype=np.int32)
-        return made(self, replace(region, jobs=jobs) if copy.mode == "direct" else region, copy)
+        jobs = self._jobs[region.region]
+        if copy.mode == "direct":
+            self._jobs[region.region] = Block.of(np.arange(jobs.count, dtype=np.int32), "i4")
+        try:
+            return made(self, region, copy)
+        finally:
+            self._jobs[region.region] = jobs
 
     patch.setattr(executor.Executor, "_filled", plain)
 
