@@ -78,7 +78,8 @@ def _any_order(kernel: Kernel) -> list[str]:
     unused = ["m"] if kernel.bundle and parameters(kernel) else [scalar.name for scalar in kernel.scalars]
     lines = [*(f"(void){name};" for name in unused), *kernel.before]
     lines += [f"{cursor.type} {cursor.name} = {cursor.start};" for cursor in loop.cursors]
-    lines += ["int at_ = 0;", *["again_:"] * (not loop.test), "for (; at_ < jobs_; at_++) {", "long k_ = order_[at_];"]
+    lines += ["int at_ = 0, left_ = 0;", *["again_:"] * (not loop.test)]
+    lines += ["for (; at_ < jobs_; at_++) {", "long k_ = order_[at_];"]
     for cursor in loop.cursors:
         cast = "" if cursor.type.endswith("*") else f"({cursor.type})"
         lines.append(f"{cursor.name} = {cast}({cursor.start} + k_ * {_signed(cursor.step)});")
@@ -86,7 +87,7 @@ def _any_order(kernel: Kernel) -> list[str]:
         lines += [f"if (!({loop.test}))", "    break;"]
     lines += [*kernel.body, "}"]
     if not loop.test:  # leaving the last iteration is how the loop ends anyway
-        lines += ["if (at_ < jobs_ && order_[at_] == jobs_ - 1) {", "at_++;", "goto again_;", "}"]
+        lines += ["if (at_ < jobs_ && order_[at_] == jobs_ - 1) {", "at_++;", "left_ = 1;", "goto again_;", "}"]
     lines += _used(kernel)
     return [f"static void reordered_{kernel.number}({', '.join(given)})", *indent(["{", *lines, *kernel.after, "}"])]
 
@@ -96,11 +97,11 @@ def _signed(step: str) -> str:
 
 
 def _used(kernel: Kernel) -> list[str]:
-    """After all iterations the counter stands where the loop leaves it; and nothing counts as unused."""
+    """After all iterations the counter stands where the loop, or its last iteration, leaves it; nothing is unused."""
     lines = []
     for cursor in kernel.loop.cursors:
         if not cursor.type.endswith("*"):
-            end = f"({cursor.type})({cursor.start} + (long)jobs_ * {_signed(cursor.step)})"
+            end = f"({cursor.type})({cursor.start} + (long)(jobs_ - left_) * {_signed(cursor.step)})"
             lines += ["if (at_ == jobs_)", f"    {cursor.name} = {end};"]
         lines.append(f"(void){cursor.name};")
     return lines
