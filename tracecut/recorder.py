@@ -33,6 +33,7 @@ from tracecut.tracer.numba_source import numba_program
 from tracecut.tracer.operators import outline_operators
 from tracecut.tracer.runner import Guardian, Limits, private_folder
 from tracecut.tracer.scratch import new_folder
+from tracecut.tracer.text import parse_module
 from tracecut.tracer.toolchain import compiler
 
 from . import __version__
@@ -137,16 +138,18 @@ def _prepared(
     """`optimised`: see `canonical`. `around`: functions that are not instrumented unless they are chosen."""
     module = canonical(texts, optimised=optimised) if opt == "O1" else unoptimised(texts)
     names = list(module.functions)
-    text = outline_operators(resolve_aliases(str(module)))
-    del module  # of a large program it takes hundreds of megabytes
+    made = str(module)
+    text = outline_operators(resolve_aliases(made))
     if region is not None:
         text = selected(text, region, every)
+    if text != made:
+        module = parse_module(text)
     chosen = functions
     if functions is None and around:
         chosen = [name for name in names if name.removeprefix("@") not in around]
     if "@main" not in names:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
-    static, objects = traced_program(text, chosen, timed=bool(timed), fenced=timed != "seed")
+    static, objects = traced_program(text, chosen, module=module, timed=bool(timed), fenced=timed != "seed")
     program = executable(objects, flags, folder / "traced-program")
     meta = {
         "tracecut": __version__,

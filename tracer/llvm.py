@@ -25,6 +25,9 @@ def _binding() -> Any:
     # What clang has not computed by itself the user's program computes when it runs. A product and a sum of constants
     # would be fused here, and the math library of this process is not always the program's.
     binding.set_option("tracecut", "-disable-fp-call-folding=true")
+    # What reads a text would check the whole module to see whether its debug information has to be brought up to date,
+    # and end this process if it is not valid. `parse` does that itself, and raises.
+    binding.set_option("tracecut", "-disable-auto-upgrade-debug-info=true")
     return binding
 
 

@@ -23,6 +23,8 @@ def outline_operators(text: str) -> str:
     Every value of `text` is named. Where a global stands as an argument it stands in the function, too: a format says
     what it reads only when it is a constant.
     """
+    if " invoke " not in text:
+        return text
     found: dict[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], str] = {}
 
     def outlined(line: str) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 
 from ..llvm import emit_object
 from ..support import support_object
+from ..text import Module
 from ..text.stripping import strip_debug_info
 from .items import CHUNK_BITS
 from .plan import Plan, plan_of
 from .quick import choose_quickly
 from .rewrite import rewritten
+from .spelling import PLAIN, SHORT
 from .static import Static, tables_of
 
 # Segments of a module from which on instructions are chosen one by one: that takes half of the time of code generation,
@@ -48,13 +50,19 @@ def traced_objects(
 
 
 def traced_program(
-    text: str, functions: Collection[str] | None = None, *, timed: bool = False, fenced: bool = True
+    text: str,
+    functions: Collection[str] | None = None,
+    *,
+    module: Module | None = None,
+    timed: bool = False,
+    fenced: bool = True,
 ) -> tuple[Static, list[bytes]]:
-    """`static_of` and `traced_objects` of one module, which is read once."""
-    plan = plan_of(text, functions, timed=timed)
+    """`static_of` and `traced_objects` of one module, which is read once. `module`: `text` as parsed; it is emptied."""
+    plan = plan_of(module or text, functions, timed=timed)
     static = tables_of(text, plan)
     code, how = _code(plan, shared=False, fenced=fenced)
-    del plan  # of a large program it is as large as what code generation takes
+    plan.module.items.clear()  # whoever else holds it: of a large program it is as large as what code generation takes
+    del plan
     return static, _objects(code, how, shared=False)
 
 
@@ -63,10 +71,12 @@ def _code(plan: Plan, *, shared: bool, fenced: bool) -> tuple[str, dict[str, Any
     sizes = [len(part.segments) for part in plan.parts]
     large = max(sizes, default=0) > LARGE
     how = {"level": 0 if large else 3, "registers": not large}
-    if sum(sizes) > MANY:
+    quick = sum(sizes) > MANY
+    if quick:
         choose_quickly(plan.module)
     strip_debug_info(plan.module)
-    return rewritten(plan, tls="initialexec" if shared else "localexec", fenced=fenced), how
+    tls = "initialexec" if shared else "localexec"
+    return rewritten(plan, tls=tls, fenced=fenced, spelling=PLAIN if quick else SHORT), how
 
 
 def _objects(code: str, how: dict[str, Any], *, shared: bool) -> list[bytes]:

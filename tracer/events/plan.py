@@ -51,9 +51,14 @@ class Plan:
     timed: bool
 
 
-def plan_of(text: str, functions: Collection[str] | None = None, *, timed: bool = False, compact: bool = True) -> Plan:
-    """Plan the recording of a module. Arguments and errors as of `static.static_of`. O(length of the text)."""
-    module = parse_module(text)
+def plan_of(
+    source: str | Module, functions: Collection[str] | None = None, *, timed: bool = False, compact: bool = True
+) -> Plan:
+    """Plan the recording of a module, given as text or parsed; rewriting then uses up what was given.
+
+    Other arguments and errors as of `static.static_of`. O(length of the text).
+    """
+    module = parse_module(source) if isinstance(source, str) else source
     sites = Sites(module)
     chosen = chosen_functions(module, functions)
     sites.check(chosen)

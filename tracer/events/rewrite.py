@@ -13,19 +13,19 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..text import Block, Instruction, Module, Operand
-from .interposed import Interposed
+from ..text import Block, Instruction, Operand
 from .items import CHUNK_BITS, SLACK_WORDS, Kind, mask_words, words_of
 from .lengths import length_of
 from .plan import RETURNED_TWICE, FunctionPlan, Plan, Segment, layout, plan_of
 from .regions import Region
+from .replacing import with_replacements
 from .selecting import ENTER
 from .sites import Item
+from .spelling import SHORT, Spelling
 from .writing import RegionWriter, RunWriter, redirect
 
 _SELDOM = '!prof !{!"branch_weights", i32 1, i32 1048576}'
 _DECLARES = {
-    "@tce_flush": "declare preserve_mostcc ptr @tce_flush(ptr) cold nounwind",
     "@tce_string": "declare i64 @tce_string(ptr) nounwind",
     "@tce_string_up_to": "declare i64 @tce_string_up_to(ptr, i64) nounwind",
     "@tce_returned": "declare void @tce_returned(ptr) nounwind",
@@ -36,10 +36,6 @@ _DECLARES = {
     "@llvm.x86.sse2.lfence": "declare void @llvm.x86.sse2.lfence()",
 }
 _TIMED = ("load", "store", "atomicrmw", "cmpxchg")
-# Handlers run in a stream of their own; a child of vfork would write into its parent's.
-_REPLACED = {"signal": "tce_signal", "sigaction": "tce_sigaction", "vfork": "fork"}
-# What they write is known when they are done: see `externals`.
-_BEHIND = {name: f"tce_{name}" for name in ("qsort", "qsort_r", "tsearch", "lsearch")}
 
 
 def instrumented(
@@ -60,7 +56,7 @@ def instrumented(
     return rewritten(plan_of(text, functions, timed=timed, compact=compact), tls=tls, fenced=fenced)
 
 
-def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True) -> str:
+def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True, spelling: Spelling = SHORT) -> str:
     """The instrumented text of a planned module, see `instrumented`. It uses the plan up: its module changes."""
     module, listed = plan.module, plan.globals
     shorts = 1 + sum(len(part.segments) for part in plan.parts)
@@ -68,7 +64,7 @@ def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True) -> str
     runs = regions + sum(len(part.regions) for part in plan.parts)
     ids = Ids(1, shorts, regions, runs)
     for part in plan.parts:
-        _Writer(part, ids, timed=plan.timed, fenced=fenced).rewrite()
+        _Writer(part, ids, timed=plan.timed, fenced=fenced, spelling=spelling).rewrite()
         ids = ids.behind(len(part.segments), part.regions, len(part.runs))
     declared = module.declarations
     pairs = ", ".join(f"{{ ptr, i64 }} {{ ptr {name}, i64 {size} }}" for name, size in listed)
@@ -77,22 +73,10 @@ def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True) -> str
     module.append(f"@tce_selects = constant i64 {int(f'@{ENTER}' in declared)}, align 8")
     module.append(f"@tce_global_count = constant i64 {len(listed)}, align 8")
     module.append(f"@tc_cursor = thread_local({tls}) global ptr inttoptr (i64 {1 << CHUNK_BITS} to ptr), align 8")
-    for name, line in _DECLARES.items():
+    for name, line in {**_DECLARES, **spelling.declares}.items():
         if name not in declared:
             module.append(line)
-    return _with_replacements(module)
-
-
-def _with_replacements(module: Module) -> str:
-    declared, own = module.declarations, Interposed.of(module)
-    known = _REPLACED if own.allocates else {**_REPLACED, **_BEHIND}
-    names = "|".join(name for name in known if f"@{name}" in declared)
-    if not names:
-        return str(module)
-    if "@vfork" in declared and "@fork" in declared:
-        module.items = [item for item in module.items if item != declared["@vfork"]]
-    pattern = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
-    return pattern.sub(lambda found: f"@{known[found[1]]}" if found[1] else found.group(), str(module))
+    return with_replacements(module)
 
 
 @dataclass(frozen=True)
@@ -119,10 +103,11 @@ class _Writer:
         *,
         timed: bool,
         fenced: bool,
+        spelling: Spelling,
     ) -> None:
         function, segments, runs, regions = part.function, part.segments, part.runs, part.regions
         self.function = function
-        self.timed, self.fenced = timed, fenced
+        self.timed, self.fenced, self.spelling = timed, fenced, spelling
         self.segments: dict[int, list[tuple[int, Segment]]] = {}
         for place, segment in enumerate(segments):
             self.segments.setdefault(segment.block, []).append((ids.segment + place, segment))
@@ -135,7 +120,7 @@ class _Writer:
                 self.incoming[label].append(block.name)
         self.reloads = self._reloads()
         self.runs = {
-            run.block: RunWriter(run, function.blocks[run.block].name, ids.run + place)
+            run.block: RunWriter(run, function.blocks[run.block].name, ids.run + place, spelling)
             for place, run in enumerate(runs)
         }
         self.regions = {
@@ -235,6 +220,8 @@ class _Writer:
         done = {*range(lead), *fixed}
         own = self.segments[self.names[block.name]]
         position = ""
+        if block is self.function.entry:
+            piece.instructions += [Instruction(line) for line in self.spelling.entry]
         for number, segment in own:
             if segment.first == 0 and block.name not in self.reloads:
                 position = f"%tc.i{number}"
@@ -246,7 +233,7 @@ class _Writer:
                 if segment.role & RETURNED_TWICE:
                     frame = self._frame(piece)
                     piece.instructions.append(Instruction(f"call void @tce_returned(ptr {frame})"))
-                piece.instructions.append(Instruction(f"{position} = load ptr, ptr @tc_cursor, align 8"))
+                piece.instructions.append(Instruction(f"{position} = load ptr, ptr {self.spelling.cursor}, align 8"))
             if segment.first or block.name in self.checked:
                 piece, position = self._check(pieces, piece, position, number)
             self._record(block, piece, segment, number, position, done)
@@ -271,7 +258,7 @@ class _Writer:
             Instruction(f"{full} = icmp ne i64 {bit}, 0"),
             Instruction(f"br i1 {full}, label %{more}, label %{go}, {_SELDOM}"),
         ]
-        flush = Block(more, [Instruction(f"{fresh} = call preserve_mostcc ptr @tce_flush(ptr {position})")])
+        flush = Block(more, [Instruction(f"{fresh} = {self.spelling.flush}(ptr {position})")])
         flush.instructions.append(Instruction(f"br label %{go}"))
         merge = Block(go, [Instruction(f"{here} = phi ptr [ {position}, %{piece.name} ], [ {fresh}, %{more} ]")])
         pieces += [flush, merge]
@@ -300,7 +287,7 @@ class _Writer:
             for item, offset in late.get(place, ()) if last else ():  # zeros: an exception may come instead
                 out += [self._put(out, position, offset + word, "i32", "0") for word in range(words_of(item.kind))]
             if last and (place < len(block.instructions) - 1 or self._leaves_to_memory(instruction)):
-                out.append(Instruction(f"store ptr {after}, ptr @tc_cursor, align 8"))
+                out.append(Instruction(f"store ptr {after}, ptr {self.spelling.cursor}, align 8"))
             if place not in done:
                 timed = [offset for item, offset in early.get(place, ()) if self.timed and item.kind is Kind.ADDR]
                 if timed and instruction.op in _TIMED:

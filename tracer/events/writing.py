@@ -22,6 +22,7 @@ from .items import CHUNK_BITS
 from .plan import Segment, layout
 from .regions import Region
 from .runs import FREE_WORDS, RUN_LIMIT, Field, Run, RunCode, Shape
+from .spelling import Spelling
 
 _LABEL = re.compile(rf"label %({NAME})")
 _SELDOM = '!prof !{!"branch_weights", i32 1, i32 1048576}'
@@ -109,8 +110,9 @@ class RegionWriter:
 class RunWriter:
     """Writes one run. `header`: its block; `number`: its id."""
 
-    def __init__(self, run: Run, header: str, number: int) -> None:
+    def __init__(self, run: Run, header: str, number: int, spelling: Spelling) -> None:
         self.run = run
+        self._spelling = spelling
         self._number = number
         self._name = f"%tc.u{number}"
         self._more, self._go = f"tc.mu{number}", f"tc.gu{number}"
@@ -163,7 +165,7 @@ class RunWriter:
         if not free:
             self._behind(more.instructions, f"{name}.h", f"{name}.q")
             here = f"{name}.q"
-        more.instructions.append(Instruction(f"{name}.f = call preserve_mostcc ptr @tce_flush(ptr {here})"))
+        more.instructions.append(Instruction(f"{name}.f = {self._spelling.flush}(ptr {here})"))
         return loop
 
     def _body(self, block: Block, segment: Segment, after: str) -> Block:

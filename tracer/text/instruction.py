@@ -17,12 +17,13 @@ TERMINATORS = frozenset(
     "ret br switch indirectbr invoke callbr resume unreachable cleanupret catchret catchswitch".split()
 )
 _HEAD = re.compile(rf"\s*(?:(%{NAME})\s*=\s*)?((?:tail |musttail |notail )?[a-z_0-9.]+)\s*(.*)$", re.DOTALL)
+# Opcodes that stand alone in front of one space.
+_PLAIN = BINARY | CASTS | frozenset("load store getelementptr br call icmp fcmp phi select ret switch alloca".split())
 _FLAG = re.compile(
     r"(nuw|nsw|exact|inbounds|nusw|disjoint|nneg|samesign|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|volatile|"
     r"atomic|inrange\([^)]*\)|inalloca|swifterror|weak)\b\s*"
 )
 _META = re.compile(r",\s*!([a-zA-Z_.0-9]+)\s+(![0-9]+|!\{[^}]*\}|!DIExpression\([^)]*\))")
-_DBG = re.compile(r", !dbg (![0-9]+)$")
 _ATTACHED = re.compile(rf"{STRING}|,\s*!", re.DOTALL)
 # Behind the operands of an atomic access.
 _ORDERING = re.compile(r'(?:\s+syncscope\("[^"]*"\))?\s+(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)$')
@@ -54,22 +55,30 @@ class Instruction:
         text = line.strip()
         first = _attachments(text) if ", !" in text else -1
         if first >= 0:
+            if text.startswith(", !dbg !", first) and text[first + 8 :].isdigit():  # as most lines end
+                return cls(text[:first], {"dbg": text[first + 7 :]})
             tail = text[first:]
-            if alone := _DBG.match(tail):
-                return cls(text[:first], {"dbg": alone.group(1)})
             for found in _META.finditer(tail):
                 meta[found.group(1)] = found.group(2)
             text = text[:first] + _META.sub("", tail)
         return cls(text.rstrip(), meta)
 
     def __str__(self) -> str:
-        return self.text + "".join(f", !{kind} {node}" for kind, node in self.meta.items())
+        if not self.meta:
+            return self.text
+        return self.text + "".join([f", !{kind} {node}" for kind, node in self.meta.items()])
 
     @once
     def _head(self) -> tuple[str | None, str, str]:
-        found = _HEAD.match(self.text)
+        """Result, opcode, and what stands behind it. Asked of every instruction: most are cut without a pattern."""
+        text = self.text
+        result, is_value, rest = text.partition(" = ") if text.startswith("%") else (None, "", text)
+        op, _, rest = rest.partition(" ")
+        if op in _PLAIN and (result is None or (is_value and not result.startswith('%"'))):
+            return result, op, rest.lstrip()
+        found = _HEAD.match(text)
         if found is None:
-            raise ValueError(f"not an instruction: {self.text!r}")
+            raise ValueError(f"not an instruction: {text!r}")
         return found.group(1), found.group(2).split()[-1], found.group(3)
 
     @once

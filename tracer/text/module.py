@@ -20,6 +20,7 @@ _LABEL = re.compile(rf"({NAME}):(?:\s*;.*)?$")
 _GLOBAL_LINE = re.compile(rf"(@{NAME})\s*=\s*(.*)$")
 _UNNAMED = re.compile(r"(?:\s*(?:local_)?unnamed_addr)?(?:\s*addrspace\(\d+\))?")
 _CONTINUED = " " * 10  # how LLVM indents the further lines of invoke, callbr and landingpad
+_PLAIN = tuple(f"  {letter}" for letter in "%abcdefghijklmnopqrstuvwxyz")  # an instruction in its first line
 _TYPE_LINE = re.compile(rf"(%{NAME})\s*=\s*type\s+(.*)$")
 
 
@@ -130,9 +131,10 @@ class GlobalVariable:
 
 @dataclass(eq=False)
 class Module:
-    """Items in the order of the file: plain lines and functions."""
+    """Items in the order of the file: plain lines and functions. `nodes`: the lines of its metadata, behind them."""
 
     items: list[str | Function]
+    nodes: list[str] = field(default_factory=list)
 
     @property
     def functions(self) -> dict[str, Function]:
@@ -172,10 +174,9 @@ class Module:
     def metadata(self) -> dict[str, str]:
         """`!7` → text of the node."""
         found = {}
-        for item in self.items:
-            if isinstance(item, str) and item.startswith("!"):
-                name, _, text = item.partition(" = ")
-                found[name] = text
+        for line in self.nodes:
+            name, _, text = line.partition(" = ")
+            found[name] = text
         return found
 
     def attribute_groups(self) -> dict[str, str]:
@@ -198,10 +199,10 @@ class Module:
 
     def append(self, text: str) -> None:
         """Add one top-level item, given as text."""
-        self.items.append(text)
+        (self.nodes if text.startswith("!") else self.items).append(text)
 
     def __str__(self) -> str:
-        return "\n".join(str(item) for item in self.items) + "\n"
+        return "\n".join([*map(str, self.items), *self.nodes]) + "\n"
 
 
 def parse_module(text: str) -> Module:
@@ -210,13 +211,16 @@ def parse_module(text: str) -> Module:
     Raises ValueError on text that does not look so; run it through LLVM's own parser first. O(length).
     """
     items: list[str | Function] = []
+    nodes: list[str] = []
     lines = iter(text.split("\n"))
     for line in lines:
-        if line.startswith("define"):
+        if line.startswith("!"):
+            nodes.append(line)
+        elif line.startswith("define"):
             items.append(_parse_function(line, lines))
         elif line.strip() and not line.startswith(";"):
             items.append(line)
-    return Module(items)
+    return Module(items, nodes)
 
 
 def _parse_function(header: str, lines: Iterator[str]) -> Function:
@@ -226,6 +230,9 @@ def _parse_function(header: str, lines: Iterator[str]) -> Function:
     function = Function(found.group(1), header, [])
     block: Block | None = None
     for line in lines:
+        if block is not None and line.startswith(_PLAIN) and not line.startswith("switch ", 2):
+            block.instructions.append(Instruction.from_line(line))  # as nearly all are
+            continue
         if line == "}":
             return function
         stripped = line.strip()

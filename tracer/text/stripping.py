@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .module import Function, Module
+from .module import Module
 
 _ATTACHED = re.compile(r'"(?:[^"\\]|\\.)*"|,? !(?:dbg|llvm\.loop) ![0-9]+')
 _NODE = re.compile(r"![0-9]+")
@@ -18,37 +18,32 @@ def strip_debug_info(module: Module) -> None:
         function.header = _without(function.header)
         used.update(_NODE.findall(function.header))
         for _, instruction in function.instructions():
-            for kind in _DROPPED:
-                instruction.meta.pop(kind, None)
-            for node in instruction.meta.values():
-                used.update(_NODE.findall(node))
+            if instruction.meta:
+                for kind in _DROPPED:
+                    instruction.meta.pop(kind, None)
+                for node in instruction.meta.values():
+                    used.update(_NODE.findall(node))
             if "!" in instruction.text:
                 used.update(_NODE.findall(instruction.text))
-    nodes: dict[str, list[str]] = {}
-    kept: list[str | Function] = []
-    for item in module.items:
-        if not isinstance(item, str):
-            kept.append(item)
-        elif item.startswith("!llvm.dbg.cu"):
-            continue
-        elif _is_node(item):
-            name, _, text = item.partition(" = ")
-            nodes[name] = _NODE.findall(text)
-            kept.append(item)
-        else:
-            text = _without(item) if " !dbg " in item else item
-            used.update(_NODE.findall(text) if " !" in text or text.startswith("!") else ())
-            kept.append(text)
+    for place, item in enumerate(module.items):
+        if isinstance(item, str):
+            text = module.items[place] = _without(item) if " !dbg " in item else item
+            used.update(_NODE.findall(text) if " !" in text else ())
+    nodes: dict[str, str] = {}
+    kept: list[str] = []
+    for line in module.nodes:
+        name, _, text = line.partition(" = ")
+        if _NODE.fullmatch(name):
+            nodes[name] = text
+        elif name != "!llvm.dbg.cu":
+            kept.append(line)
+            used.update(_NODE.findall(text))
     waiting = list(used)
     while waiting:
-        fresh = set(nodes.get(waiting.pop(), ())) - used
+        fresh = set(_NODE.findall(nodes.get(waiting.pop(), ""))) - used
         used |= fresh
         waiting += fresh
-    module.items = [item for item in kept if not _is_node(item) or str(item).partition(" = ")[0] in used]
-
-
-def _is_node(item: str | Function) -> bool:
-    return isinstance(item, str) and _NODE.match(item) is not None
+    module.nodes = [*kept, *(f"{name} = {text}" for name, text in nodes.items() if name in used)]
 
 
 def _without(text: str) -> str:
