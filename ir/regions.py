@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from .arrays import Longs
 from .graph import LocalityGraph
 
+DATUM = 8  # bytes of a datum, where nothing else is asked for
+
 
 @dataclass(frozen=True, eq=False)
 class Region:

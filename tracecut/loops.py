@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from tracecut.ir.errors import ArgumentError, UnsupportedError
 from tracecut.ir.plain import FEW
-from tracecut.ir.regions import Region
-from tracecut.tracer.dependence.jobs import DATUM, JobFollower
+from tracecut.ir.regions import DATUM, Region
+from tracecut.tracer.dependence.jobs import JobFollower
 from tracecut.tracer.dependence.loops import LoopFollower, LoopSummary
 from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import Trace

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from tracecut.codegen.link import executable
 from tracecut.ir.errors import ArgumentError, SourceError, ToolchainError
+from tracecut.ir.regions import DATUM
 from tracecut.tracer.aliases import resolve_aliases
 from tracecut.tracer.collecting import uncollected
-from tracecut.tracer.dependence.jobs import DATUM
 from tracecut.tracer.events.build import traced_program
 from tracecut.tracer.events.expanding import Expander
 from tracecut.tracer.events.recording import MEMORY, Recorded, record
@@ -29,7 +29,6 @@ from tracecut.tracer.events.tracefile import TraceWriter
 from tracecut.tracer.frontend import Flags, parse_flags, to_ir
 from tracecut.tracer.llvm import canonical, unoptimised
 from tracecut.tracer.mangling import demangled
-from tracecut.tracer.numba_source import numba_program
 from tracecut.tracer.operators import outline_operators
 from tracecut.tracer.runner import Guardian, Limits, private_folder
 from tracecut.tracer.scratch import new_folder
@@ -39,7 +38,6 @@ from tracecut.tracer.toolchain import compiler
 from . import __version__
 from .api import AnyPath, _seconds, _whole, _word
 from .inputs import kept_input, problem_of
-from .loops import job_regions
 from .passing import Target, passed_on
 from .work import OUTPUT_LIMIT, phrase
 from .work import tail_of as last_words
@@ -113,6 +111,8 @@ def prepare_function(
     """
     if opt not in FORMS:
         raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
+    from tracecut.tracer.numba_source import numba_program
+
     made = numba_program(function, arguments, folder, opt=opt)
     meta = {"sources": [made.kernel], "digests": [hashlib.sha256(made.texts[0].encode()).hexdigest()], "flags": []}
     return _prepared(made.texts, Flags(), folder, opt, functions, meta, around=made.around, timed=timed), list(
@@ -241,6 +241,8 @@ def trace(
         }
         more |= {"memory": memory, "output": output, "timeout": timeout}
         more |= {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        from .loops import job_regions  # what follows loops is a tenth of a second to load
+
         kept = trace(source, argv, opt=opt, functions=functions, **more)
         return kept.reduced(job_regions(kept, datum=datum))
     kernel = callable(source)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.errors import ArgumentError, ArtefactError, UnsupportedError
 from ...ir.graph import LocalityGraph
-from ...ir.regions import Region
+from ...ir.regions import DATUM, Region
 from ..events.static import Static
 from . import frames as fr
 from . import joblog as jl
@@ -20,7 +20,6 @@ from .frames import DONE, FULL
 from .growing import Growing
 from .loopwalker import LoopWalker
 
-DATUM = 8  # bytes
 MOST_DATA = 1 << 24  # that one record may touch: 128 MiB
 _PINS = {"data": np.int32, "access": np.uint8, "site": np.int32}
 _ROWS = {"job": np.int64, "pin": np.int64, "first": np.int64, "work": np.int64, "run": np.int64}
