@@ -132,6 +132,7 @@ def guard_out(guard: Guard) -> dict[str, Any]:
         "numbers": dict(guard.numbers),
         "objects": [[ref.size, [list(pair) for pair in ref.pointers]] for ref in guard.objects],
         "strangers": list(guard.strangers),
+        "nulls": list(guard.nulls),
         "loads": [
             [load.object, load.offset, load.stride, load.width, load.count, *map(str, load.fingerprint)]
             for load in guard.loads
@@ -150,6 +151,7 @@ def guard_in(data: Mapping[str, Any]) -> Guard:
             for size, pointers in data["objects"]
         ),
         tuple(map(whole, data["strangers"])),
+        tuple(map(whole, data["nulls"])),
         tuple(_load_in(load) for load in data["loads"]),
     )
 

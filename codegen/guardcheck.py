@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 def check_guard(
     guard: Guard,
     lives: Mapping[str, int | float],
+    values: Sequence[int | None],
     placed: Sequence[tuple[Item, int] | None],
     address: Callable[[Item, int], int],
     native: Native,
@@ -42,8 +43,9 @@ def check_guard(
     """(objects in the guard's order, "") when everything holds, else (None, what differs).
 
     Args:
-        lives: numbers of the scope's live values. placed: (object, offset) of each of its pointers, None for one that
-            lies in no known object; one object is the same one each time. secret: of the guard's fingerprints.
+        lives: numbers of the scope's live values. values: the address in each of its pointers, None where it can not
+            be read. placed: (object, offset) of each, None for one that lies in no known object; one object is the
+            same one each time. secret: of the guard's fingerprints.
         address: where a byte of an object can be read.
         require: is called with the objects before anything of them is read; it raises where they can not be used.
     """
@@ -69,6 +71,8 @@ def check_guard(
     for pointer in guard.strangers:
         if placed[pointer] is not None:
             return None, f"pointer {pointer} lies in an object now"
+        if (values[pointer] == 0) != (pointer in guard.nulls):
+            return None, f"pointer {pointer} {'was' if pointer in guard.nulls else 'is'} null"
     for load in guard.loads:
         item = objects[load.object]
         last = load.offset + load.stride * (load.count - 1) + load.width

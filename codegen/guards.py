@@ -6,7 +6,7 @@ lie in objects, and the memory that indices, trip counts and branch conditions w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..ir.errors import UnsupportedError
 from ..tracer.access import Accesses
@@ -33,15 +33,17 @@ def pointers_of(nest: Nest) -> list[Expr]:
     return list(found)
 
 
-def place_pointers(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> list[tuple[Object, int] | None]:
-    """(object, offset) of each of `pointers_of`, None for one that lies in no known object."""
+def pointer_values(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> list[int | None]:
+    """The address in each of `pointers_of`, None where it is not known."""
     evaluation = Evaluation(nest, memory, lives, single=True)
-    found: list[tuple[Object, int] | None] = []
-    for expr in pointers_of(nest):
-        value = evaluation.at(expr, nest.root)
-        item = memory.find(int(value.data)) if value.all_known else None
-        found.append(None if item is None else (item, int(value.data) - item.base))
-    return found
+    values = [evaluation.at(expr, nest.root) for expr in pointers_of(nest)]
+    return [int(value.data) if value.all_known else None for value in values]
+
+
+def place_pointers(memory: Memory, values: Iterable[int | None]) -> list[tuple[Object, int] | None]:
+    """(object, offset) of each pointer, None for one that lies in no known object."""
+    held = [(None if value is None else memory.find(value), value) for value in values]
+    return [None if item is None or value is None else (item, value - item.base) for item, value in held]
 
 
 def loaded_root(evaluation: Evaluation, name: str) -> int:
@@ -59,7 +61,8 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
     might reach the next time could not be told.
     """
     nest, memory = accesses.nest, accesses.memory
-    placed = place_pointers(nest, memory, accesses.lives)
+    values = pointer_values(nest, memory, accesses.lives)
+    placed = place_pointers(memory, values)
     objects: list[Object] = []
     pointers: dict[Object, list[tuple[int, int]]] = {}
     strangers = []
@@ -100,7 +103,8 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
         for node in grounds
         if node.kind == "live" and node.data[1] != "ptr" and node.data[0] in accesses.lives
     }
-    return Guard(numbers, refs, tuple(strangers), tuple(loads.values())), objects
+    nulls = tuple(number for number in strangers if values[number] == 0)
+    return Guard(numbers, refs, tuple(strangers), nulls, tuple(loads.values())), objects
 
 
 def address_of(memory: Memory, item: Object, offset: int) -> int:

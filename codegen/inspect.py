@@ -16,6 +16,7 @@ from ..tracer.nest import Nest
 from ..tracer.text.lines import Place
 from .plan import ScopePlan
 from .spaces import plan_scope
+from .whereabouts import check_whereabouts
 
 
 class TooLargeError(UnsupportedError):
@@ -185,4 +186,5 @@ def inspect_scope(
         loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
     )
     plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact)
+    check_whereabouts(accesses)
     return Inspection(accesses, verdicts, plan, use_data)

@@ -27,7 +27,7 @@ from ..tracer.objects import LiveObjects
 from ..tracer.slots import named_numbers
 from .executor import Executor, RegionCode
 from .guardcheck import check_guard
-from .guards import address_of, loaded_root, place_pointers
+from .guards import address_of, loaded_root, place_pointers, pointer_values
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 from .inforce import InForce
 from .mappings import require_own
@@ -185,7 +185,7 @@ class Host:
         self, state: ScopeState, numbers: dict[str, int | float], memory: Memory, why: str, per_call: float
     ) -> None:
         assert self.inspect is not None
-        placed = place_pointers(state.file.nest, memory, numbers)
+        placed = place_pointers(memory, pointer_values(state.file.nest, memory, numbers))
         require_own({(found[0].base, found[0].size) for found in placed if found is not None})
         before = thread_count()
         try:
@@ -209,11 +209,12 @@ class Host:
             require_own(places, [places[move.object] for move in schedule.moves])
 
         nest = state.file.nest
-        placed = place_pointers(nest, memory, numbers)
+        values = pointer_values(nest, memory, numbers)
         return check_guard(
             schedule.guard,
             numbers,
-            placed,
+            values,
+            place_pointers(memory, values),
             lambda item, offset: address_of(memory, item, offset),
             self.native,
             secret,

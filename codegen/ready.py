@@ -118,7 +118,9 @@ class Ready:
         def address_of(item: Entry, offset: int) -> int:
             return int(item.base) + offset
 
-        return objects, *check_guard(self.guard, lives, placed, address_of, native, self.secret, require=require)
+        return objects, *check_guard(
+            self.guard, lives, addresses, placed, address_of, native, self.secret, require=require
+        )
 
     def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:
         """What is found as a recipe says (`firstlook.py`); None for a pointer that can not be read."""

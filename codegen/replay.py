@@ -129,7 +129,7 @@ class Replay:
             {},
             np.zeros(0, np.int32),
         )
-        return Schedule(self.accesses.nest.root, (), (), (region,), Guard({}, (), (), ()), "original")
+        return Schedule(self.accesses.nest.root, (), (), (region,), Guard({}, (), (), (), ()), "original")
 
     def run(self, executor: Executor) -> int:
         """One invocation in the executor's layout; nanoseconds."""

@@ -336,12 +336,8 @@ def _inits(analysis: Analysis, region: int) -> dict[str, str]:
 def _addresses(analysis: Analysis, region: int) -> dict[str, str]:
     """Numbers from outside of a region that are addresses: name → the pointer. `p - x` is reckoned with them."""
     view = analysis.view_of(region)
-    made = {name: view.definitions.get(name) for name, type in live_ins(view, view.loops[region]) if type == "i64"}
-    return {
-        name: found.instruction.operands[0].text
-        for name, found in made.items()
-        if found is not None and found.instruction.op == "ptrtoint"
-    }
+    made = {name: view.address_in(name) for name, _ in live_ins(view, view.loops[region])}
+    return {name: pointer.text for name, pointer in made.items() if pointer is not None}
 
 
 def _candidate(item: Candidate) -> dict[str, Any]:

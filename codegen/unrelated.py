@@ -23,7 +23,7 @@ from ..tracer.expr import Expr, pointer_roots
 from ..tracer.memory import Object
 from ..tracer.nest import Nest
 from ..tracer.reach import literals
-from .guards import place_pointers, pointers_of
+from .guards import place_pointers, pointer_values, pointers_of
 from .plan import ScopePlan
 from .schedule import Guard
 
@@ -41,7 +41,7 @@ def unrelated_numbers(guard: Guard, objects: Sequence[Object], plan: ScopePlan) 
             if touched is None:
                 return set()
             taken.add(touched[0])
-    found = place_pointers(nest, accesses.memory, accesses.lives)
+    found = place_pointers(accesses.memory, pointer_values(nest, accesses.memory, accesses.lives))
     placed = dict(zip(pointers_of(nest), found, strict=True))
     free = [loop for loop in nest.loops if _is_free(plan, loop, taken, placed)]
     inside = {number for loop in free for number in nest.inside(loop)}

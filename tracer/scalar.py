@@ -124,7 +124,9 @@ class ScalarView:
 
     def _local(self, text: str, type: str) -> Expr:
         if self.is_invariant(text):
-            return self.pool.live(text, type)
+            # An address is another number in each run, where its pointer has one place in its array.
+            pointer = self.view.address_in(text)
+            return self.pool.live(text, type) if pointer is None else self.operand(pointer)
         found = self.view.definitions[text]
         made = found.instruction
         op = made.op

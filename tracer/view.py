@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .text import Function, Instruction, TypeTable
+from .text import Function, Instruction, Operand, TypeTable
 from .text.cfg import ControlFlow, Loop
 
 
@@ -43,6 +43,13 @@ class FunctionView:
         while (found := self.definitions.get(name)) is not None and found.instruction.op == "getelementptr":
             name = found.instruction.operands[0].text
         return name
+
+    def address_in(self, name: str) -> Operand | None:
+        """The pointer whose address a local whole number is, None of any other number."""
+        found = self.definitions.get(name)
+        if found is None or found.instruction.op != "ptrtoint" or found.instruction.type != "i64":
+            return None
+        return found.instruction.operands[0]
 
     def type_of(self, name: str) -> str:
         """Type of a local value."""

@@ -19,7 +19,7 @@ REFUSED = re.compile(
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 
 
-@pytest.mark.parametrize("name", [*PROGRAMS, "addresses"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_replays_agree_with_the_program(inspected: Catalogue, name: str, few_jobs_a_thread: None) -> None:
     items = apart(inspected(name))
     seen = check_replays(load(items))
