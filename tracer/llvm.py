@@ -48,6 +48,11 @@ def host_name() -> str:
     return str(_binding().get_host_cpu_name())
 
 
+def host_features() -> str:
+    """What this very processor has, in LLVM's words."""
+    return str(_binding().get_host_cpu_features().flatten())
+
+
 def target_machine(*, level: int = 3) -> Any:
     """Code generator for the processor that each function names, the baseline where it names none.
 

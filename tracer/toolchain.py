@@ -149,8 +149,13 @@ def linker() -> list[str]:
 
 def environment() -> dict[str, str]:
     """Environment for compiler calls: the caller's, with zig's caches in our own cache folder or a temporary one."""
-    folder = str(_usable_cache()[0] / "zig")
+    folder = str(cache_home() / "zig")
     return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
+
+
+def cache_home() -> Path:
+    """The cache folder that is used: the user's, or a temporary one that goes with this process."""
+    return _usable_cache()[0]
 
 
 def cache_note() -> str:
