@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def build(name: str, folder: Path) -> Built:
     """The kernel in its three forms."""
     _, flags = parse_flags(["-lm"])
-    text = str(canonical([to_ir(HERE / "programs" / f"{name}.c", flags, folder, canonical=True)]))
+    text = str(canonical([to_ir(HERE / "programs" / f"{name}.c", flags, folder, canonical=True)], optimised=True))
     return Built(
         name,
         static_of(text),

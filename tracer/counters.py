@@ -21,6 +21,8 @@ from .text.cfg import ControlFlow
 def merge_counters(module: Module) -> Module:
     """Replace the wider copies, in place. O(instructions, and the phis of each loop header squared)."""
     for function in module.functions.values():
+        if not any(_has_two_phis(block) for block in function.blocks):
+            continue  # most functions: their loops need not be found
         flow = ControlFlow(function)
         loops = [loop for loop in flow.loops if len(loop.latches) == 1]
         casts = (item for _, item in function.instructions() if item.op in ("sext", "zext"))
@@ -28,6 +30,10 @@ def merge_counters(module: Module) -> Module:
         for loop in loops if made else ():
             _merge(made, flow.blocks[loop.header], loop.latches[0])
     return module
+
+
+def _has_two_phis(block: Block) -> bool:
+    return len(block.instructions) > 2 and block.instructions[1].op == "phi"
 
 
 def _merge(made: Mapping[str, Instruction], header: Block, latch: str) -> None:

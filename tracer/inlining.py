@@ -135,12 +135,15 @@ def attribute_group(name: str, words: str) -> str:
     return f"attributes {name} = {{ {words.strip() or _NOTHING} }}"
 
 
+_CALLS = re.compile("call |invoke ")  # the opcode is asked of few instructions then
+
+
 def _calls(function: Function, functions: dict[str, Function]) -> list[tuple[str, bool]]:
     """(callee, called inside a loop) of every direct call to a function of this module."""
     sites = [
         (instruction.word, block.name)
         for block, instruction in function.instructions()
-        if instruction.op in ("call", "invoke") and instruction.word in functions
+        if _CALLS.search(instruction.text) and instruction.op in ("call", "invoke") and instruction.word in functions
     ]
     if not sites:
         return []
