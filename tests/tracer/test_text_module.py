@@ -250,3 +250,29 @@ def test_attachments_of_a_line(line: str, text: str, meta: dict[str, str]) -> No
     found = Instruction.from_line(line)
     assert (found.text, found.meta) == (text, meta)
     assert found.op == text.split()[0] and "op" in vars(found)  # worked out once
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "op", "body"),
+    [
+        ("%x = add nsw i32 %y, 1", "%x", "add", "i32 %y, 1"),
+        ("%x =  load  i32, ptr %p", "%x", "load", "i32, ptr %p"),
+        ('%"a = b" = add i32 %x, 1', '%"a = b"', "add", "i32 %x, 1"),
+        ("%x = tail call i32 @f()", "%x", "call", "i32 @f()"),
+        ('store ptr @"a = b", ptr %p', None, "store", 'ptr @"a = b", ptr %p'),
+        ("unreachable", None, "unreachable", ""),
+    ],
+)
+def test_the_head_of_an_instruction(text: str, result: str | None, op: str, body: str) -> None:
+    found = Instruction(text)
+    assert (found.result, found.op, found.body) == (result, op, body)
+
+
+def test_metadata_stands_apart_and_is_printed_last() -> None:
+    text = '!llvm.ident = !{!0}\n@a = global i32 0, !dbg !1\n!0 = !{!"x"}\n!1 = distinct !{!1}\n'
+    module = parse_module(text)
+    module.append("@b = global i32 0")
+    module.append("!2 = !{}")
+    assert module.metadata() == {"!llvm.ident": "!{!0}", "!0": '!{!"x"}', "!1": "distinct !{!1}", "!2": "!{}"}
+    assert str(module).splitlines()[:3] == ["@a = global i32 0, !dbg !1", "@b = global i32 0", "!llvm.ident = !{!0}"]
+    assert str(parse_module(str(module))) == str(module)

@@ -10,6 +10,7 @@ LOCAL = re.compile(rf"%{NAME}")
 GLOBAL = re.compile(rf"@{NAME}")
 STRING = r'"(?:[^"\\]|\\.)*+"?'  # one that has no end goes to the end of the text
 _MARK = re.compile(rf"{STRING}|[()\[\]{{}}<>,]", re.DOTALL)
+_NESTED = re.compile(r'["()\[\]{}<>]')
 _WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _SUFFIX = re.compile(r"\s*(addrspace\(\d+\)|\()")
 _DEPTH = dict.fromkeys("([{<", 1) | dict.fromkeys(")]}>", -1)
@@ -17,6 +18,8 @@ _DEPTH = dict.fromkeys("([{<", 1) | dict.fromkeys(")]}>", -1)
 
 def split_commas(text: str) -> list[str]:
     """Split at the commas that stand outside of brackets and strings."""
+    if not _NESTED.search(text):  # as most operands are
+        return [part.strip() for part in text.split(",")] if text.strip() else []
     parts: list[str] = []
     depth = start = 0
     for place, mark in marks(text):
