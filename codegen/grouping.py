@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ..tracer.nest import Nest, Site
 from ..tracer.text import Instruction, Operand
 from ..tracer.text.cfg import Loop
+from ..tracer.text.lexer import constant_address, split_type
 from ..tracer.view import FunctionView
 from .rangefunction import NEW, Group
 
@@ -59,7 +60,7 @@ def instruction_of(view: FunctionView, key: str) -> Instruction:
 
 
 def root_of(view: FunctionView, loop: Loop, text: str) -> str | None:
-    """The pointer that an address is computed from: made outside of the loop, a constant, or loaded inside.
+    """The pointer that an address is computed from: made outside of the loop, a global, or loaded inside.
 
     None when there is no single one (a select between arrays).
     """
@@ -71,6 +72,10 @@ def root_of(view: FunctionView, loop: Loop, text: str) -> str | None:
         if name in seen:
             continue
         seen.add(name)
+        address = constant_address(name)
+        if address is not None:
+            stack.append(split_type(address[1][1])[1])
+            continue
         found = view.definitions.get(name) if name.startswith("%") else None
         if found is None or found.block not in loop.blocks or found.instruction.op == "load":
             roots.add(name)

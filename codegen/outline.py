@@ -24,6 +24,7 @@ from ..tracer.reduction import Uses
 from ..tracer.roles import exit_tests, piece_pairs, roles
 from ..tracer.text import Instruction
 from ..tracer.text.cfg import Loop
+from ..tracer.text.lexer import constant_address, split_type
 from ..tracer.view import FunctionView
 from .counters import Counters, Walker
 from .grouping import instruction_of
@@ -51,6 +52,7 @@ class _Outliner:
         self.group_of = {key: group for group in groups for key in group.sites}
         self.slots: list[Slot] = []
         self.bases: dict[tuple[int, str], str] = {}
+        self.constants: dict[str, str] = {}  # addresses at a constant distance of a base, by how they are made
         self.clones: dict[str, list[Instruction]] = {}  # clones to emit after the definition of a name
         self.made: set[str] = set()
         self.steps = Counters(view, loop)
@@ -75,6 +77,7 @@ class _Outliner:
         for place, slot in enumerate(self.slots):
             entry.append(f"  %tc.slot{place} = getelementptr i8, ptr %tc.in, i64 {8 * place}")
             entry.append(f"  {slot.value} = load {slot.type}, ptr %tc.slot{place}, align 8")
+        entry.extend(f"  {name} = {made}" for made, name in self.constants.items())
         entry.extend(self.steps.starts(self.counters))
         entry.append("  %tc.any = icmp slt i64 %tc.k0, %tc.k1")
         entry.append(f"  br i1 %tc.any, label %{self.loop.header}, label %tc.exit")
@@ -177,6 +180,9 @@ class _Outliner:
             return text if text in self.locals else self._base(group, kind)
         if not group.root:
             return self._old(text) if view == OLD else text
+        address = constant_address(text)
+        if address is not None:
+            return self._constant(address, group, view, kind)
         if not text.startswith("%"):
             raise UnsupportedError(f"the address {text} does not come from {group.root}")
         definition = self.view.definitions[text]
@@ -200,6 +206,14 @@ class _Outliner:
         else:
             self.clones.setdefault(text, []).append(self._copy(made, name, rename))
         return name
+
+    def _constant(self, address: tuple[str, list[str]], group: Group, view: str, kind: str) -> str:
+        """A constant distance behind the base of a group, which is a global in the program."""
+        flags, (type, start, *indices) = address
+        base = self._pointer(split_type(start)[1], group, view, kind)
+        flags = re.sub(r"inrange\([^)]*\)\s+", "", flags)  # of constants alone
+        made = f"getelementptr {flags}{type}, ptr {base}, {', '.join(indices)}"
+        return self.constants.setdefault(made, f"%tc.{kind}{group.id}.c{len(self.constants)}")
 
     def _is_pointer(self, text: str) -> bool:
         if text.startswith(("@", "getelementptr")):

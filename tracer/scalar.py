@@ -18,7 +18,7 @@ from .states import rotation
 from .text import Instruction, Operand, int_bits
 from .text.cfg import Loop
 from .text.instruction import BINARY
-from .text.lexer import split_commas, split_type
+from .text.lexer import constant_address, split_type
 from .view import FunctionView
 
 MAX_DEPTH = 150
@@ -365,13 +365,12 @@ class ScalarView:
         distance = re.fullmatch(r"ptrtoint \(ptr (@\S+|@\"[^\"]+\") to i64\)", text)
         if distance:
             return pool.live(distance.group(1), "ptr")
-        found = re.match(r"getelementptr\s+((?:inbounds|nuw|nusw|inrange\([^)]*\))\s+)*\(", text)
-        if found:
-            return self._constant_address(text[found.end() : -1])
+        address = constant_address(text)
+        if address is not None:
+            return self._constant_address(address[1])
         return pool.opaque(f"constant {text.split(' ')[0]}")
 
-    def _constant_address(self, inside: str) -> Expr:
-        parts = split_commas(inside)
+    def _constant_address(self, parts: list[str]) -> Expr:
         operands = tuple(Operand(*split_type(part)) for part in parts[1:])
         shell = Instruction(f"%c = getelementptr {parts[0]}, {', '.join(parts[1:])}")
         return self.pool.op("add", "ptr", self.operand(operands[0]), self._offset(shell))

@@ -46,6 +46,12 @@ def matching(text: str, start: int) -> int:
     raise ValueError(f"unbalanced brackets in {text!r}")
 
 
+def constant_address(text: str) -> tuple[str, list[str]] | None:
+    """(flags, the parts between the parentheses) of a constant `getelementptr`; None when it is something else."""
+    found = re.match(r"getelementptr\s+((?:(?:inbounds|nuw|nusw|inrange\([^)]*\))\s+)*)\(", text)
+    return None if found is None else (found[1], split_commas(text[found.end() : -1]))
+
+
 def split_type(text: str) -> tuple[str, str]:
     """Split `TYPE REST` where REST may be empty: the type is one token, a bracketed group, and its suffixes."""
     text = text.lstrip()

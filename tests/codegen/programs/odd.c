@@ -340,8 +340,36 @@ SHAPE place_of_a_pointer(void) /* how far it has come is reckoned from an addres
     show("place_of_a_pointer", z, JOBS);
 }
 
+SHAPE one_of_a_table(void) /* behind an address that is a constant */
+{
+    static long total[6];
+    int *a = ints(JOBS, DATA);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) { // @one_of_a_table
+            if (x[a[e]] > 40)
+                total[4] += x[a[e]];
+            y[a[e]] += e;
+        }
+    show("one_of_a_table", y, DATA);
+    show("one_of_a_table", total, 6);
+}
+
+SHAPE two_of_a_table(void)
+{
+    static long total[6];
+    int *a = ints(JOBS, DATA);
+    long *x = longs(DATA, 100);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) // @two_of_a_table
+            *(x[a[e]] > 40 ? &total[4] : &total[1]) += x[a[e]];
+    show("two_of_a_table", total, 6);
+}
+
 int main(void)
 {
+    one_of_a_table();
+    two_of_a_table();
     place_of_a_pointer();
     empty_arrays();
     one_element();
