@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tracecut.ir.errors import UsageError
+from tracecut.tracer.collecting import uncollected
 
 from .command_line import Parser, begin_work, input_file, seconds, sort_words, split_words
 
@@ -53,8 +54,9 @@ def run_trace(words: list[str]) -> int:
         raise UsageError("no source file was given", hint=TRACE_USAGE)
     if not options.output:
         raise UsageError("-o: the name of a file expected", hint=TRACE_USAGE)
-    from .passing import descriptor
-    from .recorder import trace
+    with uncollected():  # what is loaded stays
+        from .passing import descriptor
+        from .recorder import trace
 
     begin_work()
     result = trace(
