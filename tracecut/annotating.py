@@ -21,6 +21,7 @@ from .command_line import Parser, begin_work, input_file, seconds, sort_words, s
 from .dependences import build_graph
 from .passing import descriptor
 from .recorder import trace
+from .trace_command import tell_warnings
 
 USAGE = "tracecut annotate SOURCE… [compiler options] [options] [-- program arguments]"
 LEAST = 0.01  # share of the work of a file that is shown
@@ -106,6 +107,7 @@ def run_annotate(words: list[str]) -> int:
             stdout=descriptor(sys.stderr),
             stderr=descriptor(sys.stderr),
         )
+        tell_warnings(found.trace)
     if options.json:
         print(json.dumps({"unit": found.unit, "lines": [asdict(line) for line in found.lines]}, indent=1))
     else:

@@ -23,7 +23,7 @@ from .dependences import WEIGHTS, Built, Summed, build_graph, graph_totals, shor
 from .loops import loop_lines, loop_rows, loop_summaries
 from .passing import descriptor
 from .recorder import trace
-from .trace_command import _count, _size
+from .trace_command import _count, _size, tell_warnings
 
 USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program arguments]"
 
@@ -73,6 +73,8 @@ def run_graph(words: list[str]) -> int:
         check_export(options.output)
     with told_of_compiling(quiet=options.quiet or options.json):
         built, loops = _built(options, files[0] if given else compiler, program)
+    if not given and not options.quiet:
+        tell_warnings(built.trace)
     if isinstance(built, Built) and options.output is not None:
         built.graph.export(options.output)
     found = report(built)

@@ -15,9 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tracecut.tracer.diagnostics import warnings
-
-WARNINGS = 5  # lines of the user's compiler that are shown, unless all are asked for
+from tracecut.tracer.diagnostics import WARNINGS, warnings
 
 
 class Stages:

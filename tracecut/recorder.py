@@ -19,6 +19,7 @@ from tracecut.ir.errors import ArgumentError, SourceError, ToolchainError
 from tracecut.ir.regions import DATUM
 from tracecut.tracer.aliases import resolve_aliases
 from tracecut.tracer.collecting import uncollected
+from tracecut.tracer.diagnostics import WARNINGS, warnings
 from tracecut.tracer.events.build import traced_program
 from tracecut.tracer.events.expanding import Expander
 from tracecut.tracer.events.recording import MEMORY, Recorded, record
@@ -26,7 +27,7 @@ from tracecut.tracer.events.selecting import selected
 from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import Trace, tail_of
 from tracecut.tracer.events.tracefile import TraceWriter
-from tracecut.tracer.frontend import Flags, parse_flags, to_ir
+from tracecut.tracer.frontend import Flags, ir_and_words, parse_flags
 from tracecut.tracer.llvm import canonical, unoptimised
 from tracecut.tracer.mangling import demangled
 from tracecut.tracer.operators import outline_operators
@@ -78,17 +79,19 @@ def prepare(
     """
     if opt not in FORMS:
         raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
-    texts = []
+    texts, said = [], ""
     with Guardian() as guardian:
         for number, source in enumerate(sources):
             own = folder / f"source{number}"
             own.mkdir(exist_ok=True)
-            text = to_ir(Path(source), flags, own, canonical=True, opt=opt, guardian=guardian)
+            text, words = ir_and_words(Path(source), flags, own, canonical=True, opt=opt, guardian=guardian)
+            said += words
             texts.append(text.encode(errors="surrogateescape").decode(errors="replace"))
     meta = {
         "sources": [str(source) for source in sources],
         "digests": [_digest(Path(source)) for source in sources],
         "flags": list(flags.compile),
+        "warnings": warnings(said, WARNINGS, rest=""),
     }
     ours = all(flags.language(Path(source)) != "ir" for source in sources)
     return _prepared(

@@ -78,6 +78,8 @@ def run_trace(words: list[str]) -> int:
         stderr=descriptor(sys.stderr),
         timeout=options.timeout,
     )
+    if not options.quiet:
+        tell_warnings(result)
     done = result.ok or options.stop
     if options.json:
         print(json.dumps(summary_of(result), indent=1))
@@ -86,6 +88,12 @@ def run_trace(words: list[str]) -> int:
     if not done:
         print(f"tracecut: the program {result.outcome}", file=sys.stderr)
     return 0 if done else 1
+
+
+def tell_warnings(trace: Any) -> None:
+    """Say on stderr what the user's compiler warned of, of a program that was compiled just now."""
+    if trace.meta.get("warnings"):
+        print(trace.meta["warnings"], file=sys.stderr)
 
 
 def run_info(words: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+WARNINGS = 5  # lines of the user's compiler that are shown, unless all are asked for
 _START = re.compile(r"(?:\S.*: )?(fatal error|error|warning|remark): ")
 _INCLUDED = re.compile(r"In file included from ")
 
@@ -21,16 +22,17 @@ def first_lines(text: str, lines: int = 30, width: int = 200) -> str:
     return "\n".join(found[:lines] + more)
 
 
-def warnings(text: str, most: int | None, width: int = 200) -> str:
-    """What a compiler that succeeded has to say: a line for each of the first `most` warnings, or all as it said it."""
+def warnings(text: str, most: int | None, width: int = 200, *, rest: str = " (-v shows all)") -> str:
+    """What a compiler that succeeded has to say: a line for each of the first `most` warnings, or all as it said it.
+
+    `rest`: where the others are to be seen.
+    """
     if most is None:
         return "\n".join(line for group in _groups(text.strip().splitlines()) for line in group)
     lines = [line for group in _groups(text.strip().splitlines()) for line in group if _START.match(line)]
     found = list(dict.fromkeys(_cut(line, width) for line in lines))
     left = len(found) - most
-    return "\n".join(
-        found[:most] + ([f"… and {left} more warning{'s' * (left > 1)} (-v shows all)"] if left > 0 else [])
-    )
+    return "\n".join(found[:most] + ([f"… and {left} more warning{'s' * (left > 1)}{rest}"] if left > 0 else []))
 
 
 def _cut(line: str, width: int) -> str:

@@ -70,19 +70,26 @@ def to_ir(
     VertexCut §3.1. IR files are read as they are. `guardian`: see `run`; one for all files saves a third of the time of
     small ones. Raises SourceError with the compiler's own diagnostic.
     """
+    return ir_and_words(source, flags, folder, canonical=canonical, opt=opt, guardian=guardian)[0]
+
+
+def ir_and_words(
+    source: Path, flags: Flags, folder: Path, *, canonical: bool, opt: str = "O1", guardian: Guardian | None = None
+) -> tuple[str, str]:
+    """The same, and what the compiler has to say."""
     if opt not in ("O1", "seed"):
         raise UsageError(f"--opt {opt}: O1 or seed expected")
     _expect_file(source)
     if flags.language(source) == "ir":
         from .worker import read_ir
 
-        return read_ir(source)
+        return read_ir(source), ""
     target = folder / f"{source.stem}-{'canonical' if canonical else 'native'}.ll"
     form = ["-S", "-emit-llvm", *_form(flags, opt, canonical=canonical)]
-    _compile(source, flags, folder, form, target, canonical, guardian)
+    said = _compile(source, flags, folder, form, target, canonical, guardian)
     text = target.read_text(errors="surrogateescape")
     # The loops are to stay whole until they have been looked at; in the emitted code they are unrolled as ever.
-    return text.replace('!{!"llvm.loop.unroll.disable"}', '!{!"tracecut.whole"}') if canonical else text
+    return (text.replace('!{!"llvm.loop.unroll.disable"}', '!{!"tracecut.whole"}') if canonical else text), said
 
 
 def to_object(source: Path, flags: Flags, folder: Path) -> tuple[bytes, str]:

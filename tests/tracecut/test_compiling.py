@@ -51,3 +51,24 @@ def test_warnings_of_the_compiler_are_passed_on(
     else:
         assert len(said) == lines, said
         assert not lines or (len(warned) == 5 and warned[0].startswith(f"{source}:1:") and "-v shows all" in said[-1])
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "lines"),
+    [
+        *((command, options, lines) for command in ("trace", "graph") for options, lines in (([], 6), (["-q"], 0))),
+        *(("annotate", options, lines) for options, lines in (([], 6), (["-w"], 0))),
+    ],
+)
+def test_traces_pass_them_on_as_well(
+    command: str, options: list[str], lines: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """All of them are to be seen nowhere: nothing says where."""
+    source = tmp_path / "old.c"
+    source.write_text(OLD)
+    with pytest.raises(SystemExit) as done:
+        main([command, str(source), *(["--totals"] if command == "trace" else []), *options])
+    said = capfd.readouterr().err.splitlines()
+    assert done.value.code == 0
+    assert len([line for line in said if ": warning: " in line]) == max(0, lines - 1), said
+    assert not lines or any(line.startswith("… and ") and line.endswith(" more warnings") for line in said)
