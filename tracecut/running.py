@@ -52,8 +52,9 @@ def run_output(
         allowed = sorted(os.sched_getaffinity(0))
         slower = listing.get("slower", {})
         known = counters is None and not original and slower.get("argv") == list(argv)
-        if known and threads is not None and len(allowed[:threads]) in slower["threads"]:
-            count = "1 thread" if threads == 1 else f"{threads} threads"
+        cpus = allowed[:threads]
+        if known and threads is not None and len(cpus) in slower["threads"]:
+            count = "1 thread" if len(cpus) == 1 else f"{len(cpus)} threads"
             why = f"on {count} the original program is faster"
             record(output, listing, native=why)
             _run_original(program, argv, f"{why}: it runs" if verbose else "")

@@ -291,6 +291,10 @@ def test_the_original_runs_where_it_was_faster(optimized: Path, shell: Any) -> N
     assert remark not in says("--threads", "1", "--original", "--", "exit")
     seal(optimized, {**listing, "slower": {"argv": ["exit", "3", "4"], "threads": [1]}})
     assert remark not in says("--threads", "1", "--", "exit")  # other arguments were measured
+    has = len(os.sched_getaffinity(0))
+    seal(optimized, {**listing, "slower": {"argv": ["exit", "3"], "threads": [has]}})
+    here = "1 thread" if has == 1 else f"{has} threads"
+    assert f"on {here} the original program is faster" in says("--threads", "1000", "--", "exit")  # not on a thousand
 
 
 @pytest.mark.parametrize("option", [["--threads", "1"], ["--threads=3"], ["--threads", "1000"], ["--original"]])

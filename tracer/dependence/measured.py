@@ -52,7 +52,8 @@ def measured_graph(runs: Sequence[DependenceGraph], static: Static) -> tuple[Dep
         raise UnsupportedError(
             f"the times of memory accesses are not measured: {len(runs)} runs rank them with a correlation of "
             f"{correlation:.2f}, at least {AGREEMENT} was expected",
-            hint="Use the weights of the model, or a quieter machine.",
+            hint="Use the weights of the model. Accesses that all hit the nearest cache take the same time and have no "
+            "ranks: those of a program whose data fit there. Of a larger one a quieter machine may help.",
         )
     time = np.array(first.time)
     time[accesses] = np.median(cleaned, axis=0).astype(np.int32)

@@ -57,8 +57,9 @@ def test_runs_that_do_not_agree_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"correlation of -?0\.\d\d, at least 0.9"):
         measured_graph(noise, STATIC)
     flat = [replace(run([54] * 5)) for _ in range(2)]
-    with pytest.raises(UnsupportedError, match="correlation of nan"):
+    with pytest.raises(UnsupportedError, match="correlation of nan") as caught:
         measured_graph(flat, STATIC)
+    assert caught.value.hint is not None and "all hit the nearest cache take the same time" in caught.value.hint
 
 
 def test_runs_of_different_work_are_refused() -> None:
