@@ -99,14 +99,17 @@ class _Program:
 """
 
     def helpers(self) -> str:
-        """Calls with constants of functions that are inlined, or not."""
+        """Calls with constants of functions that are inlined, or not.
+
+        Of numbers that no sum has rounded: `whole` jumps, and a jump is no rounding any more.
+        """
         one, two, three = (self.number_text() for _ in range(3))
         return f"""\
   bits("static", near_{self.number}({one}, {two}));
   bits("extern", far_{self.number}({one}, {three}));
   {{
     double s = 0;
-    for (int i = 0; i < {self.points}; i++) s = far_{self.number}({two}, s) + near_{self.number}(x[i], {three});
+    for (int i = 0; i < {self.points}; i++) s = far_{self.number}({two}, s) + near_{self.number}(w[i], {three});
     bits("calls", s);
   }}
 """
