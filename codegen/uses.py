@@ -55,14 +55,23 @@ def _mode(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]
 
 
 def _in_job_order(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> bool:
-    """Whether every job has one record of its own, all of them inside of the object."""
+    """Whether every job has one record of its own, all of them inside of the object and not of another array."""
     records = {array.record(pattern) for pattern in patterns}
     downwards = {pattern.step < 0 for pattern in patterns}
     jobs = facts.accesses.size(region) or 0
     if len(records) > 1 or len(downwards) > 1 or not jobs:
         return False
     first = records.pop() - (jobs - 1 if downwards.pop() else 0)
-    return array.capacity[0] <= first and first + jobs <= array.capacity[1]
+    inside = array.capacity[0] <= first and first + jobs <= array.capacity[1]
+    return inside and _alone(facts, array, first, jobs)
+
+
+def _alone(facts: Facts, array: Array, first: int, count: int) -> bool:
+    """Whether so many records reach into no other array of their object: jobs that skip theirs may have it there."""
+    low = array.origin + array.stride * first
+    parts = (low, array.low), (array.high, low + array.stride * count)
+    others = [other for other in facts.arrays if other.object is array.object and other is not array]
+    return not any(other.low < end and start < other.high for other in others for start, end in parts if start < end)
 
 
 def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> Segments | None:
@@ -94,6 +103,9 @@ def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, 
     if not all(form is not None and _holds_up_to(facts.accesses, form, atoms, total) for form, atoms in forms):
         return None
     arrays = facts.arrays[facts.home[first]], facts.arrays[facts.home[last]]
+    jobs = facts.accesses.size(region) or 0
+    if not all(_alone(facts, at, at.record(of), jobs) for at, of in zip(arrays, (first, last), strict=True)):
+        return None
     return Segments(info.id, start, end, arrays[0].record(first), arrays[1].record(last))
 
 

@@ -366,8 +366,22 @@ SHAPE two_of_a_table(void)
     show("two_of_a_table", total, 6);
 }
 
+SHAPE halves(void) /* the jobs that skip have their places in the other half, which is reached by an index */
+{
+    int *row = ints(JOBS + 1, 1), *a = ints(JOBS, JOBS / 2);
+    long *x = longs(JOBS, 100);
+    for (int e = 0; e <= JOBS; e++)
+        row[e] = e < JOBS / 2 ? 2 * e : JOBS;
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) // @halves
+            for (int k = row[e]; k < row[e + 1]; k++)
+                x[JOBS / 2 + a[k]] += x[e];
+    show("halves", x, JOBS);
+}
+
 int main(void)
 {
+    halves();
     one_of_a_table();
     two_of_a_table();
     place_of_a_pointer();
