@@ -87,7 +87,7 @@ def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, 
         return None
     begin, pace, bound = (linear_form(part, facts.accesses.lives) for part in info.trip.args)
     ends = [atom for atom in bound.terms if atom.kind == "load"]
-    if begin.terms != {major: 1} or pace.terms or pace.const != 1 or bound.terms != dict.fromkeys(ends[:1], 1):
+    if begin.terms != {major: 1} or pace.terms or pace.const != 1 or len(ends) != 1 or bound.terms != {ends[0]: 1}:
         return None
     end = facts.fields.get(str(ends[0].data[0]))
     if end is None or end in facts.frozen:

@@ -390,8 +390,20 @@ SHAPE leaving_rows(void) /* a row ends where a value says so */
     show("leaving_rows", y, JOBS);
 }
 
+SHAPE common_end(void) /* every piece ends at the same place */
+{
+    int *first = ints(JOBS, 40);
+    long *w = longs(40, 9), *y = longs(JOBS, 9);
+    for (int t = 0; t < SWEEPS; t++)
+        for (int e = 0; e < JOBS; e++) // @common_end
+            for (int k = first[e]; k < 40; k++)
+                y[e] += w[k];
+    show("common_end", y, JOBS);
+}
+
 int main(void)
 {
+    common_end();
     csr(), start_end(), degrees(), degree_of_row(), guarded_rows(), last_row_open(), next_entry(), closed_polygons();
     without_first(), record_rows(), overlapping_rows(), narrow_offsets(), reversed_pieces(), asks_if_empty();
     two_loops(), conditional_entries(), ellpack(), column_major(), conjugate(), half_list(), square(), leaving_rows();
