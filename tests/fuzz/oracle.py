@@ -78,7 +78,7 @@ def _any_order(kernel: Kernel) -> list[str]:
     unused = ["m"] if kernel.bundle and parameters(kernel) else [scalar.name for scalar in kernel.scalars]
     lines = [*(f"(void){name};" for name in unused), *kernel.before]
     lines += [f"{cursor.type} {cursor.name} = {cursor.start};" for cursor in loop.cursors]
-    lines += ["int at_ = 0, left_ = 0;", *["again_:"] * (not loop.test)]
+    lines += ["int at_ = 0, left_ = 0;", "(void)left_;", *["again_:"] * (not loop.test)]
     lines += ["for (; at_ < jobs_; at_++) {", "long k_ = order_[at_];"]
     for cursor in loop.cursors:
         cast = "" if cursor.type.endswith("*") else f"({cursor.type})"

@@ -1,4 +1,4 @@
-"""2,000 random kernels through the whole pipeline: no wrong answer, no crash, no unfounded verdict, few refusals.
+"""1,000 random kernels through the whole pipeline: no wrong answer, no crash, no unfounded verdict, few refusals.
 
 More of them: `pytest -m long tests/fuzz`, or `python -m tests.fuzz --first 100 --seeds 200`.
 """
@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from .generate import generate, suite_of
+from .pipeline import check
 from .report import Tally
 
 ROOT = Path(__file__).parents[2]
@@ -22,12 +24,19 @@ RUN = "import runpy, sys; sys.path.append(sys.argv.pop(1)); runpy.run_module('te
 SHARE = 0.95  # accepted, of those that brute force accepts
 
 
-def test_two_thousand_kernels() -> None:
-    judged(tallies(range(0, 20, 10), seeds=10))
+def test_a_thousand_kernels() -> None:
+    judged(tallies(range(0, 10, 5), seeds=5))
+
+
+@pytest.mark.parametrize(("seed", "number"), [(90079, 86), (90103, 75), (90180, 70)])
+def test_kernels_that_once_ended_with_an_error(seed: int, number: int, tmp_path: Path) -> None:
+    """A constant address, jobs that skip, an index in a way that no iteration takes."""
+    report = check(suite_of([generate(seed).kernels[number]], seed), tmp_path)
+    assert not report.wrong and not report.stopped and report.ran is not None and report.ran.code == 0
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(100, 300, 20))
+@pytest.mark.parametrize("first", [10, *range(100, 300, 20)])
 def test_more_kernels(first: int) -> None:
     judged(tallies(range(first, first + 20, 10), seeds=10))
 

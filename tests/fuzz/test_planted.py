@@ -14,7 +14,7 @@ from .oracle import run_oracle
 from .pipeline import check
 from .planted import BUGS, Bug
 
-SEEDS = range(20)  # the 2,000 programs of `test_pipeline.py`
+SEEDS = range(20)  # 2,000 programs
 TOGETHER = 12
 
 

@@ -124,7 +124,7 @@ def test_a_kernel_is_in_the_way(optimized: Path, contents: Any) -> None:
         assert listing["tracecut"] == __version__
 
 
-@pytest.mark.parametrize("limit", [10_000, 100_000, 200_000])
+@pytest.mark.parametrize("limit", [5_000, 10_000, 40_000])
 def test_files_can_not_grow(limit: int, refused: Path, shell: Any, contents: Any) -> None:
     """A full disk, as far as a limit on the size of files is one; it strikes in another stage each time."""
     before = contents(refused)

@@ -230,6 +230,7 @@ def test_a_million_iterations_in_little_memory(tmp_path: Path) -> None:
 
 def test_what_only_other_levels_need_is_not_loaded() -> None:
     code = "import sys, tracecut.recorder; print(*(name for name in sys.modules if name.startswith('tracecut.')))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
     assert "tracecut.tracer.events.recording" in loaded
     assert not {"tracecut.loops", "tracecut.tracer.dependence.jobs", "tracecut.tracer.numba_source"} & set(loaded)

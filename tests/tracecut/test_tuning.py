@@ -53,7 +53,7 @@ def test_a_loop_with_an_order_of_its_own_lies_in_no_layout_that_orders_it_again(
     why = f"two.c:{line_of('plain')} in it has a layout of its own"
     assert any(why in line for line in computed["kept"]), computed["kept"]
     original = subprocess.run([output / "program"], capture_output=True, check=True).stdout
-    words = [sys.executable, "-m", "tracecut", "run", str(output), "-v"]
+    words = [sys.executable, "-P", "-m", "tracecut", "run", str(output), "-v"]
     again = subprocess.run(words, capture_output=True, check=True)
     assert again.stdout == original
     assert again.stderr.count(b"6 sweeps in the new order, 0 as written") == 2
