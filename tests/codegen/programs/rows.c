@@ -403,9 +403,9 @@ SHAPE common_end(void) /* every piece ends at the same place */
 
 int main(void)
 {
-    common_end();
     csr(), start_end(), degrees(), degree_of_row(), guarded_rows(), last_row_open(), next_entry(), closed_polygons();
     without_first(), record_rows(), overlapping_rows(), narrow_offsets(), reversed_pieces(), asks_if_empty();
     two_loops(), conditional_entries(), ellpack(), column_major(), conjugate(), half_list(), square(), leaving_rows();
+    common_end(); /* behind the others: they go on drawing */
     return 0;
 }
