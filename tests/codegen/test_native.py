@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import mmap
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.codegen import link
-from tracecut.codegen.blocks import LARGE, Block
+from tracecut.codegen.blocks import HUGE, LARGE, Block
 from tracecut.codegen.hooks import MISMATCH, RegionState, Tables
 from tracecut.codegen.link import executable, find_library, runtime_object, shared_library, take_runtime
 from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, support
@@ -52,6 +55,32 @@ def test_records_are_gathered_scattered_and_put_back(count: int, size: int, thre
     np.testing.assert_array_equal(array, source[index])
     native.permute(array.ctypes.data, room.ctypes.data, index, size, threads=threads, scatter=True)
     np.testing.assert_array_equal(array, source)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_memory_that_was_never_written_is_permuted(threads: int) -> None:
+    with contextlib.closing(mmap.mmap(-1, 5 * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)) as pages:
+        array = np.frombuffer(pages, np.float64)[3:-5]  # begins and ends inside of a page
+        array[[1, 1700]] = 1.0, 2.0
+        index = np.arange(array.size, dtype=np.int32)[::-1].copy()
+        room = np.full(array.size, -1.0)
+        support().permute(array.ctypes.data, room.ctypes.data, index, 8, threads=threads)
+        expected = np.zeros(array.size)
+        expected[[-2, -1701]] = 1.0, 2.0
+        np.testing.assert_array_equal(array, expected)
+        del array
+
+
+@pytest.mark.parametrize("size", [8, LARGE, HUGE])
+def test_a_child_of_the_program_does_not_write_into_the_rooms_of_its_parent(size: int) -> None:
+    room = Block.room(size, 1)
+    ctypes.memset(room.address, 1, size)
+    child = os.fork()
+    if not child:
+        ctypes.memset(room.address, 2, size)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert set(ctypes.string_at(room.address, size)) == {1}
 
 
 @settings(max_examples=40, deadline=None)
