@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.codegen import link
-from tracecut.codegen.blocks import HUGE, LARGE, Block
+from tracecut.codegen.blocks import LARGE, Block
 from tracecut.codegen.hooks import MISMATCH, RegionState, Tables
 from tracecut.codegen.link import executable, find_library, runtime_object, shared_library, take_runtime
 from tracecut.codegen.native import OPERATORS, TYPES, Native, Plan, support
@@ -71,7 +71,7 @@ def test_memory_that_was_never_written_is_permuted(threads: int) -> None:
         del array
 
 
-@pytest.mark.parametrize("size", [8, LARGE, HUGE])
+@pytest.mark.parametrize("size", [8, LARGE])
 def test_a_child_of_the_program_does_not_write_into_the_rooms_of_its_parent(size: int) -> None:
     room = Block.room(size, 1)
     ctypes.memset(room.address, 1, size)
