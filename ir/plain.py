@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-FEW = 1 << 13  # elements that a plain kernel goes through in some tenths of a second
+FEW = 1 << 14  # elements that a plain kernel goes through in some tenths of a second
 FEW_BYTES = 1 << 20  # of memory that these may bring along, where they say how much
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

@@ -11,10 +11,10 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.compiled import compiled
 from ...ir.plain import fitting, plain
 from .items import FIRST_MARK, Kind, mask_words, words_of
 from .runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
@@ -167,7 +167,7 @@ class Coder:
         return words if good else None
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(cache=True, nogil=True, inline="always")
 def _put(out: Any, place: Any, value: Any) -> Any:
     """Write a number, seven bits a byte. Returns the place behind it."""
     while value >= np.uint64(128):
@@ -178,7 +178,7 @@ def _put(out: Any, place: Any, value: Any) -> Any:
     return place + np.uint64(1)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _get(data: Any, place: Any) -> tuple[Any, Any]:
     """(number, place behind it); place −1 when the bytes end or run on."""
     value, shift = np.uint64(0), np.uint64(0)
@@ -192,12 +192,12 @@ def _get(data: Any, place: Any) -> tuple[Any, Any]:
     return np.uint64(0), np.int64(-1)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(cache=True, nogil=True, inline="always")
 def _context(first: Any, second: Any) -> Any:
     return (np.uint64(second) ^ (np.uint64(first) << np.uint64(7))) & np.uint64(CONTEXTS - 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _encode(
     words: Any,
     first: Any,
@@ -274,14 +274,14 @@ def _encode(
     runs[0], runs[1] = seg_run, pay_run
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _end_runs(segments: Any, payloads: Any, ends: Any, runs: Any) -> None:
     ends[0] = np.int64(_put(segments, np.uint64(ends[0]), runs[0]))
     ends[1] = np.int64(_put(payloads, np.uint64(ends[1]), runs[1]))
     runs[:] = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _decode(
     words: Any,
     first: Any,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.compiled import compiled
 from ...ir.plain import FEW, fitting
 from .items import FIRST_MARK, MAX_WORDS
 from .runs import Shape
@@ -74,7 +74,7 @@ class Expander:
                 yield out[:size] if self._room is not None else out[:size].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _end_of_plain(words: Any, place: Any, lengths: Any, marks: Any, segments: Any) -> Any:
     """Where the first record from `place` on begins that is not to be passed on as it is."""
     at, size = np.uint64(place), np.uint64(words.size)
@@ -89,7 +89,7 @@ def _end_of_plain(words: Any, place: Any, lengths: Any, marks: Any, segments: An
     return np.int64(at)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _expand(
     words: Any,
     place: Any,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.compiled import compiled
 from ...ir.plain import fitting
 
 Bytes = npt.NDArray[np.uint8]
@@ -34,7 +34,7 @@ def merge(sorted_bytes: Bytes, sizes: npt.NDArray[np.int64]) -> Bytes | None:
     return out if fitting(_merge, out.size)(sorted_bytes, sizes, out) else None
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _split(data: Any, sizes: Any, out: Any) -> None:
     plane, last = np.uint64(0), np.uint64(PLANES - 1)
     for byte in data:
@@ -48,7 +48,7 @@ def _split(data: Any, sizes: Any, out: Any) -> None:
         plane = _next(plane, byte, last)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _merge(data: Any, sizes: Any, out: Any) -> bool:
     ends = np.cumsum(sizes)
     places = ends - sizes
@@ -63,7 +63,7 @@ def _merge(data: Any, sizes: Any, out: Any) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(cache=True, nogil=True, inline="always")
 def _next(plane: Any, byte: Any, last: Any) -> Any:
     """Where the byte behind this one belongs."""
     if byte < np.uint8(128):  # a number ends

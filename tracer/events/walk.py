@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.compiled import compiled
 from ...ir.plain import FEW, fitting
 from .items import FIRST_MARK, MARK_WORDS, MAX_WORDS
 from .runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
@@ -101,7 +101,7 @@ def walk(words: Words, lengths: Lengths, most: int) -> tuple[int, int, int, int,
     return int(end), int(last), int(records), int(count), int(why)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _walk(
     words: Any, lengths: Any, instructions: Any, counted: Any, free: Any, marks: Any, first_run: Any, most: int
 ) -> Any:
