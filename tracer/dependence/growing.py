@@ -16,17 +16,15 @@ class Growing:
     """A one-dimensional array over anonymous memory.
 
     Growing moves page tables and not bytes, and pages that were never written are not resident: the capacity may run
-    ahead of the use. All views of `array` must be gone when it grows. `dense`: it is filled from its start on.
+    ahead of the use. Views of `array` keep what it was when it grows, which then takes a copy: all should be gone.
+    `dense`: it is filled from its start on.
     """
 
     def __init__(self, dtype: npt.DTypeLike, capacity: int = FEWEST, *, dense: bool = False) -> None:
         self.dtype = np.dtype(dtype)
         self.dense = dense
         self.capacity = max(FEWEST, capacity)
-        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared memory does not grow with its mapping
-        self._memory = mmap.mmap(-1, self.capacity * self.dtype.itemsize, flags=private)
-        if dense:
-            self._memory.madvise(mmap.MADV_HUGEPAGE)  # a fault for 2 MiB and not for each 4 KiB
+        self._memory = self._mapped()
         self.array: AnyArray = self._view()
 
     def reserve(self, size: int) -> None:
@@ -53,10 +51,22 @@ class Growing:
     def _resize(self) -> None:
         self.array = np.zeros(0, self.dtype)
         try:
-            self._memory.resize(self.capacity * self.dtype.itemsize)
+            try:
+                self._memory.resize(self.capacity * self.dtype.itemsize)
+            except BufferError:  # somebody looks at it still, an error's traceback, say
+                old, self._memory = self._memory, self._mapped()
+                kept = min(len(old), len(self._memory))
+                self._memory[:kept] = memoryview(old)[:kept]
         except (OSError, OverflowError) as error:
             raise MemoryError(f"{self.capacity * self.dtype.itemsize} bytes for the graph") from error
         self.array = self._view()
+
+    def _mapped(self) -> mmap.mmap:
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared memory does not grow with its mapping
+        memory = mmap.mmap(-1, self.capacity * self.dtype.itemsize, flags=private)
+        if self.dense:
+            memory.madvise(mmap.MADV_HUGEPAGE)  # a fault for 2 MiB and not for each 4 KiB
+        return memory
 
     def _view(self) -> AnyArray:
         return np.frombuffer(self._memory, self.dtype, self.capacity)

@@ -1,0 +1,31 @@
+"""Arrays that grow without a copy, and with one where somebody looks at them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tracecut.tracer.dependence.growing import FEWEST, Growing
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("watched", [False, True])
+def test_what_was_written_stays(dense: bool, watched: bool) -> None:
+    growing = Growing(np.int64, dense=dense)
+    growing.array[:] = np.arange(FEWEST)
+    view = growing.array[5:] if watched else None
+    growing.reserve(3 * FEWEST)
+    assert growing.array.size == growing.capacity == 3 * FEWEST
+    np.testing.assert_array_equal(growing.array[:FEWEST], np.arange(FEWEST))
+    assert not growing.array[FEWEST:].any()
+    growing.array[7] = -1
+    assert view is None or view[2] == 7, "the view is of what it was"
+    other = growing.array[:1] if watched else None
+    taken = growing.taken(10)
+    assert taken.tolist() == [0, 1, 2, 3, 4, 5, 6, -1, 8, 9]
+    assert other is None or other[0] == 0
+
+
+def test_no_room_is_an_error_of_memory() -> None:
+    growing = Growing(np.int64)
+    with pytest.raises(MemoryError, match="bytes for the graph"):
+        growing.reserve(1 << 58)
