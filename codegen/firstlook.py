@@ -19,7 +19,7 @@ from typing import Any
 from ..tracer.expr import Expr
 from ..tracer.nest import Nest
 from .described import guard_out
-from .guards import pointers_of
+from .guards import pointer_origins, pointers_of
 from .rangefunction import Outlined
 from .ready import WIDTHS
 from .schedule import Guard, ObjectRef
@@ -57,8 +57,8 @@ def _recipe(expr: Expr, places: Mapping[str, int]) -> Any:
     return None if behind is None else ["load", behind, offset]
 
 
-def _known(guard: Guard, recipes: list[Any], places: Mapping[str, int]) -> tuple[Guard, list[Any], bool]:
-    """What of a guard can be asked by recipes, the recipes of its pointers, and whether that is all of it."""
+def _known(guard: Guard, recipes: list[Any], places: Mapping[str, int]) -> tuple[Guard, list[int], bool]:
+    """What of a guard can be asked by recipes, the pointers of it that have one, and whether that is all of it."""
     kept = [pointer for pointer, recipe in enumerate(recipes) if recipe is not None]
     number = {pointer: place for place, pointer in enumerate(kept)}
     objects: list[ObjectRef] = []
@@ -76,7 +76,7 @@ def _known(guard: Guard, recipes: list[Any], places: Mapping[str, int]) -> tuple
         tuple(replace(load, object=place_of[load.object]) for load in guard.loads if load.object in place_of),
     )
     whole = len(kept) == len(recipes) and len(part.numbers) == len(guard.numbers)
-    return part, [recipes[pointer] for pointer in kept], whole
+    return part, kept, whole
 
 
 def _code(nest: Nest, outlined: Outlined, places: Mapping[str, int], types: Mapping[str, str]) -> dict[str, Any] | None:
@@ -143,13 +143,15 @@ def _members(path: Path) -> dict[str, list[int]]:
 def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     """The listing's entry for a schedule. `name`: of its file in `folder`.
 
-    `pointers`: recipes. `guard`: over these pointers; `complete` when that is all of it. `moved`: its objects that are
-    permuted in place. `codes`: region → what its range function has to see, `members`: where the file's arrays lie.
+    `pointers`: recipes. `made`, `origins`: where the numbers and the pointers come from, in words. `guard`: over these
+    pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region → what
+    its range function has to see, `members`: where the file's arrays lie.
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
     recipes = [_recipe(pointer, places) for pointer in pointers_of(nest)]
-    guard, pointers, whole = _known(file.schedule.guard, recipes, places)
+    guard, kept, whole = _known(file.schedule.guard, recipes, places)
+    origins = pointer_origins(nest)
     codes = {loop: _code(nest, file.outlined[loop], places, types) for loop in file.regions}
     complete = whole and None not in codes.values() and set(nest.stack) <= places.keys()
     trip = nest.loops[nest.root].trip if file.options["single"] else None
@@ -166,7 +168,9 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "places": sorted({str(nest.loops[loop].place) for loop in file.regions}),
         "values": [list(value) for value in file.values],
         "stack": [[places[name], size] for name, size in nest.stack.items() if size and name in places],
-        "pointers": pointers,
+        "pointers": [recipes[pointer] for pointer in kept],
+        "made": {name: nest.made.get(name, "") for name in guard.numbers},
+        "origins": [origins[pointer] for pointer in kept],
         "guard": guard_out(guard),
         "complete": complete,
         "moved": sorted({move.object for move in file.schedule.moves}) if complete else [],

@@ -229,7 +229,10 @@ class Front:
         found = named_numbers(scope.listed["values"], raw)
         for name, number in scope.listed["guard"]["numbers"].items():
             if name not in found or not same_number(number, found[name]):
-                return f"the value {name} is {found.get(name)}, it was {number}"
+                from .guardcheck import named
+
+                origin = scope.listed["made"].get(name, "")
+                return f"{named('value', origin, name)} is {found.get(name)}, it was {number}"
         return ""
 
     def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any) -> str:

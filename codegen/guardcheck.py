@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     Item = TypeVar("Item", bound=Held)
 
 
+def named(kind: str, origin: str, otherwise: object) -> str:
+    """A value as the user knows it: by what `Nest.made` says of it, or by what it is called in our form."""
+    if not origin:
+        return f"{kind} {otherwise}"
+    return origin if origin.startswith("parameter ") else f"the {kind} made at {origin}"
+
+
 def check_guard(
     guard: Guard,
     lives: Mapping[str, int | float],
@@ -38,6 +45,8 @@ def check_guard(
     native: Native,
     secret: Secret,
     *,
+    made: Mapping[str, str],
+    origins: Sequence[str],
     require: Callable[[Sequence[Item]], None] | None = None,
 ) -> tuple[list[Item] | None, str]:
     """(objects in the guard's order, "") when everything holds, else (None, what differs).
@@ -47,22 +56,28 @@ def check_guard(
             be read. placed: (object, offset) of each, None for one that lies in no known object; one object is the
             same one each time. secret: of the guard's fingerprints.
         address: where a byte of an object can be read.
+        made, origins: where numbers, by name, and pointers come from, as in `Nest.made`: words for what differs.
         require: is called with the objects before anything of them is read; it raises where they can not be used.
     """
     for name, number in guard.numbers.items():
         found = lives.get(name)
         if found is None or not same_number(number, found):
-            return None, f"the value {name} is {found}, it was {number}"
+            return None, f"{named('value', made.get(name, ''), name)} is {found}, it was {number}"
+
+    def pointer_named(pointer: int) -> str:
+        return named("pointer", origins[pointer] if pointer < len(origins) else "", pointer)
+
     objects: list[Item] = []
     for number, ref in enumerate(guard.objects):
         item: Item | None = None
         for pointer, offset in ref.pointers:
             here = placed[pointer] if pointer < len(placed) else None
             if here is None or here[1] != offset or (item is not None and here[0] is not item):
-                return None, f"pointer {pointer} lies elsewhere in its object"
+                return None, f"{pointer_named(pointer)} lies elsewhere in its object"
             item = here[0]
         if item is None or ref.size not in (ANY_SIZE, item.size):
-            return None, f"object {number} has {item.size if item else 0} bytes, it had {ref.size}"
+            whose = pointer_named(ref.pointers[0][0]) if ref.pointers else f"pointer {number}"
+            return None, f"the object of {whose} has {item.size if item else 0} bytes, it had {ref.size}"
         if any(item is other for other in objects):
             return None, "two pointers that were apart share an object"
         objects.append(item)
@@ -70,9 +85,9 @@ def check_guard(
         require(objects)
     for pointer in guard.strangers:
         if placed[pointer] is not None:
-            return None, f"pointer {pointer} lies in an object now"
+            return None, f"{pointer_named(pointer)} lies in an object now"
         if (values[pointer] == 0) != (pointer in guard.nulls):
-            return None, f"pointer {pointer} {'was' if pointer in guard.nulls else 'is'} null"
+            return None, f"{pointer_named(pointer)} {'was' if pointer in guard.nulls else 'is'} null"
     for load in guard.loads:
         item = objects[load.object]
         last = load.offset + load.stride * (load.count - 1) + load.width

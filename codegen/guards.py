@@ -33,6 +33,15 @@ def pointers_of(nest: Nest) -> list[Expr]:
     return list(found)
 
 
+def pointer_origins(nest: Nest) -> list[str]:
+    """Where each of `pointers_of` comes from, as in `Nest.made`."""
+    places = {site.key: str(site.place.own) for site in nest.sites}
+    return [
+        nest.made.get(str(expr.data[0]), "") if expr.kind == "live" else places.get(str(expr.data[0]), "")
+        for expr in pointers_of(nest)
+    ]
+
+
 def pointer_values(nest: Nest, memory: Memory, lives: Mapping[str, int | float]) -> list[int | None]:
     """The address in each of `pointers_of`, None where it is not known."""
     evaluation = Evaluation(nest, memory, lives, single=True)

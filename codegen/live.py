@@ -27,7 +27,7 @@ from ..tracer.objects import LiveObjects
 from ..tracer.slots import named_numbers
 from .executor import Executor, RegionCode
 from .guardcheck import check_guard
-from .guards import address_of, loaded_root, place_pointers, pointer_values
+from .guards import address_of, loaded_root, place_pointers, pointer_origins, pointer_values
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 from .inforce import InForce
 from .mappings import require_own
@@ -218,6 +218,8 @@ class Host:
             lambda item, offset: address_of(memory, item, offset),
             self.native,
             secret,
+            made=nest.made,
+            origins=pointer_origins(nest),
             require=require,
         )
 

@@ -119,7 +119,16 @@ class Ready:
             return int(item.base) + offset
 
         return objects, *check_guard(
-            self.guard, lives, addresses, placed, address_of, native, self.secret, require=require
+            self.guard,
+            lives,
+            addresses,
+            placed,
+            address_of,
+            native,
+            self.secret,
+            made=self.listed["made"],
+            origins=self.listed["origins"],
+            require=require,
         )
 
     def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:

@@ -103,7 +103,24 @@ class _Builder:
             self._values(loops),
             self.pool,
         )
-        return replace(nest, stack=self._stack(nest.lives()))
+        lives = nest.lives()
+        return replace(nest, stack=self._stack(lives), made={name: self._made(name) for name in lives})
+
+    def _made(self, name: str) -> str:
+        """Where a value comes from, in words; one without a line of its own comes from what it is made of."""
+        names = [name]
+        for found in names:  # which grows
+            if found in self.view.parameter_types:
+                number = list(self.view.parameter_types).index(found) + 1
+                return f"parameter {number} of {self.view.function.name.lstrip('@')}"
+            definition = self.view.definitions.get(found)
+            if definition is None:
+                continue  # a global
+            place = self._place(definition.instruction)
+            if place is not None and place.own.line:
+                return str(place.own)
+            names.extend(used for used in definition.instruction.uses if used not in names)
+        return ""
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""

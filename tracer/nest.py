@@ -7,7 +7,7 @@ layout scope; what is live into the one may be computed in the other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from .expr import Expr, Pool
@@ -123,6 +123,7 @@ class Nest:
         index_data: index load → places where the loaded value is also used as data.
         stack: live value → bytes, for stack arrays of a known size.
         values: what goes into the inner loops that may be rescheduled: name → expression.
+        made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
     """
 
     function: str
@@ -133,6 +134,7 @@ class Nest:
     stack: Mapping[str, int]
     values: Mapping[str, Expr]
     pool: Pool
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def lives(self) -> dict[str, str]:
         """Values from outside that any expression mentions: name → type, in order of appearance."""

@@ -26,6 +26,7 @@ def to_json(nest: Nest) -> dict[str, Any]:
         "index_data": {name: _places_out(found) for name, found in nest.index_data.items()},
         "stack": dict(nest.stack),
         "values": {name: known[id(expr)] for name, expr in nest.values.items()},
+        "made": dict(nest.made),
     }
 
 
@@ -44,6 +45,7 @@ def from_json(data: Mapping[str, Any]) -> Nest:
             stack={str(name): int(size) for name, size in data["stack"].items()},
             values={str(name): _node(nodes, place) for name, place in data["values"].items()},
             pool=pool,
+            made={str(name): str(found) for name, found in data["made"].items()},
         )
         _check(nest, nodes)
         return nest
