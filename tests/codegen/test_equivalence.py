@@ -13,7 +13,8 @@ from .harness import Inspected, Program
 
 PROGRAMS = ["pairs", "rows", "indirect", "locals", "edges", "states", "early", "pieces", "masks", "odd", "bounds"]
 REFUSED = re.compile(
-    r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|(?:the value made at \S+|parameter \d+ of \S+) is \d+, it was \d+); "
+    r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"
+    r"(?:the value made at \S+|parameter \d+ of \S+) is \d+, it was \d+); "
     r"the original order runs"
 )
 Catalogue = Callable[[str], dict[str, Inspected | str]]
