@@ -13,7 +13,7 @@ from ..ir.errors import ScheduleError
 from .blocks import Block
 from .native import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
 from .rangefunction import Outlined
-from .schedule import Copy, Move, RegionSchedule, Schedule
+from .schedule import Copy, RegionSchedule, Schedule
 from .secret import Secret
 
 
@@ -74,6 +74,7 @@ class Executor:
         self._lengths = {region.region: Block.of(region.lengths, "i4") for region in schedule.regions}
         self._kept: list[Block] = []
         self._room = Block.room(0, 1)
+        self._locals: list[Block] = []  # order of each move, counted from its first record
         self._secret = Secret.draw()
         self._ranges: dict[int, tuple[int, int, int]] = {}  # of the pieces of a region; the guard holds them fast
         self.plans: dict[int, Plan] = {}
@@ -92,20 +93,21 @@ class Executor:
         size = max((move.count * move.stride for move in self.schedule.moves), default=0)
         if self._room.bytes < size:
             self._room = Block.room(size, 1)  # kept: leaving must not fail, and fresh pages have to be cleared
-        for move in self.schedule.moves:  # nothing can fail from here on
-            self._permute(move, back=False)
+        if not self._locals:
+            self._locals = [self._local_order(m.space, m.first, m.count, m.shift) for m in self.schedule.moves]
+        self._permute(back=False)  # takes no memory, neither here nor on leaving: nothing can fail from here on
         self.active = True
 
     def leave(self) -> None:
         """Put every array back into the order of the program."""
-        for move in self.schedule.moves:
-            self._permute(move, back=True)
+        self._permute(back=True)
         self.active = False
 
-    def _permute(self, move: Move, *, back: bool) -> None:
-        order = self._local_order(move.space, move.first, move.count, move.shift)
-        address = self.bases[move.object] + move.origin + move.stride * move.first
-        self.native.permute(address, self._room.address, order, move.stride, threads=self.threads, scatter=back)
+    def _permute(self, *, back: bool) -> None:
+        room, threads = self._room.address, self.threads
+        for move, order in zip(self.schedule.moves, self._locals, strict=True):
+            address = self.bases[move.object] + move.origin + move.stride * move.first
+            self.native.permute(address, room, order, move.stride, threads=threads, scatter=back)
 
     def _local_order(self, space: int, first: int, count: int, shift: int) -> Block:
         """Order of the records [first, first + count), counted from `first`."""

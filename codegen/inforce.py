@@ -57,7 +57,11 @@ class InForce:
         else:
             executor.rebind(bases, codes)
         executor.enter()
-        self._pin(True)
+        try:
+            self._pin(True)
+        except OSError:  # the CPUs were taken away meanwhile; nobody else knows that the data are moved
+            executor.leave()
+            raise
         for region, plan in executor.plans.items():
             self.tables.plans[numbers[region]] = ctypes.addressof(plan)
         return executor
@@ -85,8 +89,10 @@ class InForce:
         if self.threads == 1:
             return
         own = {self.cpus[0]}
-        self.pinned += 1 if pinned else -1
         if pinned:
             os.sched_setaffinity(0, own)
-        elif not self.pinned and os.sched_getaffinity(0) == own:  # else the program has chosen others since
+            self.pinned += 1
+            return
+        self.pinned -= 1
+        if not self.pinned and os.sched_getaffinity(0) == own:  # else the program has chosen others since
             os.sched_setaffinity(0, self.allowed)
