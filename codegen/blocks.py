@@ -38,14 +38,17 @@ class Block:
 
     @classmethod
     def room(cls, count: int, width: int) -> Block:
-        """New memory, for the caller to fill."""
+        """New memory, for the caller to fill. Raises MemoryError."""
         size = count * width
         if size < LARGE:
             small = ctypes.create_string_buffer(max(1, size))
             return cls(ctypes.addressof(small), count, width, small)
         # Private: a child of the program must not write into the room of its parent. Large pages were slower: clearing
         # one evicts what is about to be copied, and no gather was faster for it.
-        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except (OSError, OverflowError) as error:  # no file is at fault: what fails is room
+            raise MemoryError(f"{size} bytes for a copy") from error
         return cls(ctypes.addressof(ctypes.c_char.from_buffer(pages)), count, width, pages)
 
     @classmethod

@@ -71,6 +71,12 @@ def test_memory_that_was_never_written_is_permuted(threads: int) -> None:
         del array
 
 
+def test_no_room_is_an_error_of_memory() -> None:
+    for count in (1 << 58, 1 << 62):  # more than the system maps, and more than can be asked for
+        with pytest.raises(MemoryError, match="bytes for a copy"):
+            Block.room(count, 8)
+
+
 @pytest.mark.parametrize("size", [8, LARGE])
 def test_a_child_of_the_program_does_not_write_into_the_rooms_of_its_parent(size: int) -> None:
     room = Block.room(size, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ class Growing:
 
     Growing moves page tables and not bytes, and pages that were never written are not resident: the capacity may run
     ahead of the use. Views of `array` keep what it was when it grows, which then takes a copy: all should be gone.
-    `dense`: it is filled from its start on.
+    `dense`: it is filled from its start on. Raises MemoryError.
     """
 
     def __init__(self, dtype: npt.DTypeLike, capacity: int = FEWEST, *, dense: bool = False) -> None:
@@ -58,15 +59,22 @@ class Growing:
                 kept = min(len(old), len(self._memory))
                 self._memory[:kept] = memoryview(old)[:kept]
         except (OSError, OverflowError) as error:
-            raise MemoryError(f"{self.capacity * self.dtype.itemsize} bytes for the graph") from error
+            raise self._no_room() from error
         self.array = self._view()
 
     def _mapped(self) -> mmap.mmap:
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared memory does not grow with its mapping
-        memory = mmap.mmap(-1, self.capacity * self.dtype.itemsize, flags=private)
+        try:
+            memory = mmap.mmap(-1, self.capacity * self.dtype.itemsize, flags=private)
+        except (OSError, OverflowError) as error:
+            raise self._no_room() from error
         if self.dense:
-            memory.madvise(mmap.MADV_HUGEPAGE)  # a fault for 2 MiB and not for each 4 KiB
+            with suppress(OSError):  # kernels without large pages refuse, and nothing is lost but time
+                memory.madvise(mmap.MADV_HUGEPAGE)  # a fault for 2 MiB and not for each 4 KiB
         return memory
+
+    def _no_room(self) -> MemoryError:
+        return MemoryError(f"{self.capacity * self.dtype.itemsize} bytes for the graph")
 
     def _view(self) -> AnyArray:
         return np.frombuffer(self._memory, self.dtype, self.capacity)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
+
 import numpy as np
 import pytest
 from tracecut.tracer.dependence.growing import FEWEST, Growing
@@ -29,3 +32,16 @@ def test_no_room_is_an_error_of_memory() -> None:
     growing = Growing(np.int64)
     with pytest.raises(MemoryError, match="bytes for the graph"):
         growing.reserve(1 << 58)
+    with pytest.raises(MemoryError, match="bytes for the graph"):
+        Growing(np.int64, 1 << 58)
+
+
+def test_a_kernel_without_large_pages_has_the_array_on_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(mmap.mmap):
+        def madvise(self, option: int, start: int = 0, length: int = 0) -> None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(mmap, "mmap", Refusing)
+    growing = Growing(np.int64, dense=True)
+    growing.array[:] = 1
+    assert growing.array.sum() == FEWEST
