@@ -29,11 +29,13 @@ class Kernel:
         """Numba's. What the function calls becomes Numba's by its name, since that knows no other callables."""
         import numba
 
+        made = numba.njit(**self._options)(self.py_func)
+        self.__dict__["dispatcher"] = made  # now: kernels may call themselves, and each other in a circle
         names = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:
             if isinstance(names.get(name), Kernel):
                 names[name] = names[name].dispatcher
-        return numba.njit(**self._options)(self.py_func)
+        return made
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:

@@ -33,6 +33,17 @@ def test_a_kernel_calls_others_of_its_module() -> None:
     assert _sum.dispatcher.targetoptions["nogil"] and _sum.dispatcher.signatures
 
 
+@compiled()
+def _divisor(one: int, other: int) -> int:
+    if other == 0:
+        return one
+    return _divisor(other, one % other)
+
+
+def test_a_kernel_calls_itself() -> None:
+    assert plain(_divisor)(84, 36) == _divisor(84, 36) == 12
+
+
 def test_numba_is_not_loaded_before() -> None:
     code = "import sys, tracecut.recorder, tracecut.tracer.events.tracefile; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)

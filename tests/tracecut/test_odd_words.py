@@ -188,7 +188,7 @@ main({words!r})
 @pytest.mark.parametrize("words", [["--help"], ["methods"], ["trace", "program.c", "-q"]], ids=lambda words: words[0])
 def test_interrupted_while_it_starts(words: list[str], place: Any) -> None:
     """A Ctrl-C while modules are imported ends the command without a word of Python's."""
-    later = {"methods": ("tracecut.partition", "numpy"), "trace": ("tracecut.recorder", "numba", "llvmlite.binding")}
+    later = {"methods": ("tracecut.partition", "numpy"), "trace": ("tracecut.recorder", "numpy", "llvmlite.binding")}
     for module in (*STARTING, *later.get(words[0], ())):
         script = INTERRUPT.format(module=module, words=words)
         done = subprocess.run(
