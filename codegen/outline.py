@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable
 
 from ..ir.errors import UnsupportedError
-from ..tracer.describe import live_ins
+from ..tracer.liveins import live_ins
 from ..tracer.nest import Nest
 from ..tracer.reduction import Uses
 from ..tracer.roles import exit_tests, piece_pairs, roles

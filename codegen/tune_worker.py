@@ -17,8 +17,8 @@ from ..ir.files import load_json, write_json
 from ..ir.machine import Machine
 from ..ir.optional import optional
 from ..tracer.capture import Capture
-from ..tracer.describe import live_ins
 from ..tracer.frontend import Flags
+from ..tracer.liveins import live_ins
 from ..tracer.nestfile import from_json, to_json
 from ..tracer.program import Analysis
 from ..tracer.slots import named_numbers

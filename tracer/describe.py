@@ -8,6 +8,7 @@ from dataclasses import replace
 from .births import birthplace
 from .effects import effect_of
 from .expr import Expr, Pool, pointer_roots
+from .liveins import live_ins, made_at
 from .nest import NOWHERE, Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
 from .reach import ALWAYS, Condition, Literal, both, reach_conditions
 from .reduction import MemoryReduction, Uses, feeds_itself, guarded_reduction, memory_reduction, register_reduction
@@ -31,22 +32,6 @@ def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
             found[node] = None
             stack.extend(node.args)
     return list(found)
-
-
-def live_ins(view: FunctionView, loop: Loop) -> list[tuple[str, str]]:
-    """(name, type) of every value from outside that a loop uses, in order of appearance."""
-    inside = {name for name, made in view.definitions.items() if made.block in loop.blocks}
-    found: dict[str, str] = {}
-    for name in view.flow.order:
-        if name not in loop.blocks:
-            continue
-        for instruction in view.flow.blocks[name].instructions:
-            for used in instruction.uses:
-                if used in inside or used in found:
-                    continue
-                if used in view.definitions or used in view.parameter_types:
-                    found[used] = view.type_of(used)
-    return list(found.items())
 
 
 def describe_nest(
@@ -104,23 +89,8 @@ class _Builder:
             self.pool,
         )
         lives = nest.lives()
-        return replace(nest, stack=self._stack(lives), made={name: self._made(name) for name in lives})
-
-    def _made(self, name: str) -> str:
-        """Where a value comes from, in words; one without a line of its own comes from what it is made of."""
-        names = [name]
-        for found in names:  # which grows
-            if found in self.view.parameter_types:
-                number = list(self.view.parameter_types).index(found) + 1
-                return f"parameter {number} of {self.view.function.name.lstrip('@')}"
-            definition = self.view.definitions.get(found)
-            if definition is None:
-                continue  # a global
-            place = self._place(definition.instruction)
-            if place is not None and place.own.line:
-                return str(place.own)
-            names.extend(used for used in definition.instruction.uses if used not in names)
-        return ""
+        made = {name: made_at(self.view, self.lines, name) for name in lives}
+        return replace(nest, stack=self._stack(lives), made=made)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""

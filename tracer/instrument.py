@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .describe import live_ins
 from .effects import ALLOCATORS, CXX_ALLOCATORS
+from .liveins import live_ins
 from .program import Analysis
 from .text import Instruction, Module, parse_module
 from .text.edit import add_array, at_start, before_end, fits_slots, store_values

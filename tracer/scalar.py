@@ -17,8 +17,8 @@ from .phis import decided_by, incoming, runs_twice
 from .states import rotation
 from .text import Instruction, Operand, int_bits
 from .text.cfg import Loop
-from .text.instruction import BINARY
 from .text.lexer import constant_address, split_type
+from .text.operands import BINARY
 from .view import FunctionView
 
 MAX_DEPTH = 150

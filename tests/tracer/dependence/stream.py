@@ -10,7 +10,8 @@ import numpy.typing as npt
 from tracecut.tracer.events.items import Kind, Mark, mask_words
 from tracecut.tracer.events.sites import Item, Sites
 from tracecut.tracer.events.static import Static
-from tracecut.tracer.text.instruction import Instruction, Operand
+from tracecut.tracer.text.instruction import Instruction
+from tracecut.tracer.text.operands import Operand
 
 from .interpreter import Frame, Interpreter, Line
 
