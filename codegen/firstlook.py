@@ -19,7 +19,7 @@ from typing import Any
 from ..tracer.expr import Expr
 from ..tracer.nest import Nest
 from .described import guard_out
-from .guards import pointer_origins, pointers_of
+from .guards import pointers_made, pointers_of
 from .rangefunction import Outlined
 from .ready import WIDTHS
 from .schedule import Guard, ObjectRef
@@ -143,15 +143,15 @@ def _members(path: Path) -> dict[str, list[int]]:
 def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     """The listing's entry for a schedule. `name`: of its file in `folder`.
 
-    `pointers`: recipes. `made`, `origins`: where the numbers and the pointers come from, in words. `guard`: over these
-    pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region → what
-    its range function has to see, `members`: where the file's arrays lie.
+    `pointers`: recipes. `made`, `pointers_made`: where the numbers and the pointers come from, in words. `guard`: over
+    these pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region
+    → what its range function has to see, `members`: where the file's arrays lie.
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
     recipes = [_recipe(pointer, places) for pointer in pointers_of(nest)]
     guard, kept, whole = _known(file.schedule.guard, recipes, places)
-    origins = pointer_origins(nest)
+    made = pointers_made(nest)
     codes = {loop: _code(nest, file.outlined[loop], places, types) for loop in file.regions}
     complete = whole and None not in codes.values() and set(nest.stack) <= places.keys()
     trip = nest.loops[nest.root].trip if file.options["single"] else None
@@ -170,7 +170,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "stack": [[places[name], size] for name, size in nest.stack.items() if size and name in places],
         "pointers": [recipes[pointer] for pointer in kept],
         "made": {name: nest.made.get(name, "") for name in guard.numbers},
-        "origins": [origins[pointer] for pointer in kept],
+        "pointers_made": [made[pointer] for pointer in kept],
         "guard": guard_out(guard),
         "complete": complete,
         "moved": sorted({move.object for move in file.schedule.moves}) if complete else [],

@@ -18,7 +18,8 @@ from functools import cached_property
 
 from ..ir.errors import ArtefactError
 from ..tracer.host import at_exit, borrowed_environment, handled_signals, own_signals, run_main, thread_count
-from ..tracer.slots import named_numbers, number_of, same_number
+from ..tracer.slots import named_numbers, number_of
+from .differing import other_number
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 
 TYPE_CHECKING = False  # as in `typing`
@@ -226,14 +227,8 @@ class Front:
 
     def _other_number(self, scope: Scope, raw: list[int]) -> str:
         """The first of the guard's numbers that differs: most other input is known by that, and nothing is loaded."""
-        found = named_numbers(scope.listed["values"], raw)
-        for name, number in scope.listed["guard"]["numbers"].items():
-            if name not in found or not same_number(number, found[name]):
-                from .guardcheck import named
-
-                origin = scope.listed["made"].get(name, "")
-                return f"{named('value', origin, name)} is {found.get(name)}, it was {number}"
-        return ""
+        listed = scope.listed
+        return other_number(listed["guard"]["numbers"], named_numbers(listed["values"], raw), listed["made"])
 
     def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any) -> str:
         """Put the layout in force, or have the host decide; what differs when the schedule is not for this input."""

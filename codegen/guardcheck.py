@@ -6,7 +6,7 @@ the few ways in which nearly all of them are reached (`ready.py`).
 
 from __future__ import annotations
 
-from ..tracer.slots import same_number
+from .differing import named, other_number
 from .schedule import ANY_SIZE
 
 TYPE_CHECKING = False  # as in `typing`
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
     Item = TypeVar("Item", bound=Held)
 
 
-def named(kind: str, origin: str, otherwise: object) -> str:
-    """A value as the user knows it: by what `Nest.made` says of it, or by what it is called in our form."""
-    if not origin:
-        return f"{kind} {otherwise}"
-    return origin if origin.startswith("parameter ") else f"the {kind} made at {origin}"
-
-
 def check_guard(
     guard: Guard,
     lives: Mapping[str, int | float],
@@ -46,7 +39,7 @@ def check_guard(
     secret: Secret,
     *,
     made: Mapping[str, str],
-    origins: Sequence[str],
+    pointers_made: Callable[[], Sequence[str]],
     require: Callable[[Sequence[Item]], None] | None = None,
 ) -> tuple[list[Item] | None, str]:
     """(objects in the guard's order, "") when everything holds, else (None, what differs).
@@ -56,16 +49,16 @@ def check_guard(
             be read. placed: (object, offset) of each, None for one that lies in no known object; one object is the
             same one each time. secret: of the guard's fingerprints.
         address: where a byte of an object can be read.
-        made, origins: where numbers, by name, and pointers come from, as in `Nest.made`: words for what differs.
+        made, pointers_made: where numbers, by name, and pointers come from, as in `Nest.made`: words for what differs.
+            That of the pointers is asked for only then.
         require: is called with the objects before anything of them is read; it raises where they can not be used.
     """
-    for name, number in guard.numbers.items():
-        found = lives.get(name)
-        if found is None or not same_number(number, found):
-            return None, f"{named('value', made.get(name, ''), name)} is {found}, it was {number}"
+    if why := other_number(guard.numbers, lives, made):
+        return None, why
 
     def pointer_named(pointer: int) -> str:
-        return named("pointer", origins[pointer] if pointer < len(origins) else "", pointer)
+        words = pointers_made()
+        return named("pointer", words[pointer] if pointer < len(words) else "", pointer)
 
     objects: list[Item] = []
     for number, ref in enumerate(guard.objects):
@@ -76,7 +69,7 @@ def check_guard(
                 return None, f"{pointer_named(pointer)} lies elsewhere in its object"
             item = here[0]
         if item is None or ref.size not in (ANY_SIZE, item.size):
-            whose = pointer_named(ref.pointers[0][0]) if ref.pointers else f"pointer {number}"
+            whose = pointer_named(ref.pointers[0][0]) if ref.pointers else f"object {number}"
             return None, f"the object of {whose} has {item.size if item else 0} bytes, it had {ref.size}"
         if any(item is other for other in objects):
             return None, "two pointers that were apart share an object"

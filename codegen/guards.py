@@ -33,7 +33,7 @@ def pointers_of(nest: Nest) -> list[Expr]:
     return list(found)
 
 
-def pointer_origins(nest: Nest) -> list[str]:
+def pointers_made(nest: Nest) -> list[str]:
     """Where each of `pointers_of` comes from, as in `Nest.made`."""
     places = {site.key: str(site.place.own) for site in nest.sites}
     return [

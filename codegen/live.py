@@ -27,7 +27,7 @@ from ..tracer.objects import LiveObjects
 from ..tracer.slots import named_numbers
 from .executor import Executor, RegionCode
 from .guardcheck import check_guard
-from .guards import address_of, loaded_root, place_pointers, pointer_origins, pointer_values
+from .guards import address_of, loaded_root, place_pointers, pointer_values, pointers_made
 from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 from .inforce import InForce
 from .mappings import require_own
@@ -219,7 +219,7 @@ class Host:
             self.native,
             secret,
             made=nest.made,
-            origins=pointer_origins(nest),
+            pointers_made=lambda: pointers_made(nest),
             require=require,
         )
 

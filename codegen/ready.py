@@ -127,7 +127,7 @@ class Ready:
             native,
             self.secret,
             made=self.listed["made"],
-            origins=self.listed["origins"],
+            pointers_made=lambda: self.listed["pointers_made"],
             require=require,
         )
 
