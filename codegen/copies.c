@@ -71,7 +71,7 @@ static void populate_part(int32_t thread, void *data) {
 void tc_permute(void *array, void *room, const int32_t *index, int64_t count, int64_t size, int32_t threads,
                 int32_t scatter) {
     Move move = {room, array, index, count, size, threads < 1 ? 1 : threads, scatter};
-    run_on(move.threads, populate_part, &move);
+    if (!scatter) run_on(move.threads, populate_part, &move); /* on the way back it has been written */
     run_on(move.threads, move_part, &move);
     run_on(move.threads, back_part, &move);
 }
