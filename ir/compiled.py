@@ -7,7 +7,6 @@ Loading it takes half a second, as long as all else that a short trace imports. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -20,22 +19,24 @@ class Kernel:
 
     def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
         self.py_func, self._options = function, options
+        self._made: Any = None
 
     def __call__(self, *args: Any) -> Any:
         return self.dispatcher(*args)
 
-    @cached_property
+    @property
     def dispatcher(self) -> Any:
         """Numba's. What the function calls becomes Numba's by its name, since that knows no other callables."""
+        if self._made is not None:
+            return self._made
         import numba
 
-        made = numba.njit(**self._options)(self.py_func)
-        self.__dict__["dispatcher"] = made  # now: kernels may call themselves, and each other in a circle
+        self._made = numba.njit(**self._options)(self.py_func)  # there before the next line asks for it in a circle
         names = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:
             if isinstance(names.get(name), Kernel):
                 names[name] = names[name].dispatcher
-        return made
+        return self._made
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:

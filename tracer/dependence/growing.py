@@ -52,12 +52,11 @@ class Growing:
     def _resize(self) -> None:
         self.array = np.zeros(0, self.dtype)
         try:
-            try:
-                self._memory.resize(self.capacity * self.dtype.itemsize)
-            except BufferError:  # somebody looks at it still, an error's traceback, say
-                old, self._memory = self._memory, self._mapped()
-                kept = min(len(old), len(self._memory))
-                self._memory[:kept] = memoryview(old)[:kept]
+            self._memory.resize(self.capacity * self.dtype.itemsize)
+        except BufferError:  # somebody looks at it still, an error's traceback, say
+            old, self._memory = self._memory, self._mapped()
+            kept = min(len(old), len(self._memory))
+            self._memory[:kept] = memoryview(old)[:kept]
         except (OSError, OverflowError) as error:
             raise self._no_room() from error
         self.array = self._view()
