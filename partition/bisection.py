@@ -108,6 +108,8 @@ def _across_longest(points: Floats, loads: Floats, shares: Floats) -> tuple[Floa
 
 
 def _across_principal(points: Floats, loads: Floats, shares: Floats) -> tuple[Floats, list[int]]:
+    if not loads.any():  # a piece without any work: all its data count alike
+        loads = np.ones_like(loads)
     centred = points - np.average(points, axis=0, weights=loads)
     inertia = (centred * loads[:, None]).T @ centred / loads.sum()
     # A tilt far below any real difference picks one axis where several are equally long.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,6 +144,16 @@ def test_inertial_bisection_cuts_across_a_slanted_bar() -> None:
     rank = np.argsort(np.argsort(along))
     assert np.abs(labels - rank // 100).max() == 1 or (labels == rank // 100).all()
     assert (labels == rank // 100).mean() > 0.97
+
+
+@pytest.mark.parametrize("method", [rcb, rib, multijagged])
+def test_pieces_without_any_work_are_cut_too(method: Any) -> None:
+    """All of the load lies in the last datum: the first cut leaves a piece of several clusters that has none."""
+    graph, points = lattice(6)
+    weights = np.zeros(36)
+    weights[35] = 5.0
+    labels = method(graph, 5, coords=points, weights=weights)
+    assert labels.min() >= 0 and labels.max() < 5
 
 
 @pytest.mark.parametrize("method", [rcb, rib, multijagged])
