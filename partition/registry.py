@@ -316,8 +316,13 @@ def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clust
         seed=request.seed,
         threads=request.threads,
     )
-    labels = filled(settle(graph, labels, *load), *load)
-    return replace(found, labels=labels, options={**found.options, "refine": "km1"})
+    kept = filled(settle(graph, labels, *load), *load)
+    refined = replace(found, labels=kept, options={**found.options, "refine": "km1"})
+    if kept is not labels:  # refinement takes a cluster up to its capacity: bringing it back may cost all that was won
+        unrefined = replace(refined, labels=filled(start, *load))
+        if unrefined.cost() < refined.cost():
+            return unrefined
+    return refined
 
 
 def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) -> Clustering:

@@ -154,3 +154,10 @@ def test_every_method_refuses_before_it_starts(method: Method, mesh: LocalityGra
 def test_geometric_methods_ask_for_coordinates(method: Method, mesh: LocalityGraph) -> None:
     with pytest.raises(ArgumentError, match="coords"):
         partition(mesh, 2, method.name)
+
+
+def test_refinement_that_has_to_give_back_more_than_it_won_is_dropped() -> None:
+    """Thirteen jobs of unequal weight on two data: refined up to the capacity and brought back, they cost 5, not 4."""
+    pins = np.array([0, 0, 0, 2, 0, 0, 0, 1, 0, 2, 0, 1, *[0] * 11, 1, 0, 0], np.int32)
+    graph = LocalityGraph(np.arange(0, 28, 2), pins, 3, job_weights=1 + np.arange(13) / 6)
+    assert partition(graph, 4, "expansion", refine="km1").cost() <= partition(graph, 4, "expansion").cost() == 4
