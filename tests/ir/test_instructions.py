@@ -102,8 +102,6 @@ def test_tables_stand_beside_lists(tmp_path: Path, name: str) -> None:
 
 
 def test_parquet_has_a_table_of_its_own(tmp_path: Path) -> None:
-    if importlib.util.find_spec("pyarrow") is None:
-        pytest.skip("pyarrow is an extra")
     GRAPH.export(tmp_path / "g.parquet")
     table = importlib.import_module("pyarrow.parquet").read_table(tmp_path / "g.instructions.parquet").to_pydict()
     assert table["opcode"] == ["load", "add", "store", "br"] and table["line"] == [7, 8, 9, 0]

@@ -133,7 +133,6 @@ print(json.dumps(kahip.kaffpa(own, begin, edge, near, k, 0.03, True, 0, kahip.EC
 """
 
 
-@pytest.mark.skipif(not METHODS["kahip"].installed, reason="KaHIP is not installed")
 def test_kahip_cuts_what_it_cuts_when_called_directly() -> None:
     grid = matrix()
     given = {
@@ -171,7 +170,6 @@ def mtkahypar_directly(objective: str, nets: Any, edge: Any, own: Any) -> np.nda
     return np.array(json.loads(said.stdout.splitlines()[-1]))
 
 
-@pytest.mark.skipif(not METHODS["mtkahypar"].installed, reason="Mt-KaHyPar is not installed")
 @pytest.mark.parametrize("form", [".hgr", "graph"])
 def test_mtkahypar_pays_what_it_pays_when_called_directly(form: str, tmp_path: Path) -> None:
     """A hypergraph with weights of nets and of vertices; and the grid."""
