@@ -143,7 +143,7 @@ def test_the_old_result_survives(shell: Any, contents: Any) -> None:
         assert is_gone(shell, 1.0)
         found = contents(shell.folder / "out")
         assert {name: data for name, data in found.items() if not name.startswith(".")} == before
-        (shell.folder / "runs").unlink()
+        (shell.folder / "runs").unlink(missing_ok=True)  # it may have ended before it counted itself
     shell.source("int main(void) { return 0; }")
     assert shell("optimize", "program.c", "-o", "out").code == 0
 
