@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from tracecut.ir import plain
+
+# What is to land is judged on the same examples each time; `--hypothesis-profile=search` draws others.
+settings.register_profile("same", derandomize=True)
+settings.register_profile("search", print_blob=True)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="module", params=["plain", "compiled"])
