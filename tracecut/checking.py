@@ -52,10 +52,10 @@ def check_result(output: Path, argv: Sequence[str], *, threads: int | None) -> i
         stdin = _given(work)
         original = _observe([folder / "program", *argv], base, folder, work, "original", stdin)
         other = _observe([*hosted, "--counters", work / "counters.json", "--", *argv], base, folder, work, "new", stdin)
-        differences = _compare(original, other, exact=exact)
+        differences = compare(original, other, exact=exact)
         if differences:  # what two runs of the original do not agree on is no fault of the other
             again = _observe([folder / "program", *argv], base, folder, work, "again", stdin)
-            differences = _compare(original, other, exact=exact, again=again)
+            differences = compare(original, other, exact=exact, again=again)
         used = _usage(work / "counters.json")
     for line in differences:
         print(f"different: {line}")
@@ -140,7 +140,7 @@ def _files(folder: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _compare(original: Found, other: Found, *, exact: bool, again: Found | None = None) -> list[str]:
+def compare(original: Found, other: Found, *, exact: bool, again: Found | None = None) -> list[str]:
     """What differs, a line each. `again`: a second run of the original, for what differs by itself."""
     lines = []
     if original.status != other.status and (again is None or again.status == original.status):

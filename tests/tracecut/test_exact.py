@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tracecut
+from tracecut.checking import Found, compare
 from tracecut.pipeline import optimize_program
 from tracecut.progress import Progress
 from tracecut.settings import Settings
@@ -110,6 +112,48 @@ def test_exact_refuses_sums_in_another_order(tmp_path: Path) -> None:
     _, result = built(tmp_path, CHAOS, exact=True)
     assert not result.improved
     assert any("--exact allows none of it" in region["reason"] for region in result.regions)
+
+
+COUNTED = (
+    ROWS.replace("#include <math.h>", "#include <math.h>\n#include <unistd.h>")
+    .replace(
+        "    double all = 0;",
+        '    FILE *runs = fopen("%s", "a");\n    fputc(1, runs);\n    long run = ftell(runs);\n    fclose(runs);\n'
+        "    double all = 0;",
+    )
+    .replace("return status;", "%s")
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        (
+            'printf("%s\\n", run < 3 ? "same" : "other"); return 0;',
+            "line 2 of its output changes from 'same' to 'other'",
+        ),
+        ("return run < 3 ? 5 : 6;", "the rescheduled program failed: it ended with status 6, the original with 5"),
+    ],
+)
+def test_a_rescheduled_program_that_does_something_else_is_refused(end: str, why: str, tmp_path: Path) -> None:
+    """Its third run is the first of the rescheduled program; the two before it, native and traced, agree."""
+    output, result = built(
+        tmp_path, COUNTED.replace("%s", str(tmp_path / "runs"), 1).replace("%s", end, 1), exact=False
+    )
+    assert not result.improved
+    assert any(why in region["reason"] for region in result.regions), [region["reason"] for region in result.regions]
+    listing = json.loads((output / "host.json").read_text())
+    assert listing["scopes"] == []
+
+
+def test_a_check_finds_another_status() -> None:
+    first, second = Found("status 0", {}), Found("status 3", {})
+    assert compare(first, second, exact=False) == [
+        "the original ended with status 0, the rescheduled program with status 3"
+    ]
+    assert compare(first, second, exact=False, again=first) == compare(first, second, exact=False)
+    assert compare(first, first, exact=False) == []
+    assert compare(first, second, exact=False, again=second) == [], "it differs by itself"
 
 
 def test_exact_keeps_what_is_equal_bit_by_bit(tmp_path: Path) -> None:
