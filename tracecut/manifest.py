@@ -60,8 +60,8 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "identity_equal": data.get("identity_equal"),
         "stopped": data.get("stopped", ""),
         "inspect_ms": chosen.get("inspect_ms"),
-        "break_even_sweeps": _break_even(before, best, chosen, ("inspect_ms", "copy_ms")),
-        "pays_off_sweeps": _break_even(before, best, chosen, ("copy_ms",)),
+        "break_even_sweeps": break_even(before, best, chosen, ("inspect_ms", "copy_ms")),
+        "pays_off_sweeps": break_even(before, best, chosen, ("copy_ms",)),
         "clusters": data.get("clusters"),
         "replication_before": data.get("replication_before"),
         "replication_after": data.get("replication_after"),
@@ -171,7 +171,7 @@ def _ratio(before: float | None, after: float | None) -> float | None:
     return before / after if before is not None and after else None
 
 
-def _break_even(
+def break_even(
     before: float | None, after: float | None, chosen: Mapping[str, Any], costs: Sequence[str]
 ) -> float | None:
     """Sweeps after which some costs have paid for themselves.

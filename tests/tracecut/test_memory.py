@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tracecut.ir import amounts
-from tracecut.ir.budget import LEAST, default_budget, read_size
+from tracecut.ir import amounts, budget
+from tracecut.ir.budget import LEAST, default_budget, free_memory, read_size
 
 from .peaks import Watched, watch
 
@@ -168,4 +168,12 @@ def test_sizes() -> None:
     for text in ("", "x", "-1G", "1 2", "2P", "1e9"):
         with pytest.raises(ValueError, match="a size such as 800M or 2G expected"):
             read_size(text)
-    assert default_budget() >= LEAST
+
+
+def test_the_default_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, allowed, expected in ((8 << 30, -1, 4 << 30), (8 << 30, 3 << 30, 3 << 30), (100 << 20, -1, LEAST)):
+        monkeypatch.setattr(budget, "free_memory", lambda free=free: free)
+        monkeypatch.setattr(budget.resource, "getrlimit", lambda _, allowed=allowed: (allowed, allowed))
+        assert default_budget() == expected
+    monkeypatch.undo()
+    assert LEAST <= default_budget() <= max(LEAST, free_memory())

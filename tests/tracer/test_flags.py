@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from tracecut.codegen.link import executable
-from tracecut.codegen.versions import rounds_freely
+from tracecut.codegen.versions import WIDE, add_versions, rounds_freely
 from tracecut.ir.errors import SourceError, UsageError
 from tracecut.tracer.diagnostics import first_lines
 from tracecut.tracer.flags import Flags, parse_flags
 from tracecut.tracer.frontend import to_ir, to_object
+from tracecut.tracer.text import parse_module
 
 
 @pytest.mark.parametrize(
@@ -203,3 +204,48 @@ def test_a_compiler_is_stopped_when_it_takes_too_much(tmp_path: Path, monkeypatc
 def test_code_that_compilers_may_round_is_told_from_other(words: tuple[str, ...], free: bool, tmp_path: Path) -> None:
     assert rounds_freely(compiled(SUM, tmp_path, *words, canonical=True)) is free
     assert Flags(words).relaxed is free
+
+
+RANGE = """define void @tc.loop.5(i64 %tc.k0, i64 %tc.k1, ptr noalias %tc.in, ptr noalias %tc.out) #0 {
+  BODY
+  ret void
+}
+"""
+
+
+def versions(body: str, attributes: str = "nounwind", more: str = "", *, alone: bool = True) -> str:
+    """The range function with that body, in its versions."""
+    module = parse_module("attributes #0 = { " + attributes + " }\n" + more)
+    module.append(RANGE.replace("BODY", body))
+    add_versions(module, alone=alone)
+    return str(module)
+
+
+def test_a_range_function_has_a_version_with_wider_vectors() -> None:
+    text = versions("%x = fadd double 0.0, 1.0")
+    assert "call i32 @tc_wide()" in text and "declare i32 @tc_wide()" in text
+    assert re.search(r"define internal void @tc\.loop\.5\.plain\(.*\) #0 \{", text)
+    group = re.search(r"define internal void @tc\.loop\.5\.wide\(.*\)\s+(#\d+) \{", text)
+    assert group and f'"target-features"="{WIDE}"' in next(
+        line for line in text.split("\n") if line.startswith(f"attributes {group[1]} =")
+    )
+    assert text.count("fadd double") == 2 and "fma" not in WIDE, "it would round once where the plain one rounds twice"
+
+
+@pytest.mark.parametrize(
+    ("body", "attributes"),
+    [
+        ("%x = fptoui double 1.0 to i32", "nounwind"),  # out of range it is what the instruction makes of it
+        ("%x = fptosi double 1.0 to i8", "nounwind"),
+        ("%x = fadd double 0.0, 1.0", 'nounwind "target-features"="+avx2,+fma"'),  # the user's own -march
+    ],
+)
+def test_what_a_wider_version_could_change_has_none(body: str, attributes: str) -> None:
+    assert "tc_wide" not in versions(body, attributes)
+
+
+def test_square_roots_keep_errno_where_it_is_looked_at() -> None:
+    root = "%x = call double @sqrt(double 4.0)"
+    assert versions(root).count("call double @llvm.sqrt.f64(double") == 2
+    assert "llvm.sqrt" not in versions(root, more="declare ptr @__errno_location()")
+    assert "llvm.sqrt" not in versions(root, alone=False)
