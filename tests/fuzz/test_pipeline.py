@@ -35,6 +35,13 @@ def test_kernels_that_once_ended_with_an_error(seed: int, number: int, tmp_path:
     assert not report.wrong and not report.stopped and report.ran is not None and report.ran.code == 0
 
 
+def test_the_command_starts_in_the_root() -> None:
+    """Where the folder `tracecut` holds a part of the package only."""
+    command = [sys.executable, "-m", "tests.fuzz", "--seeds", "1", "--count", "2"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "seed 0: " in done.stderr, done.stderr[-2000:]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(100, 300, 20))
 def test_more_kernels(first: int) -> None:
