@@ -24,12 +24,32 @@ from .hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, Protocol
 
     from .executor import Executor
     from .inforce import InForce
-    from .live import Host
     from .ready import Ready
+
+    class State(Protocol):
+        """What happened to a scope, as the host counts it."""
+
+        entries: int
+        used: int
+        nanoseconds: int
+        guard_nanoseconds: int
+        refused: str
+        executor: Executor | None
+
+    class Host(Protocol):
+        """What looks at loops (`live.Host`)."""
+
+        @property
+        def scopes(self) -> Mapping[int, State]: ...
+        def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None: ...
+        def enter(self, number: int, pointer: Any) -> None: ...
+        def probe(self, region: int) -> None: ...
+        def summary(self) -> dict[str, Any]: ...
+
 
 LOADING = 0.2e9  # nanoseconds that it takes to load what inspects
 Load = Callable[["Front"], "Host"]

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..tracer.conditions import literals
 from ..tracer.expr import Expr, pointer_roots
 from ..tracer.memory import Object
 from ..tracer.nest import Nest
-from ..tracer.reach import literals
 from .guards import place_pointers, pointer_values, pointers_of
 from .plan import ScopePlan
 from .schedule import Guard

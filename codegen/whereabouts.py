@@ -13,10 +13,10 @@ from typing import Any
 
 from ..ir.errors import UnsupportedError
 from ..tracer.access import Accesses
+from ..tracer.conditions import Condition, literals
 from ..tracer.expr import Expr
 from ..tracer.memory import Object
 from ..tracer.nest import Nest
-from ..tracer.reach import Condition, literals
 from .guards import place_pointers, pointer_values, pointers_of
 
 Shift = Mapping[Any, int]  # array, or a pointer that lies in none → how often a value moves along with it

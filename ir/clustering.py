@@ -69,9 +69,9 @@ class Clustering:
 
         Raises ArgumentError when `graph` is not known, as the other numbers do. O(pins).
         """
-        from .metrics import copy_weight, edge_cut
+        from . import metrics
 
-        return (copy_weight if self.kind == "jobs" else edge_cut)(self._known_graph(), self)
+        return (metrics.copy_weight if self.kind == "jobs" else metrics.edge_cut)(self._known_graph(), self)
 
     def replication_factor(self) -> float:
         """1 + vertex copies / non-isolated data; of job partitions. O(pins)."""

@@ -14,13 +14,27 @@ kind or length raises ArgumentError. The tests hold a slow reference of each, wr
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numba import njit
 
 from .arrays import Floats, Ints, Longs
-from .clustering import Clustering
 from .errors import ArgumentError
 from .graph import LocalityGraph
+
+
+class Partition(Protocol):
+    """What the numbers ask of a `Clustering`, which hands them out as its own."""
+
+    @property
+    def labels(self) -> Ints: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    def sizes(self) -> Longs: ...
+
 
 OF_BOTH = ("load_imbalance", "weight_imbalance", "oversized_share")
 # Numbers that a job partition has, and those of a data partition; each a function here of `(graph, clustering)`.
@@ -31,20 +45,20 @@ OF_JOBS = (
 OF_DATA = ("edge_cut", "communication_volume", "max_communication_volume", "boundary", *OF_BOTH)
 
 
-def parts_per_datum(graph: LocalityGraph, clustering: Clustering) -> Longs:
+def parts_per_datum(graph: LocalityGraph, clustering: Partition) -> Longs:
     """p(v) of each datum, int64 (data): clusters whose jobs touch it; 0 for isolated data. Jobs only."""
     _check(graph, clustering, "jobs")
     starts, jobs = graph.transpose
     return _distinct(starts, jobs, clustering.labels, clustering.k)
 
 
-def vertex_copies(graph: LocalityGraph, clustering: Clustering) -> int:
+def vertex_copies(graph: LocalityGraph, clustering: Partition) -> int:
     """The cost of a job partition: Σ over non-isolated data of (p(v) − 1). SPAC §3.1, equation 1."""
     parts = parts_per_datum(graph, clustering)
     return int(parts.sum() - np.count_nonzero(parts))
 
 
-def copy_weight(graph: LocalityGraph, clustering: Clustering) -> float:
+def copy_weight(graph: LocalityGraph, clustering: Partition) -> float:
     """The weight of all vertex copies, Σ over non-isolated data of weight · (p(v) − 1); `vertex_copies` if all are 1.
 
     This is the connectivity metric (km1) of the hypergraph whose nets are the data.
@@ -54,32 +68,32 @@ def copy_weight(graph: LocalityGraph, clustering: Clustering) -> float:
     return float((graph.data_weights * np.maximum(parts_per_datum(graph, clustering) - 1, 0)).sum())
 
 
-def replication_factor(graph: LocalityGraph, clustering: Clustering) -> float:
+def replication_factor(graph: LocalityGraph, clustering: Partition) -> float:
     """1 + vertex copies / non-isolated data; 1 for a graph without pins. VertexCut §4.2."""
     return 1.0 + extra_copy_share(graph, clustering)
 
 
-def extra_copy_share(graph: LocalityGraph, clustering: Clustering) -> float:
+def extra_copy_share(graph: LocalityGraph, clustering: Partition) -> float:
     """Vertex copies / non-isolated data: loads beyond the ideal of one per datum, over that ideal. SPAC §3.3.1."""
     parts = parts_per_datum(graph, clustering)
     touched = int(np.count_nonzero(parts))
     return float(parts.sum() - touched) / touched if touched else 0.0
 
 
-def average_cut_degree(graph: LocalityGraph, clustering: Clustering) -> float:
+def average_cut_degree(graph: LocalityGraph, clustering: Partition) -> float:
     """Mean number of pins of the data with p(v) > 1; 0 when none is cut. Jobs only. SPAC table 1."""
     cut = parts_per_datum(graph, clustering) > 1
     return float(graph.degrees()[cut].mean()) if cut.any() else 0.0
 
 
-def edge_cut(graph: LocalityGraph, clustering: Clustering) -> float:
+def edge_cut(graph: LocalityGraph, clustering: Partition) -> float:
     """Weight of the jobs whose data lie in more than one cluster (1 each without job weights). Data only."""
     _check(graph, clustering, "data")
     cut = _distinct(graph.offsets, graph.data, clustering.labels, clustering.k) > 1
     return float(graph.job_weights[cut].sum()) if graph.job_weights.size else float(np.count_nonzero(cut))
 
 
-def communication_volume(graph: LocalityGraph, clustering: Clustering) -> int:
+def communication_volume(graph: LocalityGraph, clustering: Partition) -> int:
     """Data sent in one exchange.
 
     Data partition: Σ over data of the clusters other than its own that hold a neighbour of it (Hetero §2). Job
@@ -90,7 +104,7 @@ def communication_volume(graph: LocalityGraph, clustering: Clustering) -> int:
     return int(_foreign_clusters(graph, clustering).sum())
 
 
-def max_communication_volume(graph: LocalityGraph, clustering: Clustering) -> int:
+def max_communication_volume(graph: LocalityGraph, clustering: Partition) -> int:
     """Largest share of one cluster in the exchange.
 
     Data partition: the volume that the cluster's own data send. Job partition: the data that it shares with others,
@@ -104,14 +118,14 @@ def max_communication_volume(graph: LocalityGraph, clustering: Clustering) -> in
     return int(sent.max())
 
 
-def boundary(graph: LocalityGraph, clustering: Clustering) -> int:
+def boundary(graph: LocalityGraph, clustering: Partition) -> int:
     """Data on the border: with a neighbour in another cluster (data), or touched by several clusters (jobs)."""
     if clustering.kind == "jobs":
         return int(np.count_nonzero(parts_per_datum(graph, clustering) > 1))
     return int(np.count_nonzero(_foreign_clusters(graph, clustering)))
 
 
-def loads(graph: LocalityGraph, clustering: Clustering, *, weighted: bool = True) -> Floats:
+def loads(graph: LocalityGraph, clustering: Partition, *, weighted: bool = True) -> Floats:
     """Load of each cluster, float64 (k): the weights of its jobs or data, or their number."""
     _check(graph, clustering, clustering.kind)
     weights = graph.job_weights if clustering.kind == "jobs" else graph.data_weights
@@ -120,12 +134,12 @@ def loads(graph: LocalityGraph, clustering: Clustering, *, weighted: bool = True
     return clustering.sizes().astype(np.float64)
 
 
-def load_imbalance(graph: LocalityGraph, clustering: Clustering) -> float:
+def load_imbalance(graph: LocalityGraph, clustering: Partition) -> float:
     """Largest / mean number of members of a cluster, at least 1; 1 when there are none."""
     return _imbalance(loads(graph, clustering, weighted=False))
 
 
-def weight_imbalance(graph: LocalityGraph, clustering: Clustering) -> float:
+def weight_imbalance(graph: LocalityGraph, clustering: Partition) -> float:
     """Largest / mean weight of a cluster: VertexCut's edge weight imbalance (§6.2.2) for jobs.
 
     For data with several weights each, the largest of their imbalances.
@@ -137,7 +151,7 @@ def weight_imbalance(graph: LocalityGraph, clustering: Clustering) -> float:
     return max(found)
 
 
-def target_imbalance(graph: LocalityGraph, clustering: Clustering, targets: Floats) -> float:
+def target_imbalance(graph: LocalityGraph, clustering: Partition, targets: Floats) -> float:
     """Largest load over its target, for k positive `targets` of any sum; equals `weight_imbalance` for equal ones."""
     _check(graph, clustering, clustering.kind)
     shares = np.asarray(targets, np.float64)
@@ -148,18 +162,18 @@ def target_imbalance(graph: LocalityGraph, clustering: Clustering, targets: Floa
     return float((load / (shares / shares.sum() * total)).max()) if total else 1.0
 
 
-def oversized_share(graph: LocalityGraph, clustering: Clustering, limit: float = 1.0) -> float:
+def oversized_share(graph: LocalityGraph, clustering: Partition, limit: float = 1.0) -> float:
     """Share of the clusters whose load exceeds `limit` times the mean (ParCubed §2 counts those over 1)."""
     load = loads(graph, clustering)
     return float(np.count_nonzero(load > limit * load.mean() * (1 + 1e-12))) / clustering.k
 
 
-def empty_parts(clustering: Clustering) -> int:
+def empty_parts(clustering: Partition) -> int:
     """Number of clusters without a member. O(labels + k)."""
     return int(np.count_nonzero(clustering.sizes() == 0))
 
 
-def _check(graph: LocalityGraph, clustering: Clustering, kind: str) -> None:
+def _check(graph: LocalityGraph, clustering: Partition, kind: str) -> None:
     if clustering.kind != kind:
         raise ArgumentError(
             f"this number is defined for a partition of {kind}, one of {clustering.kind} was given",
@@ -175,7 +189,7 @@ def _imbalance(load: Floats) -> float:
     return float(load.max()) * load.size / total if total else 1.0
 
 
-def _foreign_clusters(graph: LocalityGraph, clustering: Clustering) -> Longs:
+def _foreign_clusters(graph: LocalityGraph, clustering: Partition) -> Longs:
     """Clusters other than its own among the neighbours of each datum, int64 (data). O(Σ pins of a job, squared)."""
     _check(graph, clustering, "data")
     starts, jobs = graph.transpose

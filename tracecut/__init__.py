@@ -17,6 +17,8 @@ import importlib
 import sys
 from types import ModuleType
 
+from tracecut.ir.version import __version__
+
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all that is imported here
 if TYPE_CHECKING:
     from typing import Any
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from tracecut.tracer.events.columns import export_trace
     from tracecut.tracer.events.trace import Trace
 
-__version__ = "0.1.0"
 __all__ = [
     "DependenceGraph",
     "Optimized",
@@ -41,6 +42,7 @@ __all__ = [
     "PartialGraphWarning",
     "Trace",
     "TracecutError",
+    "__version__",
     "dependence_graph",
     "errors",
     "export_trace",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import shutil
 import weakref
@@ -13,10 +12,9 @@ from tracecut.ir.budget import LEAST
 from tracecut.ir.errors import ArgumentError, SourceError
 from tracecut.ir.machine import Machine
 
+from .argument_checks import AnyPath, seconds, whole_number, word
 from .inputs import problem_of
 from .result import Optimized
-
-AnyPath = str | os.PathLike[str]
 
 
 def optimize(
@@ -78,7 +76,7 @@ def optimize(
             hint="A Numba function can be traced (tracecut.trace, tracecut.dependence_graph), not optimized.",
         )
     words = [source] if isinstance(source, str | bytes | os.PathLike) else list(source)
-    sources, flags = parse_flags([_word("source", word) for word in words])
+    sources, flags = parse_flags([word("source", each) for each in words])
     if not sources:
         raise SourceError("no source file was given", hint="For example tracecut.optimize('prog.c', ['--steps', '9']).")
     if isinstance(argv, str | bytes):
@@ -89,12 +87,12 @@ def optimize(
         raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
     if method in METHODS and "coords" in METHODS[method].uses:
         raise ArgumentError(f"method is {method!r}, which needs to know where the data lie; a trace does not tell")
-    k = None if k is None else _whole("k", k, 1)
-    threads = None if threads is None else _whole("threads", threads, 1)
-    seed = _whole("seed", seed, 0, MAX_SEED)
-    budget = _seconds("budget", budget)
-    timeout = None if timeout is None else _seconds("timeout", timeout)
-    memory = None if memory is None else _whole("memory", memory, LEAST)
+    k = None if k is None else whole_number("k", k, 1)
+    threads = None if threads is None else whole_number("threads", threads, 1)
+    seed = whole_number("seed", seed, 0, MAX_SEED)
+    budget = seconds("budget", budget)
+    timeout = None if timeout is None else seconds("timeout", timeout)
+    memory = None if memory is None else whole_number("memory", memory, LEAST)
     if output is not None and not os.fspath(output):
         raise ArgumentError("output is empty, the name of a folder was expected")
     if stdin is not None and (problem := problem_of(stdin)):
@@ -103,7 +101,7 @@ def optimize(
     settings = Settings(
         sources=tuple(sources),
         flags=flags,
-        argv=tuple(_word("argv", word) for word in argv),
+        argv=tuple(word("argv", each) for each in argv),
         output=folder,
         stdin=None if stdin is None else Path(stdin),
         method=method,
@@ -113,7 +111,7 @@ def optimize(
         budget=budget,
         timeout=timeout,
         memory=memory,
-        region=None if region is None else _word("region", region),
+        region=None if region is None else word("region", region),
         machine=machine,
         exact=bool(exact),
     )
@@ -126,34 +124,3 @@ def optimize(
     if output is None:
         weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
     return result
-
-
-def _word(name: str, value: object) -> str:
-    """A word of a command line. Numbers are written out: `argv=["--steps", 9]`."""
-    text = os.fsdecode(value) if isinstance(value, str | bytes | os.PathLike) else str(value)
-    try:
-        if b"\0" not in os.fsencode(text):
-            return text
-    except UnicodeEncodeError:
-        pass
-    raise ArgumentError(f"{name} holds {text!r}, which can not be part of a command line")
-
-
-def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
-    expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"{name} is {value!r}, {expected} was expected") from None
-    if number < low or (high is not None and number > high):
-        raise ArgumentError(f"{name} is {value!r}, {expected} was expected")
-    return number
-
-
-def _seconds(name: str, value: float) -> float:
-    try:
-        if 0 < value < float("inf"):
-            return float(value)
-    except TypeError:
-        pass
-    raise ArgumentError(f"{name} is {value!r}, a positive number of seconds was expected")

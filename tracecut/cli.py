@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracecut.ir.errors import UsageError, known_names
+from tracecut.ir.version import __version__
 
-from . import __version__
 from .command_line import (
     Parser,
     begin_work,

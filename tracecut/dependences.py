@@ -25,7 +25,7 @@ from tracecut.tracer.events.static import Static
 from tracecut.tracer.events.trace import ENDS_EARLY, Trace
 from tracecut.tracer.scratch import private_folder
 
-from .api import AnyPath, _whole
+from .argument_checks import AnyPath, whole_number
 from .inputs import kept_input, problem_of
 
 WEIGHTS = ("model", "unit", "measured", "seed")
@@ -125,7 +125,7 @@ def build_graph(
     """As `dependence_graph`, with all that is known about the run."""
     if weights not in WEIGHTS:
         raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
-    most = int(FREE_SHARE * free_memory()) if memory is None else _whole("memory", memory, 1)
+    most = int(FREE_SHARE * free_memory()) if memory is None else whole_number("memory", memory, 1)
     how = {"machine": machine, "kinds": kinds, "most": most}
     if weights == "measured":
         return _measured(source, argv, how, options)

@@ -21,6 +21,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tracecut.ir.version import __version__
+
 from .marks import RESULT, STAGING, is_marked, remove_marked
 
 TYPE_CHECKING = False  # as in `typing`, which a run does without
@@ -107,8 +109,6 @@ def _checked(output: Path) -> dict[str, Any]:
         found = "is incomplete" if (output / "program").exists() else "holds no result of tracecut"
         raise damaged(f"{output} {found}", MAKE_IT)
     listing = read_listing(output)
-    from . import __version__
-
     if listing["tracecut"] != __version__:
         raise damaged(f"{output} was made by tracecut {listing['tracecut']}, this is {__version__}")
     scopes = listing["scopes"]

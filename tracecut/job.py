@@ -21,10 +21,10 @@ from tracecut.ir.errors import OutputError, TracecutError
 from tracecut.ir.files import load_json, write_json, write_text
 from tracecut.ir.machine import Machine
 from tracecut.ir.optional import optional
+from tracecut.ir.version import __version__
 from tracecut.tracer.runner import Finished
 from tracecut.tracer.selfreading import asks_of_itself
 
-from . import __version__
 from .choosing import choose_loops
 from .compiling import Compiled, compile_program
 from .finishing import Run, check_output, run_woven, weave_program

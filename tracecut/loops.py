@@ -25,7 +25,7 @@ from tracecut.tracer.sourcemap import SegmentCounter, instruction_counts, places
 from tracecut.tracer.text.cfg import ControlFlow
 from tracecut.tracer.text.lines import Lines, Place
 
-from .api import AnyPath, _whole
+from .argument_checks import AnyPath, whole_number
 
 MOST_LOOPS = 8
 SHOWN = 4  # distances that are printed
@@ -41,7 +41,7 @@ def loop_summaries(source: Trace | AnyPath, *, most: int = MOST_LOOPS) -> list[L
 
     Raises ArgumentError, ArtefactError, and UnsupportedError for programs with several threads.
     """
-    most = _whole("most", most, 1)
+    most = whole_number("most", most, 1)
     source = source if isinstance(source, Trace) else Trace.load(os.fspath(source))
     names = hottest_loops(source.static, segments_of(source), most)
     found = [LoopFollower(source.static, *name, few=_few(source)) for name in names]

@@ -11,7 +11,7 @@ from typing import BinaryIO, TextIO
 
 from tracecut.ir.errors import OutputError
 
-from .api import AnyPath
+from .argument_checks import AnyPath
 
 Target = AnyPath | int | None
 

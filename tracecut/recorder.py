@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tracecut.codegen.link import executable
 from tracecut.ir.errors import ArgumentError, SourceError, ToolchainError
 from tracecut.ir.regions import DATUM
+from tracecut.ir.version import __version__
 from tracecut.tracer.aliases import resolve_aliases
 from tracecut.tracer.collecting import uncollected
 from tracecut.tracer.diagnostics import WARNINGS, warnings
@@ -36,8 +37,7 @@ from tracecut.tracer.scratch import new_folder
 from tracecut.tracer.text import parse_module
 from tracecut.tracer.toolchain import compiler
 
-from . import __version__
-from .api import AnyPath, _seconds, _whole, _word
+from .argument_checks import AnyPath, seconds, whole_number, word
 from .inputs import kept_input, problem_of
 from .passing import Target, passed_on
 from .work import OUTPUT_LIMIT, phrase
@@ -250,7 +250,7 @@ def trace(
         return kept.reduced(job_regions(kept, datum=datum))
     kernel = callable(source)
     words = [source] if isinstance(source, str | bytes) or not isinstance(source, Sequence) else list(source)
-    sources, flags = ([], Flags()) if kernel else parse_flags([_word("source", word) for word in words])
+    sources, flags = ([], Flags()) if kernel else parse_flags([word("source", each) for each in words])
     if not sources and not kernel:
         raise SourceError("no source file was given", hint="For example tracecut.trace('prog.c', ['--steps', '9']).")
     if isinstance(argv, str | bytes) or isinstance(functions, str | bytes):
@@ -266,8 +266,8 @@ def trace(
     for name, target in (("output", output), ("stdout", stdout), ("stderr", stderr)):
         if target is not None and not isinstance(target, int) and (taken := _read_too(target, [*sources, stdin])):
             raise ArgumentError(f"{name} is {os.fsdecode(target)!r}, which is also read: {taken} would be lost")
-    arguments = [_shown(value) if kernel else _word("argv", value) for value in argv]
-    limits = Limits(seconds=None if timeout is None else _seconds("timeout", timeout), output_bytes=OUTPUT_LIMIT)
+    arguments = [_shown(value) if kernel else word("argv", value) for value in argv]
+    limits = Limits(seconds=None if timeout is None else seconds("timeout", timeout), output_bytes=OUTPUT_LIMIT)
     home = new_folder("tracecut-trace") if keep and output is None else None
     target = None if not keep else Path(output) if output is not None else Path(str(home)) / "trace.tct"
     try:
@@ -291,11 +291,11 @@ def trace(
                     name=NAME,
                     stdin=None if stdin is None else kept_input(Path(stdin), folder),
                     limits=limits,
-                    memory=MEMORY if memory is None else _whole("memory", memory, 1),
-                    start=_whole("start", start, 0),
+                    memory=MEMORY if memory is None else whole_number("memory", memory, 1),
+                    start=whole_number("start", start, 0),
                     max_instructions=None
                     if max_instructions is None
-                    else _whole("max_instructions", max_instructions, 0),
+                    else whole_number("max_instructions", max_instructions, 0),
                     stop_when_full=stop,
                     runs=True,
                 )

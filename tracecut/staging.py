@@ -14,8 +14,8 @@ from typing import Any
 
 from tracecut.ir.errors import ArtefactError, OutputError
 from tracecut.ir.files import write_json
+from tracecut.ir.version import __version__
 
-from . import __version__
 from .folder import LISTING, NEXT, OWN_FILES, OWN_FOLDERS, RUNS, digest, fingerprint, finish, listed, locked
 from .marks import RESULT, STAGING, is_marked, put_mark, remove_marked
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .births import birthplace
+from .conditions import ALWAYS, Condition, Literal, both
 from .effects import effect_of
 from .expr import Expr, Pool, pointer_roots
 from .liveins import live_ins, made_at
 from .nest import NOWHERE, Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
-from .reach import ALWAYS, Condition, Literal, both, reach_conditions
+from .reach import reach_conditions
 from .reduction import MemoryReduction, Uses, feeds_itself, guarded_reduction, memory_reduction, register_reduction
 from .roles import Pairs, exit_tests, piece_pairs, roles
 from .scalar import ScalarView

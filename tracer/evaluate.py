@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .conditions import Condition
 from .domains import VECTOR_BYTES, Domain, Levels, Room
 from .expr import Expr, roams
 from .linear import linear_form
 from .memory import DTYPES, Memory
 from .nest import Nest
-from .reach import Condition
 from .trip import count
 from .vectors import UNKNOWN, Bools, Values, arithmetic, cast, compare, widened
 

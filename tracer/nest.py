@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .conditions import Condition, literals
 from .expr import Expr, Pool
-from .reach import Condition, literals
 from .text.lines import Place
 
 NOWHERE = Place("", 0)

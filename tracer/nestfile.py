@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..ir.errors import ArtefactError
+from .conditions import Condition, literals
 from .expr import Expr, Pool, dump, restore
 from .nest import Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
-from .reach import Condition, literals
 from .text.lines import Place
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .conditions import Literal
 from .effects import effect_of
 from .expr import Expr, Pool
 from .nest import Edge
-from .reach import Literal
 from .scalar import ScalarView
 from .text import Instruction, int_bits
 from .text.cfg import Loop

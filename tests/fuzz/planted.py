@@ -16,8 +16,8 @@ from tracecut.codegen import build, executor, front, live, outline, ready
 from tracecut.codegen.blocks import Block
 from tracecut.codegen.schedule import Guard
 from tracecut.tracer import access, evaluate, legality
+from tracecut.tracer.conditions import ALWAYS
 from tracecut.tracer.conflicts import READ
-from tracecut.tracer.reach import ALWAYS
 
 from .model import Kernel
 

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.access import Access, Accesses
+from tracecut.tracer.conditions import ALWAYS, Condition, both
 from tracecut.tracer.expr import Expr, Pool
 from tracecut.tracer.legality import judge
 from tracecut.tracer.memory import HEAP, Memory, Object
 from tracecut.tracer.nest import NOWHERE, Nest, Site
-from tracecut.tracer.reach import ALWAYS, Condition, both
 
 from .reference import interpret
 from .test_evaluate import loop

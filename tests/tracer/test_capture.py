@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tracecut.ir.errors import ArtefactError, TracecutError
 from tracecut.ir.files import write_arrays
 from tracecut.tracer.capture import Capture, Profile, keep_only, touched_objects, written_objects
+from tracecut.tracer.conditions import ALWAYS
 from tracecut.tracer.memory import GLOBAL, HEAP, STACK, Memory, Object
 from tracecut.tracer.nest import NOWHERE, Site
-from tracecut.tracer.reach import ALWAYS
 
 from .test_evaluate import setting
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tracecut.tracer.conditions import ALWAYS, Condition, both
 from tracecut.tracer.evaluate import Evaluation
 from tracecut.tracer.expr import Expr, Pool
 from tracecut.tracer.memory import GLOBAL, HEAP, Memory, Object
 from tracecut.tracer.nest import NOWHERE, Nest, NestLoop
-from tracecut.tracer.reach import ALWAYS, Condition, both
 
 from .reference import Number, interpret, signed
 

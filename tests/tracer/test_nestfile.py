@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir.errors import ArtefactError
+from tracecut.tracer.conditions import Condition
 from tracecut.tracer.frontend import Flags, to_ir
 from tracecut.tracer.llvm import canonical
 from tracecut.tracer.nest import Nest, NestLoop, Site
 from tracecut.tracer.nestfile import from_json, to_json
 from tracecut.tracer.program import Analysis
-from tracecut.tracer.reach import Condition
 
 SOURCE = """
 #include <string.h>

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from .items import MAX_WORDS, Kind, words_of
 from .runs import Shape
-
-if TYPE_CHECKING:
-    from .static import Static
+from .static import Static
 
 Ints = npt.NDArray[np.int32]
 
 
-def verify(static: Static) -> None:
+def verify_tables(static: Static) -> None:
     """Raise ValueError unless every table has the size and the order that the others imply. O(size)."""
     segments, items = static.n_segments, static.n_items
     for name in ("segment_end", "segment_block", "segment_role", "segment_words"):

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ...ir.errors import UnsupportedError
 from ..text import Instruction, Module, parse_module
-from .checks import verify
 from .items import MAX_WORDS
 from .plan import Plan, layout, plan_of
 from .regions import Region, region_tables
@@ -178,10 +177,6 @@ class Static:
     def tables(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name: with `text`, `functions`, `globals` and `unknown` the whole of it."""
         return {name: getattr(self, name) for name in TABLES}
-
-    def verify(self) -> None:
-        """Raise ValueError unless every table has the size and the order that the others imply. O(size)."""
-        verify(self)
 
     def __repr__(self) -> str:
         return (

@@ -27,6 +27,7 @@ import zstandard
 from ...ir.errors import ArtefactError, OutputError
 from ...ir.files import is_special, parse_json
 from .blocks import AGAIN, Blocks, Chain, damaged
+from .checks import verify_tables
 from .coding import Coder, Fields
 from .planes import PLANES, merge, split
 from .static import TABLES, Static
@@ -259,7 +260,7 @@ def _static_from(file: TraceFile, text: bytes, tables: bytes) -> Static:
             timed=bool(meta["timed"]),
             **arrays,
         )
-        static.verify()
+        verify_tables(static)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ArtefactError(f"{file.path} has static tables that are damaged: {error}", hint=AGAIN) from error
     return static

@@ -9,6 +9,7 @@ import pytest
 from tracecut.codegen.link import executable
 from tracecut.ir.errors import UnsupportedError
 from tracecut.tracer.events.build import traced_objects
+from tracecut.tracer.events.checks import verify_tables
 from tracecut.tracer.events.coding import Coder, Fields
 from tracecut.tracer.events.items import Kind
 from tracecut.tracer.events.recording import record
@@ -304,7 +305,7 @@ def test_times_of_accesses(tmp_path: Path) -> None:
     )
     text = module_text(source, tmp_path)
     static = static_of(text, timed=True)
-    static.verify()
+    verify_tables(static)
     program = executable(traced_objects(text, timed=True), Flags(), tmp_path / "timed")
     chunks: list[tuple[int, Words]] = []
     result = record(

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.codegen.link import executable
 from tracecut.tracer.events.build import traced_objects
+from tracecut.tracer.events.checks import verify_tables
 from tracecut.tracer.events.coding import Coder, Fields
 from tracecut.tracer.events.expanding import PIECE, Expander
 from tracecut.tracer.events.items import FIRST_MARK, MARK_WORDS, Mark
@@ -97,7 +98,7 @@ def test_the_static_tables_of_the_example() -> None:
     shapes += [Shape.FIXED, Shape.FIXED, Shape.STEPPED]
     assert STATIC.field_shape.tolist() == shapes and STATIC.field_step.tolist() == [8, 0, 0, 2, 1, 16, 0, 0]
     assert STATIC.word_source.tolist() == [10, 11, 12, 13, 14, 15, -1, -1, -1, -1, -1, -1]
-    STATIC.verify()
+    verify_tables(STATIC)
     for none in (static_of(TEXT, compact=False), static_of(TEXT, timed=True)):
         assert none.n_runs == none.n_regions == none.n_shorts == 0
 
@@ -119,7 +120,7 @@ def test_tables_that_contradict_each_other(table: str, value: int) -> None:
     wrong = STATIC.tables()[table].copy()
     wrong[-1] = value
     with pytest.raises(ValueError):
-        dataclasses.replace(STATIC, **{table: wrong}).verify()
+        verify_tables(dataclasses.replace(STATIC, **{table: wrong}))
 
 
 @st.composite

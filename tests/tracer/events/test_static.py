@@ -6,6 +6,7 @@ import re
 
 import pytest
 from tracecut.ir.errors import ArgumentError, UnsupportedError
+from tracecut.tracer.events.checks import verify_tables
 from tracecut.tracer.events.externals import EXTERNALS, external_of
 from tracecut.tracer.events.formats import strings_in
 from tracecut.tracer.events.items import READ, WRITE, Kind
@@ -67,7 +68,7 @@ def test_segments_end_behind_calls_that_may_lead_away() -> None:
     roles = [int(role) for role in static.segment_role[1:]]
     assert roles == [ENTRY | LEAVES, ENTRY, 0, RETURNED_TWICE, 0, 0, LEAVES, LANDING | LEAVES]
     assert static.block_names == ["entry", "entry", "yes", "no", "pad"]
-    static.verify()
+    verify_tables(static)
 
 
 def test_items_of_segments() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir.errors import ArtefactError, OutputError
+from tracecut.tracer.events.checks import verify_tables
 from tracecut.tracer.events.coding import Coder, Fields
 from tracecut.tracer.events.items import MARK_WORDS, Mark
 from tracecut.tracer.events.planes import PLANES, merge, split
@@ -72,7 +73,7 @@ def streams(draw: st.DrawFn, most: int = 30) -> np.ndarray:
 
 def test_the_static_tables_of_the_example() -> None:
     assert [int(words) for words in STATIC.segment_words] == [0, 4, 4, 2 + 2 + 4 + 1 + 6, 0]
-    STATIC.verify()
+    verify_tables(STATIC)
 
 
 @settings(max_examples=60, deadline=None)
@@ -281,7 +282,7 @@ def test_tables_that_contradict_each_other(table: str) -> None:
     wrong = STATIC.tables()[table].copy()
     wrong[-1] += 7
     with pytest.raises(ValueError):
-        dataclasses.replace(STATIC, **{table: wrong}).verify()
+        verify_tables(dataclasses.replace(STATIC, **{table: wrong}))
 
 
 def test_a_run_that_is_cut_off_leaves_a_readable_file(tmp_path: Path) -> None:
