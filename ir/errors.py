@@ -8,6 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+# What users may catch; `tracecut.errors` hands them out.
+__all__ = [
+    "ArgumentError",
+    "ArtefactError",
+    "BackendError",
+    "InternalError",
+    "OutputError",
+    "ProgramError",
+    "ScheduleError",
+    "SourceError",
+    "ToolchainError",
+    "TracecutError",
+    "UnsupportedError",
+    "UsageError",
+    "UserError",
+]
+
 
 class TracecutError(Exception):
     """Base class. `hint` is one sentence on what to do; `detail` is longer evidence (a diagnostic, a log)."""
@@ -68,6 +85,10 @@ class BackendError(TracecutError):
 
 class ScheduleError(TracecutError):
     """A schedule breaks a rule of the independent checker: never run it."""
+
+
+class InternalError(TracecutError):
+    """A bug of tracecut: the message is that of the unexpected exception, the detail its traceback."""
 
 
 def known_names(name: object, known: Iterable[str]) -> str:

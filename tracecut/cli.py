@@ -268,7 +268,7 @@ def _named(output: str) -> str:
 
 def _complain(error: Exception) -> int:
     """Say what is wrong. Returns the exit status."""
-    from .errors import InternalError, TracecutError
+    from tracecut.ir.errors import InternalError, TracecutError
 
     if isinstance(error, InternalError) or not isinstance(error, TracecutError | OSError | MemoryError):
         if os.environ.get("TRACECUT_DEBUG"):

@@ -1,37 +1,6 @@
 """The one family of exceptions of tracecut (`TracecutError` and its children)."""
 
-from tracecut.ir.errors import (
-    ArgumentError,
-    ArtefactError,
-    BackendError,
-    OutputError,
-    ProgramError,
-    ScheduleError,
-    SourceError,
-    ToolchainError,
-    TracecutError,
-    UnsupportedError,
-    UsageError,
-    UserError,
-)
+from tracecut.ir import errors
+from tracecut.ir.errors import *  # noqa: F403 (the names of its `__all__`, which stand there once)
 
-
-class InternalError(TracecutError):
-    """A bug of tracecut: the message is that of the unexpected exception, the detail its traceback."""
-
-
-__all__ = [
-    "ArgumentError",
-    "ArtefactError",
-    "BackendError",
-    "InternalError",
-    "OutputError",
-    "ProgramError",
-    "ScheduleError",
-    "SourceError",
-    "ToolchainError",
-    "TracecutError",
-    "UnsupportedError",
-    "UsageError",
-    "UserError",
-]
+__all__ = errors.__all__

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tracecut import errors
-from tracecut.errors import BackendError, InternalError, SourceError, TracecutError
+from tracecut.ir import errors
+from tracecut.ir.errors import BackendError, InternalError, SourceError, TracecutError
 from tracecut.ir.files import load_json, write_json
 from tracecut.tracer.runner import Finished, describe
 from tracecut.tracer.scratch import private_folder
