@@ -20,11 +20,11 @@ from typing import Any
 
 from rows import Row
 from tracecut.partition import METHODS
-from tracecut.tracer.frontend import Flags
+from tracecut.support.progress import Progress
+from tracecut.tracer.toolchain.clang import Flags
 
-from tracecut.pipeline import optimize_program
-from tracecut.progress import Progress
-from tracecut.settings import Settings
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import optimize_program
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"

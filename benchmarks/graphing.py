@@ -20,10 +20,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from rows import Row
-from tracecut.tracer.dependence.builder import Builder
-from tracecut.tracer.events.recording import record
-from tracecut.tracer.events.static import Static
-from tracecut.tracer.runner import Limits
+from tracecut.support.process.runner import Limits
+from tracecut.tracer.depgraph.builder import Builder
+from tracecut.tracer.trace.record.record import record
+from tracecut.tracer.trace.tables.static_tables import Static
 
 CALLS = {"dijkstra": 8, "fft": 200, "spmv": 3, "matmul": 2}  # 27 to 53 million instructions each
 MEAN, REPEATS = 3, 3

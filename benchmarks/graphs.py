@@ -134,7 +134,7 @@ def generated(name: str) -> Graph:
 
 def real(name: str) -> LocalityGraph | None:
     """A real graph of the data folder, None where that is not there."""
-    from tracecut.partition.graph_files import read_graph
+    from tracecut.partition.inputs.graph_files import read_graph
 
     path = DATA / f"{name}.mtx.gz"
     return read_graph(path, unweighted=True) if path.is_file() else None

@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from rows import Row, print_rows, write_rows
-from tracecut.codegen.native import support
-from tracecut.codegen.secret import Secret
-from tracecut.tracer.toolchain import compiler, environment
+from tracecut.tracer.runtime.binding import support
+from tracecut.tracer.runtime.fingerprint_key import Secret
+from tracecut.tracer.toolchain.find_compilers import compiler, environment
 
 READ = """
 #include <stdint.h>

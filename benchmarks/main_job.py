@@ -24,12 +24,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from by_method import measure_methods, method_cases
 from rows import Row, print_rows, write_rows
-from tracecut.tracer.frontend import Flags
-from tracecut.tracer.runner import Limits, run
+from tracecut.support.process.runner import Limits, run
+from tracecut.support.progress import Progress
+from tracecut.tracer.toolchain.clang import Flags
 
-from tracecut.pipeline import optimize_program
-from tracecut.progress import Progress
-from tracecut.settings import Settings
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import optimize_program
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 

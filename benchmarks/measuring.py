@@ -16,9 +16,10 @@ from rows import Row
 from shapes import SHAPES
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.clustering import STAND_INS
-from tracecut.partition import METHODS, backend
-from tracecut.partition.backend import Answer, run_tool
-from tracecut.partition.expand import PlainGraph
+from tracecut.partition import METHODS
+from tracecut.partition.datastructures.plain_graphs import PlainGraph
+from tracecut.partition.external import client
+from tracecut.partition.external.client import Answer, run_tool
 
 # Real graphs of every class of the data folder: FEM, 3-D dual mesh, 2-D adaptive mesh, geometric, triangles,
 # tetrahedra, circuit, netlist, chemical process, social, web, citation, road, power grid.
@@ -116,7 +117,7 @@ def installed(method: str) -> bool:
     """Whether a peer's wheel is there; says so once where it is not."""
     if METHODS[method].installed:
         return True
-    print(f"# {method} is not installed: {backend.INSTALL}")
+    print(f"# {method} is not installed: {client.INSTALL}")
     return False
 
 

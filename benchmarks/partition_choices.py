@@ -17,12 +17,12 @@ from graphs import shuffled
 from measuring import Input, Options, bar, cpu_seconds, interleaved, timed, wall
 from rows import Row
 from tracecut.ir import Clustering, LocalityGraph
-from tracecut.ir.arrays import Ints
 from tracecut.partition import partition
-from tracecut.partition.arguments import check_request
 from tracecut.partition.auto import Size, Trial, choose
-from tracecut.partition.loads import equal_targets
-from tracecut.partition.multilevel import refine_km1
+from tracecut.partition.balance.rebalance import equal_targets
+from tracecut.partition.inputs.arguments import check_request
+from tracecut.partition.multilevel.driver import refine_km1
+from tracecut.support.arrays import Ints
 
 ROUNDS = 9  # of calls that take a tenth of a second, of which each other program on the machine makes one longer
 

@@ -9,8 +9,8 @@ from measuring import Input, Options, bar, installed, interleaved, quality, time
 from rows import Row
 from tracecut.ir import Clustering
 from tracecut.partition import partition
-from tracecut.partition.backend import run_tool
-from tracecut.partition.peers import job_nets
+from tracecut.partition.external.client import run_tool
+from tracecut.partition.external.kaminpar_kahip_mtkahypar import job_nets
 
 # HEP (τ = 100, on R-MAT 10), k = 64: cost and CPU seconds, by its authors' code on the same graphs.
 HEP = {

@@ -11,11 +11,11 @@ from graphs import million
 from measuring import Input, Options, bar, cpu_seconds, installed, interleaved, metis, quality, timed
 from rows import Row
 from tracecut.ir import Clustering, LocalityGraph
-from tracecut.ir.errors import BackendError
 from tracecut.ir.metrics import edge_cut, oversized_share
 from tracecut.partition import partition
-from tracecut.partition.backend import Answer, run_tool
-from tracecut.partition.expand import data_graph
+from tracecut.partition.datastructures.plain_graphs import data_graph
+from tracecut.partition.external.client import Answer, run_tool
+from tracecut.support.errors import BackendError
 
 K = 64
 EVEN = 1.03  # largest load over its target, for all
@@ -102,7 +102,7 @@ def _metis_from_edges(graph: LocalityGraph, k: int) -> Answer:
 
 def _gpart(graph: LocalityGraph, k: int) -> Clustering:
     """Labels as GPart itself leaves them: the parts that `partition` fills up afterwards are not counted."""
-    from tracecut.partition.parcubed import gpart
+    from tracecut.partition.shared_memory.parcubed import gpart
 
     return Clustering(gpart(graph, k), k, "data", "gpart", graph=graph)
 

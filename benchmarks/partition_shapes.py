@@ -12,7 +12,7 @@ from rows import Row
 from shapes import random_graph
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.partition import METHODS, partition
-from tracecut.partition.streaming import CollapseWarning
+from tracecut.partition.streaming.vertex_cut import CollapseWarning
 
 K = 16
 SLOWER = 5.0

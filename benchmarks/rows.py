@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tracecut.ir.machine import Machine
+from tracecut.ir.machine.machine import Machine
 
-from tracecut.manifest import versions
+from tracecut.pipeline.stages.manifest import versions
 
 
 @dataclass(frozen=True)

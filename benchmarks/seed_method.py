@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from tracecut.tracer.text import Instruction, parse_module
-from tracecut.tracer.text.edit import at_start
+from tracecut.ir.llvm import Instruction, parse_module
+from tracecut.ir.llvm.edit import at_start
 
 _FORMATS = """@seed.block = private constant [7 x i8] c"B%lld\\0A\\00"
 @seed.time = private constant [7 x i8] c"T%lld\\0A\\00"

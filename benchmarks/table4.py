@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rows import Row, print_rows, write_rows
-from tracecut.ir.graphstats import continuous_exponent
+from tracecut.ir.graph_statistics import continuous_exponent
 
 import tracecut
 

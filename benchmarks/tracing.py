@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tracecut.codegen.link import executable
-from tracecut.tracer.events.build import traced_objects
-from tracecut.tracer.events.recording import Recorded, record
-from tracecut.tracer.events.static import Static, static_of
-from tracecut.tracer.events.tracefile import TraceWriter
-from tracecut.tracer.frontend import parse_flags, to_ir
-from tracecut.tracer.llvm import canonical, emit_object
-from tracecut.tracer.runner import Limits
+from tracecut.support.process.runner import Limits
+from tracecut.tracer.runtime.link import executable
+from tracecut.tracer.toolchain.clang import parse_flags, to_ir
+from tracecut.tracer.toolchain.passes import canonical, emit_object
+from tracecut.tracer.trace.file.trace_file import TraceWriter
+from tracecut.tracer.trace.instrument.compile import traced_objects
+from tracecut.tracer.trace.record.record import Recorded, record
+from tracecut.tracer.trace.tables.static_tables import Static, static_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -1,1 +1,1 @@
-"""Stage."""
+"""From loops and their data to schedules and code. Imports `partition`, `mapping`, `tracer`, `ir`, `support`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tracecut.ir.files import load_json
+from tracecut.support.files import load_json
 
 from tracecut.report.charts import bars
 from tracecut.report.markup import el

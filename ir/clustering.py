@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from .arrays import Floats, Ints, check_range, frozen
-from .errors import ArgumentError
-from .files import read_arrays, write_arrays
+from tracecut.support.arrays import Floats, Ints, check_range, frozen
+from tracecut.support.errors import ArgumentError
+from tracecut.support.files import read_arrays, write_arrays
 
 if TYPE_CHECKING:
-    from .graph import LocalityGraph
+    from .locality_graph import LocalityGraph
 
 # Methods that play a program which is not to be had; whatever shows their results says so.
 STAND_INS = {"compnet": "CompNet (Xiao et al. 2017)"}

@@ -18,10 +18,10 @@ from typing import Protocol
 
 import numpy as np
 from numba import njit
+from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.errors import ArgumentError
 
-from .arrays import Floats, Ints, Longs
-from .errors import ArgumentError
-from .graph import LocalityGraph
+from .locality_graph import LocalityGraph
 
 
 class Partition(Protocol):

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-
-from .arrays import Ints, Longs, check_offsets, check_permutation, frozen
-from .errors import ArgumentError
-from .files import read_arrays, write_arrays
+from tracecut.support.arrays import Ints, Longs, check_offsets, check_permutation, frozen
+from tracecut.support.errors import ArgumentError
+from tracecut.support.files import read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from .arrays import Ints, check_range, frozen
-from .errors import ArgumentError
-from .files import read_arrays, write_arrays
+from tracecut.support.arrays import Ints, check_range, frozen
+from tracecut.support.errors import ArgumentError
+from tracecut.support.files import read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,5 @@
 """Machines, and which processing unit runs what."""
 
-from .place import place_in_order
+from .in_order import place_in_order
 
 __all__ = ["place_in_order"]

@@ -1,6 +1,6 @@
 """Partitioning and ordering: one function a method, one registry (DESIGN §6)."""
 
-from .catalogue import METHODS, Method, methods
-from .registry import order, partition
+from .api import order, partition
+from .methods import METHODS, Method, methods
 
 __all__ = ["METHODS", "Method", "methods", "order", "partition"]

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..ir.clustering import Clustering
-from ..ir.errors import BackendError
-from ..ir.graph import LocalityGraph
-from ..ir.metrics import vertex_copies
-from .arguments import Request
+from tracecut.ir.clustering import Clustering
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.metrics import vertex_copies
+from tracecut.partition.inputs.arguments import Request
+from tracecut.support.errors import BackendError
 
 SKEWED = 16  # a largest degree above this many times the mean: hubs, which are better copied than kept whole
 BUDGET = 20.0
@@ -54,7 +54,7 @@ class Size:
     """What the seconds of a method are predicted from.
 
     Attributes:
-        pins: of the graph. small: whether SPAC starts from METIS even where refinement follows (`spac.SMALL`).
+        pins: of the graph. small: whether SPAC starts from METIS even where refinement follows (`split_connect.SMALL`).
         coarse: jobs of the coarsest graph.
         bisected: the same as often as multilevel repeats a bisection of them, for 64 clusters; for others by the depths
             of the recursion.
@@ -70,8 +70,12 @@ class Size:
     @classmethod
     def of(cls, graph: LocalityGraph, k: int) -> Size:
         """Counts alone. O(pins)."""
-        from .multilevel import REPEATS, SHRUNK, TINY  # which load what runs them: only when something is to run
-        from .spac import SMALL
+        from tracecut.partition.edge_cut.split_connect import SMALL
+        from tracecut.partition.multilevel.driver import (  # which load what runs them: only when something is to run
+            REPEATS,
+            SHRUNK,
+            TINY,
+        )
 
         pins, jobs = graph.n_pins, graph.n_jobs
         coarse = min(jobs, COARSE * k)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from tracecut.ir import plain
+from tracecut.support import plain_kernels
 
 # What is to land is judged on the same examples each time; `--hypothesis-profile=search` draws others.
 settings.register_profile("same", derandomize=True)
@@ -19,5 +19,5 @@ def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small inputs as they are taken by themselves, and by compiled kernels as if they were large."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "compiled":
-            patch.setattr(plain, "FEW", -1)
+            patch.setattr(plain_kernels, "FEW", -1)
         yield

@@ -17,23 +17,24 @@ import importlib
 import sys
 from types import ModuleType
 
-from tracecut.ir.version import __version__
+from tracecut.support.version import __version__
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all that is imported here
 if TYPE_CHECKING:
     from typing import Any
 
     from tracecut import errors
-    from tracecut.api import optimize
-    from tracecut.dependences import PartialGraphWarning, dependence_graph, graph_totals
-    from tracecut.ir.dependence import DependenceGraph
-    from tracecut.ir.errors import TracecutError
-    from tracecut.loops import loop_summaries
-    from tracecut.partition import methods, partition
-    from tracecut.recorder import trace
-    from tracecut.result import Optimized, Outcome
-    from tracecut.tracer.events.columns import export_trace
-    from tracecut.tracer.events.trace import Trace
+    from tracecut.api.dependence_graph import PartialGraphWarning, dependence_graph, graph_totals
+    from tracecut.api.loop_summaries import loop_summaries
+    from tracecut.api.optimize import optimize
+    from tracecut.api.trace import trace
+    from tracecut.ir.dependence_graph import DependenceGraph
+    from tracecut.pipeline.output.result import Optimized, Outcome
+    from tracecut.support.errors import TracecutError
+    from tracecut.tracer.trace.export_parquet import export_trace
+    from tracecut.tracer.trace.trace import Trace
+
+    from .partition import methods, partition
 
 __all__ = [
     "DependenceGraph",
@@ -55,19 +56,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DependenceGraph": "ir.dependence",
-    "Optimized": "result",
-    "Outcome": "result",
-    "Trace": "tracer.events.trace",
-    "PartialGraphWarning": "dependences",
+    "DependenceGraph": "ir.dependence_graph",
+    "Optimized": "pipeline.output.result",
+    "Outcome": "pipeline.output.result",
+    "Trace": "tracer.trace.trace",
+    "PartialGraphWarning": "api.dependence_graph",
     "TracecutError": "errors",
-    "dependence_graph": "dependences",
-    "export_trace": "tracer.events.columns",
-    "graph_totals": "dependences",
-    "loop_summaries": "loops",
+    "dependence_graph": "api.dependence_graph",
+    "export_trace": "tracer.trace.export_parquet",
+    "graph_totals": "api.dependence_graph",
+    "loop_summaries": "api.loop_summaries",
     "methods": "partition",
-    "optimize": "api",
-    "trace": "recorder",
+    "optimize": "api.optimize",
+    "trace": "api.trace",
 }
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def main(argv: "Sequence[str] | None" = None) -> "NoReturn":
-    """See `cli.main`."""
+    """See `tracecut.cli.main`."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from . import cli
+    from tracecut.cli.main import main
 
-    cli.main(argv)
+    main(argv)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tracecut.codegen.checker import check_schedule
-from tracecut.codegen.schedule import RegionSchedule, Schedule
-from tracecut.ir.errors import ScheduleError
+from tracecut.codegen.schedule.check.checker import check_schedule
+from tracecut.codegen.schedule.schedule import RegionSchedule, Schedule
+from tracecut.support.errors import ScheduleError
 
 from .harness import Inspected
 

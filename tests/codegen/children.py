@@ -16,24 +16,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tracecut.codegen import trials
-from tracecut.codegen.executor import Executor, RegionCode
-from tracecut.codegen.firstlook import first_look
-from tracecut.codegen.front import Front, run_listed
-from tracecut.codegen.live import Host, run_program
-from tracecut.codegen.native import Native
-from tracecut.codegen.rangefunction import Outlined
-from tracecut.codegen.regionset import batch_regions, load_regions
-from tracecut.codegen.schedule import Schedule
-from tracecut.codegen.schedulefile import ScopeFile
-from tracecut.ir.errors import UnsupportedError
-from tracecut.tracer.capture import Capture
-from tracecut.tracer.frontend import Flags
-from tracecut.tracer.host import load_library
-from tracecut.tracer.identity import become
-from tracecut.tracer.memory import STACK
+from tracecut.codegen.host.region_library import batch_regions, load_regions
+from tracecut.codegen.runtime.executor import Executor, RegionCode
+from tracecut.codegen.runtime.host import Host, run_program
+from tracecut.codegen.runtime.light_host import Front, run_listed
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.runtime.schedule_listing import first_look
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.codegen.tuning import trial
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.load_and_run import load_library
+from tracecut.support.process.program_identity import become
+from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.legality.memory import STACK
+from tracecut.tracer.runtime.binding import Native
+from tracecut.tracer.toolchain.clang import Flags
 
-from tracecut.finishing import weave_program
+from tracecut.pipeline.stages.weave import weave_program
 
 from .harness import Inspected, Program
 
@@ -218,7 +218,7 @@ def _stopped(loaded: Loaded, item: Inspected, schedule: Schedule) -> str:
         return ""
     types = {site.type for site in item.inspection.accesses.nest.sites_in(item.region)}
     types |= {reduction.type for reduction in item.cut_out[1][item.region].reductions}
-    tolerance = trials.TOLERANCE["float" if "float" in types else "double"]
+    tolerance = trial.TOLERANCE["float" if "float" in types else "double"]
     rounding = item.inspection.verdicts[item.region].rounding
     if found.bit_equal or (rounding and found.max_rel_error <= tolerance):
         return ""

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tracecut.codegen import teams
-from tracecut.ir.errors import UnsupportedError
+from tracecut.codegen.schedule.inspector import split_for_threads
+from tracecut.support.errors import UnsupportedError
 
 from .checking import Subject
 from .harness import Inspected, Program, trace
@@ -48,7 +48,7 @@ def inspected(program: Callable[[str], Program]) -> Callable[[str], dict[str, In
 @pytest.fixture
 def few_jobs_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads get jobs however few there are."""
-    monkeypatch.setattr(teams, "MIN_JOBS", 1)
+    monkeypatch.setattr(split_for_threads, "MIN_JOBS", 1)
 
 
 @pytest.fixture

@@ -15,30 +15,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tracecut.codegen.build import build_schedule, views_of
-from tracecut.codegen.checker import check_schedule
-from tracecut.codegen.guards import make_guard
-from tracecut.codegen.incidence import ScopeGraph, scope_graph
-from tracecut.codegen.inspect import Inspection, inspect_scope
-from tracecut.codegen.native import Native, support
-from tracecut.codegen.rangefunction import Group, Outlined
-from tracecut.codegen.regionset import outline_regions
-from tracecut.codegen.replay import Replay, memory_of
-from tracecut.codegen.schedule import Guard, Schedule
-from tracecut.codegen.schedulefile import ScopeFile
-from tracecut.codegen.secret import Secret
-from tracecut.ir.errors import UnsupportedError
+from tracecut.codegen.host.region_library import outline_regions
+from tracecut.codegen.runtime.replay import Replay, memory_of
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.schedule.check.checker import check_schedule
+from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, scope_graph
+from tracecut.codegen.schedule.guards.make_guard import make_guard
+from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, inspect_scope
+from tracecut.codegen.schedule.plan.range_function import Group, Outlined
+from tracecut.codegen.schedule.schedule import Guard, Schedule
+from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.ordering import Ordering
-from tracecut.tracer.capture import Capture
-from tracecut.tracer.memory import Object
-from tracecut.tracer.nest import Nest
-from tracecut.tracer.nestfile import from_json, to_json
-from tracecut.tracer.runner import Finished, Limits, run
-from tracecut.tracer.slots import named_numbers
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.runner import Finished, Limits, run
+from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.runtime.binding import Native, support
+from tracecut.tracer.runtime.fingerprint_key import Secret
+from tracecut.tracer.runtime.hook_slots import named_numbers
 
-from tracecut.compiling import Compiled, compile_program
-from tracecut.settings import Settings
-from tracecut.tracing import Traced, trace_program
+from tracecut.pipeline.stages.capture import Traced, trace_program
+from tracecut.pipeline.stages.compile import Compiled, compile_program
+from tracecut.pipeline.stages.settings import Settings
 
 KEY = Secret(bytes(range(32)))
 MARK = re.compile(r"//\s*@(\w+)")
@@ -220,7 +220,7 @@ class Inspected:
 
     def replay(self, native: Native) -> Replay:
         """The region on its captured memory. Running it runs user code: only in a child."""
-        from tracecut.codegen.tune_worker import _addresses, _inits
+        from tracecut.codegen.tuning.worker import _addresses, _inits
 
         return Replay(
             self.capture,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tracecut.codegen.link import executable
-from tracecut.tracer.frontend import Flags, to_ir
-from tracecut.tracer.llvm import emit_object
-from tracecut.tracer.runner import Limits, describe, run
+from tracecut.support.process.runner import Limits, describe, run
+from tracecut.tracer.runtime.link import executable
+from tracecut.tracer.toolchain.clang import Flags, to_ir
+from tracecut.tracer.toolchain.passes import emit_object
 
 LIMITS = Limits(seconds=20, output_bytes=4 << 20, memory_bytes=1 << 30, processes=8)
 

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tracecut.codegen.link import executable
-from tracecut.ir.errors import UnsupportedError
-from tracecut.tracer.flags import Flags, parse_flags
-from tracecut.tracer.toolchain import compiler
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.runtime.link import executable
+from tracecut.tracer.toolchain.find_compilers import compiler
+from tracecut.tracer.toolchain.flags import Flags, parse_flags
 
-from tracecut.compiling import compile_program
-from tracecut.settings import Settings
-from tracecut.tracing import trace_program
+from tracecut.pipeline.stages.capture import trace_program
+from tracecut.pipeline.stages.compile import compile_program
+from tracecut.pipeline.stages.settings import Settings
 
 from ..codegen.children import run_woven, woven
 from ..codegen.harness import MARK, Inspected, Program

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tracecut.tracer.runner import Limits, run
+from tracecut.support.process.runner import Limits, run
 
 from ..codegen.children import run_woven, woven
 from ..codegen.harness import trace

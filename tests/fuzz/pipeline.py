@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tracecut.codegen import teams
-from tracecut.codegen.reinspect import inspect_again
-from tracecut.codegen.schedule import Schedule
-from tracecut.ir.errors import UnsupportedError
-from tracecut.tracer.frontend import Flags
+from tracecut.codegen.runtime.reinspect import inspect_again
+from tracecut.codegen.schedule.inspector import split_for_threads
+from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.toolchain.clang import Flags
 
-from tracecut.compiling import compile_program
-from tracecut.settings import Settings
-from tracecut.tracing import trace_program
+from tracecut.pipeline.stages.capture import trace_program
+from tracecut.pipeline.stages.compile import compile_program
+from tracecut.pipeline.stages.settings import Settings
 
 from ..codegen.children import Ran, run_woven, stopped_by_replay, woven
 from ..codegen.harness import Inspected, Program
@@ -145,12 +145,12 @@ def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
 @contextmanager
 def few_jobs() -> Iterator[None]:
     """Loops of a few iterations are shared out to threads too."""
-    before = teams.MIN_JOBS
-    teams.MIN_JOBS = 2
+    before = split_for_threads.MIN_JOBS
+    split_for_threads.MIN_JOBS = 2
     try:
         yield
     finally:
-        teams.MIN_JOBS = before
+        split_for_threads.MIN_JOBS = before
 
 
 def inspect_any(host: Any, state: Any, numbers: Any, memory: Any, why: str, per_call: float) -> Schedule | None:

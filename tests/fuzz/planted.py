@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen import build, executor, front, live, outline, ready
-from tracecut.codegen.blocks import Block
-from tracecut.codegen.schedule import Guard
-from tracecut.tracer import access, evaluate, legality
-from tracecut.tracer.conditions import ALWAYS
-from tracecut.tracer.conflicts import READ
+from tracecut.codegen.host import outline_loop
+from tracecut.codegen.runtime import executor, host, light_host, saved_schedule
+from tracecut.codegen.schedule.inspector import build_schedule
+from tracecut.codegen.schedule.schedule import Guard
+from tracecut.ir.loops.path_conditions import ALWAYS
+from tracecut.tracer.legality import accesses as access
+from tracecut.tracer.legality import evaluate
+from tracecut.tracer.legality import judge as legality
+from tracecut.tracer.legality.conflicts import READ
+from tracecut.tracer.runtime.buffers import Block
 
 from .model import Kernel
 
@@ -66,14 +70,14 @@ def last_job_lost(patch: Patch) -> None:
 
 def stale_guard(patch: Patch) -> None:
     """A schedule is used for other indices and other numbers too."""
-    check = live.check_guard
+    check = host.check_guard
 
     def unseeing(guard: Guard, *rest: Any, **more: Any) -> Any:
         return check(replace(guard, numbers={}, loads=()), *rest, **more)
 
-    for module in (live, ready):
+    for module in (host, saved_schedule):
         patch.setattr(module, "check_guard", unseeing)
-    patch.setattr(front.Front, "_other_number", lambda *_: "")
+    patch.setattr(light_host.Front, "_other_number", lambda *_: "")
 
 
 def missed_alias(patch: Patch) -> None:
@@ -113,7 +117,7 @@ def one_less(patch: Patch) -> None:
 
 def new_numbers_as_data(patch: Patch) -> None:
     """The program computes with the new numbers of its indices and of its iterations."""
-    made = outline._Outliner._rewrite
+    made = outline_loop._Outliner._rewrite
 
     def renumbered(self: Any, instruction: Any, block: str) -> str:
         closure, self.closure = self.closure, set()
@@ -127,7 +131,7 @@ def new_numbers_as_data(patch: Patch) -> None:
         self.closure = closure
         return made(self, instruction, block)
 
-    patch.setattr(outline._Outliner, "_rewrite", renumbered)
+    patch.setattr(outline_loop._Outliner, "_rewrite", renumbered)
 
 
 def layout_kept(patch: Patch) -> None:
@@ -169,7 +173,7 @@ def copies_in_old_order(patch: Patch) -> None:
 
 def job_twice(patch: Patch) -> None:
     """The scheduler runs one job twice and another one never."""
-    made = build._region
+    made = build_schedule._region
 
     def doubled(*parts: Any) -> Any:
         region = made(*parts)
@@ -177,7 +181,7 @@ def job_twice(patch: Patch) -> None:
         jobs[-1:] = jobs[:1]
         return replace(region, jobs=jobs)
 
-    patch.setattr(build, "_region", doubled)
+    patch.setattr(build_schedule, "_region", doubled)
 
 
 INDEXED = having("gather", "scatter", "gather-scatter", "edge")

@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tracecut.tracer.frontend import Flags, to_ir
-from tracecut.tracer.toolchain import compiler
+from tracecut.tracer.toolchain.clang import Flags, to_ir
+from tracecut.tracer.toolchain.find_compilers import compiler
 
 from .build import output
 from .compare import differences

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tracecut.codegen.native import Native
+from tracecut.tracer.runtime.binding import Native
 
 from .guards import LOOPS, check
 

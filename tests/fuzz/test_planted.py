@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tracecut.ir.errors import ScheduleError
+from tracecut.support.errors import ScheduleError
 
 from ..codegen.children import ChildFailed
 from .generate import generate, suite_of

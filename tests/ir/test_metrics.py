@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir import ArgumentError, Clustering, LocalityGraph, metrics
+from tracecut.ir import Clustering, LocalityGraph, metrics
+from tracecut.support.errors import ArgumentError
 
 Number = float | int
 

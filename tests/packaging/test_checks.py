@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("tracecut", "ir", "tracer", "partition", "mapping", "codegen")
+FOLDERS = ("tracecut", "support", "ir", "tracer", "partition", "mapping", "codegen")
 
 
 def tool(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -40,7 +40,7 @@ def test_a_type_error_deep_inside_is_found(tmp_path: Path) -> None:
             shutil.copytree(source, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, tree / name)
-    with (tree / "tracer" / "text" / "cfg.py").open("a") as file:
+    with (tree / "ir" / "llvm" / "control_flow.py").open("a") as file:
         file.write("\nCANARY: int = 'not a number'\n")
     done = tool("mypy", f"--cache-dir={tmp_path / 'cache'}", folder=tree)
-    assert done.returncode == 1 and "cfg.py" in done.stdout, done.stdout[-3000:]
+    assert done.returncode == 1 and "control_flow.py" in done.stdout, done.stdout[-3000:]

@@ -32,9 +32,9 @@ def python(code: str, *words: str) -> subprocess.CompletedProcess[str]:
     [
         "import tracecut",
         "import tracecut; tracecut.errors.TracecutError",
-        "from tracecut.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass",
-        "from tracecut.cli import main\ntry: main(['optimize', '--help'])\nexcept SystemExit: pass",
-        "from tracecut.cli import main\ntry: main(['--version'])\nexcept SystemExit: pass",
+        "from tracecut.cli.main import main\ntry: main(['--help'])\nexcept SystemExit: pass",
+        "from tracecut.cli.main import main\ntry: main(['optimize', '--help'])\nexcept SystemExit: pass",
+        "from tracecut.cli.main import main\ntry: main(['--version'])\nexcept SystemExit: pass",
     ],
 )
 def test_loads_nothing_heavy(code: str) -> None:
@@ -46,14 +46,14 @@ def test_loads_nothing_heavy(code: str) -> None:
 def test_a_program_starts_without_compiled_code() -> None:
     """What `tracecut run` loads before the user's program starts: a fraction of a second that every run pays."""
     block = BLOCK.format(names=("scipy", "numba", "llvmlite", "networkx", "ziglang", "pymetis", "rich"))
-    code = "import tracecut.running, tracecut.codegen.live, tracecut.codegen.reinspect, tracecut.codegen.schedulefile"
+    code = "import tracecut.cli.run\nfrom tracecut.codegen.runtime import host, reinspect, schedule_file"
     done = python(block + code)
     assert done.returncode == 0, done.stderr
 
 
 def test_needs_no_extra_and_no_compiler() -> None:
     block = BLOCK.format(names=("ziglang", "cupy", "mpi4py", "kaminpar", "kahip", "mtkahypar", "nvidia"))
-    code = "import tracecut; tracecut.optimize, tracecut.methods(); from tracecut.cli import main"
+    code = "import tracecut; tracecut.optimize, tracecut.methods(); from tracecut.cli.main import main"
     done = python(block + code)
     assert done.returncode == 0, done.stderr
 
@@ -61,7 +61,7 @@ def test_needs_no_extra_and_no_compiler() -> None:
 def test_a_missing_compiler_is_named(tmp_path: Path) -> None:
     source = tmp_path / "a.c"
     source.write_text("int main(void) { return 0; }\n")
-    code = "from tracecut.tracer import toolchain; toolchain.compiler()"
+    code = "from tracecut.tracer.toolchain import find_compilers; find_compilers.compiler()"
     done = python(BLOCK.format(names=("ziglang",)) + code)
     assert "ToolchainError" in done.stderr and "ziglang" in done.stderr
 

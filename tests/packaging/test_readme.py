@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import tracecut
-from tracecut.cli import _optimize_parser
-from tracecut.command_line import sort_words, split_words
+from tracecut.cli.main import _optimize_parser
+from tracecut.cli.words import sort_words, split_words
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("ir", "tracer", "partition", "mapping", "codegen")
+FOLDERS = ("support", "ir", "tracer", "partition", "mapping", "codegen")
 DATA = (".c", ".h", ".html", ".css")
 
 

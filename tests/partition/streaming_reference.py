@@ -1,4 +1,4 @@
-"""The streaming rules by sets and loops, from the text of `tracecut.partition.streaming` alone."""
+"""The streaming rules by sets and loops, from the text of `tracecut.partition.streaming.vertex_cut` alone."""
 
 from __future__ import annotations
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tracecut.ir import ArgumentError, BackendError, LocalityGraph
+from tracecut.ir import LocalityGraph
 from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import auto, partition
+from tracecut.support.errors import ArgumentError, BackendError
 
 PLACES = np.stack(np.divmod(np.arange(576), 24), 1).astype(float)
 
@@ -146,7 +147,7 @@ def test_a_failing_backend_is_said_and_passed_over(mesh: LocalityGraph, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise BackendError("METIS was killed by SIGSEGV")
 
-    monkeypatch.setattr("tracecut.partition.metis.run_metis", fail)
+    monkeypatch.setattr("tracecut.partition.external.metis.run_metis", fail)
     found = partition(mesh, 6, "auto", of="data")
     assert found.method == "parcubed-det" and "metis: METIS was killed by SIGSEGV" in found.why
     with pytest.raises(BackendError, match="SIGSEGV"):
@@ -160,7 +161,7 @@ def test_a_hanging_backend_is_left(mesh: LocalityGraph, monkeypatch: pytest.Monk
         seen.append(time_limit)
         raise BackendError(f"METIS ran past its time limit of {time_limit:g} s")
 
-    monkeypatch.setattr("tracecut.partition.metis.run_metis", hang)
+    monkeypatch.setattr("tracecut.partition.external.metis.run_metis", hang)
     found = partition(mesh, 6)
     assert found.method == "multilevel" and any("metis, km1: METIS ran past its time limit" in why for why in found.why)
     assert 60 < seen[0] < 65

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir import ArgumentError, LocalityGraph
+from tracecut.ir import LocalityGraph
 from tracecut.partition import METHODS, methods, partition
-from tracecut.partition.loads import capacities
-from tracecut.partition.packing import best_balance
+from tracecut.partition.balance.least_imbalance import best_balance
+from tracecut.partition.balance.rebalance import capacities
+from tracecut.support.errors import ArgumentError
 
 from .meshes import cut, delaunay, lattice, over, placed_graphs
 

@@ -9,7 +9,7 @@ import pytest
 from tracecut.ir import LocalityGraph
 from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import methods, partition
-from tracecut.partition.loads import capacities
+from tracecut.partition.balance.rebalance import capacities
 
 K = 3
 TINY = {

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir import ArgumentError, Clustering, LocalityGraph
+from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import edge_cut, replication_factor, vertex_copies
 from tracecut.partition import METHODS, partition
-from tracecut.partition.catalogue import Method
-from tracecut.partition.loads import bounds, capacities
+from tracecut.partition.balance.rebalance import bounds, capacities
+from tracecut.partition.methods import Method
+from tracecut.support.errors import ArgumentError
 
 # Those of other projects without their wheel are tested in `test_peers`.
 HERE = [method for method in METHODS.values() if method.installed]
@@ -76,7 +77,7 @@ def check(method: Method, graph: LocalityGraph, k: int, draw: st.DrawFn, of: str
 
 
 @pytest.mark.parametrize("method", IN_PROCESS, ids=lambda method: method.name)
-@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.CollapseWarning")
+@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.vertex_cut.CollapseWarning")
 @settings(deadline=None, max_examples=20)
 @given(data=st.data(), k=st.integers(1, 9))
 def test_every_method_on_any_graph(
@@ -103,7 +104,7 @@ def test_every_method_with_a_process_of_its_own(
     check(method, data.draw(graphs), k, data.draw)
 
 
-@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.CollapseWarning")
+@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.vertex_cut.CollapseWarning")
 @settings(deadline=None, max_examples=30)
 @given(data=st.data(), k=st.integers(1, 9), name=st.sampled_from([method.name for method in IN_PROCESS]))
 def test_refinement_never_costs_more(

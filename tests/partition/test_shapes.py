@@ -14,15 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition import METHODS, compnet, expansion, growing, km1_search, partition
-from tracecut.partition.contest import contest, play
-from tracecut.partition.expand import data_graph
-from tracecut.partition.km1 import NO_END
-from tracecut.partition.km1_lanes import Replica
-from tracecut.partition.km1_state import fill_lists
-from tracecut.partition.levels import finest_level
-from tracecut.partition.loads import capacities
-from tracecut.partition.views import floats
+from tracecut.partition import METHODS, partition
+from tracecut.partition.balance.rebalance import capacities
+from tracecut.partition.coarsening.hypergraph_levels import finest_level
+from tracecut.partition.community import compnet
+from tracecut.partition.datastructures.plain_graphs import data_graph
+from tracecut.partition.datastructures.tournament_tree import contest, play
+from tracecut.partition.datastructures.typed_views import floats
+from tracecut.partition.expansion import grow_hypergraph
+from tracecut.partition.initial import greedy_growing
+from tracecut.partition.refinement import km1_fm
+from tracecut.partition.refinement.km1 import NO_END
+from tracecut.partition.refinement.km1_gains import fill_lists
+from tracecut.partition.refinement.km1_parallel_fm import Replica
 
 MADE = run_path(str(Path(__file__).parents[2] / "benchmarks" / "shapes.py"))
 SHAPES: dict[str, Callable[[int], LocalityGraph]] = MADE["SHAPES"]
@@ -51,8 +55,8 @@ def test_parts_grow_the_same_in_a_tournament(shape: str, monkeypatch: pytest.Mon
     loads, shares = np.arange(1.0, plain.size + 1) % 5 + 1, np.full(4, 0.25)
     found = []
     for looks in (1 << 40, 1, 0):
-        monkeypatch.setattr(growing, "LOOKS", looks)
-        grown = growing.grow.py_func(
+        monkeypatch.setattr(greedy_growing, "LOOKS", looks)
+        grown = greedy_growing.grow.py_func(
             plain.offsets, plain.neighbours.view(np.uint32), plain.edge_weights, loads, shares, plain.size // 2
         )
         found.append(grown.tolist())
@@ -62,12 +66,12 @@ def test_parts_grow_the_same_in_a_tournament(shape: str, monkeypatch: pytest.Mon
 def test_lists_are_not_looked_through_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a star every vertex is the neighbour of all: looking through them for each would be quadratic."""
     played: list[int] = []
-    monkeypatch.setattr(growing, "play", lambda *given: played.append(1))
+    monkeypatch.setattr(greedy_growing, "play", lambda *given: played.append(1))
     monkeypatch.setattr(
-        growing, "contest", lambda values, entered, room: played.append(entered) or contest(values, 0, 1)
+        greedy_growing, "contest", lambda values, entered, room: played.append(entered) or contest(values, 0, 1)
     )
     plain = data_graph(SHAPES["star"](3000))
-    growing.grow.py_func(
+    greedy_growing.grow.py_func(
         plain.offsets, plain.neighbours.view(np.uint32), plain.edge_weights, np.ones(plain.size), np.full(4, 0.25), 0
     )
     assert max(played) > 1000, "the lists were handed over to a tournament while they were long"
@@ -93,19 +97,19 @@ def test_communities_halve_each_round(shape: str, monkeypatch: pytest.MonkeyPatc
 def test_data_join_few_clusters(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job of all data that grew like others would pull all of them into every cluster."""
     joined: list[int] = []
-    kernel = expansion._join
+    kernel = grow_hypergraph._join
 
     def join(*given: Any) -> Any:
         joined.append(1)
         full, load, used, placed = kernel(*given)
         return full, load, np.uint64(used), placed  # as it is inside of a kernel
 
-    monkeypatch.setattr(expansion, "MOST_CLUSTERS", 0)  # the kernel that takes jobs of any size
-    monkeypatch.setattr(expansion, "_join", join)
-    monkeypatch.setattr(expansion, "_grow", expansion._grow.py_func)
-    monkeypatch.setattr(expansion, "lowest_bit", lambda bits: (int(bits) & -int(bits)).bit_length() - 1)
+    monkeypatch.setattr(grow_hypergraph, "MOST_CLUSTERS", 0)  # the kernel that takes jobs of any size
+    monkeypatch.setattr(grow_hypergraph, "_join", join)
+    monkeypatch.setattr(grow_hypergraph, "_grow", grow_hypergraph._grow.py_func)
+    monkeypatch.setattr(grow_hypergraph, "lowest_bit", lambda bits: (int(bits) & -int(bits)).bit_length() - 1)
     graph = SHAPES[shape](3000)
-    labels, order = expansion.grow(graph, 16)
+    labels, order = grow_hypergraph.grow(graph, 16)
     assert np.ptp(np.bincount(labels, minlength=16)) <= 2 and sorted(order.tolist()) == list(range(graph.n_jobs))
     assert len(joined) <= 2 * graph.n_pins + 50
 
@@ -116,7 +120,7 @@ def test_a_huge_job_takes_the_room_that_it_weighs() -> None:
     others = graph.n_jobs - 1
     for heavy in (1000.0, 3.0):
         weights = np.append(np.ones(others), heavy)
-        held = np.bincount(expansion.expansion(graph, 8, weights=weights), weights, 8)
+        held = np.bincount(grow_hypergraph.expansion(graph, 8, weights=weights), weights, 8)
         rest = (others + heavy - max(heavy, held.mean())) / 7
         assert sorted(held)[-1] <= max(heavy, rest + 1) and min(held) >= rest - 1
 
@@ -125,28 +129,28 @@ def test_a_job_of_all_data_is_not_asked_after_each_move(monkeypatch: pytest.Monk
     """Each of its nets tells of moves near it, and to ask it takes as long as it has nets."""
     graph, k = SHAPES["one job beside"](6000), 4
     level = finest_level(graph, np.ones(graph.n_jobs))
-    labels = expansion.expansion(graph, k).view(np.uint32)
+    labels = grow_hypergraph.expansion(graph, k).view(np.uint32)
     lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
     loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
     limits = capacities(level.node_weights, np.full(k, 1 / k), 1.03)
     replica = Replica((*level.arrays, lists[0]), (*lists[1:], labels, loads), floats(limits))
     asked: list[int] = []
-    best_move = km1_search.best_move
+    best_move = km1_fm.best_move
 
     def counted(u: int, offsets: Any, *others: Any) -> Any:
         asked.append(int(offsets[u + 1] - offsets[u]))
         return best_move(u, offsets, *others)
 
-    monkeypatch.setattr(km1_search, "best_move", counted)
+    monkeypatch.setattr(km1_fm, "best_move", counted)
     replica.start()
     seeds = np.arange(level.n_nodes, dtype=np.uint32)
-    gain, used, *_ = replica.run(km1_search.search.py_func, *replica.room, seeds, 5000, 1.0, 0.0, NO_END, 0, NO_END)
+    gain, used, *_ = replica.run(km1_fm.search.py_func, *replica.room, seeds, 5000, 1.0, 0.0, NO_END, 0, NO_END)
     assert gain > 0 and used == seeds.size
     assert sum(asked) <= 10 * level.node_nets.size
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.CollapseWarning")
+@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.vertex_cut.CollapseWarning")
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.installed])
 def test_no_shape_takes_much_longer(name: str) -> None:
     """`pytest -m long tests/partition/test_shapes.py`: 300,000 pins, CPU seconds up to five times a random graph's."""

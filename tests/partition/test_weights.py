@@ -18,11 +18,12 @@ import pymetis
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from tracecut.ir import ArgumentError, LocalityGraph
+from tracecut.ir import LocalityGraph
 from tracecut.ir.metrics import copy_weight, edge_cut, loads
 from tracecut.partition import METHODS, partition
-from tracecut.partition.costs import MOST, whole_costs
-from tracecut.partition.inputs import as_graph
+from tracecut.partition.datastructures.integer_weights import MOST, whole_costs
+from tracecut.partition.inputs.as_graph import as_graph
+from tracecut.support.errors import ArgumentError
 
 SIDE = 24
 CELLS = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
@@ -274,7 +275,7 @@ def test_what_is_not_weighed_is_refused_by_name(method: Any) -> None:
         assert partition(graph, K, method.name, refine="km1").cost() > 0
 
 
-@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.CollapseWarning")
+@pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.vertex_cut.CollapseWarning")
 @pytest.mark.parametrize("name", ["dbh", "powergraph", "powergraph-simple", "libra"])
 def test_loads_that_are_not_balanced_are_refused_by_name(name: str) -> None:
     graph = as_graph((U, V, W))

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tracecut.codegen.ptx_assemble import assemble
-from tracecut.tracer.frontend import Flags
+from tracecut.codegen.ptx.ptxas import assemble
+from tracecut.support.progress import Progress
+from tracecut.tracer.toolchain.clang import Flags
 
-from tracecut.pipeline import optimize_program
-from tracecut.progress import Progress
-from tracecut.settings import Settings
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import optimize_program
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"

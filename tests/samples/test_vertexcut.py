@@ -12,9 +12,9 @@ import networkx as nx
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
-from tracecut.codegen.link import executable
-from tracecut.tracer.frontend import Flags, to_ir
-from tracecut.tracer.llvm import emit_object
+from tracecut.tracer.runtime.link import executable
+from tracecut.tracer.toolchain.clang import Flags, to_ir
+from tracecut.tracer.toolchain.passes import emit_object
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples" / "vertexcut"
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tracecut.support.progress import Progress
 
-from tracecut.pipeline import optimize_program
-from tracecut.progress import Progress
-from tracecut.settings import Settings
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import optimize_program
 
 from .gathering import ARRAYS, LOOP
 

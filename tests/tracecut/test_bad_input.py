@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tracecut.codegen.link import shared_library
-from tracecut.tracer.frontend import Flags, to_ir
-from tracecut.tracer.llvm import emit_object
+from tracecut.tracer.runtime.link import shared_library
+from tracecut.tracer.toolchain.clang import Flags, to_ir
+from tracecut.tracer.toolchain.passes import emit_object
 
 FORK = r"""
 #include <stdio.h>
@@ -113,19 +113,18 @@ def test_is_refused_with_the_reason(name: str, shell: Any) -> None:
 
 
 def test_output_without_end_is_stopped(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracecut.ir.errors import ProgramError
-    from tracecut.tracer.frontend import Flags
+    from tracecut.support.errors import ProgramError
+    from tracecut.support.process import workers
+    from tracecut.tracer.toolchain.clang import Flags
 
-    from tracecut import work
-
-    monkeypatch.setattr(work, "OUTPUT_LIMIT", 4 << 20)
+    monkeypatch.setattr(workers, "OUTPUT_LIMIT", 4 << 20)
     source = shell.source('#include <stdio.h>\nint main(void) { for (;;) puts("and so on and on and on"); }')
-    from tracecut.compiling import compile_program
-    from tracecut.settings import Settings
+    from tracecut.pipeline.stages.compile import compile_program
+    from tracecut.pipeline.stages.settings import Settings
 
     native = compile_program(Settings((str(source),), Flags()), shell.folder).native
     with pytest.raises(ProgramError, match="wrote more than 4 MiB and was stopped"):
-        work.run_native(native, [], stdin=None, folder=shell.folder, timeout=None)
+        workers.run_native(native, [], stdin=None, folder=shell.folder, timeout=None)
     assert (shell.folder / "native.stdout").stat().st_size <= 4 << 20
 
 

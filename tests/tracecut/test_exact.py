@@ -10,13 +10,13 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from tracecut.support.progress import Progress
 
 import tracecut
-from tracecut.checking import Found, compare
-from tracecut.pipeline import optimize_program
-from tracecut.progress import Progress
-from tracecut.settings import Settings
-from tracecut.usage import print_usage
+from tracecut.cli.run_check import Found, compare
+from tracecut.pipeline.output.use_counts import print_usage
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import optimize_program
 
 # Sums over neighbours, then a map that enlarges every difference: equal after 8 steps, other after 60.
 CHAOS = r"""

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numba
 import numpy as np
-from tracecut.tracer.frontend import OPENMP_NOTE, parse_flags
+from tracecut.support.progress import Progress
+from tracecut.tracer.toolchain.clang import OPENMP_NOTE, parse_flags
 
 import tracecut
-from tracecut.pipeline import optimize_program
-from tracecut.progress import Progress
-from tracecut.settings import Settings
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import optimize_program
 
 MESH = r"""
 #include <cstdio>

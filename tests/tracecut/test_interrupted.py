@@ -53,8 +53,8 @@ STAGES = {
     "compiling": (COMPILE, r"zig|clang"),
     "native run": (HANG % 1, r"/program $"),
     "native run with a daemon": (DAEMON, r"/program $"),
-    "traced run": (HANG % 2, r"tracechild"),
-    "inspection": (TUNE, r"tune_worker"),
+    "traced run": (HANG % 2, r"tracer\.capture\.child"),
+    "inspection": (TUNE, r"codegen\.tuning\.worker"),
 }
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -9}
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from tracecut.tracer.expr import Expr
-from tracecut.tracer.memory import Memory
+from tracecut.ir.loops.expressions import Expr
+from tracecut.tracer.legality.memory import Memory
 
 Number = int | float
 WIDTHS = {"ptr": 64} | {f"i{bits}": bits for bits in range(1, 65)}

@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tracecut.tracer.frontend import Flags, to_ir
-from tracecut.tracer.instrument import hook_values, traced_module
-from tracecut.tracer.llvm import canonical, parse
-from tracecut.tracer.program import Analysis
+from tracecut.tracer.capture.instrument import hook_values, traced_module
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.toolchain.clang import Flags, to_ir
+from tracecut.tracer.toolchain.passes import canonical, parse
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ir"
 UPDATE = "TRACECUT_UPDATE_GOLDEN"

@@ -8,15 +8,15 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from tracecut.tracer.counters import merge_counters
-from tracecut.tracer.dependence.control import controllers_of
-from tracecut.tracer.events.quick import choose_quickly
-from tracecut.tracer.events.rewrite import instrumented
-from tracecut.tracer.events.static import static_of
-from tracecut.tracer.inlining import mark_inline
-from tracecut.tracer.program import Analysis
-from tracecut.tracer.text import parse_module
-from tracecut.tracer.text.stripping import strip_debug_info
+from tracecut.ir.llvm import parse_module
+from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
+from tracecut.ir.llvm.passes.strip_debug_info import strip_debug_info
+from tracecut.tracer.depgraph.state.control_dependence import controllers_of
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.toolchain.inlining import mark_inline
+from tracecut.tracer.trace.instrument.fast_codegen import choose_quickly
+from tracecut.tracer.trace.instrument.rewrite import instrumented
+from tracecut.tracer.trace.tables.static_tables import static_of
 
 SMALL, TIMES = 40, 8
 MOST = 1.35 * TIMES  # a quadratic step among linear ones shows from a small share on

@@ -1,10 +1,10 @@
 """Reports: the HTML file, the terminal summary, and the remarks for other viewers."""
 
+from .chart_data import RegionFigures, Series
 from .data import Candidate, Kernel, MachineLine, ProgramResult, RegionReport, ReportData
-from .excerpt import Excerpt, Line, Place
-from .figures import RegionFigures, Series
 from .html import render_report
 from .remarks import Remark, remarks_yaml
+from .source_excerpt import Excerpt, Line, Place
 from .terminal import print_summary, render_summary
 
 __all__ = [

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from . import svg, units
+from .chart_data import RegionFigures, Series
 from .data import RegionReport
-from .figures import RegionFigures, Series
 from .markup import Content, Html, el, join
 from .svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Scale
 

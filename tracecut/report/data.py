@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .excerpt import Excerpt, Place, excerpts
-from .fields import Fields
-from .figures import RegionFigures
-from .paths import Root
+from .chart_data import RegionFigures
+from .manifest_reader import Fields
+from .path_privacy import Root
 from .remarks import Remark
+from .source_excerpt import Excerpt, Place, excerpts
 
 CLASSES = ("parallel", "reduction", "ordered", "rejected")
 DECISIONS = ("optimized", "refused")

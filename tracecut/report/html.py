@@ -7,13 +7,13 @@ from importlib.resources import files
 from string import Template
 
 from . import svg, units
-from .answer import Answer, answer
-from .cards import LONG, card, chip, table
 from .charts import bars
 from .data import MachineLine, RegionReport, ReportData
-from .excerpt import Place
+from .headline import Answer, answer
 from .markup import Content, Html, clip, command, el, join, markup, user
+from .region_cards import LONG, card, chip, table
 from .remarks import Remark
+from .source_excerpt import Place
 
 FEW = 6  # so many cards are opened whatever they hold
 OUTCOMES = {"passed": "done", "missed": "missed", "analysis": "note"}

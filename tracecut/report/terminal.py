@@ -17,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from . import units
-from .answer import answer, heaviest
-from .asciitext import fit, harmless, plain, quote
 from .data import RegionReport, ReportData
-from .excerpt import Place
+from .headline import answer, heaviest
+from .source_excerpt import Place
+from .terminal_text import fit, harmless, plain, quote
 
 FULL = 3  # regions that get a row of their own; the rest is folded into one line
 NARROWEST, SHORTEST_NAME = 40, 14

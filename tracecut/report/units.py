@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tracecut.ir import amounts
+from tracecut.support import memory_amounts
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ABSENT = "–"
@@ -72,7 +72,7 @@ def count(value: float | None) -> str:
 
 def size(value: float) -> str:
     """Bytes, `32 KiB`."""
-    return amounts.size(value, FIXED)
+    return memory_amounts.size(value, FIXED)
 
 
 def binary(value: float) -> str:

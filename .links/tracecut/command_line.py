@@ -1,1 +1,0 @@
-../../tracecut/command_line.py

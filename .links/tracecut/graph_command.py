@@ -1,1 +1,0 @@
-../../tracecut/graph_command.py

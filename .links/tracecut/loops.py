@@ -1,1 +1,0 @@
-../../tracecut/loops.py

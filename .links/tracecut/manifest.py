@@ -1,1 +1,0 @@
-../../tracecut/manifest.py

@@ -1,1 +1,0 @@
-../../tracecut/outputs.py

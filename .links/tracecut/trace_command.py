@@ -1,1 +1,0 @@
-../../tracecut/trace_command.py

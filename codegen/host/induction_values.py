@@ -1,0 +1,95 @@
+"""What the iterations of a range function count: values of counters at its start, and at the old number of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Instruction
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.loops.expressions import Expr, Pool
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.scalar_evolution import ScalarView
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A pointer that walks with the loop, from `start` in place of its own: `old`: by the old numbers."""
+
+    phi: Instruction
+    name: str
+    start: str
+    old: bool
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Emits the counters of a loop that has one latch: `init + step · number`."""
+
+    view: FunctionView
+    loop: Loop
+
+    def starts(self, counters: Collection[str]) -> list[str]:
+        """Start values of the counters for k0, and the steps that are not plain values."""
+        lines: list[str] = []
+        phis = [phi for phi in self.view.flow.blocks[self.loop.header].phis if phi.result in counters]
+        for phi in phis:
+            step = self._emit(self._step(phi), lines)
+            type = "i64" if phi.type == "ptr" else phi.type
+            lines.append(f"  {phi.result}.tc.step = add {type} {step}, 0")
+        for phi in phis:
+            lines += self._affine(phi, f"{phi.result}.tc.start", self.initial(phi), "%tc.k0")
+        return lines
+
+    def old_numbers(self, counters: Sequence[str], walkers: Sequence[Walker]) -> list[str]:
+        """Old values of the counters that something asks for, and the pointers that walk with the iteration."""
+        lines: list[str] = []
+        if counters or any(walker.old for walker in walkers):
+            lines += [
+                "  %tc.order.at = getelementptr i32, ptr %tc.order, i64 %tc.k",
+                "  %tc.order.k = load i32, ptr %tc.order.at, align 4",
+                "  %tc.old = zext i32 %tc.order.k to i64",
+            ]
+        for name in counters:
+            phi = self.view.definitions[name].instruction
+            lines += self._affine(phi, f"{name}.tc.old", self.initial(phi), "%tc.old")
+        for walker in walkers:
+            lines += self._affine(walker.phi, walker.name, walker.start, "%tc.old" if walker.old else "%tc.k")
+        return lines
+
+    def initial(self, phi: Instruction) -> str:
+        """What a header phi is before the first iteration."""
+        latch = self.loop.latches[0]
+        return next(o.text for o, label in zip(phi.operands, phi.labels, strict=True) if label != latch)
+
+    def _affine(self, phi: Instruction, name: str, init: str, number: str) -> list[str]:
+        """name = init + step · number, where `number` is an i64."""
+        type = "i64" if phi.type == "ptr" else phi.type
+        lines = []
+        if type != "i64":
+            lines.append(f"  {name}.n = trunc i64 {number} to {type}")
+            number = f"{name}.n"
+        lines.append(f"  {name}.o = mul {type} {number}, {phi.result}.tc.step")
+        if phi.type == "ptr":
+            return [*lines, f"  {name} = getelementptr i8, ptr {init}, i64 {name}.o"]
+        return [*lines, f"  {name} = add {type} {init}, {name}.o"]
+
+    def _step(self, phi: Instruction) -> Expr:
+        step = ScalarView(self.view, self.loop, Pool()).increment(phi, self.loop)
+        assert step is not None
+        return step
+
+    def _emit(self, expr: Expr, lines: list[str]) -> str:
+        """Instructions that compute an expression over live-in values."""
+        if expr.kind in ("const", "live"):
+            return str(expr.data[0])
+        parts = [self._emit(argument, lines) for argument in expr.args]
+        name = f"%tc.e{len(lines)}"
+        if expr.kind == "op" and expr.data[0] in ("add", "sub", "mul", "shl"):
+            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]}, {parts[1]}")
+        elif expr.kind == "cast" and expr.data[0] in ("sext", "zext", "trunc"):
+            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]} to {expr.data[2]}")
+        else:
+            raise UnsupportedError(f"a counter advances by {expr}")
+        return name

@@ -1,0 +1,82 @@
+"""Emitting the range functions of a scope's regions, and loading them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from pathlib import Path
+
+from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
+from tracecut.codegen.schedule.plan.range_function import Group, Outlined
+from tracecut.ir.llvm import parse_module
+from tracecut.ir.loops.nest import Nest
+from tracecut.tracer.capture.instrument import with_object_table
+from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.loops.pointer_rotation import split
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.runtime.binding import Native
+from tracecut.tracer.runtime.link import runtime_object, shared_library
+from tracecut.tracer.toolchain.clang import Flags, optimised_object
+
+from .compute_then_update import batched
+from .outline_loop import outline
+from .vector_versions import add_versions
+
+
+def outline_regions(
+    analysis: Analysis, nest: Nest, views: Mapping[int, Mapping[str, str]]
+) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
+    """Groups and range function of each region. `views`: region → site key → new or old numbers.
+
+    Raises UnsupportedError when a region can not be cut out.
+    """
+    groups: dict[int, list[Group]] = {}
+    outlined: dict[int, Outlined] = {}
+    for region, view in views.items():
+        function = analysis.view_of(region)
+        loop = function.loops[region]
+        groups[region] = group_sites(function, nest, loop, view)
+        outlined[region] = outline(function, nest, loop, f"tc.loop.{region}", groups[region])
+    return groups, outlined
+
+
+def batch_regions(outlined: Mapping[int, Outlined], accesses: Accesses) -> dict[int, Outlined]:
+    """Range functions in batches, for the regions in which no job reads what another one writes."""
+    found = {}
+    for region, item in outlined.items():
+        made = batched(item, f"tc.batch.{region}") if reads_stay(accesses, region) else None
+        if made is not None:
+            found[region] = made
+    return found
+
+
+def reads_stay(accesses: Accesses, region: int) -> bool:
+    """Whether everything that a region only reads lies in other objects than what it writes."""
+    touched = [access for access in accesses.inside(region) if access.runs and access.site.private is None]
+    if any(access.site.private is not None for access in accesses.inside(region)):
+        return False
+    for together in split(touched):
+        written = {access.object for access in together if access.site.writes}
+        read = {access.object for access in together if access.site.kind == "read"}
+        if written & read or None in written | read:
+            return False
+    return True
+
+
+def load_regions(
+    analysis: Analysis,
+    outlined: Mapping[int, Outlined],
+    batches: Mapping[int, Outlined],
+    flags: Flags,
+    target: Path,
+) -> Native:
+    """Compile range functions beside the program and load them into this process."""
+    module = parse_module(analysis.text)
+    for item in (*outlined.values(), *batches.values()):
+        module.append(item.text)
+    add_versions(module, alone=not flags.objects)
+    text = with_object_table(module, analysis)
+    library = shared_library(
+        [optimised_object(text, flags, target.parent, target.stem), runtime_object()], flags, target
+    )
+    return Native(ctypes.CDLL(str(library)))

@@ -1,0 +1,230 @@
+"""Put a rescheduled region, its layout scope and their hooks into the program, beside the original loop.
+
+```
+preheader:                               preheader:
+  br header                                tc_scope_enter(scope, values)         (once per layout scope)
+                                   →       ran = tc_region(region, in, out)
+                                           br ran ? done : original
+                                         original:  br header                    (the untouched loop)
+                                         done:      results from out; br exit
+exit:                                    exit:      tc_region_done; tc_scope_leave
+```
+
+The original loop stays as it is: it runs whenever the executor declines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.ir.llvm import Block, Instruction, Module
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
+
+DECLARATIONS = (
+    "declare i32 @tc_region(i32, ptr, ptr)",
+    "declare void @tc_region_done(i32)",
+    "declare void @tc_scope_enter(i32, ptr)",
+    "declare void @tc_scope_leave(i32)",
+)
+
+
+@dataclass(frozen=True)
+class WovenRegion:
+    """A region to weave in. `number` is the executor's name for it."""
+
+    number: int
+    view: FunctionView
+    nest: Nest
+    loop: Loop
+    outlined: Outlined
+
+
+@dataclass(frozen=True)
+class WovenScope:
+    """A layout scope to weave in: the loop, and the values that the executor is told on entering."""
+
+    number: int
+    view: FunctionView
+    loop: Loop
+    values: tuple[tuple[str, str], ...]
+
+
+def weave(module: Module, regions: list[WovenRegion], scopes: list[WovenScope]) -> None:
+    """Add hooks and range functions to `module`, in place. Raises UnsupportedError when a loop can not take them.
+
+    Every check is made before anything is changed.
+    """
+    for region in regions:
+        _check(region)
+    for scope in scopes:
+        _check_loop(scope.view, scope.loop)
+        wide = fits_slots(scope.values, scope.view.types)
+        if wide is not None:
+            raise UnsupportedError(f"the value {wide} does not fit a register")
+    for scope in scopes:  # first, so that entering a scope comes before its first region
+        _weave_scope(scope)
+    for region in regions:
+        _weave_region(region)
+        module.append(region.outlined.text)
+    for line in DECLARATIONS:
+        module.append(line)
+
+
+def _check(region: WovenRegion) -> None:
+    _check_loop(region.view, region.loop)
+    slots = [(slot.name, slot.type) for slot in region.outlined.slots if slot.kind == "live"]
+    wide = fits_slots(slots, region.view.types)
+    if wide is not None:
+        raise UnsupportedError(f"the value {wide} does not fit a register")
+
+
+def _check_loop(view: FunctionView, loop: Loop) -> None:
+    if loop.preheader is None:
+        raise UnsupportedError("the loop is entered in several places")
+    for _, target in loop.exits:
+        if any(pred not in loop.blocks for pred in view.flow.predecessors[target]):
+            raise UnsupportedError("the loop shares its exit with other code")
+
+
+def _weave_scope(scope: WovenScope) -> None:
+    function, flow = scope.view.function, scope.view.flow
+    prefix = f"%tc.scope{scope.number}"
+    array = add_array(function, f"{prefix}.values", len(scope.values))
+    lines = store_values(scope.values, array, f"{prefix}.v")
+    lines.append(Instruction(f"call void @tc_scope_enter(i32 {scope.number}, ptr {array})"))
+    before_end(flow.blocks[str(scope.loop.preheader)], lines)
+    for target in dict.fromkeys(target for _, target in scope.loop.exits):
+        at_start(flow.blocks[target], [Instruction(f"call void @tc_scope_leave(i32 {scope.number})")])
+
+
+def _weave_region(region: WovenRegion) -> None:
+    function, flow, loop = region.view.function, region.view.flow, region.loop
+    outlined = region.outlined
+    prefix = f"%tc.region{region.number}"
+    preheader = flow.blocks[str(loop.preheader)]
+    given = add_array(function, f"{prefix}.in", len(outlined.slots))
+    taken = add_array(function, f"{prefix}.out", len(outlined.reductions) + 1)
+    starts = {item.slot: item for item in outlined.reductions}
+    lines: list[Instruction] = []
+    for place, slot in enumerate(outlined.slots):
+        value = _slot_value(region, slot.kind, slot.name, slot.type) if place not in starts else None
+        if place in starts:
+            value = (_incoming(region, slot.name), slot.type)
+        if value is not None:
+            at = f"{prefix}.s{place}"
+            lines.append(Instruction(f"{at} = getelementptr i8, ptr {given}, i64 {8 * place}"))
+            lines.append(Instruction(f"store {value[1]} {value[0]}, ptr {at}, align 8"))
+    lines += [
+        Instruction(f"{prefix}.ran = call i32 @tc_region(i32 {region.number}, ptr {given}, ptr {taken})"),
+        Instruction(f"{prefix}.did = icmp ne i32 {prefix}.ran, 0"),
+    ]
+    done, original = f"tc.region{region.number}.done", f"tc.region{region.number}.original"
+    preheader.instructions[-1:] = [*lines, Instruction(f"br i1 {prefix}.did, label %{done}, label %{original}")]
+    _, target = region.nest.loops[region.view.loop_ids[loop]].exit
+    results, block = _results(region, prefix, taken, done, target)
+    function.blocks.insert(
+        function.blocks.index(preheader) + 1, Block(original, [Instruction(f"br label %{loop.header}")])
+    )
+    function.blocks.insert(function.blocks.index(preheader) + 2, block)
+    for phi in flow.blocks[loop.header].phis:
+        phi.text = phi.text.replace(f"%{loop.preheader} ]", f"%{original} ]")
+    for phi in flow.blocks[target].phis:
+        phi.text = f"{phi.text}, [ {results[str(phi.result)]}, %{done} ]"
+    for left in dict.fromkeys(outside for _, outside in loop.exits):
+        at_start(flow.blocks[left], [Instruction(f"call void @tc_region_done(i32 {region.number})")])
+
+
+def _slot_value(region: WovenRegion, kind: str, name: str, type: str) -> tuple[str, str] | None:
+    """What the program itself puts into a slot: live-ins, and roots that are made outside of the loop."""
+    if kind == "live":
+        return name, type
+    if kind in ("base", "data-base"):
+        found = region.view.definitions.get(name)
+        inside = found is not None and found.block in region.loop.blocks
+        return None if inside else (name, "ptr")
+    return None
+
+
+def _incoming(region: WovenRegion, phi: str) -> str:
+    made = region.view.definitions[phi].instruction
+    return next(
+        operand.text
+        for operand, label in zip(made.operands, made.labels, strict=True)
+        if label not in region.loop.blocks
+    )
+
+
+def _results(region: WovenRegion, prefix: str, taken: str, done: str, target: str) -> tuple[dict[str, str], Block]:
+    """Values that the exit's phis get from the rescheduled loop, and the block that loads them."""
+    info = region.nest.loops[region.view.loop_ids[region.loop]]
+    lines: list[Instruction] = []
+    values: dict[str, str] = {}
+    places = {item.phi: item for item in region.outlined.reductions}
+    latch = region.loop.latches[0]
+    after = info.exit[0] == latch
+    for place, result in enumerate(info.results):
+        name = f"{prefix}.r{place}"
+        if result.kind == "invariant":
+            values[result.phi] = result.value
+            continue
+        phi = _phi_behind(region, result.value, latch)
+        if result.kind == "reduction":
+            at = 8 * places[phi].out
+            lines.append(Instruction(f"{name}.at = getelementptr i8, ptr {taken}, i64 {at}"))
+            lines.append(Instruction(f"{name} = load {result.type}, ptr {name}.at, align 8"))
+        else:
+            lines += _last_count(region, name, phi, taken, behind=result.value != phi or not after)
+        values[result.phi] = name
+    lines.append(Instruction(f"br label %{target}"))
+    return values, Block(done, lines)
+
+
+def _phi_behind(region: WovenRegion, value: str, latch: str) -> str:
+    """The header phi that a result belongs to: itself, or the one whose next value it is."""
+    for phi in region.view.flow.blocks[region.loop.header].phis:
+        incoming = {label: operand.text for operand, label in zip(phi.operands, phi.labels, strict=True)}
+        if value in (phi.result, incoming[latch]):
+            return str(phi.result)
+    raise UnsupportedError(f"the result {value} of the loop is not understood")
+
+
+def _last_count(region: WovenRegion, name: str, phi: str, taken: str, *, behind: bool) -> list[Instruction]:
+    """A counter's value behind the loop: start + step · n (n − 1 for what it was in the last iteration).
+
+    The executor leaves n in the slot behind the reductions.
+    """
+    made = region.view.definitions[phi].instruction
+    step = _step_text(region, phi)
+    type = "i64" if made.type == "ptr" else made.type
+    lines = [
+        f"{name}.at = getelementptr i8, ptr {taken}, i64 {8 * len(region.outlined.reductions)}",
+        f"{name}.n = load i64, ptr {name}.at, align 8",
+        f"{name}.m = sub i64 {name}.n, {0 if behind else 1}",
+    ]
+    count = f"{name}.m"
+    if type != "i64":
+        lines.append(f"{name}.t = trunc i64 {count} to {type}")
+        count = f"{name}.t"
+    lines.append(f"{name}.o = mul {type} {count}, {step}")
+    init = _incoming(region, phi)
+    if made.type == "ptr":
+        lines.append(f"{name} = getelementptr i8, ptr {init}, i64 {name}.o")
+    else:
+        lines.append(f"{name} = add {type} {init}, {name}.o")
+    return [Instruction(line) for line in lines]
+
+
+def _step_text(region: WovenRegion, phi: str) -> str:
+    from tracecut.ir.loops.expressions import Pool
+    from tracecut.tracer.loops.scalar_evolution import ScalarView
+
+    made = region.view.definitions[phi].instruction
+    step = ScalarView(region.view, region.loop, Pool()).increment(made, region.loop)
+    if step is None or step.kind not in ("const", "live"):
+        raise UnsupportedError(f"the counter {phi} is used behind the loop and advances by {step}")
+    return str(step.data[0])

@@ -1,0 +1,1 @@
+"""Code for GPUs: PTX kernels of a region. Imports `schedule`, `host`."""

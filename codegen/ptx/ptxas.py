@@ -1,0 +1,91 @@
+"""ptxas on emitted PTX, without a GPU: whether the kernel assembles, and what it takes of a multiprocessor."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from tracecut.support.errors import ArgumentError, BackendError, ToolchainError
+from tracecut.support.process.runner import Limits, describe, private_folder, run
+
+from .nvptx import ARCHITECTURES, TAIL, wheel_file
+
+LIMITS = Limits(seconds=300, output_bytes=1 << 20)
+
+
+@dataclass(frozen=True)
+class AssemblyReport:
+    """What ptxas says about a kernel.
+
+    Attributes:
+        registers: of one thread. barriers: named barriers of a block.
+        stack_bytes, spill_store_bytes, spill_load_bytes: local memory of one thread.
+        shared_bytes: static shared memory of a block.
+        cubin_bytes: size of the machine code file.
+        log: everything that ptxas said.
+    """
+
+    kernel: str
+    arch: str
+    registers: int
+    stack_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    shared_bytes: int
+    barriers: int
+    cubin_bytes: int
+    log: str
+
+
+def assemble(ptx: str, arch: str = "sm_90") -> AssemblyReport:
+    """Assemble the one kernel of a PTX text for an architecture.
+
+    Raises ToolchainError when ptxas is not installed, BackendError when it refuses the text (a call to a function
+    that is defined nowhere among others), ArgumentError for an unknown architecture or not exactly one kernel.
+    """
+    check_architecture(arch)
+    kernels = re.findall(r"^\.visible \.entry (\w+)", ptx, re.MULTILINE)
+    if len(kernels) != 1:
+        raise ArgumentError(f"ptx holds {len(kernels)} kernels, one was expected")
+    assembler = wheel_file("nvidia-cuda-nvcc", "ptxas")
+    if assembler is None or not os.access(assembler, os.X_OK):
+        raise ToolchainError(
+            "NVIDIA's assembler ptxas is not installed", hint="Install it with: pip install nvidia-cuda-nvcc"
+        )
+    with private_folder("tracecut-ptxas") as folder:
+        source, target = folder / "kernel.ptx", folder / "kernel.cubin"
+        source.write_text(ptx)
+        finished = run(
+            [assembler, "-v", f"-arch={arch}", "-o", target, source], folder=folder, name="ptxas", limits=LIMITS
+        )
+        log = (finished.stdout.read_text(errors="replace") + finished.stderr.read_text(errors="replace")).strip()
+        if not finished.ok or not target.exists():
+            raise BackendError(
+                f"ptxas does not accept the kernel {kernels[0]} for {arch}: it {describe(finished)}",
+                detail=log.replace(str(folder), "")[-TAIL:],
+            )
+        size = target.stat().st_size
+
+    def number(pattern: str) -> int:
+        found = re.search(pattern, log)
+        return int(found.group(1)) if found else 0
+
+    return AssemblyReport(
+        kernel=kernels[0],
+        arch=arch,
+        registers=number(r"Used (\d+) registers"),
+        stack_bytes=number(r"(\d+) bytes stack frame"),
+        spill_store_bytes=number(r"(\d+) bytes spill stores"),
+        spill_load_bytes=number(r"(\d+) bytes spill loads"),
+        shared_bytes=number(r"(\d+) bytes smem"),
+        barriers=number(r"used (\d+) barriers"),
+        cubin_bytes=size,
+        log=log.replace(str(folder), ""),
+    )
+
+
+def check_architecture(arch: str) -> None:
+    """Raise ArgumentError for an architecture that kernels are not emitted for."""
+    if arch not in ARCHITECTURES:
+        raise ArgumentError(f"arch is {arch!r}, one of {', '.join(ARCHITECTURES)} was expected")

@@ -1,0 +1,87 @@
+"""What keeps a loop from becoming a GPU kernel. Every reason is one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracecut.codegen.schedule.plan.range_function import Group
+from tracecut.ir.llvm import Instruction, int_bits
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
+
+from .job_body import Job
+
+_FOREIGN_TYPES = frozenset({"x86_fp80", "fp128", "ppc_fp128"})
+_CONVERSIONS = frozenset({"sitofp", "uitofp", "fptosi", "fptoui"})
+_MOVING = frozenset({"counter", "opaque", "any", "state"})
+
+
+def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Group]) -> None:
+    """Raise UnsupportedError for a loop that can not be cut into independent jobs on the device."""
+    info = nest.loops[view.loop_ids[loop]]
+    if loop.preheader is None or len(loop.latches) != 1 or len(loop.exits) != 1:
+        raise UnsupportedError(f"the loop at {info.place} is entered or left in several places")
+    if info.early:
+        raise UnsupportedError(f"the loop at {info.place} {info.why}")
+    inside = nest.inside(info.id)
+    for number in sorted(inside):
+        for obstacle in nest.loops[number].obstacles:
+            raise UnsupportedError(f"{obstacle.reason} at {obstacle.place} can not run on the device")
+    if info.trip is None:
+        raise UnsupportedError(f"how often the loop at {info.place} runs is not known before: {info.why}")
+    for carried in info.carried:
+        if carried.kind not in ("counter", "reduction"):
+            raise UnsupportedError(f"the iterations of the loop at {info.place} hand {carried.name} on to one another")
+    for result in info.results:
+        if result.kind not in ("counter", "reduction", "invariant"):
+            raise UnsupportedError(f"the last iteration of the loop at {info.place} leaves {result.value} behind")
+    _check_roots(view, nest, loop, groups, inside)
+
+
+def _check_roots(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Group], inside: set[int]) -> None:
+    """A base pointer that is loaded inside of the loop must be the same in all iterations, to be a parameter."""
+    sites = {site.key: site for site in nest.sites}
+    for group in groups:
+        found = view.definitions.get(group.root)
+        if found is None or found.block not in loop.blocks:
+            continue
+        site = sites.get(group.root)
+        moves = site is None or any(
+            node.kind in _MOVING and (node.kind != "counter" or node.data[0] in inside) for node in site.address.walk()
+        )
+        if moves:
+            raise UnsupportedError(f"the pointer {group.root} is another one in every iteration")
+
+
+def check_body(job: Job) -> None:
+    """Raise UnsupportedError for an instruction that has no meaning, or another one, on the device."""
+    for _, made in job.instructions():
+        reason = _reason(made)
+        if reason:
+            raise UnsupportedError(reason)
+
+
+def _reason(made: Instruction) -> str:
+    callee = made.word if made.op == "call" else ""
+    strangers = [name for name in made.globals if name != callee]
+    if strangers:
+        return f"it uses the address of {strangers[0]} as a value"
+    if made.op == "load" and made.type == "ptr":
+        return f"it follows the pointer {made.result} that is stored in memory, and device addresses are others"
+    if made.op == "store" and made.operands[0].type == "ptr":
+        return "it stores a pointer, and device addresses are others"
+    if made.op in ("ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"):
+        return f"it turns pointers into numbers or back ({made.op})"
+    if made.op == "alloca":
+        return f"it makes a stack array of its own ({made.result})"
+    if made.op == "invoke" or made.op in ("landingpad", "resume", "va_arg"):
+        return f"it handles exceptions or variable arguments ({made.op})"
+    types = {made.type, *(operand.type for operand in made.operands)}
+    foreign = sorted(types & _FOREIGN_TYPES)
+    if foreign:
+        return f"it computes with {foreign[0]} numbers (long double), which the device does not have"
+    if made.op in _CONVERSIONS and any((int_bits(type) or 0) > 64 for type in types):
+        return "it converts between floating point and integers wider than 64 bits"
+    return ""

@@ -1,0 +1,100 @@
+"""Layouts that are in force: what is applied to the program's data, and the CPUs of its own thread meanwhile."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.runtime.binding import Native
+
+from .executor import Executor
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tracecut.codegen.schedule.schedule import Schedule
+    from tracecut.tracer.runtime.hooks import Tables
+
+    from .executor import RegionCode
+
+
+class InForce:
+    """Puts layouts in force and takes them back; several may be, where one scope lies in another.
+
+    Args:
+        library: the woven program. tables: what its hooks read. cpus: of the threads, the first is the program's own.
+    """
+
+    def __init__(self, library: ctypes.CDLL, tables: Tables, cpus: Sequence[int]) -> None:
+        self.native = Native(library)
+        self.tables = tables
+        self.cpus = list(cpus) or [0]
+        self.threads = 0  # 0: not started
+        self.allowed: set[int] = set()  # CPUs of the program, while a layout is in force
+        self.pinned = 0  # layouts in force
+
+    def start(self) -> None:
+        """Have the threads; the process that calls this is the one whose scopes count."""
+        if not self.threads:
+            self.threads = max(1, self.native.threads(self.cpus))
+
+    def put(
+        self,
+        executor: Executor | None,
+        schedule: Schedule,
+        bases: Sequence[int],
+        codes: Mapping[int, RegionCode],
+        numbers: Mapping[int, int],
+    ) -> Executor:
+        """Put a schedule in force; `executor` has applied it before, or is None. `numbers`: region → its number.
+
+        Raises UnsupportedError when the program has left the threads' CPUs; a scope around this one may have.
+        """
+        self.start()
+        self._require_cpus()
+        if executor is None:
+            executor = Executor(self.native, schedule, bases, codes, threads=self.threads)
+        else:
+            executor.rebind(bases, codes)
+        executor.enter()
+        try:
+            self._pin(True)
+        except OSError:  # the CPUs were taken away meanwhile; nobody else knows that the data are moved
+            executor.leave()
+            raise
+        for region, plan in executor.plans.items():
+            self.tables.plans[numbers[region]] = ctypes.addressof(plan)
+        return executor
+
+    def off(self, executor: Executor | None, numbers: Mapping[int, int]) -> None:
+        """Put the data back, if they are moved; the original loops run."""
+        for region in numbers.values():
+            self.tables.plans[region] = None
+            self.tables.probes[region] = 0
+        if executor is not None and executor.active:
+            executor.leave()
+            self._pin(False)
+
+    def _require_cpus(self) -> None:
+        if self.threads == 1:
+            return
+        now = os.sched_getaffinity(0)
+        if not (self.pinned and now == {self.cpus[0]}):
+            if not now >= set(self.cpus):
+                raise UnsupportedError(f"the program has bound itself to {len(now)} CPUs")
+            self.allowed = now
+
+    def _pin(self, pinned: bool) -> None:
+        """Keep the program's own thread off the CPUs of the others while a layout, or several, is in force."""
+        if self.threads == 1:
+            return
+        own = {self.cpus[0]}
+        if pinned:
+            os.sched_setaffinity(0, own)
+            self.pinned += 1
+            return
+        self.pinned -= 1
+        if not self.pinned and os.sched_getaffinity(0) == own:  # else the program has chosen others since
+            os.sched_setaffinity(0, self.allowed)

@@ -1,0 +1,294 @@
+"""Applying a schedule: put the data into the new layout, run regions on it, put everything back.
+
+Works on addresses of this process: those of a running program, or of a capture that was loaded for measuring.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.support.errors import ScheduleError
+from tracecut.tracer.runtime.binding import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
+from tracecut.tracer.runtime.buffers import Block
+from tracecut.tracer.runtime.fingerprint_key import Secret
+
+
+@dataclass(frozen=True)
+class RegionCode:
+    """The emitted code of a region: address of its range function, and what it expects.
+
+    `fixed`: group → base pointer, for groups whose root is loaded inside of the region.
+    `expected`: slot → number that the program has to hand over while the layout is in force.
+    """
+
+    address: int
+    outlined: Outlined
+    fixed: Mapping[int, int] = field(default_factory=dict)
+    expected: Mapping[int, int] = field(default_factory=dict)
+    roots: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Buffer:
+    """A copy that is kept between entries: its bytes, the same with old index values, and what it was made from."""
+
+    data: Block
+    old: Block | None
+    source: tuple[int, int]
+
+
+class Executor:
+    """One schedule on the objects of this process.
+
+    Args:
+        native: the run-time support of the library that the code is in.
+        schedule: what to apply.
+        bases: address of each object of the schedule's guard.
+        codes: region → its code.
+        threads: threads for copying.
+    """
+
+    def __init__(
+        self,
+        native: Native,
+        schedule: Schedule,
+        bases: Sequence[int],
+        codes: Mapping[int, RegionCode],
+        *,
+        threads: int = 1,
+    ) -> None:
+        self.native = native
+        self.schedule = schedule
+        self.bases = list(bases)
+        self.codes = dict(codes)
+        self.threads = threads
+        self.active = False
+        self._buffers: dict[tuple[int, int], _Buffer] = {}
+        self._orders = [Block.of(space.order, "i4") for space in schedule.spaces]
+        self._ranks = [native.inverse(order) for order in self._orders]
+        self._jobs = {region.region: Block.of(region.jobs, "i4") for region in schedule.regions}
+        self._lengths = {region.region: Block.of(region.lengths, "i4") for region in schedule.regions}
+        self._kept: list[Block] = []
+        self._room = Block.room(0, 1)
+        self._locals: list[Block] = []  # order of each move, counted from its first record
+        self._secret = Secret.draw()
+        self._ranges: dict[int, tuple[int, int, int]] = {}  # of the pieces of a region; the guard holds them fast
+        self.plans: dict[int, Plan] = {}
+
+    def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode]) -> None:
+        """The same schedule on objects that lie elsewhere now (a new entry of the scope)."""
+        if list(bases) != self.bases:
+            self._buffers.clear()
+        self.bases = list(bases)
+        self.codes = dict(codes)
+
+    def enter(self) -> None:
+        """Permute what is permuted in place, make or refresh the copies, and prepare the plans."""
+        self._kept = []
+        self.plans = {region.region: self._prepare(region) for region in self.schedule.regions}
+        size = max((move.count * move.stride for move in self.schedule.moves), default=0)
+        if self._room.bytes < size:
+            self._room = Block.room(size, 1)  # kept: leaving must not fail, and fresh pages have to be cleared
+        if not self._locals:
+            self._locals = [self._local_order(m.space, m.first, m.count, m.shift) for m in self.schedule.moves]
+        self._permute(back=False)  # takes no memory, neither here nor on leaving: nothing can fail from here on
+        self.active = True
+
+    def leave(self) -> None:
+        """Put every array back into the order of the program."""
+        self._permute(back=True)
+        self.active = False
+
+    def _permute(self, *, back: bool) -> None:
+        room, threads = self._room.address, self.threads
+        for move, order in zip(self.schedule.moves, self._locals, strict=True):
+            address = self.bases[move.object] + move.origin + move.stride * move.first
+            self.native.permute(address, room, order, move.stride, threads=threads, scatter=back)
+
+    def _local_order(self, space: int, first: int, count: int, shift: int) -> Block:
+        """Order of the records [first, first + count), counted from `first`."""
+        start = first - shift - self.schedule.spaces[space].low
+        piece = self._orders[space].part(start, count)
+        return self.native.shifted(piece, start) if start else piece
+
+    def _prepare(self, region: RegionSchedule) -> Plan:
+        code = self.codes[region.region]
+        buffers = [self._copy(region, number) for number in range(len(region.copies))]
+        deltas = [self._delta(copy) for copy in region.copies]
+        return self._plan(region, code, buffers, deltas)
+
+    def _delta(self, copy: Copy) -> int:
+        """Address of the copied records in the program."""
+        return self.bases[copy.object] + copy.origin + copy.stride * copy.first
+
+    def _copy(self, region: RegionSchedule, number: int) -> _Buffer:
+        copy = region.copies[number]
+        source = self._source_print(region, copy)
+        key = (region.region, number)
+        kept = self._buffers.get(key)
+        if kept is not None and kept.source == source:
+            return kept
+        data = self._filled(region, copy)
+        old = None
+        if copy.renumber:
+            if self._needs_old(region, number):
+                old = data.copied()
+            for item in copy.renumber:
+                space = self.schedule.spaces[item.space]
+                low = space.low + item.shift
+                for offset in item.offsets:
+                    self.native.renumber(
+                        data.address + offset,
+                        data.bytes // copy.stride,
+                        copy.stride,
+                        item.width,
+                        self._ranks[item.space],
+                        low,
+                        low + self._orders[item.space].count,
+                        threads=self.threads,
+                    )
+        elif copy.mode == "offsets" and self._needs_old(region, number):
+            old = self._old_offsets(region, copy)
+        buffer = _Buffer(data, old, source)
+        self._buffers[key] = buffer
+        return buffer
+
+    def _needs_old(self, region: RegionSchedule, number: int) -> bool:
+        outlined = self.codes[region.region].outlined
+        groups = {group for group, copy in region.bases.items() if copy == number}
+        return any(slot.kind == "data-base" and slot.group in groups for slot in outlined.slots)
+
+    def _source_print(self, region: RegionSchedule, copy: Copy) -> tuple[int, int]:
+        if copy.mode == "segment":
+            first, last, _ = self._piece_range(region)
+            address = self._delta(copy) + copy.stride * first
+            return self.native.fingerprint(address, (last - first) * copy.stride, 1, 1, self._secret)
+        return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, self._secret)
+
+    def _filled(self, region: RegionSchedule, copy: Copy) -> Block:
+        address, jobs, lengths = self._delta(copy), self._jobs[region.region], self._lengths[region.region]
+        if copy.mode == "offsets":
+            return self.native.piece_offsets(jobs, lengths, copy.count, copy.stride, ends=copy.ends)
+        if copy.mode == "segment":
+            data = Block.room(self._piece_range(region)[2], copy.stride)
+            self.native.move_pieces(data.address, address, jobs, self._starts(region), lengths, copy.stride)
+            return data
+        data = Block.room(copy.count, copy.stride)
+        if copy.mode == "plain":
+            ctypes.memmove(data.address, address, data.bytes)
+            return data
+        if copy.mode == "direct":
+            index = self.native.reversed(jobs) if copy.reverse else jobs
+        else:
+            index = self._local_order(copy.space, copy.first, copy.count, copy.shift)
+        self.native.move(data.address, address, index, copy.stride, threads=self.threads)
+        return data
+
+    def _starts(self, region: RegionSchedule) -> Block:
+        assert region.starts is not None
+        number, origin, stride, first, width = region.starts
+        address = self.bases[number] + origin + stride * first
+        return self.native.widened(address, self._jobs[region.region].count, stride, width)
+
+    def _piece_range(self, region: RegionSchedule) -> tuple[int, int, int]:
+        """First record of any piece, the one behind the last, and how many there are."""
+        if region.region not in self._ranges:
+            found = self.native.piece_range(self._starts(region), self._lengths[region.region])
+            self._ranges[region.region] = found
+        return self._ranges[region.region]
+
+    def _old_offsets(self, region: RegionSchedule, copy: Copy) -> Block:
+        """Old starts (or ends) in the new job order, for code that uses them as data."""
+        jobs, lengths = self._jobs[region.region], self._lengths[region.region]
+        return self.native.piece_places(jobs, self._starts(region), lengths, copy.count, copy.stride, ends=copy.ends)
+
+    def _plan(self, region: RegionSchedule, code: RegionCode, buffers: list[_Buffer], deltas: list[int]) -> Plan:
+        outlined = code.outlined
+        if len(outlined.slots) > MAX_SLOTS or len(outlined.reductions) > MAX_REDUCTIONS:
+            raise ScheduleError(f"region {region.region} needs {len(outlined.slots)} slots, {MAX_SLOTS} at most")
+        lives = {slot.name: place for place, slot in enumerate(outlined.slots) if slot.kind == "live"}
+        patches: list[tuple[int, int, int]] = []
+        for place, slot in enumerate(outlined.slots):
+            if slot.kind == "order":
+                patches.append((place, -1, self._jobs[region.region].address))
+            if slot.kind not in ("base", "data-base"):
+                continue
+            number = region.bases.get(slot.group)
+            moved_by = 0
+            if number is not None:
+                buffer = buffers[number]
+                chosen = buffer.old if slot.kind == "data-base" and buffer.old is not None else buffer.data
+                moved_by = chosen.address - deltas[number]
+            if slot.group in code.fixed:
+                patches.append((place, -1, code.fixed[slot.group] + moved_by))
+            elif slot.name in lives:
+                patches.append((place, lives[slot.name], moved_by))
+            else:  # the program stores its own pointer there
+                patches.append((place, place, moved_by))
+        return self._structure(region, code, patches)
+
+    def _structure(self, region: RegionSchedule, code: RegionCode, patches: list[tuple[int, int, int]]) -> Plan:
+        outlined = code.outlined
+        plan = Plan()
+        plan.run = code.address
+        plan.jobs = self._jobs[region.region].count
+        plan.slots = len(outlined.slots)
+        plan.threads = region.threads
+        checks = sorted(code.expected.items())
+        plan.checks, plan.patches = len(checks), len(patches)
+        plan.reductions, plan.privates = len(outlined.reductions), len(region.privates)
+        bounds = Block.of(region.bounds, "i8")
+        self._kept.append(bounds)
+        plan.bounds = bounds.address
+        plan.check_slot = self._keep([slot for slot, _ in checks], "i4")
+        plan.check_bytes = self._keep([_bytes_of(outlined.slots[slot].type) for slot, _ in checks], "i4")
+        plan.check_value = self._keep([number & (2**64 - 1) for _, number in checks], "u8")
+        plan.patch_slot = self._keep([slot for slot, _, _ in patches], "i4")
+        plan.patch_from = self._keep([source for _, source, _ in patches], "i4")
+        plan.patch_add = self._keep([_signed(add) for _, _, add in patches], "i8")
+        plan.reduce_slot = self._keep([item.slot for item in outlined.reductions], "i4")
+        plan.reduce_op = self._keep([OPERATORS[item.operator] for item in outlined.reductions], "i4")
+        plan.reduce_type = self._keep([TYPES[item.type] for item in outlined.reductions], "i4")
+        self._privates(region, code, plan)
+        return plan
+
+    def _privates(self, region: RegionSchedule, code: RegionCode, plan: Plan) -> None:
+        slots, origins, types, lows, highs, rooms = [], [], [], [], [], []
+        for item in region.privates:
+            slots.append(
+                next(p for p, s in enumerate(code.outlined.slots) if s.kind == "base" and s.group == item.group)
+            )
+            origins.append(self.bases[item.object] - code.roots[item.group])
+            types.append(TYPES[item.type])
+            for thread in range(region.threads):
+                low, high = item.low[thread], item.high[thread]
+                lows.append(low)
+                highs.append(high)
+                room = Block.room(max(0, high - low) if thread else 0, 1)
+                self._kept.append(room)
+                rooms.append(room.address)
+        plan.private_slot = self._keep(slots, "i4")
+        plan.private_origin = self._keep(origins, "i8")
+        plan.private_type = self._keep(types, "i4")
+        plan.private_low = self._keep(lows, "i8")
+        plan.private_high = self._keep(highs, "i8")
+        plan.private_memory = self._keep(rooms, "u8")
+
+    def _keep(self, values: Sequence[int], code: str) -> int:
+        """Address of an array that lives as long as the layout is in force."""
+        block = Block.holding(values, code)
+        self._kept.append(block)
+        return block.address
+
+
+def _signed(value: int) -> int:
+    value &= 2**64 - 1
+    return value - 2**64 if value >= 2**63 else value
+
+
+def _bytes_of(type: str) -> int:
+    return 8 if type == "ptr" else {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}[type]

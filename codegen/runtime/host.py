@@ -1,0 +1,368 @@
+"""The host of a rescheduled program: runs it in this process and switches layouts at the edges of its scopes.
+
+On entering a layout scope the saved schedule is used when its guard holds. Otherwise the scope is inspected anew
+when that is expected to pay, and else the original loops run. Whatever goes wrong here must not reach the program:
+it then runs as it was written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tracecut.codegen.schedule.guards.check_guard import check_guard
+from tracecut.codegen.schedule.guards.make_guard import (
+    address_of,
+    loaded_root,
+    place_pointers,
+    pointer_values,
+    pointers_made,
+)
+from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.load_and_run import (
+    at_exit,
+    handled_signals,
+    load_library,
+    own_signals,
+    run_main,
+    thread_count,
+)
+from tracecut.support.process.program_identity import become
+from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.live_memory import LiveObjects
+from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.runtime.fingerprint_key import Secret
+from tracecut.tracer.runtime.hook_slots import named_numbers
+from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
+
+from .active_layouts import InForce
+from .executor import Executor, RegionCode
+from .schedule_file import ScopeFile
+from .shared_mappings import require_own
+
+if TYPE_CHECKING:
+    from .light_host import Front
+
+
+@dataclass
+class ScopeState:
+    """A layout scope of the running program."""
+
+    file: ScopeFile
+    schedule: Schedule
+    secret: Secret
+    executor: Executor | None = None
+    entries: int = 0
+    used: int = 0
+    nanoseconds: int = 0
+    guard_nanoseconds: int = 0
+    refused: str = ""
+    waiting: tuple[dict[str, int | float], str, int, int] | None = None
+
+
+class Host:
+    """Connects a loaded program with its schedules.
+
+    Args:
+        library: the woven program. scopes: its layout scopes. names: its globals, as in `tc_globals`.
+        cpus: CPUs of the threads, the first is the program's own. say: where remarks go.
+        enabled: False runs the original loops and only measures.
+        inspect: makes a schedule for new input, or raises; None never inspects.
+        front: what has answered the hooks until now; this host takes over.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        scopes: Sequence[ScopeFile],
+        names: Sequence[str],
+        cpus: Sequence[int],
+        *,
+        say: Callable[[str], None],
+        enabled: bool = True,
+        inspect: Callable[..., Schedule | None] | None = None,
+        front: Front | None = None,
+    ) -> None:
+        self.library = library
+        self.objects = LiveObjects(library, names)
+        self.scopes = {scope.number: ScopeState(scope, scope.schedule, scope.key) for scope in scopes}
+        self.owner = {number: scope for scope in scopes for number in scope.numbers.values()}
+        self.say = say
+        self.secret = Secret.draw()  # of the schedules that are made in this run
+        self.inspect = inspect
+        count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
+        self.tables = Tables(library, count) if front is None else front.tables
+        self.states, self.probes = self.tables.states, self.tables.probes
+        self.layouts = InForce(library, self.tables, cpus) if front is None else front.layouts
+        self.native = self.layouts.native
+        self._calls = {
+            "tc_on_enter": ENTER(self._enter),
+            "tc_on_leave": LEAVE(self._leave),
+            "tc_on_mismatch": MISMATCH(self._mismatch),
+            "tc_on_probe": PROBE(self._probe),
+        }
+        for name, call in self._calls.items():
+            self.tables.set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
+        self.layouts.start()
+        self.threads = self.layouts.threads
+        self.own_threads = thread_count()
+        self.own_signals = own_signals() if front is None else front.own_signals
+        ctypes.c_int32.in_dll(library, "tc_enabled").value = int(enabled)
+
+    def enter(self, number: int, pointer: Any) -> None:
+        """A scope is entered, and no trap is set."""
+        self._enter(number, pointer, 0)
+
+    def probe(self, region: int) -> None:
+        """The main region of a scope is about to run on new input for the second time."""
+        self._probe(region)
+
+    def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None:
+        """Input for which the schedule can not be used has been seen before this host was there."""
+        state = self.scopes[number]
+        state.waiting = (named_numbers(state.file.values, raw), why, declined, spent)
+
+    def _enter(self, number: int, pointer: Any, traps: int) -> None:
+        state = self.scopes[number]
+        start = time.perf_counter_ns()
+        state.entries += 1
+        try:
+            if traps:
+                raise UnsupportedError(TRAPS)
+            self._try_enter(state, pointer)
+        except Exception as error:  # the program must not notice
+            self._off(state)
+            known = isinstance(error, UnsupportedError)
+            state.refused = error.args[0] if known else f"{type(error).__name__}: {error}"
+            self.say(f"scope {number}: {state.refused}; the original order runs")
+        state.nanoseconds += time.perf_counter_ns() - start
+
+    def _try_enter(self, state: ScopeState, pointer: Any) -> None:
+        file = state.file
+        if thread_count() != self.own_threads:
+            raise UnsupportedError("the program runs threads of its own")
+        if handled_signals() & ~self.own_signals:
+            raise UnsupportedError("the program handles signals, and a handler could see the data in another order")
+        raw = [int(pointer[place]) for place in range(len(file.values))]
+        numbers = named_numbers(file.values, raw)
+        memory = self.objects.memory(file.nest, numbers)
+        start = time.perf_counter_ns()
+        found, why = self._check(state, state.schedule, state.secret, memory, numbers)
+        state.guard_nanoseconds += time.perf_counter_ns() - start
+        if found is not None:
+            self._activate(state, found, memory, numbers)
+            return
+        state.refused = why
+        if self.inspect is None:
+            self.say(f"scope {file.number}: {why}; the original order runs")
+            return
+        # Other input: see how long the original loop takes on it before an inspection is paid for.
+        region = file.numbers[int(file.options["region"])]
+        times = self.states[region]
+        if file.options["single"]:
+            state.waiting = (numbers, why, times.declined, times.original_nanoseconds)
+            self.probes[region] = 2
+        else:
+            before = state.waiting
+            state.waiting = (numbers, why, times.declined, times.original_nanoseconds)
+            if before is not None and times.declined > before[2]:
+                per_call = (times.original_nanoseconds - before[3]) / (times.declined - before[2])
+                self._inspect_now(state, numbers, memory, why, per_call)
+
+    def _probe(self, region: int) -> None:
+        """The main region of a scope is about to run on new input for the second time."""
+        state = self.scopes[self.owner[region].number]
+        start = time.perf_counter_ns()
+        try:
+            if state.waiting is not None:
+                numbers, why, declined, spent = state.waiting
+                state.waiting = None
+                times = self.states[region]
+                per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
+                memory = self.objects.memory(state.file.nest, numbers)
+                self._inspect_now(state, numbers, memory, why, per_call)
+        except Exception as error:  # the program must not notice
+            self._off(state)
+            self.say(f"scope {state.file.number}: {type(error).__name__}: {error}; the original order runs")
+        state.nanoseconds += time.perf_counter_ns() - start
+
+    def _inspect_now(
+        self, state: ScopeState, numbers: dict[str, int | float], memory: Memory, why: str, per_call: float
+    ) -> None:
+        assert self.inspect is not None
+        placed = place_pointers(memory, pointer_values(state.file.nest, memory, numbers))
+        require_own({(found[0].base, found[0].size) for found in placed if found is not None})
+        before = thread_count()
+        try:
+            fresh = self.inspect(self, state, numbers, memory, why, per_call)
+        finally:
+            self.own_threads += thread_count() - before  # of libraries that an inspection loads
+        if fresh is None:
+            return
+        found, why = self._check(state, fresh, self.secret, memory, numbers)
+        if found is not None:
+            state.schedule, state.secret, state.executor = fresh, self.secret, None
+            self._activate(state, found, memory, numbers)
+
+    def _check(
+        self, state: ScopeState, schedule: Schedule, secret: Secret, memory: Memory, numbers: Mapping[str, int | float]
+    ) -> tuple[list[Object] | None, str]:
+        """The objects of a schedule where everything that it assumes holds; None, and what differs."""
+
+        def require(objects: Sequence[Object]) -> None:
+            places = [(item.base, item.size) for item in objects]
+            require_own(places, [places[move.object] for move in schedule.moves])
+
+        nest = state.file.nest
+        values = pointer_values(nest, memory, numbers)
+        return check_guard(
+            schedule.guard,
+            numbers,
+            values,
+            place_pointers(memory, values),
+            lambda item, offset: address_of(memory, item, offset),
+            self.native,
+            secret,
+            made=nest.made,
+            pointers_made=lambda: pointers_made(nest),
+            require=require,
+        )
+
+    def _activate(
+        self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]
+    ) -> None:
+        codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
+        bases = [item.base for item in found]
+        state.executor = self.layouts.put(state.executor, state.schedule, bases, codes, state.file.numbers)
+        state.used += 1
+        state.refused = ""
+
+    def _leave(self, number: int) -> None:
+        start = time.perf_counter_ns()
+        state = self.scopes[number]
+        self._off(state)
+        state.nanoseconds += time.perf_counter_ns() - start
+
+    def _off(self, state: ScopeState) -> None:
+        self.layouts.off(state.executor, state.file.numbers)
+
+    def _mismatch(self, region: int, slot: int) -> None:
+        file = self.owner[region]
+        self.say(f"scope {file.number}: {mismatch(region, slot)}; the original order runs")
+        self._off(self.scopes[file.number])
+
+    def summary(self) -> dict[str, Any]:
+        """Counts and times of every region and scope."""
+        regions = {}
+        for number, file in self.owner.items():
+            state = self.states[number]
+            loop = next(loop for loop, found in file.numbers.items() if found == number)
+            regions[str(loop)] = {
+                "calls": state.calls,
+                "declined": state.declined,
+                "nanoseconds": state.nanoseconds,
+                "original_nanoseconds": state.original_nanoseconds,
+            }
+        cramped = ctypes.c_int32.in_dll(self.library, "tc_cramped").value
+        if cramped:
+            self.say(f"{cramped} times the stack had no room for the host; the original order ran")
+        scopes = {
+            str(state.file.nest.root): {
+                "entries": state.entries,
+                "used": state.used,
+                "nanoseconds": state.nanoseconds,
+                "guard_nanoseconds": state.guard_nanoseconds,
+                "refused": state.refused,
+            }
+            for state in self.scopes.values()
+        }
+        return {"regions": regions, "scopes": scopes}
+
+
+def region_codes(
+    library: ctypes.CDLL,
+    file: ScopeFile,
+    memory: Memory,
+    numbers: Mapping[str, int | float],
+    regions: Sequence[Any],
+) -> dict[int, RegionCode]:
+    """Code of each region with the pointers and numbers that it has to see in this entry of the scope."""
+    evaluation = Evaluation(file.nest, memory, numbers, single=True)
+    deciding = file.nest.deciding()
+    codes = {}
+    for region in regions:
+        outlined = file.outlined[region.region]
+        names: dict[str, int] = {}
+        expected: dict[int, int] = {}
+        for place, slot in enumerate(outlined.slots):
+            if slot.kind != "live":
+                continue
+            number = _expected(evaluation, file, numbers, slot.name)
+            if number is None:
+                continue
+            names[slot.name] = number
+            matters = slot.type == "ptr" or slot.name in deciding or slot.name in file.nest.values
+            if matters and slot.type in ("ptr", "i64", "i32", "i16", "i8"):
+                expected[place] = number
+        fixed, roots = {}, {}
+        for group in outlined.groups:
+            if group.root in names:
+                roots[group.id] = names[group.root]
+            elif group.root.startswith("%") and any(site.key == group.root for site in file.nest.sites):
+                fixed[group.id] = roots[group.id] = loaded_root(evaluation, group.root)
+            elif group.root.startswith("@"):
+                item = memory.named(group.root)
+                roots[group.id] = item.base if item is not None else 0
+        chosen = file.options.get("variant") if region.region == file.options.get("region") else ""
+        address = ctypes.cast(getattr(library, chosen or outlined.name), ctypes.c_void_p).value
+        assert address is not None
+        codes[region.region] = RegionCode(address, outlined, fixed, expected, roots)
+    return codes
+
+
+def _expected(evaluation: Evaluation, file: ScopeFile, numbers: Mapping[str, int | float], name: str) -> int | None:
+    if name in file.nest.values:
+        value = evaluation.at(file.nest.values[name], file.nest.root)
+        if value.all_known and np.ndim(value.data) == 0 and value.data.dtype.kind in "iu":
+            return int(value.data)
+        return None
+    number = numbers.get(name)
+    return number if isinstance(number, int) else None
+
+
+def run_program(
+    library_path: Path,
+    scopes: Sequence[ScopeFile],
+    names: Sequence[str],
+    argv: Sequence[str],
+    *,
+    place: int | None = None,
+    cpus: Sequence[int],
+    verbose: bool = False,
+    enabled: bool = True,
+    inspect: Callable[..., Schedule | None] | None = None,
+    report: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
+    """Run a woven program in this process; does not return. `place`: where `become` put its argv already."""
+    place = become(argv) if place is None else place
+    library = load_library(library_path)
+
+    def say(text: str) -> None:
+        if verbose:
+            os.write(2, f"tracecut: {text}\n".encode())
+
+    host = Host(library, scopes, names, cpus, say=say, enabled=enabled, inspect=inspect)
+    started = time.perf_counter()
+    if report is not None:
+        call = report
+        at_exit(lambda: call({**host.summary(), "seconds": time.perf_counter() - started}))
+    sys.stdout.flush()
+    run_main(library, argv, place)

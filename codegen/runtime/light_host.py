@@ -1,0 +1,370 @@
+"""The host of a rescheduled program, as long as nothing has to be found out about its loops.
+
+A scope whose numbers, objects and index arrays are those that its schedule was made for gets its layout here, where the
+listing says how its pointers are reached (`saved_schedule.py`). What looks at loops (NumPy, the inspector) takes longer
+to load
+than many programs run: it is loaded for the other scopes; or when other input has been seen to take so long that an
+inspection may pay.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from tracecut.codegen.schedule.guards.differences import other_number
+from tracecut.support.errors import ArtefactError
+from tracecut.support.process.load_and_run import (
+    at_exit,
+    borrowed_environment,
+    handled_signals,
+    own_signals,
+    run_main,
+    thread_count,
+)
+from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
+from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, Protocol
+
+    from .active_layouts import InForce
+    from .executor import Executor
+    from .saved_schedule import Ready
+
+    class State(Protocol):
+        """What happened to a scope, as the host counts it."""
+
+        entries: int
+        used: int
+        nanoseconds: int
+        guard_nanoseconds: int
+        refused: str
+        executor: Executor | None
+
+    class Host(Protocol):
+        """What looks at loops (`host.Host`)."""
+
+        @property
+        def scopes(self) -> Mapping[int, State]: ...
+        def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None: ...
+        def enter(self, number: int, pointer: Any) -> None: ...
+        def probe(self, region: int) -> None: ...
+        def summary(self) -> dict[str, Any]: ...
+
+
+LOADING = 0.2e9  # nanoseconds that it takes to load what inspects
+Load = Callable[["Front"], "Host"]
+
+
+class Scope:
+    """A layout scope as the listing describes it (`schedule_listing.py`), and what happened to it."""
+
+    def __init__(self, listed: Mapping[str, Any]) -> None:
+        self.listed = listed
+        self.entries = 0
+        self.used = 0
+        self.nanoseconds = 0
+        self.guard_nanoseconds = 0
+        self.refused = ""
+        self.ready: Ready | None = None
+        self.executor: Executor | None = None
+        self.settled: set[str] = set()  # reasons for which no inspection will pay
+        self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
+
+
+class Front:
+    """Hooks of a loaded program.
+
+    Args:
+        library: the woven program. listed: its scopes as in the listing. names: its globals, as in `tc_globals`.
+        cpus: CPUs of the threads, the first is the program's own. say: where remarks go.
+        read: bytes of a file of the result, which raises when they are not those that were written.
+        load: makes the host that looks at loops. inspects: whether it may inspect anew. enabled: False only measures.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        listed: Sequence[Mapping[str, Any]],
+        names: Sequence[str],
+        cpus: Sequence[int],
+        *,
+        say: Callable[[str], None],
+        read: Callable[[str], bytes],
+        load: Load,
+        inspects: bool = True,
+        enabled: bool = True,
+    ) -> None:
+        self.library = library
+        self.names = list(names)
+        self.cpus = list(cpus)
+        self.say = say
+        self.inspects = inspects
+        self.enabled = enabled
+        self.scopes = {int(item["number"]): Scope(item) for item in listed}
+        self.owner = {number: scope for scope in self.scopes.values() for number in scope.listed["regions"].values()}
+        self.tables = Tables(library, max([0, *(number + 1 for number in self.owner)]))
+        self.host: Host | None = None
+        self.broken = ""
+        self._load, self._read = load, read
+        self._calls = {
+            "tc_on_enter": ENTER(self._enter),
+            "tc_on_leave": LEAVE(self._leave),
+            "tc_on_mismatch": MISMATCH(self._mismatch),
+            "tc_on_probe": PROBE(self._probe),
+        }
+        for name, call in self._calls.items():
+            self.tables.set(name, ctypes.cast(call, ctypes.c_void_p).value or 0)
+        library.tc_threads(1, (ctypes.c_int32 * 1)(*self.cpus[:1]))  # this process is the one whose scopes count
+        self.own_threads = thread_count()
+        self.own_signals = own_signals()
+        ctypes.c_int32.in_dll(library, "tc_enabled").value = int(enabled)
+
+    def _enter(self, number: int, pointer: Any, traps: int) -> None:
+        scope = self.scopes[number]
+        start = time.perf_counter_ns()
+        scope.entries += 1
+        try:
+            raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
+            closed = TRAPS if traps else self._closed()
+            why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
+            if why:
+                self._decline(scope, raw, why, pointer, final=bool(closed))
+        except Exception as error:  # the program must not notice
+            self._give_up(scope, error)
+        self._count(scope, start)
+
+    @cached_property
+    def layouts(self) -> InForce:
+        """The layouts that are in force; the host goes on with them."""
+        from .active_layouts import InForce
+
+        return InForce(self.library, self.tables, self.cpus)
+
+    def _closed(self) -> str:
+        """Why nothing may be done here at all; "" when something may."""
+        if self.broken:
+            return self.broken
+        if thread_count() != self.own_threads:
+            return "the program runs threads of its own"
+        if handled_signals() & ~self.own_signals:
+            return "the program handles signals, and a handler could see the data in another order"
+        return ""
+
+    def _decline(self, scope: Scope, raw: list[int], why: str, pointer: Any, *, final: bool) -> None:
+        """The original loops run; the first sweep tells how long they take, and so whether an inspection may pay."""
+        scope.refused = why
+        region = int(scope.listed["main"])
+        times = self.tables.states[region]
+        before, scope.seen = scope.seen, (raw, why, times.declined, times.original_nanoseconds)
+        if final or not self.inspects or why in scope.settled:
+            self.say(f"scope {scope.listed['number']}: {why}; the original order runs")
+        elif scope.listed["single"]:
+            self.tables.probes[region] = 2
+        elif before is not None and times.declined > before[2]:
+            per_call = (times.original_nanoseconds - before[3]) / (times.declined - before[2])
+            if self._may_pay(scope, raw, why, per_call):
+                host = self._bring(scope, entered=True)
+                host.expect(int(scope.listed["number"]), *before)
+                host.enter(int(scope.listed["number"]), pointer)
+
+    def _probe(self, region: int) -> None:
+        """The main region of a scope is about to run on new input for the second time."""
+        scope = self.owner[region]
+        start = time.perf_counter_ns()
+        try:
+            if scope.seen is not None:
+                (raw, why, declined, spent), scope.seen = scope.seen, None
+                times = self.tables.states[region]
+                per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
+                if self._may_pay(scope, raw, why, per_call):
+                    host = self._bring(scope, entered=False)
+                    host.expect(int(scope.listed["number"]), raw, why, declined, spent)
+                    host.probe(region)
+        except Exception as error:  # the program must not notice
+            self._give_up(scope, error)
+        self._count(scope, start)
+
+    def _count(self, scope: Scope, start: int) -> None:
+        """Add up the time of a call; with that of the host when it was there at the end."""
+        scope.nanoseconds += time.perf_counter_ns() - start
+        if self.host is not None:
+            self.host.scopes[int(scope.listed["number"])].nanoseconds = scope.nanoseconds
+
+    def _leave(self, number: int) -> None:
+        start = time.perf_counter_ns()
+        self._off(self.scopes[number])
+        self.scopes[number].nanoseconds += time.perf_counter_ns() - start
+
+    def _off(self, scope: Scope) -> None:
+        self.tables.probes[int(scope.listed["main"])] = 0
+        if scope.ready is not None:
+            self.layouts.off(scope.executor, scope.ready.numbers)
+
+    def _mismatch(self, region: int, slot: int) -> None:
+        scope = self.owner[region]
+        self.say(f"scope {scope.listed['number']}: {mismatch(region, slot)}; the original order runs")
+        self._off(scope)
+
+    def _may_pay(self, scope: Scope, raw: list[int], why: str, per_call: float) -> bool:
+        """Whether all time that is left of the loop is more than it takes to load the inspector."""
+        terms, sweeps = scope.listed["sweeps"], scope.listed["traced_sweeps"]
+        if terms is not None:
+            types = scope.listed["values"]
+            first, step, bound = (
+                number if place < 0 else number_of(raw[place], types[place][1]) or 0 for place, number in terms
+            )
+            sweeps = abs(bound - first) / max(1, abs(step)) + 1
+        if sweeps is None or per_call * (sweeps - 1) >= LOADING:
+            return True
+        scope.settled.add(why)
+        left = max(0.0, per_call * (sweeps - 1) / 1e9)
+        self.say(f"scope {scope.listed['number']}: {why}; {left:.2g} s are left of its loop: no inspection can pay")
+        return False
+
+    def _give_up(self, scope: Scope, error: Exception) -> None:
+        """Nothing of the layout stays behind. Files that are damaged will be at the next entry, too."""
+        self._off(scope)
+        scope.refused = str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
+        if isinstance(error, ArtefactError):
+            self.broken = scope.refused
+        self.say(f"scope {scope.listed['number']}: {scope.refused}; the original order runs")
+
+    def _bring(self, scope: Scope, *, entered: bool) -> Host:
+        """The host that looks at data, which takes the hooks over. `entered`: it will hear of this entry."""
+        if self.host is None:
+            try:
+                with loading():
+                    self.host = self._load(self)
+            except Exception as error:  # which takes too long to try again
+                self.broken = str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
+                raise
+            for number, known in self.scopes.items():
+                state = self.host.scopes[number]
+                state.entries, state.refused = known.entries - (entered and known is scope), known.refused
+                state.used, state.guard_nanoseconds = known.used, known.guard_nanoseconds
+                state.nanoseconds, state.executor = known.nanoseconds, known.executor
+        return self.host
+
+    def _other_number(self, scope: Scope, raw: list[int]) -> str:
+        """The first of the guard's numbers that differs: most other input is known by that, and nothing is loaded."""
+        listed = scope.listed
+        return other_number(listed["guard"]["numbers"], named_numbers(listed["values"], raw), listed["made"])
+
+    def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any) -> str:
+        """Put the layout in force, or have the host decide; what differs when the schedule is not for this input."""
+        with loading():
+            if scope.ready is None:
+                from .saved_schedule import Ready
+
+                scope.ready = Ready(scope.listed, self.library, self.names, self._read)
+            layouts = self.layouts
+        ready, start = scope.ready, time.perf_counter_ns()
+        objects, found, why = ready.differs(raw, layouts.native)
+        scope.guard_nanoseconds += time.perf_counter_ns() - start
+        if found is None:
+            return why
+        if not ready.complete:
+            self._bring(scope, entered=True).enter(number, pointer)
+            return ""
+        before = thread_count()
+        layouts.start()
+        self.own_threads += thread_count() - before
+        schedule, bases = ready.schedule, [item.base for item in found]
+        scope.executor = layouts.put(scope.executor, schedule, bases, ready.codes(raw, objects), ready.numbers)
+        scope.used += 1
+        scope.refused = ""
+        return ""
+
+    def summary(self) -> dict[str, Any]:
+        """Counts and times of every region and scope."""
+        if self.host is not None:
+            return self.host.summary()
+        cramped = ctypes.c_int32.in_dll(self.library, "tc_cramped").value
+        if cramped:
+            self.say(f"{cramped} times the stack had no room for the host; the original order ran")
+        regions = {}
+        for scope in self.scopes.values():
+            for loop, number in scope.listed["regions"].items():
+                state = self.tables.states[number]
+                regions[loop] = {
+                    "calls": state.calls,
+                    "declined": state.declined,
+                    "nanoseconds": state.nanoseconds,
+                    "original_nanoseconds": state.original_nanoseconds,
+                }
+        scopes = {
+            str(scope.listed["root"]): {
+                "entries": scope.entries,
+                "used": scope.used,
+                "nanoseconds": scope.nanoseconds,
+                "guard_nanoseconds": scope.guard_nanoseconds,
+                "refused": scope.refused,
+            }
+            for scope in self.scopes.values()
+        }
+        return {"regions": regions, "scopes": scopes}
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """While modules are imported in the process of the program."""
+    keep = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # the umask is the program's now
+    try:
+        with borrowed_environment("OPENBLAS_NUM_THREADS=1"):  # linear algebra, not used here: no idle threads
+            yield
+    finally:
+        sys.dont_write_bytecode = keep
+
+
+def run_listed(
+    library: ctypes.CDLL,
+    listed: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    words: Sequence[str],
+    place: int,
+    *,
+    cpus: Sequence[int],
+    verbose: bool,
+    enabled: bool,
+    inspects: bool = True,
+    read: Callable[[str], bytes],
+    load: Callable[[Front, Callable[[str], None]], Host],
+    report: Callable[[dict[str, Any]], None],
+) -> NoReturn:
+    """Run a woven program in this process, its scopes described by their listing. `place`: address of its argv."""
+    told: set[str] = set()
+
+    def say(text: str) -> None:
+        if verbose and text not in told:
+            told.add(text)
+            with contextlib.suppress(OSError):
+                os.write(2, f"tracecut: {text}\n".encode())
+
+    front = Front(
+        library,
+        listed,
+        names,
+        cpus,
+        say=say,
+        read=read,
+        load=lambda front: load(front, say),
+        inspects=inspects,
+        enabled=enabled,
+    )
+    started, process = time.perf_counter(), os.getpid()
+
+    def over() -> None:
+        if os.getpid() == process:  # a child of the program has nothing to tell
+            report({**front.summary(), "seconds": time.perf_counter() - started})
+
+    at_exit(over)
+    run_main(library, words, place)

@@ -1,0 +1,140 @@
+"""Inspecting a scope again, in the running program, for input that its saved schedule was not made for.
+
+The same steps as when the program was optimized, on live memory; the code is what was compiled then, so a plan that
+would need other code is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.memory import Memory
+
+from .schedule_file import ScopeFile
+
+if TYPE_CHECKING:
+    from .host import Host, ScopeState
+
+MARGIN = 1.3  # a new inspection has to save this many times what it costs
+
+
+class Reinspector:
+    """Makes schedules for new input. Remembers input for which that failed, to not try it again at every entry."""
+
+    def __init__(self) -> None:
+        self._failed: dict[int, str] = {}
+
+    def __call__(
+        self,
+        host: Host,
+        state: ScopeState,
+        numbers: Mapping[str, int | float],
+        memory: Memory,
+        why: str,
+        per_call: float,
+    ) -> Schedule | None:
+        """A schedule for the present input, None when that is not expected to pay or can not be made.
+
+        `per_call`: nanoseconds that the original loop took on this input.
+        """
+        file = state.file
+        if self._failed.get(file.number) == why:
+            return None
+        worth = expected_gain(file, numbers, memory, per_call)
+        if worth is not None:
+            self._failed[file.number] = why
+            host.say(f"scope {file.number}: {why}; {worth}")
+            return None
+        start = time.perf_counter()
+        try:
+            schedule = inspect_again(host, file, numbers, memory)
+        except UnsupportedError as error:
+            self._failed[file.number] = why
+            host.say(f"scope {file.number}: {why}; it can not be inspected anew: {error.message}")
+            return None
+        took = time.perf_counter() - start
+        host.say(f"scope {file.number}: {why}; inspected anew in {took:.2f} s")
+        return schedule
+
+
+def expected_gain(file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory, per_call: float) -> str | None:
+    """None when an inspection is expected to pay, else why not."""
+    costs = file.costs
+    evaluation = Evaluation(file.nest, memory, numbers, single=bool(file.options["single"]))
+    domain = evaluation.domain(int(file.options["region"]))
+    if domain is None:
+        return "the size of its loop is not known"
+    saved = per_call - costs["optimized"] * domain.size
+    sweeps = expected_sweeps(file, numbers, memory) - 1
+    price = MARGIN * costs["inspect"] * domain.size + costs["copy"] * domain.size
+    if saved <= 0:
+        return "the original order is as fast as a new one"
+    if sweeps * saved < price:
+        return f"an inspection would pay after {price / saved:.0f} sweeps, {max(sweeps, 0):.0f} are expected"
+    return None
+
+
+def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> float:
+    """How often the region will run in this entry: by the scope's own trip count, else as often as when traced."""
+    root = file.nest.loops[file.nest.root]
+    if not file.options.get("single") or root.trip is None:
+        return file.costs["sweeps"]
+    domain = Evaluation(file.nest, memory, numbers).domain(root.id)
+    return file.costs["sweeps"] if domain is None else float(domain.size)
+
+
+def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> Schedule:
+    """Inspect the scope on live memory. Raises UnsupportedError when the compiled code can not express the result."""
+    from tracecut.codegen.host.region_library import reads_stay
+    from tracecut.codegen.schedule.check.checker import check_schedule
+    from tracecut.codegen.schedule.graph.candidate_orders import make_order
+    from tracecut.codegen.schedule.graph.scope_graph import scope_graph
+    from tracecut.codegen.schedule.guards.make_guard import make_guard
+    from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
+    from tracecut.codegen.schedule.inspector.inspect_scope import inspect_scope
+
+    region = int(file.options["region"])
+    found = inspect_scope(
+        file.nest,
+        memory,
+        numbers,
+        single=bool(file.options["single"]),
+        renumber=bool(file.options["renumber"]),
+        exact=bool(file.options.get("exact")),
+        region=region,
+    )
+    if set(found.plan.uses) != set(file.regions):
+        raise UnsupportedError("other loops can be rescheduled now")
+    for loop, verdict in found.verdicts.items():
+        if loop in file.movable and not verdict.movable:
+            raise UnsupportedError(verdict.reason)
+    groups = {loop: list(file.outlined[loop].groups) for loop in file.regions}
+    for loop in file.regions:
+        views = views_of(found.plan, loop)
+        for group in groups[loop]:
+            if any(views.get(key, group.view) != group.view for key in group.sites):
+                raise UnsupportedError("an array that moved before has to stay now")
+    variant = file.options.get("variant")
+    if variant and variant != file.outlined[region].name and not reads_stay(found.accesses, region):
+        raise UnsupportedError("an iteration reads memory that others write now")
+    guard, objects = make_guard(found.accesses, host.native, host.secret)
+    graph = scope_graph(found.plan)
+    clusters = file.options.get("clusters")
+    ordering = make_order(graph.graph, str(file.options["method"]), k=clusters, seed=int(file.options["seed"]))
+    schedule = build_schedule(
+        found.plan,
+        graph,
+        ordering,
+        guard,
+        objects,
+        groups,
+        threads=max(1, host.threads),
+        remark="inspected in the running program",
+    )
+    check_schedule(schedule, objects, found.accesses, groups, found.plan.movable)
+    return schedule

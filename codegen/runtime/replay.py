@@ -1,0 +1,292 @@
+"""Running a region on a captured memory: the original order as the reference, any schedule beside it.
+
+The capture is loaded into this process once; every run starts from the same bytes. Results are compared exactly,
+or norm-wise where a reduction may round differently.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.codegen.schedule.guards.make_guard import loaded_root
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.memory import DTYPES, STACK, Memory, Object
+from tracecut.tracer.runtime.binding import Native
+from tracecut.tracer.runtime.hook_slots import decode
+
+from .executor import Executor, RegionCode
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of a run against the reference: bit-equal, or the largest norm-wise error of any array."""
+
+    bit_equal: bool
+    max_rel_error: float
+    worst: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a region left behind: bytes of each object that it writes, and its reductions."""
+
+    objects: dict[int, npt.NDArray[np.uint8]]
+    results: tuple[int, ...]
+    types: tuple[str, ...]
+
+
+class Replay:
+    """A captured region in this process.
+
+    Args:
+        capture: the memory. accesses: of the scope, on that memory. region: loop id.
+        outlined: its range function, loaded in the library behind `native`.
+        values: (name, type) of what the region's hook reported. inits: start values of its reductions by phi.
+        addresses: whole numbers that are addresses, name → the pointer that each is made of.
+    """
+
+    def __init__(
+        self,
+        capture: Capture,
+        accesses: Accesses,
+        region: int,
+        outlined: Outlined,
+        native: Native,
+        values: Sequence[tuple[str, str]],
+        inits: Mapping[str, str],
+        addresses: Mapping[str, str],
+    ) -> None:
+        self.native = native
+        self.accesses = accesses
+        self.region = region
+        self.outlined = outlined
+        self.pristine = capture.memory
+        self.buffers = {base: data.copy() for base, data in capture.memory.contents.items()}
+        self.raw = dict(zip([name for name, _ in values], capture.values[region], strict=True))
+        self.types = dict(values)
+        self.inits = dict(inits)
+        self.addresses = dict(addresses)
+        self.written = list(
+            dict.fromkeys(
+                access.object
+                for access in accesses.inside(region)
+                if access.runs and access.site.writes and access.object is not None and self._is_shared(access)
+            )
+        )
+        self._check_captured()
+        self.homes = self._homes()
+        self.given = self._slots()
+
+    def restore(self) -> None:
+        """Put the captured bytes back."""
+        for item in self.written:
+            data = self.pristine.bytes_of(item)
+            if data is not None:
+                self.buffers[item.base][:] = data
+
+    def code(self, variant: str = "") -> RegionCode:
+        """The region's code on the captured memory; `variant`: name of another range function for it."""
+        fixed: dict[int, int] = {}
+        roots: dict[int, int] = {}
+        names = {slot.name: place for place, slot in enumerate(self.outlined.slots) if slot.kind == "live"}
+        for group in self.outlined.groups:
+            if group.root in names:
+                roots[group.id] = int(self.given[names[group.root]])
+            elif group.root.startswith("%") and group.root not in self.outlined.locals:
+                found = self.translate(loaded_root(self.accesses.evaluation, group.root), self.homes.get(group.root))
+                fixed[group.id] = roots[group.id] = found
+        for place, slot in enumerate(self.outlined.slots):
+            if slot.kind == "base" and slot.group not in roots:
+                roots[slot.group] = int(self.given[place])
+        address = ctypes.cast(getattr(self.native.library, variant or self.outlined.name), ctypes.c_void_p).value
+        assert address is not None
+        return RegionCode(address, self.outlined, fixed, {}, roots)
+
+    def bases(self, objects: Sequence[Object]) -> list[int]:
+        """Addresses of objects in this process (0 for one that was not captured)."""
+        return [int(self.buffers[item.base].ctypes.data) if item.base in self.buffers else 0 for item in objects]
+
+    def identity(self, threads: int = 1) -> Schedule:
+        """The original order as a schedule."""
+        size = self.accesses.size(self.region) or 0
+        region = RegionSchedule(
+            self.region,
+            np.arange(size, dtype=np.int32),
+            np.array([0, size, size], np.int64),
+            1,
+            (),
+            {},
+            np.zeros(0, np.int32),
+        )
+        return Schedule(self.accesses.nest.root, (), (), (region,), Guard({}, (), (), (), ()), "original")
+
+    def run(self, executor: Executor) -> int:
+        """One invocation in the executor's layout; nanoseconds."""
+        taken = np.zeros(len(self.outlined.reductions) + 1, np.uint64)
+        elapsed = self.native.execute(executor.plans[self.region], self.given, taken)
+        self.taken = taken
+        return elapsed
+
+    def outcome(self) -> Outcome:
+        """What the last run left behind, the data being in the program's order."""
+        objects = {item.base: self.buffers[item.base].copy() for item in self.written}
+        reductions = self.outlined.reductions
+        results = tuple(int(self.taken[place]) for place in range(len(reductions)))
+        return Outcome(objects, results, tuple(item.type for item in reductions))
+
+    def compare(self, reference: Outcome, found: Outcome) -> Comparison:
+        """Compare two outcomes, array by array in the types that the region writes them with."""
+        worst, place = 0.0, ""
+        equal = all(np.array_equal(reference.objects[base], found.objects[base]) for base in reference.objects)
+        equal &= all(
+            _low(a, type) == _low(b, type)
+            for a, b, type in zip(reference.results, found.results, reference.types, strict=True)
+        )
+        if equal:
+            return Comparison(True, 0.0)
+        written = [
+            access
+            for access in self.accesses.inside(self.region)
+            if access.site.writes and access.object is not None and self._is_shared(access)
+        ]
+        for access in written:
+            assert access.object is not None
+            base = access.object.base
+            if access.site.type in DTYPES:
+                error = _error(reference.objects[base], found.objects[base], access)
+            else:
+                error = _block_error(reference.objects[base], found.objects[base], access, written)
+            if error > worst:
+                worst, place = error, str(access.site.place)
+        for a, b, type in zip(reference.results, found.results, reference.types, strict=True):
+            x, y = (decode([value], [type])[0] for value in (a, b))
+            if x is None or y is None or (isinstance(x, int) and x != y):
+                worst = max(worst, float("inf") if x != y else 0.0)
+            elif x != y:
+                worst = max(worst, abs(x - y) / max(abs(x), 1e-300))
+        return Comparison(False, worst, place)
+
+    def translate(self, address: int, home: Object | None = None) -> int:
+        """Where a captured address lies in this process; as it is when it lies in no captured object.
+
+        `home`: the object that is reached from it, for a pointer that may lie outside, behind the last element say.
+        """
+        item = self.pristine.find(address) if home is None else home
+        if item is None or item.base not in self.buffers:
+            return address
+        return int(self.buffers[item.base].ctypes.data) + address - item.base
+
+    def _is_shared(self, access: Access) -> bool:
+        """Whether an access is to something that outlives an iteration."""
+        return access.site.private not in self.accesses.nest.inside(self.region)
+
+    def _check_captured(self) -> None:
+        """Raises UnsupportedError when the region reaches memory that is not here."""
+        for access in self.accesses.inside(self.region):
+            item = access.object if access.runs and self._is_shared(access) else None
+            if item is not None and item.base not in self.buffers and not self._is_own_stack(item):
+                raise UnsupportedError(f"the memory that is reached at {access.site.place} was not captured")
+
+    def _is_own_stack(self, item: Object) -> bool:
+        """Whether the range function makes an array for itself."""
+        return item.kind == STACK and any(self.raw.get(name) == item.base for name in self.outlined.locals)
+
+    def _homes(self) -> dict[str, Object]:
+        """Pointer → the object that all accesses from it lie in, where there is one."""
+        reached: dict[str, set[Object | None]] = {}
+        for group in self.outlined.groups:
+            for key in group.sites:
+                for access in self.accesses.by_site.get(key, ()):
+                    if access.runs:
+                        reached.setdefault(group.root, set()).add(access.object)
+        alone = {root: found.pop() for root, found in reached.items() if len(found) == 1}
+        return {root: item for root, item in alone.items() if item is not None and item.base in self.buffers}
+
+    def _slots(self) -> npt.NDArray[np.uint64]:
+        given = np.zeros(len(self.outlined.slots), np.uint64)
+        for place, slot in enumerate(self.outlined.slots):
+            name = self.inits.get(slot.name, "") if slot.kind == "start" else slot.name
+            if slot.kind == "order":
+                continue
+            if slot.kind == "start" and not name.startswith("%"):
+                given[place] = _literal(name, slot.type)
+                continue
+            raw = self.raw.get(name)
+            if raw is None:
+                continue
+            pointer = name if self.types[name] == "ptr" else self.addresses.get(name)
+            given[place] = raw if pointer is None else self.translate(raw, self.homes.get(pointer))
+        return given
+
+
+def memory_of(capture: Capture, nest: Nest, lives: Mapping[str, int | float]) -> Memory:
+    """Captured memory with the stack arrays of a nest."""
+    from tracecut.tracer.legality.live_memory import stack_objects
+
+    return Memory([*capture.memory.objects, *stack_objects(nest, lives)], capture.memory.contents)
+
+
+def _error(reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], access: Any) -> float:
+    """max |difference| / max |reference| over the elements of one access; infinite for integers that differ."""
+    dtype = DTYPES[access.site.type]
+    low = access.low if access.site.length is None else 0
+    step = access.site.size
+    if access.form is not None and access.form.terms:
+        step = int(np.gcd.reduce([abs(factor) for factor in access.form.terms.values()]))
+    count = (access.high - low - access.site.size) // step + 1 if step else 1
+    if count <= 0:
+        return 0.0
+    a, b = (np.ndarray((count,), dtype, data, low, (step,)) for data in (reference, found))
+    if dtype.kind != "f":
+        return 0.0 if np.array_equal(a, b) else float("inf")
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if same.all():
+        return 0.0
+    if not (np.isfinite(a) == np.isfinite(b)).all():
+        return float("inf")
+    finite = np.isfinite(a) & np.isfinite(b)
+    if not same[~finite].all():
+        return float("inf")
+    scale = float(np.abs(a[finite]).max(initial=0.0))
+    return float(np.abs(a[finite].astype(np.float64) - b[finite]).max(initial=0.0)) / max(scale, 1e-300)
+
+
+def _block_error(
+    reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], access: Access, written: Sequence[Access]
+) -> float:
+    """Infinite when bytes differ that are only written in blocks; numbers among them are compared as such."""
+    differ = np.flatnonzero(reference[access.low : access.high] != found[access.low : access.high]) + access.low
+    for other in written:
+        if other.object is access.object and other.site.type in DTYPES:
+            differ = differ[(differ < other.low) | (differ >= other.high)]
+    return float("inf") if differ.size else 0.0
+
+
+def _low(value: int, type: str) -> int:
+    bits = {"float": 32, "double": 64, "ptr": 64}.get(type) or int(type[1:])
+    return value & ((1 << bits) - 1)
+
+
+def _literal(text: str, type: str) -> int:
+    """Raw bits of a constant start value."""
+    if type in ("double", "float"):
+        if text.startswith("0x"):
+            number = struct.unpack(">d", bytes.fromhex(text[2:]))[0]
+        else:
+            number = float(text)
+        data = struct.pack("<d", number) if type == "double" else struct.pack("<f", number)
+        return int.from_bytes(data, "little")
+    if text in ("true", "false"):
+        return int(text == "true")
+    return int(text) & (2**64 - 1)

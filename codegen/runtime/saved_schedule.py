@@ -1,0 +1,186 @@
+"""A saved schedule, used as it is: its guard is asked and its code is prepared without looking at any loop again.
+
+`schedule_listing.py` wrote into the listing where each pointer of the scope comes from: a slot that the hook hands
+over, a global, or memory behind another pointer. What comes from elsewhere is left to the host that knows the scope
+(`host.py`). Light: neither NumPy nor any analysis is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+
+from tracecut.codegen.schedule.guards.check_guard import check_guard
+from tracecut.codegen.schedule.schedule_json import guard_in, outlined_in, schedule_in
+from tracecut.support.errors import ScheduleError
+from tracecut.tracer.runtime.fingerprint_key import Secret
+from tracecut.tracer.runtime.hook_slots import named_numbers
+
+from .executor import RegionCode
+from .shared_mappings import require_own
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from tracecut.codegen.schedule.schedule import Schedule
+    from tracecut.tracer.runtime.binding import Native
+
+WIDTHS = {"order": ctypes.c_int32, "jobs": ctypes.c_int32, "lengths": ctypes.c_int32, "bounds": ctypes.c_int64}
+
+
+class Entry(ctypes.Structure):
+    """An object of the program; mirrors the C structure of the same name."""
+
+    _fields_ = [("base", ctypes.c_uint64), ("size", ctypes.c_uint64)]
+
+
+class Objects:
+    """The objects of the program that are alive in one entry of a scope. Each is one `Entry`, whoever asks for it.
+
+    Args:
+        stack: arrays on the stack that are live into the scope.
+    """
+
+    def __init__(self, library: ctypes.CDLL, names: Sequence[str], stack: Sequence[tuple[int, int]]) -> None:
+        self._library = library
+        self._named: list[tuple[str, int, int]] = []
+        if names:
+            table = (ctypes.c_uint64 * (2 * len(names))).in_dll(library, "tc_globals")
+            self._named = [(name, table[2 * place], table[2 * place + 1]) for place, name in enumerate(names)]
+        places = [(base, size) for _, base, size in self._named] + list(stack)
+        self._others = (Entry * max(1, len(places)))(*(Entry(*place) for place in places))
+        self._count = len(places)
+        self._made: dict[int, Entry] = {}
+
+    def find(self, addresses: Sequence[int]) -> list[Entry | None]:
+        """The object that each address lies in, None where there is none or where objects overlap."""
+        count = len(addresses)
+        found = (Entry * max(1, count))()
+        asked = (ctypes.c_uint64 * max(1, count))(*addresses)
+        self._library.tc_find(asked, ctypes.c_size_t(count), self._others, ctypes.c_size_t(self._count), found)
+        return [self._made.setdefault(item.base, item) if item.size else None for item in found[:count]]
+
+    def pointer_at(self, address: int) -> int | None:
+        """The pointer that is stored there, None when that is not all in one object."""
+        item = self.find([address])[0]
+        if item is None or address + 8 > item.base + item.size:
+            return None
+        return int.from_bytes(ctypes.string_at(address, 8), "little")
+
+    def named(self, name: str) -> int:
+        """Address of a global, 0 when it is no object."""
+        bases = [base for known, base, size in self._named if known == name and size]
+        item = self.find([min(bases)])[0] if bases else None
+        return 0 if item is None else int(item.base)
+
+
+class Ready:
+    """A schedule of the listing.
+
+    Args:
+        listed: its entry. names: of the program's globals. read: the bytes of its file, which are those that were
+            written; raises when they are not.
+    """
+
+    def __init__(
+        self, listed: Mapping[str, Any], library: ctypes.CDLL, names: Sequence[str], read: Callable[[str], bytes]
+    ) -> None:
+        self.listed = listed
+        self.guard = guard_in(listed["guard"])
+        self.complete = bool(listed["complete"])
+        self.numbers = {int(loop): int(number) for loop, number in listed["regions"].items()}
+        self.secret = Secret(bytes.fromhex(listed["secret"]))
+        self._library, self._names, self._read = library, names, read
+        self._schedule: Schedule | None = None
+        self._outlined: dict[int, Any] = {}
+        self._symbols: dict[int, int] = {}
+
+    def differs(self, raw: Sequence[int], native: Native) -> tuple[Objects, list[Entry] | None, str]:
+        """The objects of the guard, or what the schedule was not made for. `raw`: what the hook handed over.
+
+        With a guard that is not complete it is a first look: the rest is for the host to ask.
+        """
+        objects = Objects(self._library, self._names, [(raw[place], size) for place, size in self.listed["stack"]])
+        lives = named_numbers(self.listed["values"], raw)
+        recipes = self.listed["pointers"]
+        addresses = [self.value(recipe, raw, objects) for recipe in recipes]
+        held = objects.find([address or 0 for address in addresses])
+        placed = [
+            None if item is None or address is None else (item, address - item.base)
+            for item, address in zip(held, addresses, strict=True)
+        ]
+
+        def require(found: Sequence[Entry]) -> None:
+            places = [(int(item.base), int(item.size)) for item in found]
+            require_own(places, [places[number] for number in self.listed["moved"]])
+
+        def address_of(item: Entry, offset: int) -> int:
+            return int(item.base) + offset
+
+        return objects, *check_guard(
+            self.guard,
+            lives,
+            addresses,
+            placed,
+            address_of,
+            native,
+            self.secret,
+            made=self.listed["made"],
+            pointers_made=lambda: self.listed["pointers_made"],
+            require=require,
+        )
+
+    def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:
+        """What is found as a recipe says (`schedule_listing.py`); None for a pointer that can not be read."""
+        if isinstance(recipe, int):
+            return int(raw[recipe])
+        kind, first, *rest = recipe
+        if kind == "global":
+            return objects.named(first)
+        base = self.value(first, raw, objects)
+        return None if base is None else objects.pointer_at((base + rest[0]) % (1 << 64))
+
+    @property
+    def schedule(self) -> Schedule:
+        """Read when it is asked for the first time. Raises what `read` raises, and ScheduleError."""
+        if self._schedule is None:
+            data = self._read(self.listed["file"])
+            places = self.listed["members"]
+            start, size = places["meta"]
+            meta = json.loads(data[start : start + size])
+            arrays = {}
+            for name, (start, count) in places.items():
+                if name != "meta":
+                    kind = WIDTHS[name.rpartition("_")[2]]
+                    arrays[name] = (kind * count).from_buffer_copy(data, start) if count else (kind * 0)()
+            self._outlined = {int(loop): outlined_in(found) for loop, found in meta["outlined"].items()}
+            chosen = meta["options"].get("variant")
+            for loop, found in self._outlined.items():
+                name = chosen if chosen and loop == meta["options"]["region"] else found.name
+                address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+                if not address:
+                    raise ScheduleError(f"the program has no function {name}")
+                self._symbols[loop] = address
+            self._schedule = schedule_in(meta["schedule"], arrays)
+        return self._schedule
+
+    def codes(self, raw: Sequence[int], objects: Objects) -> dict[int, RegionCode]:
+        """Code of each region with the pointers and numbers that it has to see in this entry of the scope."""
+        codes = {}
+        lives = named_numbers(self.listed["values"], raw)
+        names = [name for name, _ in self.listed["values"]]
+        for region in self.schedule.regions:
+            listed = self.listed["codes"][str(region.region)]
+            expected = {}
+            for place, recipe in listed["expected"]:
+                found = lives[names[recipe]] if isinstance(recipe, int) else self.value(recipe, raw, objects)
+                if found is not None:
+                    expected[place] = int(found)
+            roots = {int(group): self.value(recipe, raw, objects) or 0 for group, recipe in listed["roots"].items()}
+            fixed = {int(group): roots[int(group)] for group in listed["fixed"]}
+            codes[region.region] = RegionCode(
+                self._symbols[region.region], self._outlined[region.region], fixed, expected, roots
+            )
+        return codes

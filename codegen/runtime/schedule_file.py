@@ -1,0 +1,126 @@
+"""A scope's schedule on disk: its arrays, what it assumes, and the description of its loops and code.
+
+The file holds data only. The code that it belongs to is in the program's library beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.schedule.check.checker import check_schedule
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.codegen.schedule.schedule_json import outlined_in, outlined_out, schedule_in, schedule_out, whole
+from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest_json import from_json, to_json
+from tracecut.support.errors import ArtefactError, ScheduleError
+from tracecut.support.files import read_arrays, write_arrays
+from tracecut.tracer.legality.memory import HEAP, Object
+from tracecut.tracer.runtime.fingerprint_key import Secret
+
+MAX_NUMBER = 4096  # scopes and regions of one program, as in runtime.c
+OPTIONS = {"method", "threads", "single", "renumber", "region", "seed"}
+COSTS = {"original", "optimized", "inspect", "copy", "sweeps"}
+
+
+@dataclass(frozen=True, eq=False)
+class ScopeFile:
+    """All that the host of a running program needs for one layout scope.
+
+    Attributes:
+        number: the scope's number in the woven program. `numbers`: region loop id → its number there.
+        nest: description of the scope. values: (name, type) of what its hook hands over.
+        regions: loops that are rescheduled; movable: those whose iterations may be reordered.
+        outlined: region → its range function.
+        schedule: made for the traced input. key: the secret of its fingerprints.
+        costs: nanoseconds a job: `original`, `optimized`, `inspect`, `copy`, and `sweeps` an entry.
+        options: how it was made: method, threads, use_data, renumber, seed.
+    """
+
+    number: int
+    numbers: Mapping[int, int]
+    nest: Nest
+    values: Sequence[tuple[str, str]]
+    regions: Sequence[int]
+    movable: frozenset[int]
+    outlined: Mapping[int, Outlined]
+    schedule: Schedule
+    key: Secret
+    costs: Mapping[str, float]
+    options: Mapping[str, Any]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        schedule = self.schedule
+        arrays: dict[str, Any] = {}
+        for number, space in enumerate(schedule.spaces):
+            arrays[f"space{number}_order"] = space.order
+        for region in schedule.regions:
+            arrays[f"region{region.region}_jobs"] = region.jobs
+            arrays[f"region{region.region}_bounds"] = region.bounds
+            arrays[f"region{region.region}_lengths"] = region.lengths
+        meta = {
+            "number": self.number,
+            "numbers": {str(loop): number for loop, number in self.numbers.items()},
+            "nest": to_json(self.nest),
+            "values": [list(value) for value in self.values],
+            "regions": list(self.regions),
+            "movable": sorted(self.movable),
+            "outlined": {str(loop): outlined_out(found) for loop, found in self.outlined.items()},
+            "schedule": schedule_out(schedule),
+            "key": self.key.seed.hex(),
+            "costs": dict(self.costs),
+            "options": dict(self.options),
+        }
+        return write_arrays(path, "ScopeFile", arrays, meta)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ScopeFile:
+        members = {
+            "space*_order": "int32",
+            "region*_jobs": "int32",
+            "region*_bounds": "int64",
+            "region*_lengths": "int32",
+        }
+        arrays, meta = read_arrays(path, "ScopeFile", {f"{name}?": dtype for name, dtype in members.items()})
+        try:
+            found = cls(
+                number=whole(meta["number"]),
+                numbers={int(loop): whole(number) for loop, number in meta["numbers"].items()},
+                nest=from_json(meta["nest"]),
+                values=[(str(name), str(type)) for name, type in meta["values"]],
+                regions=[whole(loop) for loop in meta["regions"]],
+                movable=frozenset(whole(loop) for loop in meta["movable"]),
+                outlined={int(loop): outlined_in(found) for loop, found in meta["outlined"].items()},
+                schedule=schedule_in(meta["schedule"], arrays),
+                key=Secret(bytes.fromhex(meta["key"])),
+                costs={str(name): float(cost) for name, cost in meta["costs"].items()},
+                options=dict(meta["options"]),
+            )
+            found.verify()
+            return found
+        except ArtefactError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, ScheduleError) as error:
+            raise ArtefactError(
+                f"{path} is not a valid schedule: {error}", hint="Run tracecut optimize again."
+            ) from error
+
+    def verify(self) -> None:
+        """Raise ScheduleError or ValueError unless the parts fit each other, and the schedule the objects it names.
+
+        The host hands all of it to machine code that checks nothing. O(jobs + data).
+        """
+        regions = {region.region for region in self.schedule.regions}
+        if not regions <= self.numbers.keys() or not regions <= self.outlined.keys():
+            raise ValueError("a region has no code")
+        if not all(0 <= number < MAX_NUMBER for number in (self.number, *self.numbers.values())):
+            raise ValueError("a number of a scope or region is out of range")
+        if len(set(self.numbers.values())) < len(self.numbers) or self.options.get("region") not in self.numbers:
+            raise ValueError("regions and their numbers do not fit")
+        if not self.options.keys() >= OPTIONS or not self.costs.keys() >= COSTS:
+            raise ValueError("it does not say how it was made")
+        check_schedule(self.schedule, [Object(0, ref.size, HEAP) for ref in self.schedule.guard.objects])

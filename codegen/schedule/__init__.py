@@ -1,0 +1,1 @@
+"""The schedule: what it is, and its file form."""

@@ -1,0 +1,3 @@
+"""The independent checker of schedules. Imports `codegen.schedule` and what a run is evaluated with, never what built
+the schedule.
+"""

@@ -1,0 +1,101 @@
+"""The part of the checker that knows numbers: what reaches data in a new order is itself in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tracecut.codegen.schedule.plan.range_function import OLD, Group
+from tracecut.codegen.schedule.schedule import Copy, Move, RegionSchedule, Schedule
+from tracecut.ir.loops.expressions import Expr
+from tracecut.support.errors import ScheduleError
+from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.memory import Object
+
+
+def check_numbers(
+    schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, groups: Sequence[Group]
+) -> None:
+    """Raise ScheduleError unless whatever reaches data that are moved gets numbers of the same order.
+
+    Its index or its iteration has to follow, and the code has to use the new numbers, there and nowhere else.
+    `groups`: of the region's code. O(accesses × moves), and the order of the jobs once for each space.
+    """
+    done: set[tuple[object, ...]] = set()
+    _check_views(schedule, region, objects, accesses, groups)
+    for access in accesses.inside(region.region):
+        if not access.runs or access.object not in objects or access.form is None:
+            continue
+        for move in schedule.moves:
+            low = move.origin + move.stride * move.first
+            if objects[move.object] is not access.object or not access.overlaps(low, low + move.stride * move.count):
+                continue
+            for atom, step in access.form.terms.items():
+                start = first_record(accesses, access, atom, move) - move.shift
+                key = (move.space, atom, start, step)
+                if abs(step) != move.stride or key in done:
+                    continue
+                done.add(key)
+                where = f"region {region.region} at {access.site.place}"
+                own = atom.kind == "counter" and atom.data[0] == region.region
+                if own and not _same_order(schedule, region, move, start, step):
+                    raise ScheduleError(f"the data of {where} are not in the order of its jobs")
+                if atom.kind != "load":
+                    continue
+                # Several where its own address is one of several, and maybe some that no iteration takes.
+                reads = [read for read in accesses.by_site[str(atom.data[0])] if read.runs]
+                if not reads or not all(renumbered(region, objects, move.space, start, read) for read in reads):
+                    raise ScheduleError(f"an index of {where} keeps its old numbers")
+
+
+def first_record(accesses: Accesses, access: Access, atom: Expr, move: Move | Copy) -> int:
+    """The record that is reached when `atom` is 0."""
+    assert access.form is not None and access.object is not None
+    first = access.form.const - access.object.base - move.origin
+    for other, factor in access.form.terms.items():
+        domain = accesses.evaluation.domain(other.data[0]) if other.kind == "counter" and other is not atom else None
+        if domain is not None and domain.size:
+            first += min(factor * int(domain.counter.min()), factor * int(domain.counter.max()))
+    return first // move.stride
+
+
+def _same_order(schedule: Schedule, region: RegionSchedule, move: Move, start: int, step: int) -> bool:
+    space = schedule.spaces[move.space]
+    first = start - space.low
+    piece = space.order[max(first, 0) : first + region.jobs.size]
+    return step > 0 and piece.size == region.jobs.size and bool(np.array_equal(piece - first, region.jobs))
+
+
+def renumbered(region: RegionSchedule, objects: Sequence[Object], space: int, start: int, index: Access) -> bool:
+    """Whether some copy of the index's array holds numbers of the space. datum = loaded value + start."""
+    for copy in region.copies:
+        low = copy.origin + copy.stride * copy.first
+        if objects[copy.object] is not index.object or index.form is None:
+            continue
+        if copy.mode != "segment" and not index.overlaps(low, low + copy.stride * copy.count):
+            continue
+        place = (index.form.const - index.object.base - copy.origin) % copy.stride
+        if any(item.space == space and item.shift == -start and place in item.offsets for item in copy.renumber):
+            return True
+    return False
+
+
+def _check_views(
+    schedule: Schedule, region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, groups: Sequence[Group]
+) -> None:
+    """The code forms addresses with new numbers exactly where the data are in a new order, or copied for it."""
+    group_of = {key: group for group in groups for key in group.sites}
+    for access in accesses.inside(region.region):
+        group = group_of.get(access.site.key)
+        if group is None or not access.runs or (access.form is not None and not access.form.terms):
+            continue  # an address that never varies is in a piece of its own
+        moved = any(
+            objects[move.object] is access.object
+            and access.overlaps(
+                move.origin + move.stride * move.first, move.origin + move.stride * (move.first + move.count)
+            )
+            for move in schedule.moves
+        )
+        if (group.view != OLD) != (moved or group.id in region.bases):
+            how = "the new" if group.view != OLD else "the old"
+            raise ScheduleError(f"{access.site.place} is reached by {how} numbers of region {region.region}")

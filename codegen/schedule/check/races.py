@@ -1,0 +1,197 @@
+"""The part of the checker that knows threads: no byte that one of them writes is touched by another at that time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from tracecut.codegen.schedule.plan.range_function import Group
+from tracecut.codegen.schedule.schedule import Private, RegionSchedule
+from tracecut.support.errors import ScheduleError
+from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.loops.pointer_rotation import split
+
+SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
+WRITTEN, SHARED = 128, 127  # what is known of a grain of memory, beside its one owner: the number of a thread + 1
+LONGS = numba.types.Array(numba.int64, 1, "A", readonly=True)
+TRUTHS = numba.types.Array(numba.boolean, 1, "A", readonly=True)
+
+
+def check_threads(
+    region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, groups: Sequence[Group]
+) -> None:
+    """Raise ScheduleError when two threads of a region may meet. O(pins), once for arrays that are reached alike."""
+    if region.threads == 1:
+        return
+    name = f"region {region.region}"
+    inside = accesses.nest.inside(region.region)  # every run of the code makes its iterations' local arrays anew
+    touched = [access for access in accesses.inside(region.region) if access.runs and access.site.private not in inside]
+    home = {key: group.id for group in groups for key in group.sites}
+    if len({item.group for item in region.privates}) != len(region.privates):
+        raise ScheduleError(f"{name} has two private slots for one pointer")
+    for item in region.privates:
+        for access in touched:
+            if home.get(access.site.key) == item.group and not _within(item, objects, access):
+                raise ScheduleError(f"{name} leaves its private slots at {access.site.place}")
+    common = [access for access in touched if not _private(region, objects, home, access)]
+    thread = np.zeros(region.jobs.size, np.uint8)
+    for number in range(region.threads):
+        thread[region.jobs[region.bounds[number] : region.bounds[number + 1]]] = number + 1
+    done: set[frozenset[object]] = set()
+    for together in split(common):
+        for target in dict.fromkeys(access.object for access in together if access.site.writes):
+            if target is None:
+                raise ScheduleError(f"{name} runs on threads, but it is not known what it writes")
+            mine = [access for access in together if access.object is target]
+            shape = frozenset(_shape(access, target) for access in mine)
+            if shape not in done:
+                done.add(shape)
+                _check_object(name, region.region, target, mine, thread, accesses)
+
+
+def _private(
+    region: RegionSchedule,
+    objects: Sequence[Object],
+    home: dict[str, int],
+    access: Access,
+) -> bool:
+    """Whether each thread makes an access in memory of its own. Nothing else may reach that part of the object."""
+    found = [
+        item
+        for item in region.privates
+        if objects[item.object] is access.object and access.overlaps(min(item.low), max(item.high))
+    ]
+    mine = [item for item in found if home.get(access.site.key, item.group) == item.group]
+    if found and not (mine and all(_within(item, objects, access) and _accumulates(item, access) for item in mine)):
+        raise ScheduleError(f"{access.site.place} reaches what region {region.region} has private slots for")
+    return bool(found)
+
+
+def _within(item: Private, objects: Sequence[Object], access: Access) -> bool:
+    return access.object is objects[item.object] and max(item.low) <= access.low and access.high <= min(item.high)
+
+
+def _accumulates(item: Private, access: Access) -> bool:
+    site = access.site
+    return site.kind == "reduce" and (site.operator, site.type) in SUMS and site.type == item.type
+
+
+def _shape(access: Access, target: Object) -> object:
+    """What two accesses have in common when they reach the same bytes of two objects."""
+    site = access.site
+    if access.form is None:
+        return access
+    terms = frozenset((id(atom), factor) for atom, factor in access.form.terms.items())
+    start = access.form.const - target.base
+    return (
+        terms,
+        start,
+        access.width,
+        site.loop,
+        site.reach,
+        site.writes,
+        target.size,
+        bool(access.chosen) and id(access),
+    )
+
+
+def _check_object(name: str, region: int, target: Object, mine: list[Access], thread: Any, accesses: Accesses) -> None:
+    events = [(access, _reached(name, accesses, access, target)) for access in mine]
+    grain = target.base
+    for access, found in events:
+        grain |= found.bits | access.width
+    shift = (grain & -grain).bit_length() - 1
+    state = np.zeros((target.size >> shift) + 1, np.uint8)
+    for access, found in events:
+        jobs = accesses.evaluation.jobs(access.site.loop, region)
+        own = jobs[:0] if access.site.loop == region else jobs  # each iteration is a job
+        mark = WRITTEN if access.site.writes else 0
+        place = (found.start, found.factor, shift, access.width >> shift, mark)
+        if _meet(thread, own, found.values, found.runs, *place, state):
+            raise ScheduleError(f"two threads of {name} meet at {access.site.place}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """Offsets start + factor · values[i] in an object, where runs[i]. `bits`: every bit set in some address."""
+
+    values: Any
+    runs: Any
+    start: int
+    factor: int
+    bits: int
+
+
+def _reached(name: str, accesses: Accesses, access: Access, target: Object) -> _Reached:
+    if access.exact and access.form is not None and len(access.form.terms) == 1 and not access.chosen:
+        ((atom, factor),) = access.form.terms.items()
+        values, valid = accesses.values(atom, access.site)
+        if valid.all():
+            start = access.form.const - target.base
+            return _Reached(values, valid, start, factor, access.form.const | factor)
+    found = accesses.addresses(access)
+    if found is None:
+        raise ScheduleError(f"{name} runs on threads, but {access.site.place} is not known")
+    return _Reached(found[0], found[1], -target.base, 1, int(_union(*found)))
+
+
+@numba.njit(numba.int64(LONGS, TRUTHS), cache=True)
+def _union(addresses: Any, runs: Any) -> int:
+    """Every bit that is set in some address."""
+    found = 0
+    for item in range(addresses.size):
+        if runs[item]:
+            found |= addresses[item]
+    return found
+
+
+@numba.njit(
+    numba.boolean(
+        numba.uint8[:],
+        LONGS,
+        LONGS,
+        TRUTHS,
+        numba.int64,
+        numba.int64,
+        numba.int64,
+        numba.int64,
+        numba.uint8,
+        numba.uint8[:],
+    ),
+    cache=True,
+)
+def _meet(
+    thread: Any,
+    jobs: Any,
+    values: Any,
+    runs: Any,
+    start: int,
+    factor: int,
+    shift: int,
+    grains: int,
+    mark: int,
+    state: Any,
+) -> bool:
+    """Mark what each thread touches; whether something that is written has two owners now.
+
+    `thread`: owner of each job, 0 for those that run behind all threads. `jobs`: of each value; none: its number.
+    `state` of each grain: 0, its one owner (with WRITTEN, if it is), or SHARED.
+    """
+    for item in range(values.size):
+        mine = thread[jobs[item]] if jobs.size else thread[item]
+        if mine == 0 or not runs[item]:
+            continue
+        first = (start + factor * values[item]) >> shift
+        for place in range(first, first + grains):
+            found = state[place]
+            if found == 0 or (found | WRITTEN) == (mine | WRITTEN):
+                state[place] = found | mine | mark
+            elif mark != 0 or found & WRITTEN != 0:
+                return True
+            else:
+                state[place] = SHARED
+    return False

@@ -1,0 +1,1 @@
+"""What a schedule assumes, and whether it still holds. Imports `plan`."""

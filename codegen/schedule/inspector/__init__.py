@@ -1,0 +1,1 @@
+"""From a scope on the data of a run to its schedule. Imports `plan`, `graph`, `guards`."""

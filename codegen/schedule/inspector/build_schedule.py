@@ -1,0 +1,330 @@
+"""From a plan and an ordering to a concrete schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
+from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
+from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
+from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
+from tracecut.codegen.schedule.schedule import (
+    ANY_SIZE,
+    Copy,
+    Guard,
+    Move,
+    Private,
+    RegionSchedule,
+    Renumbering,
+    Schedule,
+    SpaceOrder,
+)
+from tracecut.ir.ordering import Ordering
+from tracecut.support.arrays import Ints
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.access_patterns import Array
+from tracecut.tracer.legality.memory import Object
+
+from .split_for_threads import Share, Span, share_out, whole
+
+VIEWLESS = (OLD, "")
+
+
+def _without_strangers(guard: Guard, objects: Sequence[Object], plan: ScopePlan) -> Guard:
+    """The guard without the sizes of objects that no region touches, and no index was loaded from.
+
+    And without the numbers of loops that have nothing to do with what is moved (`relevance.py`).
+
+    What the rest of the scope does with them, it does inside of them, however large they are: they are only to be
+    objects of their own. An argument that sizes a log must not void a schedule.
+    """
+    known = {access.object for region in plan.uses for access in plan.accesses.inside(region)}
+    known |= {plan.arrays[place].object for space in plan.spaces for place in space.arrays}
+    known |= {objects[load.object] for load in guard.loads}
+    refs = zip(guard.objects, objects, strict=True)
+    free = unrelated_numbers(guard, objects, plan)
+    return replace(
+        guard,
+        numbers={name: number for name, number in guard.numbers.items() if name not in free},
+        objects=tuple(ref if item in known else replace(ref, size=ANY_SIZE) for ref, item in refs),
+    )
+
+
+def build_schedule(
+    plan: ScopePlan,
+    graph: ScopeGraph,
+    ordering: Ordering,
+    guard: Guard,
+    objects: list[Object],
+    groups: Mapping[int, list[Group]],
+    *,
+    threads: int = 1,
+    remark: str = "",
+) -> Schedule:
+    """Make a schedule.
+
+    Args:
+        plan: what may be moved. graph, ordering: the proposed order of its jobs and data.
+        guard, objects: from `make_guard`, on the same accesses.
+        groups: region → groups of its range function.
+        threads: how many threads the jobs are shared out to.
+
+    Raises UnsupportedError when the emitted code can not express what the plan needs.
+    """
+    places = {item: number for number, item in enumerate(objects)}
+    orders: dict[Space, Ints] = {}
+    jobs: dict[int, Ints] = {}
+    shares: dict[int, Share] = {}
+    slots: dict[int, tuple[Private, ...]] = {}
+    for space, start in graph.data_starts.items():
+        size = space.high - space.low
+        orders[space] = _within_cuts(space, (ordering.data[start : start + size] - start).astype(np.int32))
+    for region in plan.uses:
+        size = plan.accesses.size(region) or 0
+        if region not in plan.movable:
+            jobs[region] = np.arange(size, dtype=np.int32)
+            continue
+        start = graph.job_starts[region]
+        proposed = ordering.jobs[(ordering.jobs >= start) & (ordering.jobs < start + size)] - start
+        jobs[region] = np.ascontiguousarray(proposed, np.int32)
+        tied = next((space for space in plan.spaces if region in space.jobs), None)
+        if tied is not None:
+            if tied not in orders:
+                orders[tied] = _within_cuts(tied, _order_of_jobs(tied, region, jobs[region]))
+            jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
+        work = np.diff(graph.graph.offsets[start : start + size + 1]) + 1
+        breaks = _breaks(ordering, start, size) if tied is None else None
+        share = share_out(plan, region, jobs[region], threads, work=work, breaks=breaks)
+        privates = _privates(plan, region, groups[region], share.spans, places)
+        if privates is None:
+            share = whole(size)
+        elif privates:
+            slots[region] = privates
+        if share.order is not None:
+            if tied is None or _follow(tied, orders, region, share.order):
+                jobs[region] = share.order
+            else:
+                share = whole(size)
+        shares[region] = share
+    spaces = list(plan.spaces)
+    for space in spaces:
+        orders.setdefault(space, np.arange(space.high - space.low, dtype=np.int32))
+    regions = tuple(
+        replace(
+            _region(
+                plan, region, jobs[region], spaces, places, groups[region], shares.get(region, whole(jobs[region].size))
+            ),
+            privates=slots.get(region, ()),
+        )
+        for region in plan.uses
+    )
+    return Schedule(
+        scope=plan.accesses.nest.root,
+        spaces=tuple(SpaceOrder(space.low, space.high, space.cuts, orders[space]) for space in spaces),
+        moves=tuple(
+            _move(plan.arrays[place], places, number, shift)
+            for number, space in enumerate(spaces)
+            for place, shift in space.arrays.items()
+        ),
+        regions=regions,
+        guard=_without_strangers(guard, objects, plan),
+        method=ordering.method,
+        remark=remark,
+    )
+
+
+def _breaks(ordering: Ordering, start: int, size: int) -> npt.NDArray[np.int64]:
+    """Places in the order of a region, whose jobs are [start, start + size), where a block of the ordering ends."""
+    mine = (ordering.jobs >= start) & (ordering.jobs < start + size)
+    return np.unique(np.concatenate([[0], np.cumsum(mine)])[ordering.blocks])[1:-1]
+
+
+def views_of(plan: ScopePlan, region: int) -> dict[str, str]:
+    """Site key → view (new or old numbers) of every access of a region.
+
+    Arrays in one object have views of their own, so that a pointer that leads to several can have several copies.
+    """
+    found = {}
+    seen: dict[Object, int] = {}
+    for use in plan.uses[region]:
+        item = plan.arrays[use.array].object
+        number = seen[item] = seen.get(item, -1) + 1
+        new = f"{NEW} {number}" if number else NEW
+        for pattern in use.patterns:
+            found[pattern.access.site.key] = OLD if use.mode in VIEWLESS else new
+    for site in plan.accesses.nest.sites_in(region):
+        found.setdefault(site.key, OLD)
+    return found
+
+
+def _within_cuts(space: Space, order: Ints) -> Ints:
+    """The order with every datum back in its own piece between two cuts."""
+    if len(space.cuts) <= 2:
+        return np.ascontiguousarray(order)
+    inner = np.array(space.cuts[1:-1], np.int64) - space.low
+    return np.ascontiguousarray(order[np.argsort(np.searchsorted(inner, order, side="right"), kind="stable")])
+
+
+def _jobs_of_space(space: Space, order: Ints, region: int, size: int) -> Ints:
+    """Job order of a region whose iterations are data of the space."""
+    first = -space.jobs[region] - space.low
+    return np.ascontiguousarray(order[first : first + size] - first).astype(np.int32)
+
+
+def _order_of_jobs(space: Space, region: int, jobs: Ints) -> Ints:
+    """Data order of a space that follows the job order of a region."""
+    first = -space.jobs[region] - space.low
+    order = np.arange(space.high - space.low, dtype=np.int32)
+    order[first : first + jobs.size] = jobs + first
+    return order
+
+
+def _follow(tied: Space, orders: dict[Space, Ints], region: int, jobs: Ints) -> bool:
+    """Take over the job order that threads want for the data that are tied to the jobs, if these can follow."""
+    changed = orders[tied].copy()
+    first = -tied.jobs[region] - tied.low
+    changed[first : first + jobs.size] = jobs + first
+    if len(tied.jobs) > 1 or not np.array_equal(_within_cuts(tied, changed), changed):
+        return False
+    orders[tied] = changed
+    return True
+
+
+def _move(array: Array, places: Mapping[Object, int], space: int, shift: int) -> Move:
+    low, high = array.touched
+    return Move(places[array.object], array.origin, array.stride, low, high - low, space, shift)
+
+
+def _region(
+    plan: ScopePlan,
+    region: int,
+    jobs: Ints,
+    spaces: list[Space],
+    places: Mapping[Object, int],
+    groups: list[Group],
+    share: Share,
+) -> RegionSchedule:
+    copies: list[Copy] = []
+    copy_of: dict[int, int] = {}
+    lengths = np.zeros(0, np.int32)
+    starts: tuple[int, int, int, int, int] | None = None
+    for use in plan.uses[region]:
+        if use.mode in ("moved", "old"):
+            continue
+        copy_of[use.array] = len(copies)
+        copies.append(_copy(plan, use, jobs.size, spaces, places))
+        if use.segments is not None and use.mode in ("segment", "offsets"):
+            lengths = _lengths(plan, region, use.segments)
+            array = plan.arrays[use.segments.start.array]
+            low = array.origin + use.segments.start.offsets[0]
+            starts = (places[array.object], low, array.stride, use.segments.start_record, use.segments.start.width)
+    bases: dict[int, int] = {}
+    for group in groups:
+        homes = {_home(plan, region, key) for key in group.sites} - {None}
+        wanted = {copy_of.get(home) for home in homes if home is not None}
+        if len(wanted) > 1:
+            raise UnsupportedError("accesses that share a base pointer need different copies")
+        number = wanted.pop() if wanted else None
+        if number is not None:
+            if not group.root:
+                raise UnsupportedError("an array that needs a copy is reached through a choice of pointers")
+            whole = {site.key for site in plan.accesses.nest.sites_in(region) if site.type.startswith("i")}
+            if copies[number].renumber and whole & set(group.sites) and not plan.fields.keys() & set(group.sites):
+                raise UnsupportedError("an array of indices is read as data, and through another pointer")
+            bases[group.id] = number
+    return RegionSchedule(
+        region,
+        jobs,
+        share.offsets,
+        share.threads,
+        tuple(copies),
+        bases,
+        lengths,
+        starts,
+    )
+
+
+def _privates(
+    plan: ScopePlan,
+    region: int,
+    groups: list[Group],
+    spans: tuple[Span, ...],
+    places: Mapping[Object, int],
+) -> tuple[Private, ...] | None:
+    """Private slots for the groups that reach the spans; None where a base pointer leads to something else too."""
+    found = []
+    for span in spans:
+        for group in groups:
+            homes = {_home(plan, region, key) for key in group.sites}
+            if span.array not in homes:
+                continue
+            if len(homes) > 1 or not group.root:
+                return None
+            found.append(Private(group.id, places[plan.arrays[span.array].object], span.type, span.low, span.high))
+    return tuple(found)
+
+
+def _home(plan: ScopePlan, region: int, key: str) -> int | None:
+    for use in plan.uses[region]:
+        if any(pattern.access.site.key == key for pattern in use.patterns):
+            return use.array
+    return None
+
+
+def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], places: Mapping[Object, int]) -> Copy:
+    array = plan.arrays[use.array]
+    pattern = use.patterns[0]
+    first, last = array.touched
+    space, shift, reverse, ends = -1, 0, False, False
+    if use.mode == "direct":
+        record = array.record(pattern)
+        reverse = pattern.step < 0
+        first = record - (jobs - 1) if reverse else record
+        last = first + jobs
+    elif use.mode == "segment":
+        first, last = array.record(pattern), array.record(pattern)
+    elif use.mode == "offsets" and use.segments is not None:
+        ends = use.segments.start.array != use.array
+        both = use.segments.end.array == use.segments.start.array
+        first = use.segments.end_record if ends else use.segments.start_record
+        last = first + jobs + (1 if both else 0)
+    elif use.mode == "spaced":
+        space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
+        shift = spaces[space].copies[use.array]
+    renumber = tuple(
+        Renumbering(found.offsets, found.width, number, item.fields[found])
+        for number, item in enumerate(spaces)
+        for found in item.fields
+        if found.array == use.array and use.mode != "offsets"
+    )
+    return Copy(
+        use.mode,
+        places[array.object],
+        array.origin,
+        array.stride,
+        first,
+        last - first,
+        reverse,
+        space,
+        shift,
+        ends,
+        renumber,
+    )
+
+
+def _lengths(plan: ScopePlan, region: int, segments: Segments) -> Ints:
+    """Length of the piece of each iteration.
+
+    Also of those whose inner loop does not run: a comparison of start and end has to come out as before.
+    """
+    evaluation = plan.accesses.evaluation
+    size = plan.accesses.size(region) or 0
+    trip = plan.accesses.nest.loops[segments.loop].trip
+    assert trip is not None
+    start, _, bound = trip.args
+    first, last = (next(node for node in part.walk() if node.kind == "load") for part in (start, bound))
+    begins, ends = (np.broadcast_to(evaluation.at(node, region).data, size) for node in (first, last))
+    return np.ascontiguousarray(ends - begins, np.int32)

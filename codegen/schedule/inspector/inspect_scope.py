@@ -1,0 +1,190 @@
+"""Inspection of one layout scope: which regions it holds, whether they may be reordered, what may be moved.
+
+The same steps for a captured run and for a running program; only the memory differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tracecut.codegen.schedule.guards.address_dependence import check_whereabouts
+from tracecut.codegen.schedule.plan.index_spaces import plan_scope
+from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
+from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.legality.judge import Verdict, judge
+from tracecut.tracer.legality.memory import Memory
+
+
+class TooLargeError(UnsupportedError):
+    """An inspection would take more memory than is allowed; the message has the number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What an inspection found.
+
+    Attributes:
+        accesses: of the scope. verdicts: region → may its iterations be reordered.
+        plan: what may be moved. use_data: whether branch conditions on floating-point data were evaluated.
+    """
+
+    accesses: Accesses
+    verdicts: Mapping[int, Verdict]
+    plan: ScopePlan
+    use_data: bool
+
+    def rounding(self) -> list[Place]:
+        """The loops of the scope that add up floating-point numbers in another order than the program's."""
+        regions = [loop for loop in self.plan.uses if loop in self.plan.movable and self.verdicts[loop].rounding]
+        loops = self.accesses.nest.loops
+        return list(dict.fromkeys(loops[loop].place.own for loop in sorted({*regions, *self.plan.rounds})))
+
+    def gathered(self, region: int) -> tuple[int, int]:
+        """(arrays that a region reaches through an index and that move, those that stay)."""
+        moved = stay = 0
+        for use in self.plan.uses.get(region, []):
+            if any(pattern.kind == "indirect" for pattern in use.patterns):
+                if use.mode in ("moved", "spaced"):
+                    moved += 1
+                else:
+                    stay += 1
+        return moved, stay
+
+
+def candidate_regions(nest: Nest, single: bool) -> list[int]:
+    """Outermost loops of a scope that could run as regions: countable, and indexed by what they load."""
+    if not single:
+        return [nest.root]
+    found: list[int] = []
+    stack = [nest.root]
+    while stack:
+        parent = stack.pop()
+        for number, info in nest.loops.items():
+            if info.parent != parent:
+                continue
+            if is_indirect(nest, number) and _can_run(nest, number):
+                found.append(number)
+            else:
+                stack.append(number)
+    return sorted(found)
+
+
+def is_indirect(nest: Nest, loop: int) -> bool:
+    """Whether some address in the loop is made of a loaded number."""
+    return any(
+        node.kind == "load" and node.data[1] != "ptr" and node is not site.address
+        for site in nest.sites_in(loop)
+        for node in site.address.walk()
+    )
+
+
+def _can_run(nest: Nest, loop: int) -> bool:
+    """Whether a range function could be made of the loop."""
+    info = nest.loops[loop]
+    return (
+        info.trip is not None
+        and not any(carried.kind in ("other", "delayed") for carried in info.carried)
+        and not any(result.kind == "other" for result in info.results)
+        and not any(nest.loops[number].obstacles for number in nest.inside(loop))
+    )
+
+
+def _why_none(nest: Nest) -> str:
+    """Why no loop of a scope could run as a region."""
+    for number, info in nest.loops.items():
+        if not is_indirect(nest, number) or _can_run(nest, number):
+            continue
+        for inner in sorted(nest.inside(number)):
+            for obstacle in nest.loops[inner].obstacles:
+                return f"it holds {obstacle.reason} ({obstacle.place.told})"
+        for carried in info.carried:
+            if carried.kind in ("other", "delayed"):
+                return f"a value is carried from each iteration of the loop at {info.place} to the next"
+        if info.trip is None and info.parent is not None:
+            return f"the loop at {info.place} {info.why}"
+    return "no loop in it is indexed by what it loads, and runs once in each iteration"
+
+
+def _runs_once(accesses: Accesses, loop: int) -> bool:
+    """Whether a loop runs a known number of iterations, and in one go, in each iteration of the scope."""
+    evaluation = accesses.evaluation
+    parent = accesses.nest.loops[loop].parent
+    if parent is not None:
+        domain = evaluation.domain(parent)
+        if domain is None or domain.size > 1:
+            return False
+    return not accesses.single or evaluation.domain(loop) is not None
+
+
+def check_pointers(accesses: Accesses) -> None:
+    """Refuse rows of pointers: what is known of such an access is known of one object, and there may be many.
+
+    Raises UnsupportedError. Pointers that are loaded from the same place each time (members of a struct) are fine.
+    """
+    for access in sorted(accesses.all(), key=lambda access: access.site.place.own is not access.site.place):
+        for node in access.site.address.walk() if access.runs else ():
+            pointer = node.kind == "load" and node.data[1] == "ptr" and node is not access.site.address
+            if pointer and any(inner.kind in ("counter", "opaque", "any", "state") for inner in node.walk()):
+                raise UnsupportedError(f"rows behind pointers of their own are reached at {access.site.place.told}")
+
+
+def _check_size(accesses: Accesses, region: int | None) -> None:
+    """Refuse a region that has too many iterations to look at. Raises TooLargeError with the number."""
+    inside = accesses.nest.inside(region) if region is not None else ()
+    for loop, why in accesses.evaluation.too_long.items():
+        if loop in inside:
+            raise TooLargeError(why)
+
+
+def inspect_scope(
+    nest: Nest,
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    *,
+    single: bool,
+    renumber: bool = True,
+    exact: bool = False,
+    region: int | None = None,
+    limit: int | None = None,
+) -> Inspection:
+    """Inspect a scope.
+
+    Args:
+        nest, memory, lives: the scope, the objects, and the numbers that are live into it.
+        single: the scope is a loop around its regions; False: it is the region itself.
+        renumber: move data too, not only jobs. exact: what changes the rounding keeps its order, data and all.
+        region: the region that matters; when it is not movable by its indices alone, or may be left early, branch
+            conditions on data are evaluated too (and guarded).
+        limit: bytes that may be taken; a share of what is free when it is not given.
+
+    Raises UnsupportedError when the scope can not be understood.
+    """
+    integers = {name: number for name, number in lives.items() if isinstance(number, int)}
+    use_data = region is not None and bool(nest.loops[region].early)
+    accesses = Accesses(nest, memory, lives if use_data else integers, single=single, use_data=use_data, limit=limit)
+    _check_size(accesses, region)
+    check_pointers(accesses)
+    regions = [loop for loop in candidate_regions(nest, single) if _runs_once(accesses, loop)]
+    if use_data and region is not None and accesses.evaluation.domain(region) is None:
+        raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
+    verdicts = {loop: judge(accesses, loop) for loop in regions}
+    if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
+        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=accesses.evaluation.room.left)
+        _check_size(closer, region)
+        found = {loop: judge(closer, loop) for loop in regions}
+        if found[region].movable:
+            accesses, verdicts, use_data = closer, found, True
+    if region is not None and not (region in verdicts and verdicts[region].movable):
+        _check_size(accesses, region)  # what did not fit while the verdict was found is the reason for it
+    if not regions:
+        raise UnsupportedError(_why_none(nest))
+    movable = frozenset(
+        loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
+    )
+    plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact)
+    check_whereabouts(accesses)
+    return Inspection(accesses, verdicts, plan, use_data)

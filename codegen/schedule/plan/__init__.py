@@ -1,0 +1,1 @@
+"""What may move in a scope, and how: index spaces, access modes, private data."""

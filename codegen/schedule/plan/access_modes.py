@@ -1,0 +1,231 @@
+"""How a region reaches each array that it touches, if nothing is moved in place.
+
+Arrays that are only read may be copied: record by record in job order (`direct`), in pieces (`segment`, with new
+`offsets`), or as they are (`plain`, for index fields that get new values). Everything else is read by the old numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from tracecut.ir.loops.expressions import Expr
+from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern
+from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.loops.linear_forms import Linear, linear_form
+
+from .scope_facts import Facts, inner_trip_loads
+from .scope_plan import Field, RegionUse, Segments
+
+MAX_GROWTH = 2  # pieces that overlap are copied more than once
+
+
+def find_uses(facts: Facts, region: int) -> list[RegionUse]:
+    """Mode of each array that a region touches. Freezes fields whose numbers decide how often inner loops run."""
+    found = []
+    for place, array in enumerate(facts.arrays):
+        patterns = tuple(pattern for pattern in array.patterns if facts.region_of(pattern) == region)
+        if patterns:
+            mode, segments = _mode(facts, region, array, patterns)
+            found.append(RegionUse(place, mode, patterns, segments))
+    found = _with_offsets(facts, region, found)
+    modes = {use.array: use.mode for use in found}
+    for node in inner_trip_loads(facts.nest, region):
+        field = facts.fields.get(str(node.data[0]))
+        if field is not None and modes.get(field.array) != "offsets":
+            facts.frozen.add(field)
+    return found
+
+
+def _mode(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> tuple[str, Segments | None]:
+    if (
+        not array.stride
+        or array.written
+        or array.object in facts.own
+        or any(len(facts.homes(p.access.site.key)) > 1 for p in patterns)
+    ):
+        return "old", None
+    kinds = {pattern.kind for pattern in patterns}
+    if kinds == {DIRECT} and all(facts.is_own(pattern, region) for pattern in patterns):
+        return ("direct" if _in_job_order(facts, region, array, patterns) else "old"), None
+    if kinds == {SEGMENT}:
+        segments = _segments(facts, region, array, patterns)
+        return ("segment" if segments is not None else "plain"), segments
+    return ("plain" if kinds == {INDIRECT} else "old"), None
+
+
+def _in_job_order(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> bool:
+    """Whether every job has one record of its own, all of them inside of the object and not of another array."""
+    records = {array.record(pattern) for pattern in patterns}
+    downwards = {pattern.step < 0 for pattern in patterns}
+    jobs = facts.accesses.size(region) or 0
+    if len(records) > 1 or len(downwards) > 1 or not jobs:
+        return False
+    first = records.pop() - (jobs - 1 if downwards.pop() else 0)
+    inside = array.capacity[0] <= first and first + jobs <= array.capacity[1]
+    return inside and _alone(facts, array, first, jobs)
+
+
+def _alone(facts: Facts, array: Array, first: int, count: int) -> bool:
+    """Whether so many records reach into no other array of their object: jobs that skip theirs may have it there."""
+    low = array.origin + array.stride * first
+    parts = (low, array.low), (array.high, low + array.stride * count)
+    others = [other for other in facts.arrays if other.object is array.object and other is not array]
+    return not any(other.low < end and start < other.high for other in others for start, end in parts if start < end)
+
+
+def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, ...]) -> Segments | None:
+    """The inner loop over pieces that all patterns share, None when there is no single one."""
+    shapes = {(pattern.major, pattern.inner, pattern.step, array.record(pattern)) for pattern in patterns}
+    if len(shapes) != 1 or region not in facts.movable:
+        return None
+    major, inner, step, record = shapes.pop()
+    assert major is not None and inner is not None
+    start = facts.field_of(patterns[0])
+    info = facts.nest.loops[int(inner.data[0])]
+    if start is None or step < 0 or info.trip is None or info.parent != region:
+        return None
+    begin, pace, bound = (linear_form(part, facts.accesses.lives) for part in info.trip.args)
+    ends = [atom for atom in bound.terms if atom.kind == "load"]
+    if begin.terms != {major: 1} or pace.terms or pace.const != 1 or len(ends) != 1 or bound.terms != {ends[0]: 1}:
+        return None
+    end = facts.fields.get(str(ends[0].data[0]))
+    if end is None or end in facts.frozen:
+        return None
+    first, last = (facts.by_site[str(atom.data[0])][0] for atom in (major, ends[0]))
+    if not (facts.is_own(first, region) and facts.is_own(last, region)):
+        return None
+    total = _covered(facts, region, info.id, major, ends[0], array, record)
+    if total is None or total >= 1 << (8 * start.width - 1):
+        return None
+    walked = [(pattern.access.form, {major, inner}) for pattern in patterns]
+    forms = [*walked, (begin, {major}), (bound, {ends[0]})]
+    if not all(form is not None and _holds_up_to(facts.accesses, form, atoms, total) for form, atoms in forms):
+        return None
+    arrays = facts.arrays[facts.home[first]], facts.arrays[facts.home[last]]
+    jobs = facts.accesses.size(region) or 0
+    if not all(_alone(facts, at, at.record(of), jobs) for at, of in zip(arrays, (first, last), strict=True)):
+        return None
+    return Segments(info.id, start, end, arrays[0].record(first), arrays[1].record(last))
+
+
+def _covered(facts: Facts, region: int, loop: int, start: Expr, end: Expr, array: Array, record: int) -> int | None:
+    """Length of all pieces, if the inner loop runs from start to end in every iteration that enters it; else None.
+
+    Every piece has to lie in the array, also of those that do not run.
+    """
+    evaluation = facts.accesses.evaluation
+    outer, inner = evaluation.domain(region), evaluation.domain(loop)
+    first, last = evaluation.at(start, region), evaluation.at(end, region)
+    if outer is None or inner is None or inner.parent is None or not (first.all_known and last.all_known):
+        return None
+    begins, ends = (np.broadcast_to(values.data, outer.size) for values in (first, last))
+    lengths = ends - begins
+    counts = np.bincount(inner.parent, minlength=outer.size)
+    if np.any(lengths < 0) or not np.all((counts == 0) | (counts == lengths)):
+        return None
+    filled = lengths > 0
+    if not filled.any():
+        return None
+    low, high = int(begins[filled].min()), int(ends[filled].max())
+    total = int(lengths.sum())
+    inside = array.capacity[0] <= low + record and high + record <= array.capacity[1]
+    return total if inside and total <= MAX_GROWTH * (high - low) else None
+
+
+def _holds_up_to(accesses: Accesses, form: Linear, atoms: set[Expr], total: int) -> bool:
+    """Whether nothing wraps on the way to an address while some atoms, and their sum, are any numbers up to `total`.
+
+    Copies in pieces are numbered from 0 on: where pieces overlap there are more numbers than there were.
+    """
+    ranges = dict.fromkeys(atoms, (0, total))
+    for inner, low, high in form.fits:
+        factors = {inner.terms.get(atom, 0) for atom in atoms}
+        if factors == {0}:
+            continue
+        rest = {atom: factor for atom, factor in inner.terms.items() if atom not in atoms}
+        if any(atom.kind != "counter" or not _span(accesses, atom, ranges) for atom in rest):
+            return False
+        together = Linear(inner.const, {**rest, next(iter(atoms)): factors.pop()}) if len(factors) == 1 else inner
+        first, last = together.range(ranges)
+        if first < low or last > high:
+            return False
+    return True
+
+
+def _span(accesses: Accesses, counter: Expr, ranges: dict[Expr, tuple[int, int]]) -> bool:
+    """Put the values of a counter into `ranges`; False when they are not known."""
+    domain = accesses.evaluation.domain(counter.data[0])
+    if domain is None or not domain.size:
+        return False
+    ranges[counter] = int(domain.counter.min()), int(domain.counter.max())
+    return True
+
+
+def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[RegionUse]:
+    """Arrays of starts and ends get new values when everything that they cut into pieces is copied in pieces."""
+    cut: dict[Field, list[RegionUse]] = {}
+    for use in found:
+        for pattern in use.patterns:
+            if pattern.kind == SEGMENT and pattern.major is not None:
+                start = facts.fields.get(str(pattern.major.data[0]))
+                if start is not None:
+                    cut.setdefault(start, []).append(use)
+    result = {use.array: use for use in found}
+    chosen = False  # a schedule holds the pieces of one inner loop: whose starts cut the most arrays
+    for members in sorted(cut.values(), key=len, reverse=True):
+        segments = [use.segments for use in members if use.segments is not None]
+        good = not chosen and len(segments) == len(members) and len({item.loop for item in segments}) == 1
+        if good and _offsets_fit(facts, region, segments[0], result):
+            chosen = True
+            for place in {segments[0].start.array, segments[0].end.array}:
+                result[place] = RegionUse(place, "offsets", result[place].patterns, segments[0])
+        else:
+            for use in members:
+                if use.segments is not None:
+                    result[use.array] = RegionUse(use.array, "plain", use.patterns)
+    return list(result.values())
+
+
+def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[int, RegionUse]) -> bool:
+    """Offsets are read as start and end alone, in one of the two known forms; no other loop runs as they say."""
+    start, end = segments.start.array, segments.end.array
+    if any({start, end} & _homes_of_trips(facts, loop) for loop in facts.nest.inside(region) - {region, segments.loop}):
+        return False
+    for place, record in ((start, segments.start_record), (end, segments.end_record)):
+        array = facts.arrays[place]
+        records = {record}
+        if start == end:
+            records = {segments.start_record, segments.end_record}
+            if segments.end_record != segments.start_record + 1:
+                return False
+            if any(facts.nest.index_data.get(p.access.site.key, True) for p in uses[place].patterns):
+                return False  # starts and ends share an array: the old values of both do not fit into one copy
+        if array.written or place not in uses or array.stride != segments.start.width:
+            return False
+        for pattern in uses[place].patterns:
+            if pattern.kind != DIRECT or pattern.step < 0 or not facts.is_own(pattern, region):
+                return False
+            if array.record(pattern) not in records:
+                return False
+    return True
+
+
+def _homes_of_trips(facts: Facts, loop: int) -> set[int]:
+    """Arrays that hold the numbers which say how often a loop runs."""
+    trip = facts.nest.loops[loop].trip
+    loads = [node for node in trip.walk() if node.kind == "load"] if trip is not None else []
+    return {place for node in loads for place in facts.homes(str(node.data[0]))}
+
+
+def holds_anywhere(accesses: Accesses, array: Array, pattern: Pattern) -> bool:
+    """Whether no arithmetic on the way to the address wraps, whatever record of the array the index picks."""
+    form, major = pattern.access.form, pattern.major
+    assert form is not None and major is not None
+    low, high = (edge - array.record(pattern) for edge in array.touched)
+    ranges = {major: (low, high - 1)}
+    for inner, _, _ in form.fits:
+        for atom in inner.terms if major in inner.terms else ():
+            if atom is not major and (atom.kind != "counter" or not _span(accesses, atom, ranges)):
+                return False
+    return Linear(0, {}, tuple(fit for fit in form.fits if major in fit[0].terms)).holds(ranges)

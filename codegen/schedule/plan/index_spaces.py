@@ -1,0 +1,333 @@
+"""The static rule for renumbering: which arrays of a layout scope may be moved, together with what. (DESIGN §5)
+
+Every array that a rescheduled region reaches through loaded indices is a candidate. It stays where it is as soon
+as one access to it, anywhere in the scope, is not understood; the region then reads it by the old numbers. What is
+moved together is one *space*: arrays, index fields, and counters whose numbers are the same up to constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+
+from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
+from tracecut.tracer.legality.accesses import Accesses
+
+from .access_modes import find_uses, holds_anywhere
+from .offset_union_find import Shifts
+from .order_free_loops import Companion, examine
+from .scope_facts import Facts, find_facts
+from .scope_plan import Field, RegionUse, ScopePlan, Space
+
+
+def plan_scope(
+    accesses: Accesses, regions: list[int], movable: frozenset[int], *, renumber: bool = True, exact: bool = False
+) -> ScopePlan:
+    """Find out what may be moved in a scope.
+
+    Args:
+        accesses: the scope's accesses. regions: loops to reschedule, none inside of another.
+        movable: those whose iterations may be reordered. renumber: move data too, not only jobs.
+        exact: what a loop adds up in the order of memory, in floating-point numbers, stays where it is.
+
+    Raises UnsupportedError when the scope holds something that could reach any memory.
+    """
+    return _Planner(find_facts(accesses, regions, movable), renumber, exact).plan()
+
+
+class _Planner:
+    def __init__(self, facts: Facts, renumber: bool, exact: bool) -> None:
+        self.facts = facts
+        self.accesses = facts.accesses
+        self.nest = facts.nest
+        self.arrays = facts.arrays
+        self.home = facts.home
+        self.renumber = renumber
+        self.exact = exact
+        self.kept: dict[int, str] = {
+            place: "every iteration has it for itself"
+            for place, array in enumerate(self.arrays)
+            if array.object in facts.own
+        }
+
+    def plan(self) -> ScopePlan:
+        while True:
+            before = (len(self.kept), len(self.facts.frozen))
+            spaces, uses, companions = self._attempt()
+            if (len(self.kept), len(self.facts.frozen)) == before:
+                break
+        return ScopePlan(
+            self.accesses,
+            self.arrays,
+            spaces,
+            uses,
+            self.facts.movable,
+            dict(self.kept),
+            tuple(companions),
+            dict(self.facts.fields),
+        )
+
+    def _keep(self, array: int, why: str) -> None:
+        self.kept.setdefault(array, why)
+
+    def _why(self, array: Array) -> str:
+        """Why an array is not understood: an access in a loop that was too long to look at, before all others."""
+        too_long = self.accesses.evaluation.too_long
+        loops = [pattern.access.site.loop for pattern in array.patterns if pattern.kind == OTHER]
+        return next((too_long[loop] for loop in loops if loop in too_long), array.why)
+
+    def _attempt(self) -> tuple[list[Space], dict[int, list[RegionUse]], list[Companion]]:
+        uses = {region: find_uses(self.facts, region) for region in self.facts.regions}
+        links = Shifts()
+        moved: dict[int, None] = {}
+        for place, array in enumerate(self.arrays):
+            if array.why and place not in self.kept and any(p.kind == INDIRECT for p in array.patterns):
+                self._keep(place, self._why(array))
+            if place in self.kept or not array.stride or self.facts.is_index_copy(place):
+                continue
+            if self._is_candidate(array):
+                moved[place] = None
+        companions: dict[int, Companion] = {}
+        cuts: dict[int, set[int]] = {}
+        queue = list(moved)
+        while queue:
+            place = queue.pop(0)
+            if place in self.kept:
+                continue
+            for more in self._relate(place, links, companions, cuts):
+                if more not in moved and not self.facts.is_index_copy(more):
+                    moved[more] = None
+                    queue.append(more)
+        for place in self.kept:
+            moved.pop(place, None)
+        self._keep_torn(moved)
+        self._relate_copies(uses, links)
+        for companion in companions.values():
+            self._check_companion(companion, moved)
+        spaces = self._spaces(moved, links, uses, cuts)
+        return spaces, self._settle(uses, moved, spaces), list(companions.values())
+
+    def _is_candidate(self, array: Array) -> bool:
+        """Reached through an index by a region, or written by the iterations of one that may be reordered."""
+        for pattern in array.patterns:
+            region = self.facts.region_of(pattern)
+            if region is None:
+                continue
+            if self.renumber and pattern.kind == INDIRECT:
+                return True
+            own = pattern.kind == DIRECT and self.facts.is_own(pattern, region)
+            if own and array.written and region in self.facts.movable:
+                return not any(other.kind == INDIRECT for other in array.patterns) or self.renumber
+        return False
+
+    def _keep_torn(self, moved: dict[int, None]) -> None:
+        """An instruction that reaches several arrays (buffers that swap) uses one numbering for all of them."""
+        for key, patterns in self.facts.by_site.items():
+            homes = self.facts.homes(key)
+            if len(homes) < 2 or not any(pattern.kind in (DIRECT, INDIRECT, SEGMENT) for pattern in patterns):
+                continue
+            if homes & moved.keys() and not homes <= moved.keys():
+                for place in sorted(homes):
+                    why = f"the access at {patterns[0].access.site.place.told} reaches it and something that stays"
+                    self._keep(place, why)
+
+    def _relate(
+        self, place: int, links: Shifts, companions: dict[int, Companion], cuts: dict[int, set[int]]
+    ) -> list[int]:
+        """Tie a moved array to the indices and counters that reach it. Returns arrays that have to move with it."""
+        array = self.arrays[place]
+        if array.why or not array.stride:
+            self._keep(place, self._why(array) or "it has no record structure")
+            return []
+        more: list[int] = []
+        for pattern in array.patterns:
+            region = self.facts.region_of(pattern)
+            if pattern.kind == SCALAR:
+                record = (pattern.first - array.origin) // array.stride
+                if (pattern.first - array.origin) % array.stride + pattern.extent > array.stride:
+                    self._keep(place, f"the access at {pattern.access.site.place.told} spans records")
+                cuts.setdefault(place, set()).update((record, record + 1))
+            elif pattern.kind == RANGE:
+                self._relate_range(place, array, pattern, cuts)
+            elif pattern.kind == INDIRECT and region is not None:
+                found = self.facts.field_of(pattern)
+                if found is None or pattern.step < 0:
+                    self._keep(place, f"the index at {pattern.access.site.place.told} can not be renumbered")
+                elif not links.relate(("array", place), ("field", found), array.record(pattern)):
+                    self._keep(place, f"the index at {pattern.access.site.place.told} reaches it at two distances")
+            elif pattern.kind == DIRECT and region is not None and self.facts.is_own(pattern, region):
+                if region not in self.facts.movable:
+                    self._keep(place, f"the loop at {self.nest.loops[region].place} has to keep its order")
+                elif pattern.step < 0 or not links.relate(("array", place), ("jobs", region), array.record(pattern)):
+                    self._keep(place, f"the loop at {self.nest.loops[region].place} reaches it at two distances")
+            elif pattern.kind == DIRECT and region is None:
+                more += self._relate_companion(place, array, pattern, links, companions, cuts)
+            else:
+                self._keep(place, f"the access at {pattern.access.site.place.told} walks it in another way")
+            if place in self.kept:
+                return []
+        return more
+
+    def _relate_range(self, place: int, array: Array, pattern: Pattern, cuts: dict[int, set[int]]) -> None:
+        """A block that is filled: it has to cover whole records."""
+        first, rest = divmod(pattern.first - array.origin, array.stride)
+        last, tail = divmod(pattern.first + pattern.extent - array.origin, array.stride)
+        if rest or tail or pattern.access.site.operator != "fill":
+            self._keep(place, f"the block at {pattern.access.site.place.told} is copied or cut inside of a record")
+        cuts.setdefault(place, set()).update((first, last))
+
+    def _relate_companion(
+        self,
+        place: int,
+        array: Array,
+        pattern: Pattern,
+        links: Shifts,
+        companions: dict[int, Companion],
+        cuts: dict[int, set[int]],
+    ) -> list[int]:
+        assert pattern.major is not None
+        loop = int(pattern.major.data[0])
+        steps, first = array.fine.get(pattern, (1, 0))  # iterations to a record
+        companion = companions.get(loop)
+        if companion is None:
+            companion = companions[loop] = replace(examine(self.accesses, loop), steps=steps)
+        sign = 1 if pattern.step > 0 else -1
+        low, high = (companion.low, companion.high) if sign > 0 else (1 - companion.high, 1 - companion.low)
+        why = companion.why
+        if not why and self.exact and companion.rounds:
+            why = "adds it up in the order of memory, and --exact allows no other"
+        if not why and companion.steps != steps:
+            why = "walks records of it in pieces, and others in other pieces"
+        elif not why and (first % steps or (low + first) % steps or (high + first) % steps):
+            why = "walks a part of a record"
+        record = first // steps if steps > 1 else array.record(pattern)
+        if not why and not links.relate(("array", place), ("walk", loop, sign), record):
+            why = "reaches it at two distances"
+        if why:
+            self._keep(place, f"the loop at {self.nest.loops[loop].place} {why}")
+            return []
+        cuts.setdefault(place, set()).update((low // steps + record, high // steps + record))
+        others = [
+            self.home[other]
+            for other in self.home
+            if other.kind == DIRECT and other.major is pattern.major and self.home[other] != place
+        ]
+        return list(dict.fromkeys(others))
+
+    def _check_companion(self, companion: Companion, moved: dict[int, None]) -> None:
+        """Everything that a companion walks has to move, in one direction, or nothing of it may."""
+        walked = [
+            pattern
+            for pattern in self.home
+            if pattern.kind == DIRECT and pattern.major is not None and pattern.major.data[0] == companion.loop
+        ]
+        signs = {pattern.step > 0 for pattern in walked}
+        unmoved = [pattern for pattern in walked if self.home[pattern] not in moved]
+        if unmoved or len(signs) > 1:
+            place = self.nest.loops[companion.loop].place
+            why = f"the loop at {place} walks it together with something that stays"
+            for pattern in walked:
+                self._keep(self.home[pattern], why)
+
+    def _relate_copies(self, uses: Mapping[int, list[RegionUse]], links: Shifts) -> None:
+        """Copies that are reached through an index take the order of the index's space.
+
+        A copy has one numbering: where an index of it can not follow, none of them may change.
+        """
+        for found in uses.values():
+            for use in found:
+                if use.mode != "plain" or not self.facts.is_index_copy(use.array):
+                    continue
+                array = self.arrays[use.array]
+                for pattern in use.patterns:
+                    name = self.facts.field_of(pattern)
+                    good = pattern.kind == INDIRECT and name is not None and pattern.step > 0
+                    if not good or not links.relate(("copy", use.array), ("field", name), array.record(pattern)):
+                        self._freeze(use)
+                        break
+
+    def _freeze(self, use: RegionUse) -> None:
+        self.facts.frozen.update(name for pattern in use.patterns if (name := self.facts.field_of(pattern)) is not None)
+
+    def _spaces(
+        self,
+        moved: Mapping[int, None],
+        links: Shifts,
+        uses: Mapping[int, list[RegionUse]],
+        cuts: Mapping[int, set[int]],
+    ) -> list[Space]:
+        nodes: list[Hashable] = [("array", place) for place in moved]
+        nodes += [("field", item) for item in dict.fromkeys(self.facts.fields.values())]
+        nodes += [("jobs", region) for region in self.facts.regions if region in self.facts.movable]
+        copied = [use.array for found in uses.values() for use in found if use.mode == "plain"]
+        nodes += [("copy", place) for place in dict.fromkeys(copied) if self.facts.is_index_copy(place)]
+        spaces: list[Space] = []
+        for members in links.classes(nodes).values():
+            arrays = {key[1]: shift for key, shift in members if key[0] == "array"}  # type: ignore[index]
+            if not arrays:
+                continue
+            fields = {key[1]: shift for key, shift in members if key[0] == "field"}  # type: ignore[index]
+            jobs = {key[1]: shift for key, shift in members if key[0] == "jobs"}  # type: ignore[index]
+            copies = {key[1]: shift for key, shift in members if key[0] == "copy"}  # type: ignore[index]
+            edges: set[int] = set()
+            for place, shift in arrays.items():
+                low, high = self.arrays[place].touched
+                edges |= {low - shift, high - shift}
+                edges |= {cut - shift for cut in cuts.get(place, ())}
+            for region, shift in jobs.items():
+                domain = self.accesses.evaluation.domain(region)
+                assert domain is not None
+                edges |= {-shift, domain.size - shift}
+            for found in fields:
+                self._check_field(found, uses)
+            for place, shift in copies.items():
+                low, high = self.arrays[place].touched
+                edges |= {low - shift, high - shift}
+            name = next((self.arrays[place].object.name for place in arrays if self.arrays[place].object.name), "")
+            name = name or f"data {len(spaces)}"
+            space = Space(min(edges), max(edges), arrays, fields, copies, jobs, tuple(sorted(edges)), name)
+            self._check_widths(space)
+            spaces.append(space)
+        return spaces
+
+    def _check_widths(self, space: Space) -> None:
+        """Any number of the space has to fit where an index is stored, and what is computed on the way to addresses."""
+        for found, shift in space.fields.items():
+            limit = 1 << (8 * found.width - 1)
+            if space.low + shift < -limit or space.high + shift > limit:
+                self.facts.frozen.add(found)
+        for place in (*space.arrays, *space.copies):
+            array = self.arrays[place]
+            for pattern in array.patterns:
+                name = self.facts.field_of(pattern) if pattern.kind == INDIRECT else None
+                if name is not None and name in space.fields and not holds_anywhere(self.accesses, array, pattern):
+                    self.facts.frozen.add(name)
+
+    def _check_field(self, found: Field, uses: Mapping[int, list[RegionUse]]) -> None:
+        """A renumbered index is read from copies alone, by every region that reads it."""
+        for members in uses.values():
+            for use in members:
+                if use.array == found.array and use.mode not in ("direct", "segment", "plain"):
+                    self.facts.frozen.add(found)
+        if not self.facts.is_index_copy(found.array):
+            self.facts.frozen.add(found)
+
+    def _settle(
+        self, uses: Mapping[int, list[RegionUse]], moved: Mapping[int, None], spaces: list[Space]
+    ) -> dict[int, list[RegionUse]]:
+        """Final mode of every use."""
+        spaced = {place for space in spaces for place in space.copies}
+        indices = {found.array for space in spaces for found in space.fields}
+        result: dict[int, list[RegionUse]] = {}
+        for region, members in uses.items():
+            result[region] = []
+            for use in members:
+                mode = use.mode
+                if use.array in moved:
+                    mode = "moved"
+                elif mode == "plain":
+                    mode = "spaced" if use.array in spaced else ("plain" if use.array in indices else "old")
+                elif mode in ("direct", "segment", "offsets") and region not in self.facts.movable:
+                    mode = "plain" if use.array in indices else "old"
+                result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
+        return result

@@ -1,0 +1,190 @@
+"""What the plan of a layout scope is made from: its arrays, who reaches them, and its index fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.access_patterns import (
+    DIRECT,
+    INDIRECT,
+    SEGMENT,
+    Array,
+    Pattern,
+    find_arrays,
+    find_pattern,
+)
+from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.memory import Object
+
+from .private_data import is_local
+from .scope_plan import Field
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A scope as the planner sees it.
+
+    Attributes:
+        inside: loop → the region that it belongs to.
+        home: pattern → its array. by_site: site → its patterns: one, or several where the pointer varies.
+        fields: index load → its field.
+        own: local arrays that are born and die in an iteration, whatever else reaches them.
+        frozen: fields that can not be renumbered. Grows while the plan is made.
+    """
+
+    accesses: Accesses
+    regions: Sequence[int]
+    movable: frozenset[int]
+    inside: Mapping[int, int]
+    arrays: list[Array]
+    home: Mapping[Pattern, int]
+    by_site: Mapping[str, list[Pattern]]
+    fields: Mapping[str, Field]
+    own: frozenset[Object]
+    frozen: set[Field] = field(default_factory=set)
+
+    @property
+    def nest(self) -> Nest:
+        return self.accesses.nest
+
+    def region_of(self, pattern: Pattern) -> int | None:
+        return self.inside.get(pattern.access.site.loop)
+
+    def is_own(self, pattern: Pattern, region: int) -> bool:
+        """Whether the region's own counter picks the record."""
+        return pattern.major is not None and pattern.major.kind == "counter" and pattern.major.data[0] == region
+
+    def field_of(self, pattern: Pattern) -> Field | None:
+        """The index field that picks the record, None when there is none that could be renumbered."""
+        found = self.fields.get(str(pattern.major.data[0])) if pattern.major is not None else None
+        return None if found in self.frozen else found
+
+    def homes(self, key: str) -> set[int]:
+        """Arrays that one instruction reaches."""
+        return {self.home[pattern] for pattern in self.by_site.get(key, [])}
+
+    def is_index_copy(self, place: int) -> bool:
+        """Whether an array holds index fields and is only read: regions use copies of it."""
+        holds = any(found.array == place for found in self.fields.values())
+        return holds and not self.arrays[place].written
+
+
+def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[int]) -> Facts:
+    """Collect the facts of a scope. Raises UnsupportedError when it holds something that could reach any memory."""
+    nest = accesses.nest
+    running = [access for access in accesses.all() if access.runs]
+    shared = [access for access in running if not is_local(nest, regions, access.site)]
+    own = {access.object for access in running if access.object is not None and is_local(nest, regions, access.site)}
+    _check_scope(nest, shared)
+    patterns = [find_pattern(accesses, access, regions) for access in shared]
+    for pattern in patterns:
+        if pattern.access.site.length is not None:
+            accesses.evaluation.rely_on(pattern.access.site.length)
+    inside = {loop: region for region in regions for loop in nest.inside(region)}
+    arrays = find_arrays(patterns, lambda pattern: pattern.access.site.loop not in inside)
+    home = {pattern: place for place, array in enumerate(arrays) for pattern in array.patterns}
+    by_site: dict[str, list[Pattern]] = {}
+    for pattern in home:
+        by_site.setdefault(pattern.access.site.key, []).append(pattern)
+    fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
+    return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), frozen)
+
+
+def inner_trip_loads(nest: Nest, region: int) -> list[Expr]:
+    """Numbers that the inner loops of a region load to know how often to run."""
+    found: dict[Expr, None] = {}
+    for loop in sorted(nest.inside(region) - {region}):
+        trip = nest.loops[loop].trip
+        for node in trip.walk() if trip is not None else ():
+            if node.kind == "load" and node.data[1] != "ptr":
+                found[node] = None
+    return list(found)
+
+
+def _check_scope(nest: Nest, shared: list[Access]) -> None:
+    for info in nest.loops.values():
+        for obstacle in info.obstacles:
+            if obstacle.kind in ("unknown", "memory"):
+                raise UnsupportedError(f"it holds {obstacle.reason} ({obstacle.place})")
+    for access in shared:
+        if access.object is None:
+            verb = "written" if access.site.writes else "read"
+            raise UnsupportedError(f"it is not known which memory is {verb} at {access.site.place}")
+
+
+def _find_fields(
+    accesses: Accesses,
+    regions: Sequence[int],
+    arrays: list[Array],
+    home: Mapping[Pattern, int],
+    by_site: Mapping[str, list[Pattern]],
+) -> tuple[dict[str, Field], set[Field]]:
+    """Index fields: what the loaded values in addresses and trip counts are read from; and which can not change."""
+    majors = [pattern.major for pattern in home if pattern.major is not None]
+    atoms = {str(node.data[0]) for node in majors if node.kind == "load" and node.data[1] != "ptr"}
+    for region in regions:
+        atoms |= {str(node.data[0]) for node in inner_trip_loads(accesses.nest, region)}
+    spans: dict[int, list[tuple[set[int], int, str]]] = {}
+    for name in sorted(atoms):
+        patterns = by_site.get(name, [])
+        if len(patterns) != 1 or not arrays[home[patterns[0]]].stride or not patterns[0].offsets:
+            continue
+        array = arrays[home[patterns[0]]]
+        if patterns[0].kind not in (DIRECT, INDIRECT, SEGMENT):
+            continue
+        low = (patterns[0].first - array.origin) % array.stride
+        offsets = {low + offset for offset in patterns[0].offsets}
+        spans.setdefault(home[patterns[0]], []).append((offsets, patterns[0].access.site.size, name))
+    fields: dict[str, Field] = {}
+    frozen: set[Field] = set()
+    for place, found in spans.items():
+        for offsets, widths, names in _joined(found):
+            made = Field(place, tuple(sorted(offsets)), max(widths))
+            if len(widths) > 1 or any(b - a < made.width for a, b in pairwise(made.offsets)):
+                frozen.add(made)
+            if any(_reads_in_part(made, arrays[place], pattern, names) for pattern in arrays[place].patterns):
+                frozen.add(made)
+            for name in names:
+                fields[name] = made
+    return fields, frozen
+
+
+def _reads_in_part(found: Field, array: Array, pattern: Pattern, names: list[str]) -> bool:
+    """Whether an access that is none of the field's index loads reads its bytes, and not as whole numbers.
+
+    Loads of whole numbers get the old ones from the range function (`outline_loop.py`); nothing else does.
+    """
+    site = pattern.access.site
+    if site.key in names:
+        return False
+    first = (pattern.first - array.origin) % array.stride
+    offsets = {first + offset for offset in pattern.offsets}
+    whole = site.type == f"i{8 * found.width}" and offsets <= set(found.offsets)
+    if pattern.kind not in (DIRECT, INDIRECT, SEGMENT) or not offsets:
+        return True
+    return not whole and _overlap(offsets, pattern.access.width, set(found.offsets), found.width)
+
+
+def _joined(found: list[tuple[set[int], int, str]]) -> list[tuple[set[int], set[int], list[str]]]:
+    """(offsets, widths, loads) of fields whose bytes do not overlap."""
+    groups: list[tuple[set[int], set[int], list[str]]] = []
+    for first, width, name in found:
+        apart = []
+        offsets, widths, names = set(first), {width}, [name]
+        for other in groups:
+            if _overlap(offsets, max(widths), other[0], max(other[1])):
+                offsets, widths, names = offsets | other[0], widths | other[1], [*other[2], *names]
+            else:
+                apart.append(other)
+        groups = [*apart, (offsets, widths, names)]
+    return groups
+
+
+def _overlap(first: set[int], first_width: int, second: set[int], second_width: int) -> bool:
+    """Whether bytes of two sets of fields overlap."""
+    return any(a < b + second_width and b < a + first_width for a in first for b in second)

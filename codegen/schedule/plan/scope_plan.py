@@ -1,0 +1,100 @@
+"""What may be moved in a layout scope, before any order is chosen: the records that the static rule fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tracecut.tracer.legality.access_patterns import DIRECT, Array, Pattern
+from tracecut.tracer.legality.accesses import Accesses
+
+from .order_free_loops import Companion
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Loaded indices inside of the records of an array: `width` bytes at each of `offsets` of the record."""
+
+    array: int
+    offsets: tuple[int, ...]
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Data that are renumbered together: datum numbers [low, high).
+
+    Attributes:
+        arrays: array → shift; record = datum + shift. These are permuted in place.
+        fields: index field → shift; loaded value = datum + shift.
+        copies: arrays of which regions use copies with records in this space's order → shift.
+        jobs: region → shift; iteration = datum + shift: its job order is this space's order.
+        cuts: datum numbers between which the order may not move anything, ascending, low and high included.
+    """
+
+    low: int
+    high: int
+    arrays: Mapping[int, int]
+    fields: Mapping[Field, int]
+    copies: Mapping[int, int]
+    jobs: Mapping[int, int]
+    cuts: tuple[int, ...]
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """An inner loop over a piece of an array that a loaded start (and end) picks: CSR rows.
+
+    `start`, `end`: index fields; `end_record` − `start_record` is 1 for the usual one-array offsets.
+    """
+
+    loop: int
+    start: Field
+    end: Field
+    start_record: int
+    end_record: int
+
+
+@dataclass(frozen=True, eq=False)
+class RegionUse:
+    """How a region reaches one array: `mode` is moved, direct, offsets, segment, spaced, plain or old."""
+
+    array: int
+    mode: str
+    patterns: tuple[Pattern, ...]
+    segments: Segments | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ScopePlan:
+    """What may be moved in a scope, before any order is chosen.
+
+    Attributes:
+        arrays: all arrays of the scope. `spaces`: what is renumbered together.
+        uses: region → how it reaches each array that it touches.
+        movable: regions whose iterations may be reordered.
+        kept: array → why it stays in place.
+        companions: loops that run unchanged on the new layout.
+    """
+
+    accesses: Accesses
+    arrays: list[Array]
+    spaces: list[Space]
+    uses: Mapping[int, list[RegionUse]]
+    movable: frozenset[int]
+    kept: Mapping[int, str]
+    companions: tuple[Companion, ...]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+
+    @property
+    def rounds(self) -> list[int]:
+        """Loops beside the regions that add up floating-point numbers in the order of the new layout."""
+        moved = {place for space in self.spaces for place in space.arrays}
+        walked = {
+            int(pattern.major.data[0])
+            for place in moved
+            for pattern in self.arrays[place].patterns
+            if pattern.kind == DIRECT and pattern.major is not None
+        }
+        return sorted({item.loop for item in self.companions if item.rounds and item.loop in walked})

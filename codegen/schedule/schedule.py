@@ -1,0 +1,178 @@
+"""The schedule of a layout scope: job orders, data orders, copies, what is guarded, and why. (DESIGN §2, §5)
+
+A schedule is concrete: it names objects, byte offsets and permutations, so that applying it needs no analysis. It
+holds for the numbers it was made on, and carries what has to be true for it to be used again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+TYPE_CHECKING = False  # as in `typing`: a program that uses its schedule starts without it, and without NumPy
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
+    import numpy.typing as npt
+    from tracecut.support.arrays import Ints
+
+ANY_SIZE = 0  # no object has no bytes
+
+
+@dataclass(frozen=True)
+class ObjectRef:
+    """One object: its bytes (or `ANY_SIZE`), and the pointers of the scope in it as (pointer number, offset)."""
+
+    size: int
+    pointers: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class LoadGuard:
+    """Bytes that the schedule relies on: `count` fields of `width` bytes, `stride` apart, and their fingerprint."""
+
+    object: int
+    offset: int
+    stride: int
+    width: int
+    count: int
+    fingerprint: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What has to be true on entering the scope.
+
+    Attributes:
+        numbers: live value → number (integers; floating-point values only where a branch was decided by them).
+        objects: every object that a pointer of the scope lies in; pointers in none are listed in `strangers`,
+            and those of them that are null in `nulls`: a branch may ask for that.
+        loads: memory that addresses, trip counts and branches were computed from.
+    """
+
+    numbers: dict[str, int | float]
+    objects: tuple[ObjectRef, ...]
+    strangers: tuple[int, ...]
+    nulls: tuple[int, ...]
+    loads: tuple[LoadGuard, ...]
+
+
+@dataclass(frozen=True)
+class Move:
+    """An array that is permuted in place: records [first, first + count) of an object, in a space's order."""
+
+    object: int
+    origin: int
+    stride: int
+    first: int
+    count: int
+    space: int
+    shift: int
+
+
+@dataclass(frozen=True)
+class Renumbering:
+    """Index fields inside of a copy: values v = datum + shift become new datum + shift."""
+
+    offsets: tuple[int, ...]
+    width: int
+    space: int
+    shift: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of an array in the new layout, for one region.
+
+    Attributes:
+        mode: `direct` (records in job order), `offsets` (starts of the permuted pieces), `segment` (pieces in job
+            order), `spaced` (records in a space's order), `plain` (records where they were).
+        object, origin, stride: the source. `first`, `count`: its records.
+        reverse: of a direct copy, whether the loop walks down.
+        space, shift: of a spaced copy.
+        ends: of an offsets copy, whether it holds ends (else starts); with one array for both, starts.
+        renumber: index fields in it that get new values.
+    """
+
+    mode: str
+    object: int
+    origin: int
+    stride: int
+    first: int
+    count: int
+    reverse: bool = False
+    space: int = -1
+    shift: int = 0
+    ends: bool = False
+    renumber: tuple[Renumbering, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class SpaceOrder:
+    """Order of the data [low, high) of one space: `order[new] = old`, both counted from low."""
+
+    low: int
+    high: int
+    cuts: tuple[int, ...]
+    order: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class RegionSchedule:
+    """How one region runs.
+
+    Attributes:
+        region: loop id. `jobs`: `jobs[new] = old` iteration.
+        bounds: int64; thread t runs jobs [bounds[t], bounds[t + 1]), then one thread runs the rest up to the last.
+        threads: number of threads that the bounds are made for.
+        copies: copies it reads. `bases`: group → copy, for groups whose base pointer is replaced.
+        lengths: int32; records of the piece of each (old) job, empty without pieces.
+        starts: source of the old piece starts: (object, origin, stride, first record, width).
+        privates: arrays that threads 1 … accumulate into private slots: (object, origin, stride, type, spans).
+    """
+
+    region: int
+    jobs: Ints
+    bounds: npt.NDArray[np.int64]
+    threads: int
+    copies: tuple[Copy, ...]
+    bases: dict[int, int]
+    lengths: Ints
+    starts: tuple[int, int, int, int, int] | None = None
+    privates: tuple[Private, ...] = ()
+
+
+@dataclass(frozen=True)
+class Private:
+    """A reduced array with a private slot for each thread but the first: bytes [low, high) of the object a thread."""
+
+    group: int
+    object: int
+    type: str
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Everything that one layout scope needs at run time.
+
+    Attributes:
+        scope: loop id; the region itself when no larger scope was found.
+        method: the order it was made with. `remark`: why it looks as it does.
+    """
+
+    scope: int
+    spaces: tuple[SpaceOrder, ...]
+    moves: tuple[Move, ...]
+    regions: tuple[RegionSchedule, ...]
+    guard: Guard
+    method: str
+    remark: str = ""
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        jobs = sum(region.jobs.size for region in self.regions)
+        data = sum(space.high - space.low for space in self.spaces)
+        moved = f"{len(self.moves)} arrays moved"
+        return f"<Schedule of loop {self.scope} by {self.method}: {jobs} jobs, {data} data, {moved}>"

@@ -1,0 +1,174 @@
+"""Schedules and range functions as plain dictionaries for JSON, and back. Light: `tracecut run` reads them.
+
+What is read is checked as far as kinds and sizes go; whether it is sound is up to `checker.py`.
+"""
+
+from __future__ import annotations
+
+from tracecut.codegen.schedule.plan.range_function import Group, Outlined, Reduction, Slot
+from tracecut.tracer.runtime.binding import TYPES
+
+from .schedule import (
+    Copy,
+    Guard,
+    LoadGuard,
+    Move,
+    ObjectRef,
+    Private,
+    RegionSchedule,
+    Renumbering,
+    Schedule,
+    SpaceOrder,
+)
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def outlined_out(found: Outlined) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "slots": [[slot.kind, slot.name, slot.type, slot.group] for slot in found.slots],
+        "groups": [[group.id, group.root, list(group.sites), group.view] for group in found.groups],
+        "reductions": [[item.phi, item.type, item.operator, item.slot, item.out] for item in found.reductions],
+        "index_bases": dict(found.index_bases),
+    }
+
+
+def outlined_in(data: Mapping[str, Any]) -> Outlined:
+    found = Outlined(
+        str(data["name"]),
+        "",
+        tuple(Slot(str(kind), str(name), str(type), whole(group)) for kind, name, type, group in data["slots"]),
+        tuple(Group(whole(n), str(root), tuple(map(str, sites)), str(view)) for n, root, sites, view in data["groups"]),
+        tuple(Reduction(str(p), str(t), str(o), whole(slot), whole(out)) for p, t, o, slot, out in data["reductions"]),
+        {str(name): whole(group) for name, group in data["index_bases"].items()},
+    )
+    if any(not 0 <= item.slot < len(found.slots) for item in found.reductions):
+        raise ValueError("a reduction starts in a slot that does not exist")
+    return found
+
+
+def schedule_out(schedule: Schedule) -> dict[str, Any]:
+    guard = schedule.guard
+    return {
+        "scope": schedule.scope,
+        "method": schedule.method,
+        "remark": schedule.remark,
+        "spaces": [[space.low, space.high, list(space.cuts)] for space in schedule.spaces],
+        "moves": [_fields_out(move) for move in schedule.moves],
+        "regions": [
+            {
+                "region": region.region,
+                "threads": region.threads,
+                "copies": [
+                    {**_fields_out(copy), "renumber": [_fields_out(item) for item in copy.renumber]}
+                    for copy in region.copies
+                ],
+                "bases": {str(group): copy for group, copy in region.bases.items()},
+                "starts": None if region.starts is None else list(region.starts),
+                "privates": [_fields_out(item) for item in region.privates],
+            }
+            for region in schedule.regions
+        ],
+        "guard": guard_out(guard),
+    }
+
+
+def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Schedule:
+    spaces = tuple(
+        SpaceOrder(whole(low), whole(high), tuple(map(whole, cuts)), arrays[f"space{number}_order"])
+        for number, (low, high, cuts) in enumerate(data["spaces"])
+    )
+    return Schedule(
+        whole(data["scope"]),
+        spaces,
+        tuple(Move(**{name: whole(value) for name, value in move.items()}) for move in data["moves"]),
+        tuple(_region_in(item, arrays) for item in data["regions"]),
+        guard_in(data["guard"]),
+        str(data["method"]),
+        str(data["remark"]),
+    )
+
+
+def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> RegionSchedule:
+    name = f"region{whole(data['region'])}"
+    starts = None if data["starts"] is None else tuple(map(whole, data["starts"]))
+    if starts is not None and (len(starts) != 5 or starts[4] not in (1, 2, 4, 8)):
+        raise ValueError(f"the pieces of {name} start at {starts}")
+    return RegionSchedule(
+        whole(data["region"]),
+        arrays[f"{name}_jobs"],
+        arrays[f"{name}_bounds"],
+        whole(data["threads"]),
+        tuple(_copy_in(copy) for copy in data["copies"]),
+        {int(group): whole(copy) for group, copy in data["bases"].items()},
+        arrays[f"{name}_lengths"],
+        starts,
+        tuple(_private_in(item) for item in data["privates"]),
+    )
+
+
+def _copy_in(data: Mapping[str, Any]) -> Copy:
+    renumber = tuple(
+        Renumbering(tuple(map(whole, item["offsets"])), *(whole(item[name]) for name in ("width", "space", "shift")))
+        for item in data["renumber"]
+    )
+    numbers = {name: whole(data[name]) for name in ("object", "origin", "stride", "first", "count", "space", "shift")}
+    mode, reverse, ends = str(data["mode"]), bool(data["reverse"]), bool(data["ends"])
+    return Copy(mode=mode, reverse=reverse, ends=ends, renumber=renumber, **numbers)
+
+
+def _private_in(data: Mapping[str, Any]) -> Private:
+    if data["type"] not in TYPES:
+        raise ValueError(f"private slots of type {data['type']}")
+    low, high = (tuple(map(whole, data[name])) for name in ("low", "high"))
+    return Private(whole(data["group"]), whole(data["object"]), data["type"], low, high)
+
+
+def guard_out(guard: Guard) -> dict[str, Any]:
+    return {
+        "numbers": dict(guard.numbers),
+        "objects": [[ref.size, [list(pair) for pair in ref.pointers]] for ref in guard.objects],
+        "strangers": list(guard.strangers),
+        "nulls": list(guard.nulls),
+        "loads": [
+            [load.object, load.offset, load.stride, load.width, load.count, *map(str, load.fingerprint)]
+            for load in guard.loads
+        ],
+    }
+
+
+def guard_in(data: Mapping[str, Any]) -> Guard:
+    for name, number in data["numbers"].items():
+        if not isinstance(number, int | float):
+            raise TypeError(f"the value {name} is {number!r}, a number was expected")
+    return Guard(
+        dict(data["numbers"]),
+        tuple(
+            ObjectRef(whole(size), tuple((whole(pointer), whole(offset)) for pointer, offset in pointers))
+            for size, pointers in data["objects"]
+        ),
+        tuple(map(whole, data["strangers"])),
+        tuple(map(whole, data["nulls"])),
+        tuple(_load_in(load) for load in data["loads"]),
+    )
+
+
+def _load_in(data: list[Any]) -> LoadGuard:
+    number, offset, stride, width, count = map(whole, data[:5])
+    first, second = map(int, data[5:])
+    return LoadGuard(number, offset, stride, width, count, (first, second))
+
+
+def whole(value: Any) -> int:
+    """A whole number as it is: no text, no fraction, and nothing that arithmetic on addresses would overflow with."""
+    if type(value) is not int or not -(1 << 48) < value < 1 << 48:
+        raise ValueError(f"{value!r} is no whole number of a sensible size")
+    return value
+
+
+def _fields_out(item: Any) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(item).items()}

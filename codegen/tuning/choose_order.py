@@ -1,0 +1,158 @@
+"""Choosing the order of one region by measuring it on its captured memory.
+
+Linear orders first, then clusters where they have a reason and the budget lasts (`candidate_orders.py`); every order is
+run on the real kernel (`trial.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from tracecut.codegen.runtime.replay import Outcome
+from tracecut.codegen.schedule.graph.candidate_orders import (
+    CURVE,
+    LINEAR,
+    block_copies,
+    cluster_methods,
+    linear_methods,
+    no_reason,
+    seconds,
+)
+from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
+from tracecut.ir.machine.machine import Machine
+from tracecut.support.optional_parts import optional
+from tracecut.tracer.capture.snapshot import Capture
+
+from .interleaved_timing import ALIKE, best_of, look_again, measure_apart
+from .region_statistics import cluster_count, record_bytes
+from .trial import Bench, Candidate, Subject, measure_original, predict, try_order, unchanged
+
+UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
+
+
+def tune(
+    subject: Subject,
+    machine: Machine,
+    *,
+    method: str,
+    threads: int,
+    seed: int,
+    k: int | None,
+    budget: float,
+    sweeps: float,
+    say: Callable[[str], None],
+    compare: Sequence[str] = (),
+) -> tuple[list[Candidate], Candidate | None]:
+    """Measure candidate orders; returns all of them and the best, None when the original stays the fastest.
+
+    Args:
+        method: `auto`, or the one method to use. threads: how many the result may use. k: clusters, None: by size.
+        budget: seconds.
+        sweeps: invocations of the region for each entry of its scope.
+        compare: methods that are measured too, whatever they take, but not chosen.
+    """
+    started = time.perf_counter()
+    original, reference = measure_original(subject)
+    candidates = [original]
+    flat = subject.graph.graph
+    failures: list[str] = []
+    with optional("the prediction of cache misses", failures):
+        original.predicted = predict(subject, machine, unchanged(flat))
+    original.note = "; ".join(failures)
+    clusters = default_clusters(subject, machine, threads) if k is None else min(k, max(1, flat.n_jobs))
+    bench = Bench(subject, machine, reference, threads, seed, clusters, say)
+    curve = ""
+    for name in linear_methods(flat) if method == "auto" else (method,):
+        if name == "original":
+            continue
+        if name not in LINEAR and method == "auto":  # what is tried for hubs alone
+            candidates.append(try_order(bench, name + curve))
+            continue
+        found = try_order(bench, name, linear_too=k is not None)
+        candidates.append(found)
+        if found.region_ms is not None and name not in UNCURVED and _may_wait(subject):
+            curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
+            candidates.append(curved)
+            curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
+    if method == "auto":
+        _try_clusters(bench, candidates, curve, started + budget)
+    again = measure_original(subject)[0]
+    original.region_ms = min(original.kernel_ms, again.kernel_ms)
+    say("measuring the fastest again")
+    look_again(subject, candidates, sweeps)
+    best = best_of(candidates, sweeps)
+    best_of(candidates, sweeps, alone=True).chosen.add(1)
+    best.chosen.add(threads)
+    for name in compare:
+        if all(item.method.removesuffix(CURVE) != name or item.region_ms is None for item in candidates):
+            candidates = [item for item in candidates if item.method.removesuffix(CURVE) != name]
+            found = try_order(bench, name if name in UNCURVED else name + curve)
+            candidates.append(replace(found, compared=True))
+    if compare:
+        say("measuring all orders in turns")
+        measure_apart(subject, candidates)
+    return candidates, None if best.method == "original" else best
+
+
+def _may_wait(subject: Subject) -> bool:
+    """Whether a job may have to wait for the one before: both update one datum, and any order of them will do."""
+    plan = subject.inspection.plan
+    tied = any(subject.region in space.jobs for space in plan.spaces)
+    return subject.inspection.verdicts[subject.region].kind == "reduction" and not tied
+
+
+def default_clusters(subject: Subject, machine: Machine, threads: int) -> int:
+    """Clusters whose data fit half of the second cache, as many for each thread."""
+    flat = subject.graph.graph
+    sizes = record_bytes(subject.inspection, subject.graph)
+    spaces = np.diff(flat.space_offsets)
+    total = int(sum(size * int(count) for size, count in zip(sizes, spaces, strict=True)))
+    count = cluster_count(flat, total, machine, threads)
+    return min(-(-count // threads) * threads, max(1, flat.n_jobs))
+
+
+def _try_clusters(bench: Bench, candidates: list[Candidate], curve: str, deadline: float) -> None:
+    """Add the families that have a reason, while the budget lasts; a note on those that are not tried."""
+    flat = bench.subject.graph.graph
+    measured = [item for item in candidates[1:] if item.region_ms is not None]
+    why = "" if measured else "no linear order could be applied"
+    if measured:
+        fastest = min(measured, key=lambda item: item.kernel_ms)
+        with optional("whether clusters could gain more", []):  # unknown: they are tried
+            why = no_reason(fastest.forecast, _least_misses(bench.subject))
+    copies: float | None = None
+    for name in cluster_methods(flat):
+        left = deadline - time.perf_counter()
+        needed = seconds(name, flat, copies)
+        if why or needed > left:
+            late = f"may need {needed:.0f} s, {max(left, 0):.0f} s of the budget are left"
+            candidates.append(Candidate(name, note=f"not tried: {why or late}"))
+            continue
+        known = [item for item in candidates[1:] if item.region_ms is not None]
+        found = try_order(bench, name + curve, limit=left, rivals=known)
+        candidates.append(found)
+        if copies is None and found.ordering is not None:
+            copies = block_copies(flat, found.ordering)
+
+
+def _least_misses(subject: Subject) -> float:
+    """Lines a job that have to be fetched in any order: each datum that is touched, once a sweep."""
+    flat = subject.graph.graph
+    sizes = record_bytes(subject.inspection, subject.graph)
+    used = [
+        np.count_nonzero(np.bincount(flat.data, minlength=flat.n_data)[low:high]) * size
+        for low, high, size in zip(flat.space_offsets[:-1], flat.space_offsets[1:], sizes, strict=True)
+    ]
+    return float(sum(used)) / LINE / max(1, flat.n_jobs)
+
+
+def reference_matches(capture_after: Capture, outcome: Outcome) -> bool:
+    """Whether the identity order left exactly the bytes that the program's own loop did."""
+    for base, data in outcome.objects.items():
+        after = capture_after.memory.contents.get(base)
+        if after is not None and not np.array_equal(after, data):
+            return False
+    return True

@@ -1,0 +1,74 @@
+"""Which of the measured orders is taken, and measuring some of them again: one after the other, round after round.
+
+What is measured once, each order in its turn, tells what was fast and what ran while nothing else did; two orders that
+are close can only be told apart by taking turns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from .trial import Candidate, Subject, time_again
+
+ALIKE = 1.02  # times within this factor are the same
+CLOSE = 1.3  # cost over the least up to which an order may turn out to be the fastest
+ROUNDS, SECONDS = 8, 3.0  # of the second look at those that are close: at most, and at least one
+APART_ROUNDS, APART_SECONDS = (3, 25), 5.0  # of the measurement for comparison: least and most rounds
+
+
+def best_of(candidates: Sequence[Candidate], sweeps: float, *, alone: bool = False) -> Candidate:
+    """The cheapest order for so many sweeps a scope; of those as good, the one that is found first.
+
+    `alone`: on one thread. Orders that are only there for comparison are passed over.
+    """
+    mine = [item for item in candidates if not item.compared]
+    least = min(item.cost(sweeps, alone=alone) for item in mine)
+    close = [item for item in mine if item.cost(sweeps, alone=alone) <= ALIKE * least]
+    return min(close, key=lambda item: (item.inspect_ms or 0.0, item.method))
+
+
+def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> None:
+    """Measure those again, in turns, that are close to the best; each keeps the least of its times.
+
+    Were others busy when an order had its first turn, it would look slower than it is. The original, the first of
+    the candidates, has as many turns: what is gained over it is reported.
+    """
+    close: set[int] = set()
+    for alone in (True, False):
+        costs = [item.cost(sweeps, alone=alone) for item in candidates]
+        close |= {place for place, cost in enumerate(costs) if cost <= CLOSE * min(costs)}
+    if len(close) < 2:
+        return
+    started = time.perf_counter()
+    for _ in range(ROUNDS):
+        for place in sorted({0, *close}):
+            _keep_least(candidates[place], time_again(subject, candidates[place]))
+        if time.perf_counter() - started > SECONDS:
+            break
+
+
+def _keep_least(candidate: Candidate, found: dict[int, float]) -> None:
+    for count, ms in found.items():
+        if count == 1 and candidate.region_ms is not None:
+            candidate.region_ms = min(candidate.region_ms, ms)
+        elif candidate.region_all_ms is not None:
+            candidate.region_all_ms = min(candidate.region_all_ms, ms)
+
+
+def measure_apart(subject: Subject, candidates: Sequence[Candidate]) -> None:
+    """Measure every order that ran once more, in turns, for comparison alone: nothing is chosen by these times."""
+    ran = [item for item in candidates if item.region_ms is not None]
+    found: list[dict[int, list[float]]] = [{} for _ in ran]
+    started = time.perf_counter()
+    fewest, most = APART_ROUNDS
+    for turn in range(most):
+        if turn >= fewest and time.perf_counter() - started > APART_SECONDS:
+            break
+        for item, times in zip(ran, found, strict=True):
+            for count, ms in time_again(subject, item).items():
+                times.setdefault(count, []).append(ms)
+    for item, times in zip(ran, found, strict=True):
+        item.apart_ms = {count: float(np.median(values)) for count, values in times.items()}

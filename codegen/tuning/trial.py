@@ -1,0 +1,335 @@
+"""One order on the real kernel: made, checked, compared with the original, and timed on one thread and on all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from tracecut.codegen.host.vector_versions import rounds_freely
+from tracecut.codegen.runtime.executor import Executor, RegionCode
+from tracecut.codegen.runtime.replay import Comparison, Outcome, Replay
+from tracecut.codegen.schedule.check.checker import check_schedule
+from tracecut.codegen.schedule.graph.candidate_orders import CURVE, Forecast, make_order, shared_data
+from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
+from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
+from tracecut.codegen.schedule.plan.range_function import Group, Outlined
+from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.ordering import Ordering
+from tracecut.ir.reuse_distance import locality_profile
+from tracecut.partition import METHODS
+from tracecut.partition.linear_orders.z_order import along_z
+from tracecut.support.errors import BackendError, ScheduleError, TracecutError, UnsupportedError
+from tracecut.support.optional_parts import optional, reason_of
+from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.runtime.binding import Native
+
+from .region_statistics import record_bytes
+
+TOLERANCE = {"double": 1e-12, "float": 1e-5}
+MIN_TIME, MAX_RUNS = 0.25, 12
+
+
+class ChangedResultError(ScheduleError):
+    """An order that passed every check left something else behind when it ran: the last net held a wrong plan."""
+
+
+@dataclass
+class Candidate:
+    """One order that was considered. Times in milliseconds; None: not measured, `note` says why.
+
+    `predicted`: misses a job beyond each cache level, by reuse distance; `shared`: data that threads would share.
+    `order_ms`: of the method alone, `check_ms`: of the independent check of the last schedule that was made; both are
+    parts of `inspect_ms`. `clusters`: how many were asked for, None for a linear order. `compared`: measured for
+    comparison, never chosen. `threads`: that had work, of those asked for. By threads asked for: `schedules`, and in
+    `variants` the region's code that was fastest with each; in `apart_ms` a measurement that had no part in any choice
+    (`interleaved_timing.measure_apart`). `chosen`: for how many threads asked for it is the best of its rivals.
+    """
+
+    method: str
+    clusters: int | None = None
+    compared: bool = False
+    inspect_ms: float | None = None
+    order_ms: float = 0.0
+    region_ms: float | None = None
+    region_all_ms: float | None = None
+    copy_ms: float | None = None
+    check_ms: float | None = None
+    threads: int = 1
+    note: str = ""
+    predicted: list[float] = field(default_factory=list)
+    shared: float = 0.0
+    comparison: Comparison | None = None
+    ordering: Ordering | None = None
+    schedules: dict[int, Schedule] = field(default_factory=dict)
+    variants: dict[int, str] = field(default_factory=dict)
+    apart_ms: dict[int, float] = field(default_factory=dict)
+    chosen: set[int] = field(default_factory=set)
+
+    def cost(self, sweeps: float, *, alone: bool = False) -> float:
+        """Milliseconds a sweep, the copies at the edges of the scope included; `alone`: on one thread.
+
+        Inspection is not: its result is saved with the program, and the break-even point is reported beside it.
+        """
+        one = float("inf") if self.region_ms is None else self.region_ms
+        return (one if alone else self.kernel_ms) + (self.copy_ms or 0.0) / sweeps
+
+    @property
+    def fastest(self) -> int:
+        """For how many threads asked for it took least; the key of `schedules` and `variants`."""
+        alone = self.region_ms is not None and self.region_all_ms is not None and self.region_all_ms > self.region_ms
+        return 1 if alone or self.region_all_ms is None else max(self.schedules)
+
+    @property
+    def variant(self) -> str:
+        """The region's code that goes with that."""
+        return self.variants.get(self.fastest, "")
+
+    @property
+    def kernel_ms(self) -> float:
+        """Milliseconds a sweep, without copies; infinite when it was not measured."""
+        return min((ms for ms in (self.region_ms, self.region_all_ms) if ms is not None), default=float("inf"))
+
+    @property
+    def forecast(self) -> Forecast:
+        return Forecast(tuple(self.predicted), self.shared)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is tuned: an inspected scope, the region that is measured, and its code.
+
+    `variants`: names of the region's range functions, the plain one first. `common_ms`: inspection before any order.
+    `entries`: how often a run enters the scope; copies of what has not changed are made the first time only.
+    """
+
+    inspection: Inspection
+    graph: ScopeGraph
+    guard: Guard
+    objects: list[Object]
+    groups: Mapping[int, list[Group]]
+    outlined: Mapping[int, Outlined]
+    region: int
+    replay: Replay
+    native: Native
+    common_ms: float
+    variants: tuple[str, ...]
+    entries: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What stays the same from one trial to the next.
+
+    Attributes:
+        subject, machine: what runs where. reference: what the original leaves behind.
+        threads: how many may be used. seed: of every method. clusters: how many are asked for.
+        say: takes what is being done.
+    """
+
+    subject: Subject
+    machine: Machine
+    reference: Outcome
+    threads: int
+    seed: int
+    clusters: int
+    say: Callable[[str], None]
+
+
+def measure_original(subject: Subject) -> tuple[Candidate, Outcome]:
+    """The program's own order on one thread, and what it leaves behind."""
+    replay = subject.replay
+    executor = Executor(subject.native, replay.identity(), [], {subject.region: replay.code()})
+    executor.enter()
+    replay.restore()
+    first = replay.run(executor) / 1e6
+    reference = replay.outcome()
+    times = _repeat(replay, executor, first)
+    same = Comparison(True, 0.0)
+    found = Candidate("original", inspect_ms=0.0, region_ms=float(np.median(times)), copy_ms=0.0, comparison=same)
+    found.schedules[1], found.variants[1] = replay.identity(), ""
+    return found, reference
+
+
+def try_order(
+    bench: Bench,
+    name: str,
+    *,
+    limit: float | None = None,
+    rivals: Sequence[Candidate] = (),
+    base: Candidate | None = None,
+    linear_too: bool = False,
+) -> Candidate:
+    """One order, made and measured.
+
+    Args:
+        bench: the setting. name: a method, with `CURVE` behind it where the jobs follow the Z-curve.
+        limit: seconds for methods that can be stopped.
+        rivals: measured orders; when one of them is clearly predicted to be better, this one is not measured.
+        base: the candidate of the same method without `CURVE`, if it was tried: its order is made use of.
+        linear_too: cut linear orders into blocks as well; their chunks are even without.
+
+    A method that fails, or an order that can not be applied, leaves a note. Raises ScheduleError when an order
+    changes the result.
+    """
+    subject, flat = bench.subject, bench.subject.graph.graph
+    candidate = Candidate(name)
+    if METHODS[name.removesuffix(CURVE)].kind != "order" or linear_too:
+        candidate.clusters = bench.clusters
+    bench.say(f"trying {name}")
+    try:
+        start = time.perf_counter()
+        if base is not None and base.ordering is not None:
+            candidate.ordering = along_z(flat, base.ordering)
+        else:
+            candidate.ordering = make_order(flat, name, k=candidate.clusters, seed=bench.seed, time_limit=limit)
+        took = time.perf_counter() - start
+        if base is not None:
+            took += base.order_ms / 1e3
+        candidate.order_ms = 1e3 * took
+        failures: list[str] = []
+        with optional("the prediction of cache misses", failures):
+            candidate.predicted = predict(subject, bench.machine, candidate.ordering)
+            candidate.shared = shared_data(flat, candidate.ordering, bench.threads)
+        candidate.note = "; ".join(failures)
+        better = next((item for item in rivals if candidate.forecast.worse_than(item.forecast)), None)
+        if better is not None:
+            candidate.note = f"not measured: more cache misses are predicted than with {better.method}"
+            return candidate
+        for count in dict.fromkeys((1, bench.threads)):
+            start = time.perf_counter()
+            schedule = build_schedule(
+                subject.inspection.plan,
+                subject.graph,
+                candidate.ordering,
+                subject.guard,
+                subject.objects,
+                subject.groups,
+                threads=count,
+            )
+            inspection = subject.inspection
+            checking = time.perf_counter()
+            check_schedule(schedule, subject.objects, inspection.accesses, subject.groups, inspection.plan.movable)
+            candidate.check_ms = 1e3 * (time.perf_counter() - checking)
+            if count == 1:
+                candidate.inspect_ms = subject.common_ms + 1e3 * (took + time.perf_counter() - start)
+            candidate.schedules[count] = schedule
+            _measure(subject, candidate, schedule, bench.reference, count)
+    except ScheduleError:
+        raise
+    except Exception as error:  # of a method, or of a foreign library: others are tried
+        refused = isinstance(error, TracecutError) and not isinstance(error, BackendError)
+        candidate.note = f"{'refused' if refused else 'failed'}: {reason_of(error)}"
+    return candidate
+
+
+def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, reference: Outcome, count: int) -> None:
+    """Time every variant of the region's code on one schedule; the results of each are compared first."""
+    replay = subject.replay
+    mine = _mine(subject, schedule)
+    if count > 1 and mine.threads == 1:
+        return
+    best: tuple[float, str] | None = None
+    for variant in subject.variants:
+        executor = _executor(subject, schedule, variant, count)
+        replay.restore()
+        enter = _timed(executor.enter)
+        first = replay.run(executor) / 1e6
+        leave = _timed(executor.leave)
+        _verify(subject, candidate, replay.compare(reference, replay.outcome()))
+        again = _timed(executor.enter)  # copies of what has not changed are kept
+        median = float(np.median(_repeat(replay, executor, first)))
+        leave = min(leave, _timed(executor.leave))
+        copy_ms = leave + (enter + (subject.entries - 1) * again) / subject.entries
+        candidate.copy_ms = copy_ms if best is None else min(copy_ms, candidate.copy_ms or copy_ms)
+        if best is None or median < best[0]:
+            best = median, variant
+    assert best is not None
+    candidate.variants[count] = best[1]
+    if count == 1:
+        candidate.region_ms = best[0]
+    else:
+        candidate.region_all_ms, candidate.threads = best[0], mine.threads
+
+
+def time_again(subject: Subject, candidate: Candidate) -> dict[int, float]:
+    """Milliseconds a sweep of an order that was measured before, by threads; it is put into force anew for this."""
+    found: dict[int, float] = {}
+    for count, variant in candidate.variants.items():
+        executor = _executor(subject, candidate.schedules[count], variant, count)
+        subject.replay.restore()
+        executor.enter()
+        first = subject.replay.run(executor) / 1e6
+        found[count] = float(np.median(_repeat(subject.replay, executor, first)))
+        executor.leave()
+    return found
+
+
+def _mine(subject: Subject, schedule: Schedule) -> RegionSchedule:
+    return next(region for region in schedule.regions if region.region == subject.region)
+
+
+def _executor(subject: Subject, schedule: Schedule, variant: str, threads: int) -> Executor:
+    """The region's part of a schedule on the captured memory."""
+    replay = subject.replay
+    copied = [move.object for move in schedule.moves] + [copy.object for copy in _mine(subject, schedule).copies]
+    for number in copied:
+        if subject.objects[number].base not in replay.buffers:
+            raise UnsupportedError("memory that it would copy was not captured")
+    codes: dict[int, RegionCode] = {subject.region: replay.code(variant)}
+    alone = replace(schedule, regions=(_mine(subject, schedule),))
+    return Executor(subject.native, alone, replay.bases(subject.objects), codes, threads=threads)
+
+
+def _verify(subject: Subject, candidate: Candidate, found: Comparison) -> None:
+    tolerance = max(TOLERANCE[type] for type in _float_types(subject) or {"double"})
+    free = rounds_freely(subject.outlined[subject.region].text)
+    rounding = subject.inspection.verdicts[subject.region].rounding or free
+    if not found.bit_equal and (not rounding or not found.max_rel_error <= tolerance):
+        raise ChangedResultError(
+            f"order {candidate.method} changes the result: error {found.max_rel_error:.3g} at {found.worst}",
+            hint="This is a bug in tracecut: please report it with the program.",
+        )
+    if candidate.comparison is None or found.max_rel_error >= candidate.comparison.max_rel_error:
+        candidate.comparison = found
+
+
+def _timed(step: Callable[[], None]) -> float:
+    """Milliseconds that a step takes."""
+    start = time.perf_counter()
+    step()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def _repeat(replay: Replay, executor: Executor, first: float) -> list[float]:
+    """Milliseconds of some more runs; the first, on cold copies, is left out when there are others."""
+    times: list[float] = []
+    while len(times) < 2 or (sum(times) < 1e3 * MIN_TIME and len(times) < MAX_RUNS):
+        times.append(replay.run(executor) / 1e6)
+        if first > 2e3:
+            break
+    return times
+
+
+def unchanged(graph: LocalityGraph) -> Ordering:
+    """The program's own order."""
+    return Ordering(np.arange(graph.n_jobs, dtype=np.int32), np.arange(graph.n_data, dtype=np.int32), "original")
+
+
+def predict(subject: Subject, machine: Machine, ordering: Ordering) -> list[float]:
+    """Misses a job beyond each cache level."""
+    flat = subject.graph.graph
+    if not flat.n_pins:
+        return []
+    sizes = record_bytes(subject.inspection, subject.graph)
+    return [float(value) for value in locality_profile(flat, ordering, sizes, machine.caches).misses_per_job]
+
+
+def _float_types(subject: Subject) -> set[str]:
+    sites = subject.inspection.accesses.nest.sites_in(subject.region)
+    types = {site.type for site in sites if site.writes and site.type in TOLERANCE}
+    return types | {item.type for item in subject.outlined[subject.region].reductions if item.type in TOLERANCE}

@@ -1,0 +1,394 @@
+"""Inspecting and tuning one captured region, in a process of its own: it runs the user's code on captured memory.
+
+`python -m tracecut.codegen.tuning.worker SPEC` reads a JSON specification, prints progress lines, and writes
+`result.json` and the scope's schedule beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.host.region_library import batch_regions, load_regions, outline_regions
+from tracecut.codegen.host.vector_versions import rounds_freely
+from tracecut.codegen.ptx.alias_facts import gpu_facts
+from tracecut.codegen.runtime.replay import Replay, memory_of
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.schedule.graph.scope_graph import graph_size, scope_graph
+from tracecut.codegen.schedule.guards.make_guard import make_guard
+from tracecut.codegen.schedule.inspector.build_schedule import views_of
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError, inspect_scope
+from tracecut.ir.loops.nest_json import from_json, to_json
+from tracecut.ir.machine.machine import Machine
+from tracecut.support import memory_amounts
+from tracecut.support.errors import ScheduleError, TracecutError, UnsupportedError
+from tracecut.support.files import load_json, write_json
+from tracecut.support.optional_parts import optional
+from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.loops.live_ins import live_ins
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.runtime.binding import support
+from tracecut.tracer.runtime.fingerprint_key import Secret
+from tracecut.tracer.runtime.hook_slots import named_numbers
+from tracecut.tracer.runtime.link import take_runtime
+from tracecut.tracer.toolchain.clang import Flags
+
+from .choose_order import reference_matches, tune
+from .region_statistics import describe_region
+from .trial import Candidate, ChangedResultError, Subject
+
+HELD = 3  # the capture, a copy to run on, and what the original order left behind
+PIN, VERTEX = 72, 96  # bytes of a graph, of orders of it that are compared, and of their schedules
+
+
+class Worker:
+    """One region: from its capture to a schedule."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = spec
+        self.secret = Secret.draw()
+        self.folder = Path(spec["folder"])
+        self.region = int(spec["region"])
+        self.machine = Machine.detect() if spec["machine"] is None else Machine.from_json(spec["machine"])
+        self.timings: dict[str, float] = {}
+        self.result: dict[str, Any] = {
+            "region": self.region,
+            "timings": self.timings,
+            "scopes_refused": {},
+            "failures": [],
+        }
+        self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
+        self.entries = {int(loop): int(count) for loop, count in spec["entries"].items()}
+
+    def run(self) -> dict[str, Any]:
+        """Inspect, choose, measure. Returns the result; a refusal is a result too."""
+        self._stage("reading the capture")
+        take_runtime(Path(self.spec["runtime"]).read_bytes())
+        self.analysis = Analysis(Path(self.spec["canonical"]).read_text(errors="surrogateescape"))
+        self.capture = Capture.load(self.spec["capture"])
+        self._done("load")
+        self._stage("legality")
+        chosen = self._choose_scope()
+        self._done("legality")
+        if chosen is None:
+            return self.result
+        scope, inspection = chosen
+        verdict = inspection.verdicts[self.region]
+        self.result |= {"class": verdict.kind, "reason": verdict.reason, "places": [_place(p) for p in verdict.places]}
+        self.result["jobs"] = inspection.accesses.size(self.region)
+        if not verdict.movable:
+            return self.result
+        if self.spec["exact"] and verdict.rounding:
+            self.result["inexact"] = True
+            self.result["failed"] = f"{verdict.reason}: another order rounds differently, and --exact allows none of it"
+            return self.result
+        self.result["scope"] = scope
+        self.result["kept"] = [
+            f"{inspection.plan.arrays[place].object.name or 'an array'}: {why}"
+            for place, why in sorted(inspection.plan.kept.items())
+        ]
+        self._tune(scope, inspection)
+        return self.result
+
+    def _choose_scope(self) -> tuple[int, Inspection] | None:
+        """The outermost scope in which everything that the region gathers can move; else the one where most can."""
+        best: tuple[tuple[int, int], int, Inspection] | None = None
+        refused: dict[int, str] = {}
+        too_large = ""  # what could be allowed, before what could not be helped
+        for scope in self.spec["scopes"]:
+            nest = from_json(to_json(self.analysis.nest(scope)))
+            numbers = named_numbers(self.values[scope], self.capture.values[scope])
+            memory = memory_of(self.capture, nest, numbers)
+            try:
+                found = inspect_scope(
+                    nest,
+                    memory,
+                    numbers,
+                    single=scope != self.region,
+                    renumber=bool(self.spec["renumber"]),
+                    exact=bool(self.spec["exact"]),
+                    region=self.region,
+                    limit=int(self.spec["memory"]) - self._held(),
+                )
+            except UnsupportedError as error:
+                refused[scope] = error.message
+                if isinstance(error, TooLargeError):
+                    too_large = error.message
+                continue
+            if self.region not in found.verdicts:
+                refused[scope] = "the region is part of a larger loop there"
+                continue
+            moved, stay = found.gathered(self.region)
+            movable = found.verdicts[self.region].movable
+            rank = (int(movable), moved - stay)
+            if best is None or rank > best[0]:
+                best = (rank, scope, found)
+            if movable and moved and not stay:
+                break
+        self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
+        if best is None:
+            # By itself: what is around it says why the layout is not kept for longer, and is told beside this.
+            reason = (
+                too_large or refused.get(self.region) or next(iter(refused.values()), "it can not be run by itself")
+            )
+            self.result |= {"class": "rejected", "reason": reason}
+            self.result["places"] = []
+            return None
+        return best[1], best[2]
+
+    def _held(self) -> int:
+        """Bytes of the captured memory and of the copies that are run on."""
+        return HELD * sum(data.size for data in self.capture.memory.contents.values())
+
+    def _check_graph(self, inspection: Inspection) -> None:
+        """Refuse a graph that does not fit. Raises TooLargeError with the number."""
+        pins, jobs, data = graph_size(inspection.plan)
+        needed, allowed = PIN * pins + VERTEX * (jobs + data), int(self.spec["memory"]) - self._held()
+        if needed > allowed:
+            place = inspection.accesses.nest.loops[self.region].place
+            raise TooLargeError(
+                f"an order would need {memory_amounts.size(needed)} for {jobs:,} iterations of {place}, {pins:,} "
+                f"indices: {memory_amounts.size(allowed)} are left (--memory)"
+            )
+
+    def _tune(self, scope: int, inspection: Inspection) -> None:
+        spec = self.spec
+        self._stage("locality graph")
+        self._check_graph(inspection)
+        start = time.perf_counter()
+        graph = scope_graph(inspection.plan)
+        guard, objects = make_guard(inspection.accesses, support(), self.secret)
+        self._done("graph")
+        common = 1e3 * (time.perf_counter() - start + self.timings["legality"])
+        self._stage("compiling the job")
+        views = {region: views_of(inspection.plan, region) for region in inspection.plan.uses}
+        nest = inspection.accesses.nest
+        groups, outlined = outline_regions(self.analysis, nest, views)
+        if rounds_freely(outlined[self.region].text):
+            self.result["relaxed"] = True
+            if spec["exact"]:
+                self.result["failed"] = "compilers may round as they like (-ffast-math), and --exact allows none of it"
+                return
+        flags = Flags(
+            tuple(spec["compile"]), tuple(spec["library_folders"]), tuple(spec["libraries"]), tuple(spec["objects"])
+        )
+        batches = batch_regions(outlined, inspection.accesses)
+        native = load_regions(self.analysis, outlined, batches, flags, self.folder / "regions.so")
+        cpus = [int(cpu) for cpu in spec["cpus"]]
+        threads = max(1, native.threads(cpus))
+        replay = Replay(
+            self.capture,
+            inspection.accesses,
+            self.region,
+            outlined[self.region],
+            native,
+            self.values[self.region],
+            _inits(self.analysis, self.region),
+            _addresses(self.analysis, self.region),
+        )
+        self._done("compile")
+        names = [outlined[self.region].name]
+        names += [batches[self.region].name] if self.region in batches else []
+        entries = max(1, self.entries.get(scope, 1))
+        subject = Subject(
+            inspection,
+            graph,
+            guard,
+            objects,
+            groups,
+            outlined,
+            self.region,
+            replay,
+            native,
+            common,
+            tuple(names),
+            entries,
+        )
+        sweeps = max(1.0, self.entries.get(self.region, 1) / entries)
+        self.result["sweeps"] = sweeps
+        candidates, best = tune(
+            subject,
+            self.machine,
+            method=str(spec["method"]),
+            threads=threads,
+            seed=int(spec["seed"]),
+            k=spec["k"],
+            budget=float(spec["budget"]),
+            sweeps=sweeps,
+            say=self._stage,
+            compare=spec["compare"],
+        )
+        self._done("candidates")
+        self._check_identity(replay)
+        self.result["candidates"] = [_candidate(item) for item in candidates]
+        if best is None and spec["force"]:
+            measured = [item for item in candidates[1:] if item.region_ms is not None and not item.compared]
+            best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
+        if best is None:
+            return
+        self._save(scope, inspection, subject, candidates[0], best, views, threads)
+
+    def _check_identity(self, replay: Replay) -> None:
+        """The identity order has to leave exactly what the program's own loop left."""
+        after = self.spec.get("after")
+        if not after:
+            return
+        from tracecut.codegen.runtime.executor import Executor
+
+        executor = Executor(replay.native, replay.identity(), [], {self.region: replay.code()})
+        executor.enter()
+        replay.restore()
+        replay.run(executor)
+        self.result["identity_equal"] = reference_matches(Capture.load(after), replay.outcome())
+
+    def _save(
+        self,
+        scope: int,
+        inspection: Inspection,
+        subject: Subject,
+        original: Candidate,
+        best: Candidate,
+        views: dict[int, dict[str, str]],
+        threads: int,
+    ) -> None:
+        count = best.threads if best.fastest > 1 else 1
+        schedule = best.schedules[best.fastest]
+        jobs = max(1, inspection.accesses.size(self.region) or 1)
+        entries = max(1, self.entries.get(scope, 1))
+        fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)
+        first = int(self.spec["first_region"])
+        regions = list(inspection.plan.uses)
+        file = ScopeFile(
+            number=int(self.spec["number"]),
+            numbers={region: first + place for place, region in enumerate(regions)},
+            nest=inspection.accesses.nest,
+            values=self.values[scope],
+            regions=regions,
+            movable=inspection.plan.movable,
+            outlined=subject.outlined,
+            schedule=schedule,
+            key=self.secret,
+            costs={
+                "original": 1e6 * (original.region_ms or 0.0) / jobs,
+                "optimized": 1e6 * fastest / jobs,
+                "inspect": 1e6 * (best.inspect_ms or 0.0) / jobs,
+                "copy": 1e6 * (best.copy_ms or 0.0) / jobs,
+                "sweeps": self.entries.get(self.region, 1) / entries,
+            },
+            options={
+                "method": best.method,
+                "threads": count,
+                "single": scope != self.region,
+                "renumber": bool(self.spec["renumber"]),
+                "exact": bool(self.spec["exact"]),
+                "rounding": [str(place) for place in inspection.rounding()],
+                "region": self.region,
+                "variant": best.variant,
+                "clusters": best.clusters,
+                "seed": int(self.spec["seed"]),
+            },
+        )
+        path = file.save(self.folder / "scope.npz")
+        self.result |= {
+            "schedule": str(path),
+            "method": best.method,
+            "threads": count,
+            "variant": best.variant,
+            "views": {str(region): view for region, view in views.items()},
+            "regions": regions,
+            "comparison": _comparison(best),
+            "rounding": [str(place) for place in inspection.rounding()],
+            "verdicts": {
+                str(loop): [verdict.kind, verdict.reason, [_place(place) for place in verdict.places]]
+                for loop, verdict in inspection.verdicts.items()
+            },
+        }
+        assert best.ordering is not None
+        failures: list[str] = self.result["failures"]
+        with optional("what the GPU kernels could assume", failures):
+            self.result["gpu"] = {str(item): gpu_facts(inspection, subject.groups[item], item) for item in regions}
+        with optional("reuse distances, degrees and replication", failures):
+            self.result |= describe_region(inspection, subject.graph, best.ordering, self.region, self.machine, threads)
+        self._done("report")
+
+    def _stage(self, text: str) -> None:
+        print(text, flush=True)
+
+    def _done(self, name: str) -> None:
+        now = time.perf_counter()
+        self.timings[name] = now - getattr(self, "_last", STARTED)
+        self._last = now
+
+
+def _inits(analysis: Analysis, region: int) -> dict[str, str]:
+    """Start value of each header phi."""
+    view = analysis.view_of(region)
+    loop = view.loops[region]
+    return {
+        str(phi.result): operand.text
+        for phi in view.flow.blocks[loop.header].phis
+        for operand, label in zip(phi.operands, phi.labels, strict=True)
+        if label not in loop.blocks
+    }
+
+
+def _addresses(analysis: Analysis, region: int) -> dict[str, str]:
+    """Numbers from outside of a region that are addresses: name → the pointer. `p - x` is reckoned with them."""
+    view = analysis.view_of(region)
+    made = {name: view.address_in(name) for name, _ in live_ins(view, view.loops[region])}
+    return {name: pointer.text for name, pointer in made.items() if pointer is not None}
+
+
+def _candidate(item: Candidate) -> dict[str, Any]:
+    return {
+        "method": item.method,
+        "inspect_ms": item.inspect_ms,
+        "region_ms": item.region_ms,
+        "region_all_ms": item.region_all_ms,
+        "copy_ms": item.copy_ms,
+        "check_ms": item.check_ms,
+        "threads": item.threads,
+        "variant": item.variant,
+        "predicted_misses": item.predicted[min(1, len(item.predicted) - 1)] if item.predicted else None,
+        "shared": item.shared,
+        "clusters": item.clusters,
+        "compared": item.compared,
+        "apart_ms": {str(count): ms for count, ms in item.apart_ms.items()},
+        "chosen": sorted(item.chosen),
+        "note": item.note,
+    }
+
+
+def _comparison(item: Candidate) -> dict[str, Any]:
+    found = item.comparison
+    return {} if found is None else {"bit_equal": found.bit_equal, "max_rel_error": found.max_rel_error}
+
+
+def _place(place: Any) -> list[Any]:
+    own = place.own
+    return [own.file, own.line, own.column, own.function]
+
+
+STARTED = time.perf_counter()
+
+
+def main() -> None:
+    spec = load_json(Path(sys.argv[1]), limit=1 << 30)
+    worker = Worker(spec)
+    try:
+        result = worker.run()
+    except (TracecutError, MemoryError) as error:
+        needed = (
+            f"it needs more than the {memory_amounts.size(int(spec['memory']))} of memory that are allowed (--memory)"
+        )
+        why = error.message if isinstance(error, TracecutError) else needed
+        result = {**worker.result, "class": worker.result.get("class", "rejected"), "failed": why}
+        if isinstance(error, ScheduleError):
+            result["stopped"] = "replay" if isinstance(error, ChangedResultError) else "checker"
+    write_json(Path(spec["folder"]) / "result.json", result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""What calls to functions outside of the program do to its memory.
+
+Each known function is one row: which pointer arguments it reads and writes. Anything that is not in the table is
+unknown, and an unknown call is never moved, nor is data while one may run.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Instruction
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Effect of a call.
+
+    Attributes:
+        kind: `pure` (result from its arguments alone), `io` (talks to the outside; order matters, memory is only
+            read through the arguments), `clock`, `allocate`, `free`, `fill`/`copy` (memset, memcpy, memmove),
+            `marker` (no effect at run time) or `unknown`.
+        writes: argument positions of pointers it writes through.
+        reads: argument positions it reads through; None: every pointer argument.
+    """
+
+    kind: str
+    writes: tuple[int, ...] = ()
+    reads: tuple[int, ...] | None = None
+
+    @property
+    def movable(self) -> bool:
+        """Whether iterations that make this call may run in another order."""
+        return self.kind in ("pure", "marker")
+
+
+PURE = Effect("pure", reads=())
+MARKER = Effect("marker", reads=())
+UNKNOWN = Effect("unknown")
+ALLOCATORS = (
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "free",
+    "aligned_alloc",
+    "posix_memalign",
+    "memalign",
+    "valloc",
+)
+# The operators `new` and `delete`: what they return is an object of the program as with malloc, but they may throw, so
+# that a call of them is an unknown one.
+CXX_ALLOCATORS = tuple(
+    "_Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t "
+    "_ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm "
+    "_ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t "
+    "_ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t".split()
+)
+
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
+    "fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 logb lrint lround llrint llround nearbyint nextafter pow "
+    "remainder rint round scalbn sin sinh sqrt tan tanh tgamma trunc"
+).split()
+_TABLE: dict[str, Effect] = {name + suffix: PURE for name in _MATH for suffix in ("", "f")}
+_TABLE |= dict.fromkeys(("abs", "labs", "llabs", "isdigit", "isspace", "isalpha", "tolower", "toupper"), PURE)
+_TABLE |= {
+    name: Effect("io") for name in ("printf", "puts", "fputs", "fprintf", "vprintf", "fwrite", "write", "perror")
+}
+_TABLE |= {name: Effect("io", reads=()) for name in ("putchar", "putc", "fputc", "fflush", "putchar_unlocked")}
+_TABLE |= {
+    "clock": Effect("clock", reads=()),
+    "time": Effect("clock", writes=(0,), reads=()),
+    "gettimeofday": Effect("clock", writes=(0, 1), reads=()),
+    "clock_gettime": Effect("clock", writes=(1,), reads=()),
+    "omp_get_wtime": Effect("clock", reads=()),
+    "snprintf": Effect("io", writes=(0,)),
+    "sprintf": Effect("io", writes=(0,)),
+    "strlen": Effect("io"),
+    "strcmp": Effect("io"),
+    "memset": Effect("fill", writes=(0,), reads=()),
+    "memcpy": Effect("copy", writes=(0,), reads=(1,)),
+    "memmove": Effect("copy", writes=(0,), reads=(1,)),
+}
+_TABLE |= {name: Effect("allocate") for name in ALLOCATORS if name != "free"}
+_TABLE["free"] = Effect("free")
+
+_MARKERS = re.compile(
+    r"llvm\.(lifetime\.(start|end)|assume|dbg\.|experimental\.noalias\.scope\.decl|donothing|annotation|"
+    r"invariant\.(start|end)|sideeffect|pseudoprobe|prefetch)"
+)
+_PURE_INTRINSICS = re.compile(
+    r"llvm\.(abs|smin|smax|umin|umax|fabs|sqrt|fma|fmuladd|sin|cos|tan|sincos|pow|powi|exp|exp2|exp10|log|log2|log10|"
+    r"asin|acos|atan|atan2|sinh|cosh|tanh|ldexp|frexp|modf|minnum|maxnum|minimum|maximum|minimumnum|maximumnum|"
+    r"copysign|floor|ceil|trunc|rint|nearbyint|round|roundeven|lround|llround|lrint|llrint|bswap|bitreverse|ctpop|"
+    r"ctlz|cttz|fshl|fshr|sadd|uadd|ssub|usub|smul|umul|expect|is\.constant|objectsize|canonicalize|is\.fpclass|"
+    r"fptosi\.sat|fptoui\.sat|vector\.reduce|scmp|ucmp)\b"
+)
+
+
+def effect_of(call: Instruction) -> Effect:
+    """Effect of a call instruction to a function that this module does not define."""
+    name = call.word.removeprefix("@").strip('"')
+    if call.word == "asm" or call.word.startswith("%"):
+        return UNKNOWN
+    if name.startswith("llvm."):
+        if _MARKERS.match(name):
+            return MARKER
+        if _PURE_INTRINSICS.match(name):
+            return PURE
+        for intrinsic, plain in (("llvm.memset.", "memset"), ("llvm.memcpy.", "memcpy"), ("llvm.memmove.", "memmove")):
+            if name.startswith(intrinsic):
+                return _TABLE[plain]
+        return UNKNOWN
+    return _TABLE.get(name, UNKNOWN)

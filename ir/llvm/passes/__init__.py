@@ -1,0 +1,1 @@
+"""Passes over textual LLVM IR. Imports the rest of `ir.llvm`."""

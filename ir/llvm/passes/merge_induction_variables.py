@@ -1,0 +1,70 @@
+"""One counter a loop: a wider copy of a narrow one becomes a cast of it.
+
+For `for (short i = 0; i < n; i++)` LLVM carries i twice, as it is and extended:
+
+```
+%wide = phi i32 [ 0, %entry ], [ %next.wide, %latch ]         %narrow = phi i16 …
+%narrow = phi i16 [ 0, %entry ], [ %next, %latch ]       →    %wide = sext i16 %narrow to i32
+%next.wide = sext i16 %next to i32
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tracecut.ir.llvm import Block, Instruction, Module, int_bits
+from tracecut.ir.llvm.control_flow import ControlFlow
+
+
+def merge_counters(module: Module) -> Module:
+    """Replace the wider copies, in place. O(instructions, and the phis of each loop header squared)."""
+    for function in module.functions.values():
+        if not any(_has_two_phis(block) for block in function.blocks):
+            continue  # most functions: their loops need not be found
+        flow = ControlFlow(function)
+        loops = [loop for loop in flow.loops if len(loop.latches) == 1]
+        casts = (item for _, item in function.instructions() if item.op in ("sext", "zext"))
+        made = {str(item.result): item for item in casts} if loops else {}
+        for loop in loops if made else ():
+            _merge(made, flow.blocks[loop.header], loop.latches[0])
+    return module
+
+
+def _has_two_phis(block: Block) -> bool:
+    return len(block.instructions) > 2 and block.instructions[1].op == "phi"
+
+
+def _merge(made: Mapping[str, Instruction], header: Block, latch: str) -> None:
+    """`made`: the casts of the function by their results."""
+    phis = [phi for phi in header.phis if int_bits(phi.type) is not None and len(phi.operands) == 2]
+    for wide in phis:
+        (start, _), (end, _) = _sides(wide, latch)
+        cast = made.get(end)
+        for narrow in phis if cast is not None else ():
+            (first, _), (next_, _) = _sides(narrow, latch)
+            source = cast.operands[0] if cast is not None else None
+            if cast is None or source is None or narrow is wide or source.text != next_ or source.type != narrow.type:
+                continue
+            if _extended(first, narrow.type, cast.op) != start:
+                continue
+            header.instructions.remove(wide)
+            text = f"{wide.result} = {cast.op} {narrow.type} {narrow.result} to {wide.type}"
+            header.instructions.insert(len(header.phis), Instruction(text, {}))
+            break
+
+
+def _sides(phi: Instruction, latch: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """((value on entry, label), (value from the latch, label))."""
+    arms = [(operand.text, label) for operand, label in zip(phi.operands, phi.labels, strict=True)]
+    return (arms[0], arms[1]) if arms[1][1] == latch else (arms[1], arms[0])
+
+
+def _extended(text: str, type: str, opcode: str) -> str:
+    """The literal that a cast makes of a literal; empty for everything else."""
+    bits = int_bits(type)
+    if bits is None or bits == 1 or not re.fullmatch(r"-?\d+", text):
+        return ""
+    number = int(text)
+    return str(number % (1 << bits)) if opcode == "zext" else str(number)

@@ -1,0 +1,59 @@
+"""One instruction with other operands: textual edits that leave everything else of it as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tracecut.ir.llvm import Instruction
+
+from .lexer import GLOBAL, LOCAL, matching
+
+# Where a constant expression begins; it is one operand, and what stands in it is none.
+_EXPRESSION = re.compile(r"\b(?:getelementptr|ptrtoint|ptrtoaddr|inttoptr|addrspacecast|trunc|add|sub|xor)\b[^(\[,]*\(")
+_OPERAND = re.compile(rf"{LOCAL.pattern}|{GLOBAL.pattern}|{_EXPRESSION.pattern}")
+
+
+def replaced(instruction: Instruction, mapping: Mapping[str, str]) -> str:
+    """The text of an instruction with operands of its right-hand side replaced: locals, globals, constants.
+
+    `mapping` has operand texts as `Instruction.operands` gives them. O(text).
+    """
+    if not mapping:
+        return instruction.text
+    text = instruction.text
+    place = text.index("=") + 1 if instruction.result is not None else 0
+    parts = [text[:place]]
+    while found := _OPERAND.search(text, place):
+        end = found.end() if found.group()[0] in "%@" else matching(text, found.end() - 1) + 1
+        operand = text[found.start() : end]
+        parts += [text[place : found.start()], mapping.get(operand, operand)]
+        place = end
+    return "".join([*parts, text[place:]])
+
+
+def alignment(instruction: Instruction) -> str:
+    """The alignment of a load or store as it stands behind its operands, or nothing."""
+    found = re.search(r", align \d+", instruction.text)
+    return found.group() if found else ""
+
+
+def kept(meta: Mapping[str, str]) -> dict[str, str]:
+    """Metadata that stays true in the range function: no source positions, no facts about the original loop."""
+    return {kind: node for kind, node in meta.items() if kind in ("tbaa", "tbaa.struct", "range", "nonnull", "fpmath")}
+
+
+def for_any_number(text: str) -> str:
+    """An instruction without what the compiler knew of the bits of its operands: new numbers have others.
+
+    What is left holds of any numbers that do not wrap as signed ones, or where they are extended without a sign: the
+    plan has made sure of that (`linear.py`).
+    """
+    head, equals, tail = text.partition("=")
+    tail = re.sub(r"^ or disjoint ", " add ", tail)
+    return head + equals + re.sub(r"^( (?:add|sub|mul|shl|trunc)) nuw(?=(?: nsw)? (?!nsw|i64 %\S+, ))", r"\1", tail)
+
+
+def is_literal(text: str) -> bool:
+    """Whether an operand is no name and no constant expression on addresses."""
+    return not text.startswith(("%", "@", "getelementptr"))

@@ -1,0 +1,269 @@
+"""Symbolic values: what an address, a branch or a trip count is made of.
+
+An expression is a small immutable tree over constants, values that are live into the analysed loop, iteration
+counters and loaded values. It is built once from the IR (`scalar_evolution.py`), saved with the program, and evaluated
+on numbers when a run provides them (`evaluate.py`): first for the traced input, later as the guard of a schedule.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tracecut.support.errors import ArtefactError
+
+# kind      data                              arguments
+# const     (value,)
+# live      (name, type)                      a value from outside of the analysed loop; a global's address
+# counter   (loop,)                           iteration number of a loop, from 0
+# load      (site, type)                      address
+# op        (opcode, type)                    operands; wraps at the type's width. `exact`: no remainder.
+#                                             `mask`: `and` with a second operand that does not change in the loop
+# cast      (opcode, from, to)                value
+# cmp       (predicate, type)                 a, b
+# choice    ()                                condition, value if true, value if false
+# any       (serial,)                         one of several values, unknown which
+# state     (web,)                            its value in each state of a web of pointers (`pointer_rotation.py`)
+# trip      (bits, predicate, tested_after, narrow)   first tested value, step, bound
+# opaque    (reason, serial)                  not understood
+#
+# A serial number keeps two values apart of which nothing is known: they are not equal for that. `narrow` is the width
+# that the tested value was extended from: positive by zext, negative by sext, 0 when it was not.
+_WIDTH = r"i([1-9]|[1-5]\d|6[0-4])"  # wider integers are never made: nothing here holds them
+_FLOAT = "(float|double)"
+_INTEGER_TEST = "icmp (eq|ne|[su][lg][te])"
+_FLOAT_TEST = "fcmp ([ou](eq|ne|[lg][te])|ord|uno|true|false)"
+_CASTS = rf"[sz]ext {_WIDTH} {_WIDTH}|trunc {_WIDTH} {_WIDTH}|[su]itofp {_WIDTH} {_FLOAT}|fpto[su]i {_FLOAT} {_WIDTH}"
+_CASTS += rf"|fp(ext|trunc) {_FLOAT} {_FLOAT}"
+_OPERATIONS = rf"(add|sub|mul|[su]div|[su]rem|shl|[al]shr|and|or|xor|[su](min|max)|abs|exact|mask) ({_WIDTH}|ptr)"
+_OPERATIONS += rf"|(fadd|fsub|fmul|fdiv|frem|fabs) {_FLOAT}"
+_COMPARISONS = rf"{_INTEGER_TEST} ({_WIDTH}|ptr)|{_FLOAT_TEST} {_FLOAT}"
+# kind → what its words look like together
+_WORDS = {"op": _OPERATIONS, "cast": _CASTS, "cmp": _COMPARISONS}
+# kind → what its data look like (a type, or a pattern of text), and how many arguments it has (None: one or more)
+_SHAPES: dict[str, tuple[tuple[Any, ...], int | None]] = {
+    "live": ((".+", ".+"), 0),
+    "counter": ((int,), 0),
+    "load": ((".+", ".+"), 1),
+    "op": ((".+", ".+"), 2),
+    "cast": ((".+", ".+", ".+"), 1),
+    "cmp": ((".+", ".+"), 2),
+    "choice": ((), 3),
+    "any": ((int,), None),
+    "state": ((".+",), None),
+    "trip": ((int, "eq|ne|[su][lg][te]", bool, int), 3),
+    "opaque": ((str, int), 0),
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Expr:
+    """One node. Nodes made by one `Pool` are shared, so identity is equality; `serial` gives them an order."""
+
+    kind: str
+    data: tuple[Any, ...] = ()
+    args: tuple[Expr, ...] = ()
+    serial: int = 0
+
+    def walk(self) -> Iterator[Expr]:
+        """This node and everything below it, each once, arguments first."""
+        seen: set[int] = set()
+        stack: list[tuple[Expr, bool]] = [(self, False)]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                yield node
+            elif id(node) not in seen:
+                seen.add(id(node))
+                stack.append((node, True))
+                stack.extend((arg, False) for arg in reversed(node.args))
+
+    def loads(self) -> list[Expr]:
+        """Every load in it."""
+        return [node for node in self.walk() if node.kind == "load"]
+
+    def has(self, kind: str) -> bool:
+        return any(node.kind == kind for node in self.walk())
+
+    def __str__(self) -> str:
+        return _show(self)
+
+    def __repr__(self) -> str:
+        return f"<{_show(self)}>"
+
+
+class Pool:
+    """Makes nodes, one of each."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[Any, ...], Expr] = {}
+        self._serials = 0  # the largest in use
+
+    def make(self, kind: str, data: tuple[Any, ...] = (), args: tuple[Expr, ...] = ()) -> Expr:
+        # 1, 1.0 and True are equal, and so are 0.0 and −0.0: constants go by their text.
+        key = (kind, repr(data) if kind == "const" else data, *map(id, args))
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = Expr(kind, data, args, len(self._nodes))
+            if kind in ("any", "opaque"):
+                self._serials = max(self._serials, data[-1])
+        return found
+
+    def const(self, value: int) -> Expr:
+        """An integer; what does not fit 64 bits wraps."""
+        return self.make("const", (wrapped(int(value)),))
+
+    def live(self, name: str, type: str) -> Expr:
+        return self.make("live", (name, type))
+
+    def counter(self, loop: int) -> Expr:
+        return self.make("counter", (loop,))
+
+    def opaque(self, reason: str) -> Expr:
+        """A value that is not understood; each call makes another one."""
+        return self.make("opaque", (reason, self._fresh()))
+
+    def op(self, opcode: str, type: str, a: Expr, b: Expr) -> Expr:
+        if opcode == "add":
+            if a.kind == "const" and a.data[0] == 0:
+                return b
+            if b.kind == "const" and b.data[0] == 0:
+                return a
+        if opcode == "mul":
+            for first, second in ((a, b), (b, a)):
+                if first.kind == "const" and first.data[0] in (0, 1):
+                    return first if first.data[0] == 0 else second
+        if opcode in ("shl", "sub", "lshr", "ashr", "or", "xor") and b.kind == "const" and b.data[0] == 0:
+            return a
+        return self.make("op", (opcode, type), (a, b))
+
+    def any_of(self, options: Iterable[Expr]) -> Expr:
+        """One of several values; each call makes another one, unless there is no choice."""
+        unique = tuple(dict.fromkeys(options))
+        return unique[0] if len(unique) == 1 else self.make("any", (self._fresh(),), unique)
+
+    def _fresh(self) -> int:
+        """A serial number that no node has: neither of those made here nor of those that came from a file."""
+        self._serials += 1
+        return self._serials
+
+
+def pointer_roots(address: Expr) -> list[Expr]:
+    """What an address may be an offset from: every pointer that its sums, choices and merges lead to."""
+    found: dict[Expr, None] = {}
+    seen: set[Expr] = set()
+    stack = [address]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.kind == "op" and node.data == ("add", "ptr"):
+            stack.append(node.args[0])
+        elif node.kind in ("choice", "any", "state"):
+            stack.extend(node.args[1 if node.kind == "choice" else 0 :])
+        else:
+            found[node] = None
+    return list(found)
+
+
+def roams(address: Expr) -> bool:
+    """Whether an address may start from different pointers in different iterations."""
+    for node in address.walk():
+        if node.kind in ("any", "state", "choice"):
+            return True
+        if node.kind == "load" and node.data[1] == "ptr" and any(inner.kind == "counter" for inner in node.walk()):
+            return True
+    return False
+
+
+def wrapped(value: int) -> int:
+    """The number that 64 bits hold of it."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def dump(roots: Iterable[Expr | None]) -> tuple[list[list[Any]], list[int | None]]:
+    """Expressions as plain lists for JSON: shared nodes once, arguments before users; and the place of each root."""
+    nodes: list[list[Any]] = []
+    places: dict[int, int] = {}
+    found: list[int | None] = []
+    for root in roots:
+        if root is None:
+            found.append(None)
+            continue
+        for node in root.walk():
+            if id(node) not in places:
+                places[id(node)] = len(nodes)
+                nodes.append([node.kind, list(node.data), [places[id(arg)] for arg in node.args]])
+        found.append(places[id(root)])
+    return nodes, found
+
+
+def restore(nodes: list[Any], pool: Pool) -> list[Expr]:
+    """The inverse of `dump`: every node, by place. Raises ArtefactError on anything that `dump` would not write."""
+    if not isinstance(nodes, list):
+        raise ArtefactError(f"the table of expressions is damaged: {repr(nodes)[:200]}")
+    made: list[Expr] = []
+    for place, node in enumerate(nodes):
+        try:
+            kind, data, arguments = node
+            if not isinstance(data, list) or not isinstance(arguments, list):
+                raise TypeError
+            if any(type(argument) is not int for argument in arguments):
+                raise TypeError
+            if any(not 0 <= argument < place for argument in arguments):
+                raise ValueError
+            _check_shape(kind, data, arguments)
+            made.append(pool.make(str(kind), tuple(data), tuple(made[argument] for argument in arguments)))
+        except (TypeError, ValueError, KeyError) as error:
+            raise ArtefactError(f"expression {place} is damaged: {repr(node)[:200]}") from error
+    return made
+
+
+def _check_shape(kind: str, data: list[Any], arguments: list[int]) -> None:
+    """Raise ValueError or TypeError unless data and arguments are such as the kind has."""
+    if kind == "const":
+        (value,) = data
+        finite = math.isfinite(value) if type(value) is float else wrapped(value) == value
+        if type(value) not in (int, float) or not finite or arguments:
+            raise ValueError
+        return
+    expected, count = _SHAPES[kind]
+    if len(data) != len(expected) or not (len(arguments) == count or (count is None and arguments)):
+        raise ValueError
+    for item, shape in zip(data, expected, strict=True):
+        # The very types: True is no number here.
+        right = re.fullmatch(shape, item) if isinstance(shape, str) else type(item) is shape
+        if not right:
+            raise ValueError
+    if kind in _WORDS and not re.fullmatch(_WORDS[kind], " ".join(data)):
+        raise ValueError
+    if kind == "trip" and not abs(data[3]) < data[0] <= 64:
+        raise ValueError
+
+
+def _show(node: Expr) -> str:
+    parts = [_show(arg) for arg in node.args]
+    match node.kind:
+        case "const":
+            return str(node.data[0])
+        case "live":
+            return str(node.data[0])
+        case "counter":
+            return f"k{node.data[0]}"
+        case "load":
+            return f"[{parts[0]}]"
+        case "op":
+            return f"({parts[0]} {node.data[0]} {parts[1]})"
+        case "cast":
+            return f"{node.data[0]}({parts[0]})"
+        case "cmp":
+            return f"({parts[0]} {node.data[0]} {parts[1]})"
+        case "choice":
+            return f"({parts[0]} ? {parts[1]} : {parts[2]})"
+        case "opaque":
+            return f"?{node.data[0]}?"
+    return f"{node.kind}({', '.join(parts)})"

@@ -1,0 +1,195 @@
+"""A loop nest as later stages see it: loops, memory accesses, effects, all as expressions relative to its root.
+
+The same loop is described once as a region of its own, and again inside of each loop around it that may become a
+layout scope; what is live into the one may be computed in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tracecut.ir.llvm.debug_info import Place
+
+from .expressions import Expr, Pool
+from .path_conditions import Condition, literals
+
+NOWHERE = Place("", 0)
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One memory access of the nest.
+
+    Attributes:
+        key: names the instruction: the result of a load, `store:block:n`, `call:block:n:r|w`.
+        kind: `read`, `write` or `reduce` (a load-combine-store; the load has no site of its own).
+        operator: of a reduce; `fill` of a call that writes the same byte everywhere; `= 7` of a store of this constant,
+            `= %x from %y %z` of a store of what these loads and the index in the address decide.
+        type: accessed type; `bytes` for ranges.
+        size: bytes of one access; of a range, 1.
+        address: first byte. `length`: bytes of a range, None for a plain access.
+        loop: id of the innermost loop around it.
+        reach: when it runs, given that the body of `loop` does.
+        between: keys of stores that stand between the load and the store of a reduce.
+        load: of a reduce, the result of its load.
+        private: the loop each of whose iterations has this memory for itself (a local array that is born there).
+    """
+
+    key: str
+    kind: str
+    operator: str
+    type: str
+    size: int
+    address: Expr
+    length: Expr | None
+    loop: int
+    reach: Condition
+    place: Place
+    between: tuple[str, ...] = ()
+    load: str = ""
+    private: int | None = None
+
+    @property
+    def writes(self) -> bool:
+        return self.kind != "read"
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Something that keeps iterations from being moved. `kind`: `io`, `clock`, `memory`, `unknown`."""
+
+    kind: str
+    reason: str
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A header phi: `counter` (affine), `reduction`, `delayed` (what the iteration before loaded) or `other`."""
+
+    name: str
+    type: str
+    kind: str
+    operator: str
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A value that the loop leaves behind: the phi in the exit block, the value inside, how it comes about."""
+
+    phi: str
+    value: str
+    type: str
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class NestLoop:
+    """One loop of a nest.
+
+    Attributes:
+        trip: how often it runs if nothing leaves it early; `why` says why there is none, or that something may.
+        reach: when it is entered.
+        counter_data: places where its counter is used as data.
+        exit: the edge (block inside, block outside) that the trip count stands for.
+        early: exits in front of it, and when each of them is taken.
+    """
+
+    id: int
+    parent: int | None
+    header: str
+    depth: int
+    place: Place
+    trip: Expr | None
+    why: str
+    reach: Condition
+    obstacles: tuple[Obstacle, ...]
+    carried: tuple[Carried, ...]
+    results: tuple[Result, ...]
+    instructions: int
+    counter_data: tuple[Place, ...] = ()
+    exit: Edge = ("", "")
+    early: tuple[tuple[Edge, Condition], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """A root loop with everything inside of it.
+
+    Attributes:
+        index_data: index load → places where the loaded value is also used as data.
+        stack: live value → bytes, for stack arrays of a known size.
+        values: what goes into the inner loops that may be rescheduled: name → expression.
+        made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
+    """
+
+    function: str
+    root: int
+    loops: Mapping[int, NestLoop]
+    sites: tuple[Site, ...]
+    index_data: Mapping[str, tuple[Place, ...]]
+    stack: Mapping[str, int]
+    values: Mapping[str, Expr]
+    pool: Pool
+    made: Mapping[str, str] = field(default_factory=dict)
+
+    def lives(self) -> dict[str, str]:
+        """Values from outside that any expression mentions: name → type, in order of appearance."""
+        return _lives([*self.expressions(), *self.values.values()])
+
+    def deciding(self) -> dict[str, str]:
+        """Those of them that an address, a trip count or a branch mentions."""
+        return _lives(self.expressions())
+
+    def expressions(self) -> list[Expr]:
+        found: list[Expr] = []
+        for loop in self.loops.values():
+            if loop.trip is not None:
+                found.append(loop.trip)
+            for condition in (loop.reach, *(taken for _, taken in loop.early)):
+                found.extend(expr for term in literals(condition) for expr, _ in term)
+        for site in self.sites:
+            found.append(site.address)
+            if site.length is not None:
+                found.append(site.length)
+            found.extend(expr for term in literals(site.reach) for expr, _ in term)
+        return found
+
+    @cached_property
+    def pointers(self) -> tuple[tuple[str, ...], tuple[Expr, ...]]:
+        """Live pointers that its expressions mention, by name, and pointers that they load from one place each time."""
+        lives: dict[str, None] = {}
+        loads: dict[Expr, None] = {}
+        for expr in self.expressions():
+            for node in expr.walk():
+                if node.kind == "live" and node.data[1] == "ptr":
+                    lives[str(node.data[0])] = None
+                elif node.kind == "load" and node.data[1] == "ptr" and not node.has("counter"):
+                    loads[node] = None
+        return tuple(lives), tuple(loads)
+
+    def inside(self, loop: int) -> set[int]:
+        """Ids of `loop` and of every loop in it."""
+        found = {loop}
+        for number, info in self.loops.items():  # parents come first
+            if info.parent in found:
+                found.add(number)
+        return found
+
+    def sites_in(self, loop: int) -> list[Site]:
+        """Accesses in `loop`, inner loops included."""
+        inside = self.inside(loop)
+        return [site for site in self.sites if site.loop in inside]
+
+
+def _lives(expressions: list[Expr]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for expr in expressions:
+        for node in expr.walk():
+            if node.kind == "live":
+                found.setdefault(node.data[0], node.data[1])
+    return found

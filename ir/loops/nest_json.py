@@ -1,0 +1,196 @@
+"""Nests as plain JSON values, so that the host of a running program can evaluate them without the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tracecut.ir.llvm.debug_info import Place
+from tracecut.support.errors import ArtefactError
+
+from .expressions import Expr, Pool, dump, restore
+from .nest import Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
+from .path_conditions import Condition, literals
+
+
+def to_json(nest: Nest) -> dict[str, Any]:
+    """Plain values of a nest."""
+    roots = [*nest.expressions(), *nest.values.values()]
+    nodes, places = dump(roots)
+    known = {id(expr): place for expr, place in zip(roots, places, strict=True)}
+    return {
+        "function": nest.function,
+        "root": nest.root,
+        "nodes": nodes,
+        "loops": [_loop_out(loop, known) for loop in nest.loops.values()],
+        "sites": [_site_out(site, known) for site in nest.sites],
+        "index_data": {name: _places_out(found) for name, found in nest.index_data.items()},
+        "stack": dict(nest.stack),
+        "values": {name: known[id(expr)] for name, expr in nest.values.items()},
+        "made": dict(nest.made),
+    }
+
+
+def from_json(data: Mapping[str, Any]) -> Nest:
+    """The inverse of `to_json`. Raises ArtefactError on damaged input."""
+    try:
+        pool = Pool()
+        nodes = restore(data["nodes"], pool)
+        loops = [_loop_in(loop, nodes) for loop in data["loops"]]
+        nest = Nest(
+            function=str(data["function"]),
+            root=int(data["root"]),
+            loops={loop.id: loop for loop in loops},
+            sites=tuple(_site_in(site, nodes) for site in data["sites"]),
+            index_data={str(name): _places_in(found) for name, found in data["index_data"].items()},
+            stack={str(name): int(size) for name, size in data["stack"].items()},
+            values={str(name): _node(nodes, place) for name, place in data["values"].items()},
+            pool=pool,
+            made={str(name): str(found) for name, found in data["made"].items()},
+        )
+        _check(nest, nodes)
+        return nest
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ArtefactError(f"the description of a loop is damaged: {error}") from error
+
+
+def _check(nest: Nest, nodes: list[Expr]) -> None:
+    """Raise ValueError unless everything that is named is there, outer loops before inner ones."""
+    seen: set[int] = set()
+    for loop in nest.loops.values():
+        if (loop.parent is None) != (loop.id == nest.root) or not (loop.parent is None or loop.parent in seen):
+            raise ValueError(f"loop {loop.id} has no place in the nest")
+        seen.add(loop.id)
+        if loop.trip is not None and loop.trip.kind != "trip":
+            raise ValueError(f"loop {loop.id} has no trip count")
+    named = [site.loop for site in nest.sites] + [int(node.data[0]) for node in nodes if node.kind == "counter"]
+    if nest.root not in seen or not seen.issuperset(named):
+        raise ValueError("a loop is missing")
+    for site in nest.sites:
+        if site.kind not in ("read", "write", "reduce") or site.size < 0:
+            raise ValueError(f"the access {site.key} is none")
+
+
+def _node(nodes: list[Expr], place: int) -> Expr:
+    if not 0 <= place < len(nodes):
+        raise ValueError(f"there is no expression {place}")
+    return nodes[place]
+
+
+def _place_out(place: Place) -> list[Any]:
+    """Behind what is inlined from a system's header stands the line of the program, which messages are about."""
+    own = place.own
+    found = [place.file, place.line, place.column, place.function]
+    return found if own is place else [*found, own.file, own.line]
+
+
+def _place_in(data: list[Any]) -> Place:
+    own = Place(str(data[4]), int(data[5])) if len(data) == 6 else None
+    return Place(str(data[0]), int(data[1]), int(data[2]), str(data[3]), own)
+
+
+def _places_out(places: Iterable[Place]) -> list[list[Any]]:
+    return [_place_out(place) for place in places]
+
+
+def _places_in(data: Iterable[list[Any]]) -> tuple[Place, ...]:
+    return tuple(_place_in(place) for place in data)
+
+
+def _reach_out(reach: Condition, known: Mapping[int, int | None]) -> list[list[list[Any]]] | None:
+    if reach is None:
+        return None
+    return [[[known[id(expr)], wanted] for expr, wanted in term] for term in literals(reach)]
+
+
+def _reach_in(data: list[list[list[Any]]] | None, nodes: list[Expr]) -> Condition:
+    if data is None:
+        return None
+    return frozenset(frozenset((_node(nodes, place), bool(wanted)) for place, wanted in term) for term in data)
+
+
+def _loop_out(loop: NestLoop, known: Mapping[int, int | None]) -> dict[str, Any]:
+    return {
+        "id": loop.id,
+        "parent": loop.parent,
+        "header": loop.header,
+        "depth": loop.depth,
+        "place": _place_out(loop.place),
+        "trip": None if loop.trip is None else known[id(loop.trip)],
+        "why": loop.why,
+        "reach": _reach_out(loop.reach, known),
+        "obstacles": [[item.kind, item.reason, _place_out(item.place)] for item in loop.obstacles],
+        "carried": [[item.name, item.type, item.kind, item.operator, _place_out(item.place)] for item in loop.carried],
+        "results": [[item.phi, item.value, item.type, item.kind] for item in loop.results],
+        "instructions": loop.instructions,
+        "counter_data": _places_out(loop.counter_data),
+        "exit": list(loop.exit),
+        "early": [[list(edge), _reach_out(taken, known)] for edge, taken in loop.early],
+    }
+
+
+def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
+    return NestLoop(
+        id=int(data["id"]),
+        parent=None if data["parent"] is None else int(data["parent"]),
+        header=str(data["header"]),
+        depth=int(data["depth"]),
+        place=_place_in(data["place"]),
+        trip=None if data["trip"] is None else _node(nodes, data["trip"]),
+        why=str(data["why"]),
+        reach=_reach_in(data["reach"], nodes),
+        obstacles=tuple(Obstacle(kind, reason, _place_in(place)) for kind, reason, place in data["obstacles"]),
+        carried=tuple(_carried_in(item) for item in data["carried"]),
+        results=tuple(Result(*item) for item in data["results"]),
+        instructions=int(data["instructions"]),
+        counter_data=_places_in(data["counter_data"]),
+        exit=_edge_in(data["exit"]),
+        early=tuple((_edge_in(edge), _reach_in(taken, nodes)) for edge, taken in data["early"]),
+    )
+
+
+def _edge_in(data: list[Any]) -> Edge:
+    inside, outside = data
+    return str(inside), str(outside)
+
+
+def _carried_in(item: list[Any]) -> Carried:
+    name, type, kind, operator, place = item
+    return Carried(str(name), str(type), str(kind), str(operator), _place_in(place))
+
+
+def _site_out(site: Site, known: Mapping[int, int | None]) -> list[Any]:
+    return [
+        site.key,
+        site.kind,
+        site.operator,
+        site.type,
+        site.size,
+        known[id(site.address)],
+        None if site.length is None else known[id(site.length)],
+        site.loop,
+        _reach_out(site.reach, known),
+        _place_out(site.place),
+        list(site.between),
+        site.load,
+        site.private,
+    ]
+
+
+def _site_in(data: list[Any], nodes: list[Expr]) -> Site:
+    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private = data
+    return Site(
+        str(key),
+        str(kind),
+        str(operator),
+        str(type),
+        int(size),
+        _node(nodes, address),
+        None if length is None else _node(nodes, length),
+        int(loop),
+        _reach_in(reach, nodes),
+        _place_in(place),
+        tuple(str(item) for item in between),
+        str(load),
+        None if private is None else int(private),
+    )

@@ -1,0 +1,1 @@
+"""Machines: cores, caches, and the simulator of a cache. Imports `support`."""

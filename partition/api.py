@@ -1,0 +1,357 @@
+"""The two calls that run any method of the catalogue: `partition` and `order`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.clustering import Clustering
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.ordering import Ordering
+from tracecut.partition.inputs.arguments import Request, check_number, check_options, check_request, check_used
+from tracecut.partition.inputs.as_graph import as_graph
+from tracecut.support.arrays import Floats, Ints
+from tracecut.support.errors import ArgumentError, known_names
+
+from .methods import ARGUMENTS, AUTO, LOADS, METHODS, Method, methods
+
+
+def partition(
+    graph: Any,
+    k: int | None,
+    method: str = "auto",
+    *,
+    tile_bytes: float | None = None,
+    of: str = "jobs",
+    balance: float = 1.03,
+    targets: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    coords: npt.ArrayLike | None = None,
+    order: npt.ArrayLike | str | None = None,
+    passes: int = 1,
+    refine: str | None = None,
+    hierarchy: Sequence[int] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    unweighted: bool = False,
+    **options: Any,
+) -> Clustering:
+    """Partition the jobs of a locality graph, or its data, into k clusters.
+
+    Args:
+        graph: a scipy.sparse matrix, a tuple of arrays `(u, v)` or `(u, v, w)` with weights, a list of pairs, a
+            networkx graph, a DependenceGraph, a LocalityGraph, or the path of a file (Matrix Market, METIS, hMETIS,
+            edge list; `.gz` too). `inputs` says what the jobs and data of each are: `labels[i]` belongs to edge i as
+            given, or to entry i of the strict upper triangle of a symmetric matrix. Weights count: those of jobs
+            (edges, values of a matrix) are balanced in a partition of jobs, and paid for in one of data when cut;
+            those of data (vertices, nets) are balanced in a partition of data, and paid for in one of jobs when copied.
+        k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes`.
+        method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (20; `auto` says
+            how they are predicted), keeps the one of lowest cost and says why in `report()`. Linear orders give
+            contiguous chunks of equal load.
+        tile_bytes: the data of a cluster should fit in as many bytes, instead of k: `cache_tiles.parts_for_bytes`, with
+            8 bytes a datum unless the graph has weights of data.
+        of: `"jobs"` for a partition of jobs; `"data"` for the data partition that methods of kind `"data"` make.
+        balance: largest load of a cluster over its target, at least 1. Kept by every method that takes loads, or where
+            no partition keeps it, which heavy weights and few members bring about, the least that one does. Contiguous
+            chunks, and linear orders, keep their targets to one heaviest item; so do cells of several weights.
+        targets: k positive numbers, what each cluster should get: shares that sum to 1, or loads that sum to the whole
+            load; None means equal.
+        weights: load of each job (of each datum with `of="data"`), 0 or more; None takes the graph's. Several of each
+            datum, (data, loads), are balanced one by one, by the methods that can.
+        coords: (data, dimensions), where the data lie, for geometric methods.
+        order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`, `"bfs"` or
+            `"degree"` (`stream_orders`), or the name of a linear order.
+        passes, hierarchy: repetitions and hierarchical k, for methods that have them.
+        refine: `"km1"` lowers the vertex copies of any job partition, within its balance (`driver.refine_km1`;
+            `"spac"` has its own, shorter one: `km1_cycles`).
+        seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
+        threads: threads to use at most; None lets the method choose.
+        unweighted: leave out all weights that the graph has; of a matrix, take the pattern alone.
+        options: what else the method's function takes, such as `time_limit` (seconds) or `ring`.
+
+    Returns:
+        A Clustering with the name of the method that made it. It knows the graph, so `cost()`, `imbalance()` and
+        `report()` answer.
+
+    Raises:
+        ArgumentError: an argument is out of its domain, or the method makes no use of it or of a weight.
+        ArtefactError: the file of the graph is damaged.
+        BackendError: a foreign partitioner failed; `"auto"` goes on with the others.
+    """
+    graph = as_graph(graph, unweighted=unweighted)
+    if isinstance(order, str):
+        order = _stream(graph, order, seed)
+    request = check_request(
+        graph,
+        _clusters(graph, k, tile_bytes),
+        of=of,
+        balance=balance,
+        targets=targets,
+        weights=weights,
+        coords=coords,
+        order=order,
+        passes=passes,
+        refine=refine,
+        hierarchy=hierarchy,
+        seed=seed,
+        threads=threads,
+    )
+    if refine is not None and (refine != "km1" or of != "jobs"):
+        raise ArgumentError(f"refine = {refine!r} for a partition of {of}; 'km1', for jobs, is the one there is")
+    _check_weights(graph, AUTO if method == AUTO.name else _find(method), request)
+    bare = replace(request, refine=None, given=request.given - {"refine"})
+    if method == AUTO.name:
+        found = _best(graph, bare, options)
+    elif "refine" in _find(method).uses:
+        found, refine = _partition(graph, _find(method), request, options), None
+    else:
+        found = _partition(graph, _find(method), bare, options)
+    if refine is not None:
+        found = _refined(graph, found, request)
+    return replace(found, options={**found.options, "unweighted": True}) if unweighted else found
+
+
+def _check_weights(graph: LocalityGraph, method: Method, request: Request) -> None:
+    """Refuse weights that the method would pass over. What is refined after it is balanced and weighed there."""
+    name, of, hint = method.name, request.of, "unweighted=True leaves all weights out."
+    if graph.more_data_weights.size and of == "jobs":
+        raise ArgumentError(
+            f"each datum has {graph.more_data_weights.shape[1] + 1} weights: a copy of it can cost but one",
+            hint=f"of='data' balances them one by one. {hint}",
+        )
+    if request.more_weights.size and not method.several:
+        others = ", ".join(other.name for other in methods() if other.several)
+        raise ArgumentError(f"method {name!r} balances one weight of each datum", hint=f"Of several: {others}. {hint}")
+    if request.refine is not None:
+        return
+    from tracecut.partition.datastructures.integer_weights import uneven  # compiles, as all methods do
+
+    follows = of == "jobs" and method.kind == "data"  # jobs that follow their data are balanced in any case
+    counts = method.kind in ("jobs", "data") and "weights" not in method.uses and not follows
+    if counts and request.own_weights is not None and uneven(request.own_weights).size:
+        able = ", ".join(other.name for other in methods(method.kind) if "weights" in other.uses)
+        raise ArgumentError(
+            f"method {name!r} balances numbers of {of}, and these have different weights",
+            hint=f"By weight: {able}. {hint}",
+        )
+    if method.blind and uneven(graph.job_weights if of == "data" else graph.data_weights).size:
+        what = "cut jobs" if of == "data" else "copies of data"
+        able = ", ".join(other.name for other in methods(method.kind) if not other.blind)
+        raise ArgumentError(
+            f"method {name!r} counts {what} and does not weigh them, and these have different weights",
+            hint=f"Others do, or have no objective: {able}. {hint}",
+        )
+
+
+def order(
+    graph: LocalityGraph,
+    method: str,
+    *,
+    k: int | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    **options: Any,
+) -> Ordering:
+    """An order of the jobs and of the data by any method.
+
+    Args:
+        graph: the locality graph.
+        method: a name of `methods()`. A partition becomes an order through `from_clusters.order_clusters`.
+        k: number of blocks. None: one for a linear order, `from_clusters.default_blocks(graph)` for a partition. A
+            linear order is cut into k chunks of equal load.
+        seed: as in `partition`.
+        time_limit: seconds for methods that run in a process of their own; the others do not stop early.
+        options: what else the method's function takes.
+
+    Returns:
+        An Ordering; every index space keeps its id range.
+
+    Raises:
+        ArgumentError: an argument is out of its domain.
+        BackendError: a foreign partitioner failed or ran past `time_limit`.
+    """
+    request = check_request(graph, 1 if k is None else k, seed=seed)
+    chosen = _find(method)
+    if time_limit is not None:
+        check_number("time_limit", time_limit, 0.0)
+    if chosen.kind == "order":
+        return _cut(graph, _linear(graph, chosen, seed, options), request)
+    from tracecut.partition.linear_orders.from_clusters import default_blocks, order_clusters
+
+    if time_limit is not None and "time_limit" in chosen.options():
+        options["time_limit"] = time_limit
+    blocks = default_blocks(graph) if k is None else k
+    return order_clusters(graph, partition(graph, blocks, method, seed=seed, **options))
+
+
+def _clusters(graph: LocalityGraph, k: int | None, tile_bytes: float | None) -> int:
+    if k is not None and tile_bytes is not None:
+        raise ArgumentError(f"k = {k!r} and tile_bytes = {tile_bytes!r}, one of the two was expected")
+    if k is not None:
+        return k
+    if tile_bytes is None:
+        raise ArgumentError("k = None, a whole number of clusters was expected", hint="tile_bytes= takes its place.")
+    from .cache_tiles import parts_for_bytes
+
+    return parts_for_bytes(graph, tile_bytes)
+
+
+def _find(name: str) -> Method:
+    if not isinstance(name, str) or name not in METHODS:
+        raise ArgumentError(f"there is no partitioning method {name!r}", hint=known_names(name, METHODS))
+    return METHODS[name]
+
+
+def _stream(graph: LocalityGraph, name: str, seed: int) -> Ints:
+    from tracecut.partition.streaming.stream_orders import STREAMS, stream
+
+    if name in STREAMS:
+        return stream(graph, name, seed=check_request(graph, 1, seed=seed).seed)
+    known = (*STREAMS, *(method.name for method in methods("order")))
+    if name not in known:
+        raise ArgumentError(f"there is no order {name!r}", hint=known_names(name, known))
+    return _linear(graph, METHODS[name], seed, {}).jobs
+
+
+def _linear(graph: LocalityGraph, method: Method, seed: int, options: Mapping[str, Any]) -> Ordering:
+    request = check_request(graph, 1, seed=seed)
+    check_options(method.name, method.options(), options)
+    return method.function(graph, **_keywords(method, request), **options)
+
+
+def _cut(graph: LocalityGraph, linear: Ordering, request: Request) -> Ordering:
+    from tracecut.partition.balance.rebalance import chunk_offsets
+
+    cuts = chunk_offsets(request.weights[linear.jobs], request.targets)
+    return Ordering(linear.jobs, linear.data, linear.method, cuts)
+
+
+def _users(argument: str) -> list[str]:
+    return [method.name for method in methods() if argument in method.uses]
+
+
+def _keywords(method: Method, request: Request) -> dict[str, Any]:
+    """The arguments that the function takes. Of jobs that all weigh 1 it gets no weights: None means that."""
+    plain = "own_weights" if method.kind == "jobs" else "weights"
+    found = {name: getattr(request, plain if name == "weights" else name) for name in method.uses}
+    return found | ({"weights": _all_weights(request)} if method.several else {})
+
+
+def _all_weights(request: Request) -> Floats:
+    """float64 (size), or (size, loads) where there are several of each."""
+    return np.column_stack([request.weights, request.more_weights]) if request.more_weights.size else request.weights
+
+
+def _partition(graph: LocalityGraph, method: Method, request: Request, options: Mapping[str, Any]) -> Clustering:
+    from tracecut.partition.balance.fill_empty import fill_empty
+    from tracecut.partition.balance.rebalance import chunks, filled, jobs_of_data, settle, work_on_data
+    from tracecut.partition.datastructures.integer_weights import charging_copies
+
+    # Every linear order is cut to any targets and weights here, whatever its function takes.
+    check_used(request, method.name, method.uses | LOADS if method.kind == "order" else method.uses, _users)
+    check_options(method.name, method.options(), options)
+    if request.of == "data" and method.kind != "data":
+        raise ArgumentError(
+            f"method {method.name!r} partitions jobs, a partition of the data was asked for",
+            hint=f"Methods that make one: {', '.join(other.name for other in methods('data'))}.",
+        )
+    keywords = _keywords(method, request)
+    labels: Ints
+    if method.kind == "order":
+        linear = method.function(graph, **keywords, **options)
+        labels = chunks(graph, request.k, weights=request.weights, targets=request.targets, order=linear.jobs)
+    else:
+        follow = request.of == "jobs" and method.kind == "data"
+        if follow and "weights" in keywords:
+            keywords["weights"] = work_on_data(graph, request.weights)
+        labels = method.function(charging_copies(graph) if follow else graph, request.k, **keywords, **options)
+        if follow:
+            labels = jobs_of_data(graph, labels, request.weights, request.targets, request.balance)
+        elif _settles(method, request):
+            labels = settle(graph, labels, request.own_weights, request.targets, request.balance, request.of)
+    if _settles(method, request) and not method.bare:
+        labels = filled(labels, request.own_weights, request.targets, request.balance)
+    elif not method.bare:
+        labels = fill_empty(labels, request.k, request.own_weights)
+    weights = _all_weights(request) if "weights" in request.given else None
+    record = _record(request, options)
+    return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
+
+
+def _settles(method: Method, request: Request) -> bool:
+    """Whether labels are brought within the balance once the method is done.
+
+    Chunks are as even as chunks can be, and a rule without a bound is left as its paper has it. Where all weigh the
+    same, methods that do not know the balance make parts of equal numbers, and bounds of rules hold by themselves.
+    """
+    from tracecut.partition.datastructures.integer_weights import uneven
+
+    contiguous = method.kind == "order" or method.name == "chunks"
+    if request.more_weights.size or contiguous or (method.bare and "balance" not in method.uses):
+        return False
+    if method.kind == "data" and request.of == "jobs":  # jobs that follow their data keep it in any case
+        return True
+    if "balance" in method.uses and not method.bare:
+        return True
+    return "weights" in method.uses and request.own_weights is not None and uneven(request.own_weights).size > 0
+
+
+def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clustering:
+    """The clustering after km1 refinement, within its capacities whether the method kept to them or not."""
+    from tracecut.partition.balance.rebalance import filled, settle
+    from tracecut.partition.multilevel.driver import refine_km1
+
+    load = (request.weights, request.targets, request.balance)
+    start = settle(graph, found.labels, *load)
+    labels = refine_km1(
+        graph,
+        start,
+        weights=request.weights,
+        targets=request.targets,
+        balance=request.balance,
+        seed=request.seed,
+        threads=request.threads,
+    )
+    kept = filled(settle(graph, labels, *load), *load)
+    refined = replace(found, labels=kept, options={**found.options, "refine": "km1"})
+    if kept is not labels:  # refinement takes a cluster up to its capacity: bringing it back may cost all that was won
+        unrefined = replace(refined, labels=filled(start, *load))
+        if unrefined.cost() < refined.cost():
+            return unrefined
+    return refined
+
+
+def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) -> Clustering:
+    """The `"auto"` of `partition`: `auto.choose` decides, its candidates are run here."""
+    from .auto import choose
+
+    check_used(request, AUTO.name, AUTO.uses, _users)
+    check_options(AUTO.name, AUTO.options(), options)
+
+    def run(name: str, changes: Mapping[str, Any]) -> Clustering:
+        method = METHODS[name]
+        uses = method.uses | LOADS if method.kind == "order" else method.uses
+        after = "refine" in changes and "refine" not in method.uses  # others refine by themselves
+        arguments = {key: changes[key] for key in changes if key in ARGUMENTS and not (after and key == "refine")}
+        own = replace(request, given=(request.given & uses) | set(arguments), **arguments)
+        found = _partition(graph, method, own, {key: changes[key] for key in changes if key not in ARGUMENTS})
+        return _refined(graph, found, own) if after else found
+
+    return choose(graph, request, run, **options)
+
+
+def _record(request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes the clustering again, as far as it fits in a header; arrays are only named."""
+    record: dict[str, Any] = {"balance": request.balance}
+    for name, value in options.items():
+        record[name] = value if value is None or isinstance(value, int | str) else float(value)
+    for name in sorted(request.given):
+        value = getattr(request, name)
+        if name == "targets":
+            value = request.targets.tolist()
+        record[name] = value if isinstance(value, int | float | str | list) else "given"
+    return record

@@ -1,0 +1,174 @@
+"""The least imbalance that a set of weights allows, and labels that keep it whatever was there before."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from tracecut.partition.datastructures.typed_views import floats
+from tracecut.support.arrays import Floats, Ints, Longs
+
+FEW = 24  # items that are packed as well as can be
+STEPS = 1 << 18  # of the search for that
+WORK = 1 << 25  # items times clusters of a greedy packing at most; lighter items fill up what is left
+ROUND = 1 + 1e-12
+
+
+def best_balance(weights: Floats, targets: Floats, balance: float) -> float:
+    """The largest load over its target that is asked for, `balance`, or the least that can be had where that is more.
+
+    Heavy items are packed: the heaviest first, each where it fills least, or of a few items in the best of all ways.
+    Items lighter than the slack of a mean cluster always find room behind them: as long as no cluster is above its
+    limit, the one with the most room takes one more. No cluster is to stay empty where there are as many items.
+
+    Args: float64 (n) at least 0; float64 (k) shares summing to 1; a number from 1 on. O(n log n + heavy · k).
+    """
+    return _packed(weights, targets, balance)[0]
+
+
+def seated(labels: Ints, weights: Floats, targets: Floats, limits: Floats, balance: float) -> Ints:
+    """Labels within `limits`, which are those of `rebalance.bounds`, and without empty clusters.
+
+    First each item, from the heaviest on, stays where it is if that has room, or goes where there is most. Where that
+    leaves one over, the heavy ones are packed anew. O(n log n + moved · k).
+    """
+    if _keeps(labels, weights, limits):
+        return labels
+    order = np.argsort(-weights, kind="stable")
+    none = np.full(labels.size, -1, np.int64)
+    found = _seat(order, floats(weights), floats(limits), labels.astype(np.int64), none)
+    if not _keeps(found, weights, limits):
+        packed = _packed(weights, targets, balance)[1]
+        found = _seat(order, floats(weights), floats(limits), labels.astype(np.int64), packed)
+    return found.astype(np.int32)
+
+
+def _keeps(labels: Ints | Longs, weights: Floats, limits: Floats) -> bool:
+    k = limits.size
+    sizes = np.bincount(labels, minlength=k)
+    return bool((np.bincount(labels, weights, k) <= limits).all() and (sizes.min() > 0 or labels.size < k))
+
+
+def _packed(weights: Floats, targets: Floats, balance: float) -> tuple[float, Longs]:
+    """`best_balance`, and where the heavy items are then, int64 (n), -1 for the others."""
+    k, total = targets.size, float(weights.sum())
+    places = np.full(weights.size, -1, np.int64)
+    if k == 1 or weights.size == 0 or total == 0:
+        return balance, places
+    order = np.argsort(-weights, kind="stable")
+    light = (balance - 1.0) * total / (k - 1)  # what any cluster has room for, as long as all keep `balance`
+    heavy = weights.size if weights.size <= FEW else int(np.count_nonzero(weights > light))
+    heavy = min(heavy, max(FEW, WORK // k))
+    wanted = floats(targets * total)
+    ratio, bins = _pack(floats(weights[order[:heavy]]), wanted, balance, weights.size - heavy)
+    places[order[:heavy]] = bins
+    if heavy < weights.size:
+        ratio = max(ratio, 1.0 + float(weights[order[heavy]]) * (k - 1) / total)
+        if weights.size >= k:  # the lightest may have to go where least is wanted
+            ratio = max(ratio, float((np.sort(weights)[:k] / np.sort(wanted)).max()))
+    return max(balance, ratio), places
+
+
+@njit(cache=True, nogil=True)
+def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[float, Longs]:
+    """The largest load over what is wanted, and the bin of each item; `others` are at hand for bins that stay empty."""
+    n, k = weights.size, wanted.size
+    bins = np.zeros(n, np.int64)
+    loads, sizes = np.zeros(k), np.zeros(k, np.int64)
+    empty = k
+    most = 0.0
+    for i in range(n):
+        needed = n - i + others <= empty  # all that are left must open a bin
+        best = -1
+        for b in range(k):
+            if needed and sizes[b] > 0 and empty > 0:
+                continue
+            if best < 0 or (loads[b] + weights[i]) * wanted[best] < (loads[best] + weights[i]) * wanted[b]:
+                best = b
+        empty -= sizes[best] == 0
+        loads[best] += weights[i]
+        sizes[best] += 1
+        bins[i] = best
+    for b in range(k):
+        most = max(most, loads[b] / wanted[b])
+    if most <= enough or n > FEW:
+        return most, bins
+    # Depth first over all packings that may be better.
+    own = np.full(n, -1, np.int64)
+    loads[:], sizes[:] = 0.0, 0
+    empty, depth = k, 0
+    for _ in range(STEPS):
+        if depth < 0 or most <= enough:
+            break
+        if depth == n:
+            worst = 0.0
+            for b in range(k):
+                worst = max(worst, loads[b] / wanted[b])
+            if worst < most and empty <= others:
+                most = worst
+                bins[:] = own
+            depth -= 1
+            continue
+        b = own[depth]
+        if b >= 0:  # take it out again
+            loads[b] -= weights[depth]
+            sizes[b] -= 1
+            empty += sizes[b] == 0
+        b += 1
+        while b < k:
+            fits = (loads[b] + weights[depth]) / wanted[b] < most
+            left = empty - (sizes[b] == 0)
+            if fits and left <= n - depth - 1 + others:
+                twin = False
+                for c in range(b):  # the same as in a bin of the same load and target
+                    twin |= loads[c] == loads[b] and wanted[c] == wanted[b] and sizes[c] == sizes[b]
+                if not twin:
+                    break
+            b += 1
+        if b == k:
+            own[depth] = -1
+            depth -= 1
+            continue
+        own[depth] = b
+        empty -= sizes[b] == 0
+        loads[b] += weights[depth]
+        sizes[b] += 1
+        depth += 1
+    return most, bins
+
+
+@njit(cache=True, nogil=True)
+def _seat(order: Longs, weights: Floats, limits: Floats, labels: Longs, fixed: Longs) -> Longs:
+    """Items in `order` go to their `fixed` bin, else to their own label if there is room, else where most room is."""
+    k = limits.size
+    found, loads, sizes = labels.copy(), np.zeros(k), np.zeros(k, np.int64)
+    for turn in range(2):
+        for item in order:
+            if (fixed[item] >= 0) != (turn == 0):
+                continue
+            place = fixed[item] if turn == 0 else labels[item]
+            if turn == 1 and loads[place] + weights[item] > limits[place]:
+                for b in range(k):
+                    if limits[b] - loads[b] > limits[place] - loads[place]:
+                        place = b
+            found[item] = place
+            loads[place] += weights[item]
+            sizes[place] += 1
+    lightest = order.size - 1
+    for _ in range(k):
+        target = -1  # of the empty bins that with the least room
+        for b in range(k):
+            if sizes[b] == 0 and (target < 0 or limits[b] < limits[target]):
+                target = b
+        while lightest >= 0 and sizes[found[order[lightest]]] < 2:
+            lightest -= 1
+        if target < 0 or lightest < 0:
+            break
+        item = order[lightest]
+        lightest -= 1
+        here = found[item]
+        loads[here] -= weights[item]
+        sizes[here] -= 1
+        found[item] = target
+        loads[target] += weights[item]
+        sizes[target] += 1
+    return found

@@ -1,0 +1,1 @@
+"""Coarsening: the levels of a hierarchy."""

@@ -1,0 +1,1 @@
+"""Partitioning by communities."""

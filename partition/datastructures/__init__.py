@@ -1,0 +1,1 @@
+"""Data structures and conversions that several families share. Imports `ir`, `support`."""

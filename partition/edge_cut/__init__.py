@@ -1,0 +1,1 @@
+"""Job partitions by way of an edge cut: split-and-connect, weighted vertices."""

@@ -1,0 +1,1 @@
+"""Neighbour expansion: clusters grown one after the other."""

@@ -1,0 +1,212 @@
+"""Neighbourhood expansion of jobs that touch two data each: a job is an edge, and its other end stands in the list."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.partition.datastructures.bit_operations import lowest_bit, prefetch_row
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.arrays import Floats, Longs
+
+from .bucket_queue import (
+    BEGIN,
+    BUCKET,
+    BUCKETS,
+    CURSOR,
+    END,
+    HUBS,
+    NONE,
+    OPEN,
+    PATIENCE,
+    Table,
+    data_table,
+    link,
+    sorted_border,
+    unlink,
+)
+
+MOST_CLUSTERS = 1 << 15  # twice the cluster and a bit are 16 bits
+OUTSIDE = np.uint16(0xFFFF)
+
+Bits = npt.NDArray[np.uint64]
+
+
+@njit(cache=True, nogil=True)
+def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bool) -> tuple[Words, Words]:
+    """Labels and jobs as placed, the same as those of the general kernel in `expansion`.
+
+    A job is complete once both its ends have joined, which the state of the other end tells: jobs have no record but
+    one bit. What a visit of a list reads at random is that bit and two bytes of the other end, so that both stay in
+    the cache where the records of `expansion` would not.
+
+    Args:
+        pins: uint32 (2 · jobs), pin 2i and 2i + 1 of job i; n_data: number of data; weights: float64 (jobs) or
+            empty for 1 each; ends: float64 (k), the running target after each cluster; even: the border rule.
+
+    Returns:
+        uint32 (jobs) twice.
+    """
+    n_jobs, k = pins.size // 2, ends.size
+    starts, near = _rows(pins, n_data)
+    data = data_table(starts)
+    state = np.full(n_data, OUTSIDE, np.uint16)  # twice the cluster in whose set the datum was last, + 1 once joined
+    done = np.zeros(n_jobs // 64 + 1, np.uint64)
+    heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
+    members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
+    labels, order = np.empty(n_jobs, np.uint32), np.empty(n_jobs, np.uint32)
+    load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
+    mean = ends[k - 1] / max(n_jobs, 1)
+    for cluster in range(k - 1):
+        inside, joined = np.uint16(2 * cluster), np.uint16(2 * cluster + 1)
+        used = np.uint64(0)
+        n_members = 0
+        full = False
+        while not full:
+            waits = False
+            if used == HUBS and not even:
+                x = tails[BUCKETS - 1]
+                if PATIENCE * mean * data[x, OPEN] > ends[cluster] - load:
+                    place, last_place = data[x, CURSOR], data[x, END]
+                    while place < last_place and not waits:
+                        y, job = near[place, 0], near[place, 1]
+                        waits = (
+                            state[y] | np.uint16(1) != joined and data[y, OPEN] < BUCKETS and not _is_done(done, job)
+                        )
+                        place += np.uint32(not waits)
+                    data[x, CURSOR] = place
+            if waits:
+                first = n_members
+                state[y] = inside
+                members[n_members] = y
+                n_members += 1
+            elif used != 0:
+                bucket = lowest_bit(used)
+                x = tails[bucket]
+                unlink(data, heads, tails, x)
+                if heads[bucket] == NONE:
+                    used &= ~(np.uint64(1) << np.uint64(bucket))
+                if data[x, OPEN] == 0:
+                    continue
+                first = n_members
+                for i in range(data[x, BEGIN], data[x, END]):
+                    y, job = near[i, 0], near[i, 1]
+                    if state[y] | np.uint16(1) != joined and not _is_done(done, job):
+                        state[y] = inside
+                        members[n_members] = y
+                        n_members += 1
+                        prefetch_row(data, np.uint64(y), np.uint64(0))
+            else:
+                while taken < border.size and (
+                    data[border[taken], OPEN] == 0 or state[border[taken]] | np.uint16(1) == joined
+                ):
+                    taken += 1
+                while lowest < n_data and data[lowest, OPEN] == 0:
+                    lowest += 1
+                if taken < border.size:
+                    x = border[taken]
+                elif lowest < n_data:
+                    x = np.uint32(lowest)
+                else:
+                    break
+                first = n_members
+                state[x] = inside
+                members[n_members] = x
+                n_members += 1
+            while first < n_members and not full:
+                y = members[first]
+                first += 1
+                if first < n_members:
+                    prefetch_row(near, np.uint64(data[members[first], BEGIN]), np.uint64(0))
+                state[y] = joined
+                out = data[y, BEGIN]
+                for i in range(out, data[y, END]):
+                    if state[near[i, 0]] == joined:
+                        prefetch_row(data, np.uint64(near[i, 0]), np.uint64(0))
+                for i in range(out, data[y, END]):
+                    z, job = near[i, 0], near[i, 1]
+                    if _is_done(done, job):
+                        continue
+                    if state[z] == joined and not full:
+                        weight = weights[job] if weights.size else 1.0
+                        full = load + 0.5 * weight > ends[cluster]
+                        if not full:
+                            load += weight
+                            done[job >> np.uint32(6)] |= np.uint64(1) << np.uint64(job & np.uint32(63))
+                            labels[job] = cluster
+                            order[placed] = job
+                            placed += 1
+                            data[y, OPEN] -= np.uint32(1)
+                            used = _drop(z, data, heads, tails, used, even)
+                            continue
+                    near[out, 0], near[out, 1] = z, job
+                    out += np.uint32(1)
+                data[y, END] = out
+                data[y, CURSOR] = data[y, BEGIN]
+                if data[y, OPEN] != 0:
+                    bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
+                    link(data, heads, tails, y, bucket, True)
+                    used |= np.uint64(1) << np.uint64(bucket)
+        if not full:
+            break
+        if even:
+            for i in range(n_members):
+                data[members[i], BUCKET] = NONE
+        else:
+            border = sorted_border(data, members[:n_members])
+            taken = 0
+        heads[:] = NONE
+        tails[:] = NONE
+    last = 0
+    for job in range(n_jobs):
+        if not _is_done(done, np.uint32(job)):
+            weight = weights[job] if weights.size else 1.0
+            while last < k - 1 and load + 0.5 * weight > ends[last]:
+                last += 1
+            load += weight
+            labels[job] = last
+            order[placed] = job
+            placed += 1
+    return labels, order
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _is_done(done: Bits, job: np.uint32) -> bool:
+    """Whether the job has its cluster."""
+    return (done[job >> np.uint32(6)] >> np.uint64(job & np.uint32(63))) & np.uint64(1) != 0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _drop(z: np.uint32, data: Table, heads: Words, tails: Words, used: np.uint64, even: bool) -> np.uint64:
+    """Datum z has one open job less: it changes its bucket if it is queued. Returns the used buckets."""
+    left = data[z, OPEN] - np.uint32(1)
+    data[z, OPEN] = left
+    old = data[z, BUCKET]
+    new = min(left, np.uint32(BUCKETS - 1))
+    if old != NONE and new != old:
+        unlink(data, heads, tails, z)
+        if heads[old] == NONE:
+            used &= ~(np.uint64(1) << np.uint64(old))
+        if new != 0:
+            link(data, heads, tails, z, new, even)
+            used |= np.uint64(1) << np.uint64(new)
+    return used
+
+
+@njit(cache=True, nogil=True)
+def _rows(pins: Words, n_data: int) -> tuple[Longs, Table]:
+    """Where the list of each datum begins, int64 (data + 1), and the lists: other end and job, uint32 (pins, 2)."""
+    starts = np.zeros(n_data + 1, np.int64)
+    for datum in pins:
+        starts[datum + np.uint32(1)] += 1
+    for datum in range(n_data):
+        starts[datum + 1] += starts[datum]
+    place = starts[:-1].copy()
+    near = np.empty((pins.size, 2), np.uint32)
+    for job in range(pins.size // 2):
+        u, v = pins[2 * job], pins[2 * job + 1]
+        near[place[u], 0], near[place[u], 1] = v, job
+        place[u] += 1
+        near[place[v], 0], near[place[v], 1] = u, job
+        place[v] += 1
+    return starts, near

@@ -1,0 +1,341 @@
+"""Neighbourhood expansion: one cluster after the other grows along its own border.
+
+A cluster holds a set of data. The datum on its border with the fewest open jobs (jobs in no cluster yet) is taken into
+the core: all data of its open jobs join the set, and each job whose data are then all inside belongs to the cluster.
+A full cluster is closed and the next one starts. Data with open jobs left on a border are what gets copied.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.partition.balance.rebalance import equal_targets
+from tracecut.partition.datastructures.bit_operations import lowest_bit
+from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
+from tracecut.partition.linear_orders.cuthill_mckee import has_pairs
+from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.errors import ArgumentError
+
+from .bucket_queue import (
+    BEGIN,
+    BUCKET,
+    BUCKETS,
+    CURSOR,
+    END,
+    HUBS,
+    NONE,
+    OPEN,
+    PATIENCE,
+    SET,
+    Table,
+    data_table,
+    link,
+    sorted_border,
+    unlink,
+)
+from .grow_graph import MOST_CLUSTERS, grow_pairs
+
+SKEWED = 16  # a largest degree above this many times the mean: the graph has hubs
+HUGE = 1 << 10  # pins of a job at least that is set apart
+ASSIGNED = np.uint32(0x80000000)  # flag in a job's state; the other bits are its cluster
+
+STATE, MISSING, FIRST, SIZE = range(4)  # columns of the record table of the jobs
+
+
+def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None) -> Ints:
+    """Grow k clusters of jobs, each from the border of the one before; int32 (jobs).
+
+    Deterministic. The running load is cut where it comes nearest to the running target, so loads are exact up to one
+    job. Where degrees are even, the border is taken first come, first served, and each cluster starts at the lowest
+    datum with open jobs: fronts stay round. Where there are hubs, the datum touched last goes first, and a cluster
+    starts at the border datum of the one before that has the fewest open jobs. When a border has hubs alone, and the
+    first would fill more than a sixteenth of what the cluster has left, one small datum beside it joins instead, and
+    the cluster grows on from there: jobs of a hub are shared out along what else they touch, not as they are listed.
+
+    Args:
+        graph: the locality graph; jobs may touch any number of data. Those that touch none go to the last clusters.
+        k: number of clusters.
+        weights: float64 (jobs), positive; None means 1 each.
+        targets: float64 (k), shares of the load summing to 1; None means equal.
+
+    Jobs with more pins than a cluster has on average (and than `HUGE`) would pull most of the data into every border
+    that they touch: they are set apart, and fill the first clusters, of which the others then get the less.
+
+    Returns:
+        Labels in [0, k). O(Σ over data of p(v) · open jobs of v), which is O(pins · k) at worst and near linear in
+        practice: the open jobs of a hub shrink with every cluster.
+
+    Raises:
+        ArgumentError: 2**31 pins or more.
+
+    Source: neighbourhood expansion (Zhang et al., KDD 2017) with the pruning by lists that shrink of NE++ (Mayer and
+    Jacobsen, SIGMOD 2021); jobs of any number of data, weights, targets and the two border rules are ours.
+    """
+    labels, _ = grow(graph, k, weights=weights, targets=targets)
+    return labels
+
+
+def grow(
+    graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None
+) -> tuple[Ints, Ints]:
+    """The labels of `expansion`, and the jobs in the order in which they were placed: an order of good locality."""
+    if graph.n_pins >= 2**31:
+        raise ArgumentError(f"the graph has {graph.n_pins} pins, expansion takes fewer than 2**31")
+    shares = equal_targets(k) if targets is None else targets
+    loads = floats(np.zeros(0) if weights is None or (weights == 1.0).all() else weights)
+    huge = _huge_jobs(graph, k)
+    return _beside(graph, huge, loads, shares) if huge.any() else _grown(graph, loads, shares)
+
+
+def _grown(graph: LocalityGraph, loads: Floats, shares: Floats) -> tuple[Ints, Ints]:
+    """`grow` where no job is set apart; no `loads` mean 1 each."""
+    k, total = shares.size, float(loads.sum()) if loads.size else float(graph.n_jobs)
+    even = int(graph.degrees().max(initial=0)) * graph.n_data <= SKEWED * graph.n_pins
+    ends = floats(np.cumsum(shares) * total)
+    if k <= MOST_CLUSTERS and has_pairs(graph):
+        labels, order = grow_pairs(words(graph.data), graph.n_data, loads, ends, even)
+    else:
+        starts, near = graph.transpose
+        labels, order = _grow(
+            longs(graph.offsets), words(graph.data), longs(starts), near.view(np.uint32).copy(), loads, ends, even
+        )
+    return labels.view(np.int32), order.view(np.int32)
+
+
+def _huge_jobs(graph: LocalityGraph, k: int) -> npt.NDArray[np.bool_]:
+    """Which jobs are set apart, bool (jobs); empty where all are small. O(jobs)."""
+    sizes = np.diff(graph.offsets)
+    least = max(HUGE, graph.n_pins // k)
+    return sizes > least if k > 1 and int(sizes.max(initial=0)) > least else np.zeros(0, np.bool_)
+
+
+def _beside(graph: LocalityGraph, huge: npt.NDArray[np.bool_], loads: Floats, shares: Floats) -> tuple[Ints, Ints]:
+    """`grow` where some jobs are set apart: these are placed last, but what they weigh is not given out twice."""
+    apart, others = np.flatnonzero(huge), np.flatnonzero(~huge)
+    weights = loads if loads.size else np.ones(graph.n_jobs)
+    wanted = shares * weights.sum()
+    labels, held = _packed(floats(weights[apart]), floats(wanted))
+    room = np.maximum(wanted - held, 0.0)
+    sizes = np.diff(graph.offsets)
+    pins = graph.data[np.repeat(~huge, sizes)]
+    rest = LocalityGraph(np.concatenate([[0], np.cumsum(sizes[others])]), pins, graph.n_data)
+    found, order = _grown(rest, loads[others] if loads.size else loads, room / room.sum() if room.any() else shares)
+    both = np.empty(graph.n_jobs, np.int32)
+    both[apart], both[others] = labels, found
+    return both, np.concatenate([others[order], apart]).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _packed(weights: Floats, wanted: Floats) -> tuple[Ints, Floats]:
+    """Each cluster in turn takes jobs up to where its load comes nearest to what is wanted, one at least: int32 (jobs),
+    and the loads."""
+    labels, held = np.empty(weights.size, np.int32), np.zeros(wanted.size)
+    cluster = 0
+    for job in range(weights.size):
+        if held[cluster] > 0 and held[cluster] + 0.5 * weights[job] > wanted[cluster]:
+            cluster = min(cluster + 1, wanted.size - 1)
+        labels[job] = cluster
+        held[cluster] += weights[job]
+    return labels, held
+
+
+@njit(cache=True, nogil=True)
+def _grow(
+    offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floats, ends: Floats, even: bool
+) -> tuple[Words, Words]:
+    """Labels and jobs as placed. `near` is overwritten; `ends` is the running target after each cluster, `weights`
+    empty for 1 each."""
+    n_jobs, n_data, k = offsets.size - 1, starts.size - 1, ends.size
+    jobs, data = _job_table(offsets), data_table(starts)
+    heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
+    members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
+    order = np.empty(n_jobs, np.uint32)
+    load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
+    mean = ends[k - 1] / max(n_jobs, 1)
+    for cluster in range(k - 1):
+        part = np.uint32(cluster)
+        used = np.uint64(0)
+        n_members = 0
+        full = False
+        while not full:
+            waits = False
+            if used == HUBS and not even:
+                x = tails[BUCKETS - 1]
+                if PATIENCE * mean * data[x, OPEN] > ends[cluster] - load:
+                    y = _next_small(x, part, jobs, data, pins, near)
+                    waits = y != NONE
+            if waits:
+                first = n_members
+                data[y, SET] = part
+                members[n_members] = y
+                n_members += 1
+            elif used != 0:
+                bucket = lowest_bit(used)
+                x = tails[bucket]
+                unlink(data, heads, tails, x)
+                if heads[bucket] == NONE:
+                    used &= ~(np.uint64(1) << np.uint64(bucket))
+                if data[x, OPEN] == 0:
+                    continue
+                first = n_members
+                for i in range(data[x, BEGIN], data[x, END]):
+                    job = near[i]
+                    if jobs[job, STATE] & ASSIGNED:
+                        continue
+                    for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
+                        y = pins[pin]
+                        if data[y, SET] != part:
+                            data[y, SET] = part
+                            members[n_members] = y
+                            n_members += 1
+            else:
+                while taken < border.size and (data[border[taken], OPEN] == 0 or data[border[taken], SET] == part):
+                    taken += 1
+                while lowest < n_data and data[lowest, OPEN] == 0:
+                    lowest += 1
+                if taken < border.size:
+                    x = border[taken]
+                elif lowest < n_data:
+                    x = np.uint32(lowest)
+                else:
+                    break
+                first = n_members
+                data[x, SET] = part
+                members[n_members] = x
+                n_members += 1
+            while first < n_members and not full:
+                full, load, used, placed = _join(
+                    members[first], part, jobs, data, pins, near, weights, ends[cluster], load, heads, tails, used,
+                    even, order, placed,
+                )  # fmt: skip
+                first += 1
+        if not full:  # only jobs without data are left
+            break
+        if even:
+            for i in range(n_members):
+                data[members[i], BUCKET] = NONE
+        else:
+            border = sorted_border(data, members[:n_members])
+            taken = 0
+        heads[:] = NONE
+        tails[:] = NONE
+    return _finish(jobs, weights, ends, load, order, placed), order
+
+
+@njit(cache=True, nogil=True)
+def _next_small(x: np.uint32, part: np.uint32, jobs: Table, data: Table, pins: Words, near: Words) -> np.uint32:
+    """A datum outside of the set that shares an open job with x and has fewer than `BUCKETS` itself; NONE without one.
+
+    What was passed over once stays so until the cluster is full: open jobs outside of the set do not get fewer.
+    """
+    for i in range(data[x, CURSOR], data[x, END]):
+        job = near[i]
+        if jobs[job, STATE] & ASSIGNED:
+            continue
+        for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
+            y = pins[pin]
+            if data[y, SET] != part and data[y, OPEN] < BUCKETS:
+                data[x, CURSOR] = i
+                return y
+    data[x, CURSOR] = data[x, END]
+    return NONE
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _join(
+    y: np.uint32,
+    part: np.uint32,
+    jobs: Table,
+    data: Table,
+    pins: Words,
+    near: Words,
+    weights: Floats,
+    end: float,
+    load: float,
+    heads: Words,
+    tails: Words,
+    used: np.uint64,
+    even: bool,
+    order: Words,
+    placed: int,
+) -> tuple[bool, float, np.uint64, int]:
+    """Datum y is now in the set: complete its jobs, drop the assigned ones from its list, queue it while some are open.
+
+    Returns whether the cluster is full, the running load, the set of used buckets and the number of placed jobs.
+    """
+    out = data[y, BEGIN]
+    full = False
+    for i in range(data[y, BEGIN], data[y, END]):
+        job = near[i]
+        state = jobs[job, STATE]
+        if state & ASSIGNED:
+            continue
+        if state != part:
+            jobs[job, STATE] = part
+            jobs[job, MISSING] = jobs[job, SIZE]
+        left = jobs[job, MISSING] - np.uint32(1)
+        jobs[job, MISSING] = left
+        weight = weights[job] if weights.size else 1.0
+        full |= left == 0 and load + 0.5 * weight > end
+        if left != 0 or full:
+            near[out] = job
+            out += np.uint32(1)
+            continue
+        load += weight
+        jobs[job, STATE] = part | ASSIGNED
+        order[placed] = job
+        placed += 1
+        for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
+            z = pins[pin]
+            data[z, OPEN] -= np.uint32(1)
+            old = data[z, BUCKET]
+            if old == NONE:
+                continue
+            new = min(data[z, OPEN], np.uint32(BUCKETS - 1))
+            if new != old:
+                unlink(data, heads, tails, z)
+                if heads[old] == NONE:
+                    used &= ~(np.uint64(1) << np.uint64(old))
+                if new != 0:
+                    link(data, heads, tails, z, new, even)
+                    used |= np.uint64(1) << np.uint64(new)
+    data[y, END] = out
+    data[y, CURSOR] = data[y, BEGIN]
+    if data[y, OPEN] != 0:
+        bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
+        link(data, heads, tails, y, bucket, True)
+        used |= np.uint64(1) << np.uint64(bucket)
+    return full, load, used, placed
+
+
+@njit(cache=True, nogil=True)
+def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, order: Words, placed: int) -> Words:
+    """Read the labels off; jobs left over fill the clusters in turn up to the running targets."""
+    labels = np.empty(order.size, np.uint32)
+    cluster = 0
+    for job in range(order.size):
+        state = jobs[job, STATE]
+        if state & ASSIGNED:
+            labels[job] = state & ~ASSIGNED
+            continue
+        weight = weights[job] if weights.size else 1.0
+        while cluster < ends.size - 1 and load + 0.5 * weight > ends[cluster]:
+            cluster += 1
+        load += weight
+        labels[job] = cluster
+        order[placed] = job
+        placed += 1
+    return labels
+
+
+@njit(cache=True, nogil=True)
+def _job_table(offsets: Longs) -> Table:
+    table = np.empty((offsets.size - 1, 4), np.uint32)
+    for job in range(offsets.size - 1):
+        table[job, STATE] = NONE & ~ASSIGNED
+        table[job, MISSING] = 0
+        table[job, FIRST] = offsets[job]
+        table[job, SIZE] = offsets[job + 1] - offsets[job]
+    return table

@@ -1,0 +1,1 @@
+"""Partitioners of others, each run in a worker process behind checked input."""

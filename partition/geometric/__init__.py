@@ -1,0 +1,1 @@
+"""Partitions by coordinates: curves, plane cuts, k-means."""

@@ -1,0 +1,91 @@
+"""Geographer-R: balanced k-means first, then multilevel pairwise refinement on the graph."""
+
+from __future__ import annotations
+
+import numpy as np
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.partition.balance.fill_empty import fill_empty
+from tracecut.partition.balance.rebalance import capacities, equal_targets
+from tracecut.partition.coarsening.data_graph_levels import arranged
+from tracecut.partition.coarsening.edge_matching import Weighted, halved
+from tracecut.partition.datastructures.radix_sort import stable_order
+from tracecut.partition.datastructures.typed_views import Words, longs, words
+from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.refinement.pairwise_fm import refine_pairs
+from tracecut.support.arrays import Floats, Ints
+
+from .kmeans import along_curve, cluster
+from .points import unit_points
+
+SMALLEST = 40  # vertices a part on the coarsest level
+PIECES = 20  # a vertex of the coarsest level holds at most one part's mean load over this
+
+
+def geographer_r(
+    graph: LocalityGraph,
+    k: int,
+    *,
+    coords: Floats | None = None,
+    weights: Floats | None = None,
+    targets: Floats | None = None,
+    balance: float = 1.03,
+    threads: int | None = None,
+    cycles: int = 1,
+    layers: int = 1,
+) -> Ints:
+    """k-means clusters, refined on the data graph from coarse to fine.
+
+    Args:
+        graph: the locality graph; `plain_graphs.data_graph` says how jobs of many data are modelled.
+        k, coords, weights, targets, balance, threads: as in `kmeans.kmeans`.
+        cycles: how often the graph is coarsened inside the parts and refined on the way back.
+        layers: how far from a border, in steps, data may move between two parts in one search.
+
+    Returns:
+        int32 (data), labels in [0, k), the same for any `threads`. O(cycles · pins · log data + k-means).
+
+    Raises:
+        ArgumentError: there are no coordinates.
+
+    Source: Hetero §V.
+    """
+    points = unit_points(graph, coords, "geographer-r")
+    loads = np.ones(graph.n_data) if weights is None else weights
+    shares = equal_targets(k) if targets is None else targets
+    with Crew(threads, graph.n_data) as crew:
+        near = along_curve(points, crew)
+        labels, _ = cluster(points, loads, shares, balance, crew, order=near)
+        if k == 1 or graph.n_data <= k:
+            return labels
+        limits = capacities(loads, shares, balance)
+        for _ in range(cycles):
+            order = near[stable_order(labels[near])]
+            finest = arranged(graph, loads, order, crew)
+            found = _cycle(finest, np.ascontiguousarray(labels[order]).view(np.uint32), limits, layers, crew)
+            labels = np.empty_like(labels)
+            labels[order] = found.view(np.int32)
+    return fill_empty(labels, k, loads)
+
+
+def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, crew: Crew) -> Words:
+    """Coarsen inside the parts of `labels`, which are sorted, and refine on the way back."""
+    k = limits.size
+    levels, coarse_of, fine_labels = [finest], [], words(labels)
+    heaviest = float(finest.loads.sum()) / (PIECES * k)
+    while levels[-1].size > SMALLEST * k:
+        parts = longs(np.searchsorted(fine_labels, np.arange(k + 1)))
+        coarser, coarse = halved(levels[-1], fine_labels, parts, heaviest, crew)
+        if coarser.size > 0.9 * levels[-1].size:
+            break
+        down = np.empty(coarser.size, np.uint32)
+        down[coarse] = fine_labels
+        fine_labels = words(down)
+        levels.append(coarser)
+        coarse_of.append(coarse)
+    held = np.bincount(labels, finest.loads, k).astype(np.float64)
+    own = fine_labels.copy()
+    for level in range(len(levels) - 1, -1, -1):
+        if level < len(levels) - 1:
+            own = own[coarse_of[level]]
+        refine_pairs(levels[level], own, held, limits, crew, sweeps=4, layers=layers, patience=100)
+    return own

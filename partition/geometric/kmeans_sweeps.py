@@ -1,0 +1,149 @@
+"""Sweeps of balanced k-means: every point goes to its cell, centres move to the means, reaches towards the targets."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from tracecut.partition.datastructures.typed_views import Words, floats, longs
+from tracecut.partition.parallel.barrier import gate, meet, take, together
+from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.support.arrays import Floats, Longs
+
+from .voronoi_cells import WALLS, Cells, assign_block, find_walls
+
+BLOCKS, SMALLEST = 16, 512  # points are summed up in so many blocks at most, and not in smaller ones
+STEP = 1.2  # largest change of a reach in one sweep
+MOVING = -1.0  # in the place of an aim: centres move
+CALMING = 15  # sweeps with centres at rest after which steps of reaches are half as long
+
+
+def swept(
+    points: Floats,
+    loads: Floats,
+    labels: Words,
+    cells: Cells,
+    shares: Floats,
+    crew: Crew,
+    *,
+    sweeps: int,
+    power: float,
+    slack: float,
+    aim: float | None = None,
+) -> tuple[Cells, Floats]:
+    """Move centres and reaches `sweeps` times, each point going to its cell before.
+
+    Args:
+        points: float64 (n, dimensions), from `voronoi_cells.padded`.
+        loads: float64 (n).
+        labels: uint32 (n), any valid labels, overwritten; the closer to right, the faster.
+        cells: where to start.
+        shares: float64 (k), the targets, of sum 1.
+        crew: the threads; the result does not depend on them.
+        power: a reach changes with that power of its target over its load.
+        slack: a reach rests while that ratio is so close to 1.
+        aim: where given, centres are at rest, and reaches move in ever shorter steps until no load is above `aim`
+            times its target.
+
+    Returns:
+        The cells; and float64 (k, 1 + dimensions), loads and sums of the points, times their loads, of the last labels.
+        O(sweeps · (k · centres looked at + n · walls asked)).
+    """
+    n, k = points.shape[0], cells.reach.size
+    count = max(1, min(BLOCKS, n // max(SMALLEST, k)))
+    cuts = longs(n * np.arange(count + 1) // count)
+    walls, other = np.empty((k, min(k - 1, WALLS))), np.empty((k, min(k - 1, WALLS)), np.uint32)
+    sums, total = np.empty((count, k, points.shape[1] + 1)), np.empty((k, points.shape[1] + 1))
+    centres, reach = cells.centres.copy(), cells.reach.copy()
+    start = (floats(cells.centres), floats(cells.reach), floats(shares))
+    rule = (sweeps, power, slack, MOVING if aim is None else aim)
+    room = (cuts, walls, other, sums, total, centres, reach)
+    together(_sweep, (points, loads, labels, *start, *rule, *room), min(crew.threads, count), gate())
+    return Cells(centres, reach), total
+
+
+@njit(cache=True, nogil=True)
+def _sweep(
+    points: Floats,
+    loads: Floats,
+    labels: Words,
+    old_centres: Floats,
+    old_reach: Floats,
+    shares: Floats,
+    sweeps: int,
+    power: float,
+    slack: float,
+    aim: float,
+    cuts: Longs,
+    walls: Floats,
+    other: Words,
+    sums: Floats,
+    total: Floats,
+    last_centres: Floats,
+    last_reach: Floats,
+    own: Longs,
+    rank: int,
+    parties: int,
+) -> None:
+    """One of several threads. Each keeps its own copy of the cells, out of the sums that all made together."""
+    k, dims = old_centres.shape
+    centres, reach = old_centres.copy(), old_reach.copy()
+    count = cuts.size - 1
+    first, last = k * rank // parties, k * (rank + 1) // parties
+    for sweep in range(sweeps):
+        axis = _widest_axis(centres)
+        line = np.argsort(centres[:, axis], kind="mergesort").astype(np.uint32)
+        find_walls(centres, reach, line, axis, reach.max(), walls, other, first, last)
+        if not meet(own, parties):
+            return
+        inverse = 1.0 / (reach * reach)
+        while True:
+            block = take(own, sweep * (count + parties))
+            if block >= count:
+                break
+            sums[block] = 0.0
+            assign_block(
+                points, loads, labels, centres, inverse, walls, other, cuts[block], cuts[block + 1], sums[block]
+            )
+        if not meet(own, parties):
+            return
+        for c in range(first, last):
+            for j in range(dims + 1):
+                total[c, j] = 0.0
+                for block in range(count):
+                    total[c, j] += sums[block, c, j]
+        if not meet(own, parties):
+            return
+        whole = total[:, 0].sum()
+        if aim >= 0.0 and (total[:, 0] <= aim * shares * whole).all():
+            break
+        if aim < 0.0:
+            for c in range(k):
+                if total[c, 0] > 0.0:
+                    for j in range(dims):
+                        centres[c, j] = total[c, 1 + j] / total[c, 0]
+        step = power if aim < 0.0 else power * 0.5 ** (sweep / CALMING)
+        _widen(reach, total[:, 0], shares * whole, step, slack)
+    if rank == 0:
+        last_centres[:], last_reach[:] = centres, reach
+
+
+@njit(cache=True, nogil=True)
+def _widest_axis(centres: Floats) -> int:
+    best, most = 0, -1.0
+    for j in range(centres.shape[1]):
+        extent = centres[:, j].max() - centres[:, j].min()
+        if extent > most:
+            best, most = j, extent
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _widen(reach: Floats, loads: Floats, wanted: Floats, power: float, slack: float) -> None:
+    """A step towards the targets: a cell's load goes with the power `dimensions` of its reach. Their mean stays 1."""
+    logs = 0.0
+    for c in range(reach.size):
+        lack = wanted[c] / max(loads[c], 1e-300)
+        if abs(lack - 1.0) >= slack:
+            reach[c] *= min(max(lack**power, 1.0 / STEP), STEP)
+        logs += np.log(reach[c])
+    reach /= np.exp(logs / reach.size)

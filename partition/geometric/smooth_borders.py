@@ -1,0 +1,218 @@
+"""Borders between cells that follow the graph: data about as near to several centres go with their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.partition.datastructures.integer_weights import uneven
+from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
+from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.support.arrays import Floats, Ints, Longs
+
+from .voronoi_cells import Cells
+
+ASIDE = 0.2  # a centre that much further than the nearest, each over its reach, is about as near
+SWEEPS = 12  # at most; on meshes the last of them move one datum in a thousand
+LARGEST = 32  # data of a job that votes: one of more would cost its square, and lies in many cells anyway
+LEAST = 1e-6  # votes are sums of 1 / (size - 1): less than that is rounding
+
+Flags = npt.NDArray[np.bool_]
+
+
+def follow(
+    graph: LocalityGraph, points: Floats, loads: Floats, labels: Ints, cells: Cells, limits: Floats, crew: Crew
+) -> Ints:
+    """Labels in which data near a border have the label of most of their neighbours.
+
+    A datum may go to the label of a neighbour whose centre is at most 1.2 times as far, over its reach, as the nearest
+    centre among its own and its neighbours'. It goes where it has most votes, of equals to the nearer centre, if there
+    is room. The other data of each of its jobs have one vote together, times the job's weight over the mean; jobs of
+    more than 32 data have none.
+
+    In each of up to 12 sweeps all data on borders, later those next to something that moved, look where they would go,
+    on all threads; then those that would go somewhere look again and go, one after the other. Every move lowers the
+    cut, or keeps it and lowers a distance, so that it ends; and the result does not depend on the threads.
+
+    Args:
+        graph: the locality graph.
+        points: float64 (data, ≥ 3), from `voronoi_cells.padded`; cells: the centres and reaches that made the labels.
+        loads: float64 (data); limits: float64 (k), which no move exceeds.
+        labels: int32 (data).
+        crew: the threads.
+
+    Returns:
+        int32 (data). O(pins + sweeps · data + pins on borders · 32).
+    """
+    k = limits.size
+    starts, jobs = graph.transpose
+    rows = (longs(graph.offsets), words(graph.data), longs(starts), words(jobs))
+    costs = uneven(graph.job_weights)
+    each = floats(costs / costs.mean() if costs.size else costs)
+    where = (each, floats(points), floats(cells.centres), floats(1.0 / (cells.reach * cells.reach)))
+    own = labels.view(np.uint32).copy()
+    held = np.bincount(own, loads, k).astype(np.float64)
+    restless = np.zeros(own.size, np.bool_)
+    crew.each(_awaken, [(*rows[:2], own, restless, *part) for part in blocks(graph.n_jobs)])
+    room = crew.rooms(lambda: (np.zeros(k), np.empty(k, np.uint32)))
+    votes, seen = np.zeros(k), np.empty(k, np.uint32)
+    parts = blocks(own.size) if crew.threads > 1 else [(0, own.size)]  # what is found does not depend on the cuts
+    for _ in range(SWEEPS if k > 1 else 0):
+        found = room.each(_restless, [(*rows, *where, own, restless, *part) for part in parts])
+        if _go(*rows, *where, loads, limits, own, held, restless, np.concatenate(found), votes, seen) == 0:
+            break
+    return own.view(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _awaken(offsets: Longs, data: Words, labels: Words, restless: Flags, begin: int, end: int) -> None:
+    """The data of the jobs of [begin, end) that touch several cells become restless."""
+    for job in range(begin, end):
+        first, last = offsets[job], offsets[job + 1]
+        if last - first > LARGEST:
+            continue
+        for pin in range(first + 1, last):
+            if labels[data[pin]] != labels[data[first]]:
+                for each in range(first, last):
+                    restless[data[each]] = True
+                break
+
+
+@njit(cache=True, nogil=True)
+def _restless(
+    offsets: Longs,
+    data: Words,
+    starts: Longs,
+    jobs: Words,
+    costs: Floats,
+    points: Floats,
+    centres: Floats,
+    inverse: Floats,
+    labels: Words,
+    restless: Flags,
+    begin: int,
+    end: int,
+    votes: Floats,
+    seen: Words,
+) -> Words:
+    """Those of [begin, end) that are restless and would go elsewhere; nobody there is restless any more."""
+    found = np.empty(end - begin, np.uint32)
+    count = 0
+    for v in range(begin, end):
+        if restless[v]:
+            restless[v] = False
+            u = np.uint32(v)
+            if _goal(offsets, data, starts, jobs, costs, points, centres, inverse, labels, u, votes, seen) != labels[v]:
+                found[count] = u
+                count += 1
+    return found[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _go(
+    offsets: Longs,
+    data: Words,
+    starts: Longs,
+    jobs: Words,
+    costs: Floats,
+    points: Floats,
+    centres: Floats,
+    inverse: Floats,
+    loads: Floats,
+    limits: Floats,
+    labels: Words,
+    held: Floats,
+    restless: Flags,
+    movers: Words,
+    votes: Floats,
+    seen: Words,
+) -> int:
+    """Move those that still want to and for whom there is room; how many went. Their neighbours become restless."""
+    moved = 0
+    for v in movers:
+        b = _goal(offsets, data, starts, jobs, costs, points, centres, inverse, labels, v, votes, seen)
+        a = labels[v]
+        if b == a:
+            continue
+        if held[b] + loads[v] > limits[b]:
+            restless[v] = True
+            continue
+        labels[v] = b
+        held[a] -= loads[v]
+        held[b] += loads[v]
+        moved += 1
+        for i in range(starts[v], starts[v + np.uint32(1)]):
+            job = jobs[i]
+            begin, end = offsets[job], offsets[job + np.uint32(1)]
+            if end - begin <= LARGEST:
+                for pin in range(begin, end):
+                    restless[data[pin]] = True
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def _goal(
+    offsets: Longs,
+    data: Words,
+    starts: Longs,
+    jobs: Words,
+    costs: Floats,
+    points: Floats,
+    centres: Floats,
+    inverse: Floats,
+    labels: Words,
+    v: np.uint32,
+    votes: Floats,
+    seen: Words,
+) -> np.uint32:
+    """Where `v` would go, its own label if it would stay; `votes` is all zero before and after."""
+    own = labels[v]
+    seen[0] = own
+    count = 1
+    for i in range(starts[v], starts[v + np.uint32(1)]):
+        job = jobs[i]
+        begin, end = offsets[job], offsets[job + np.uint32(1)]
+        if end - begin < 2 or end - begin > LARGEST:
+            continue
+        vote = 1.0 / (end - begin - 1)
+        if costs.size:
+            vote *= costs[job]
+        if vote == 0.0:
+            continue
+        for pin in range(begin, end):
+            u = data[pin]
+            if u != v:
+                label = labels[u]
+                if votes[label] == 0.0 and label != own:
+                    seen[count] = label
+                    count += 1
+                votes[label] += vote
+    best = own
+    if count > 1:
+        most = votes[own]
+        nearest, here = np.inf, 0.0
+        for j in range(count):
+            away = _away(points, v, centres, inverse, seen[j])
+            here = away if j == 0 else here
+            nearest = min(nearest, away)
+        allowed = nearest * (1.0 + ASIDE) * (1.0 + ASIDE)
+        for j in range(1, count):
+            label = seen[j]
+            if votes[label] < most - LEAST:
+                continue
+            away = _away(points, v, centres, inverse, label)
+            if away <= allowed and (votes[label] > most + LEAST or away < here):
+                best, most, here = label, votes[label], away
+    for j in range(count):
+        votes[seen[j]] = 0.0
+    return best
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _away(points: Floats, v: np.uint32, centres: Floats, inverse: Floats, c: np.uint32) -> float:
+    """Distance over reach, squared."""
+    total = 0.0
+    for j in range(points.shape[1]):
+        total += (points[v, j] - centres[c, j]) ** 2
+    return total * inverse[c]

@@ -1,0 +1,97 @@
+"""Cells that hold too much give their outermost points to neighbours with room."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
+from tracecut.support.arrays import Floats, Ints, Longs
+
+from .voronoi_cells import Cells
+
+ASKED = 16  # nearest cells that a point may go to
+ROUNDS = 8  # cells amid full ones hand on what they got
+
+
+def trim(points: Floats, loads: Floats, labels: Words, cells: Cells, limits: Floats) -> Ints:
+    """Labels in which cells above their limit gave points to one of the 16 nearest, closest to the border first.
+
+    Points go where there is room; where no near cell has any, to the emptiest for its limit, which hands on in the next
+    of 8 rounds. A rest may stay above its limit: `rebalance.settle` ends it.
+
+    Args:
+        points: float64 (n, dimensions); loads: float64 (n); labels: uint32 (n); cells, limits: float64 (k).
+
+    Returns:
+        int32 (n). O(rounds · (n + points of full cells · log)).
+    """
+    own = labels.copy()
+    k = limits.size
+    held = np.bincount(own, loads, k).astype(np.float64)
+    for _ in range(ROUNDS if k > 1 else 0):
+        over = np.flatnonzero(held > limits)
+        if over.size == 0:
+            break
+        order = np.argsort(own, kind="stable").astype(np.uint32)
+        cuts = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=k))])
+        for c in over[np.argsort(-(held / limits)[over], kind="stable")]:
+            distance = np.sqrt(((cells.centres - cells.centres[c]) ** 2).sum(axis=1))
+            distance *= cells.reach[c] / (cells.reach[c] + cells.reach)
+            distance[c] = np.inf
+            asked = np.argsort(distance, kind="stable")[: min(ASKED, k - 1)]
+            members = order[cuts[c] : cuts[c + 1]]
+            _give(
+                points, loads, own, floats(cells.centres), floats(cells.reach), limits, held, words(members),
+                longs(asked), c,
+            )  # fmt: skip
+    return own.view(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _give(
+    points: Floats,
+    loads: Floats,
+    labels: Words,
+    centres: Floats,
+    reach: Floats,
+    limits: Floats,
+    held: Floats,
+    members: Words,
+    asked: Longs,
+    c: int,
+) -> None:
+    emptiest = asked[0]
+    for b in asked:
+        if held[b] * limits[emptiest] < held[emptiest] * limits[b]:
+            emptiest = b
+    cost = np.empty(members.size)
+    goal = np.empty(members.size, np.int64)
+    for m in range(members.size):
+        i = members[m]
+        here, least, best = 0.0, np.inf, -1
+        for j in range(points.shape[1]):
+            here += (points[i, j] - centres[c, j]) ** 2
+        for b in asked:
+            if held[b] + loads[i] > limits[b]:
+                continue
+            away = 0.0
+            for j in range(points.shape[1]):
+                away += (points[i, j] - centres[b, j]) ** 2
+            if away / (reach[b] * reach[b]) < least:
+                best, least = b, away / (reach[b] * reach[b])
+        if best < 0:
+            best, least = emptiest, 0.0
+            for j in range(points.shape[1]):
+                least += (points[i, j] - centres[best, j]) ** 2
+            least /= reach[best] * reach[best]
+        cost[m] = least - here / (reach[c] * reach[c])
+        goal[m] = best
+    for m in np.argsort(cost, kind="mergesort"):
+        if held[c] <= limits[c]:
+            break
+        i, b = members[m], goal[m]
+        if labels[i] != c or (held[b] + loads[i] > limits[b] and b != emptiest):
+            continue
+        labels[i] = b
+        held[c] -= loads[i]
+        held[b] += loads[i]

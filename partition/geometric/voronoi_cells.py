@@ -1,0 +1,144 @@
+"""Cells of weighted centres: each point belongs to the centre with the least distance over that centre's reach.
+
+Reaches multiply (Geographer's influence), so that they work alike where points are dense and where they are sparse:
+doubling a reach doubles the cell, whatever its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.arrays import Floats
+
+WALLS = 40  # a cell has about 6 walls on a plane and 15 in space; a point beyond the last of the list asks everybody
+FLAT = 3  # coordinates of every point; planes are padded, so that the innermost loop has a fixed length
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """k centres and their reaches.
+
+    Attributes:
+        centres: float64 (k, dimensions), from `padded`.
+        reach: float64 (k), positive; a larger one makes a larger cell.
+    """
+
+    centres: Floats
+    reach: Floats
+
+
+def padded(points: Floats) -> Floats:
+    """Points with at least three coordinates, the added ones zero; float64 (n, max(3, dimensions)). O(n)."""
+    missing = FLAT - points.shape[1]
+    return np.ascontiguousarray(np.pad(points, ((0, 0), (0, missing)))) if missing > 0 else points
+
+
+@njit(cache=True, nogil=True)
+def find_walls(
+    centres: Floats,
+    reach: Floats,
+    line: Words,
+    axis: int,
+    widest: float,
+    walls: Floats,
+    other: Words,
+    begin: int,
+    end: int,
+) -> None:
+    """The nearest walls of the cells at the places [begin, end) of `line`, nearest first: distance, who is behind.
+
+    `line` has the centres in order along `axis`. Going outwards on it, a centre has no wall nearer than its distance
+    along the axis would allow with the `widest` reach, so that few of the k centres are looked at.
+    """
+    k, dims = centres.shape
+    most = walls.shape[1]
+    for middle in range(begin, end):
+        c = line[middle]
+        count, left, right = 0, middle - 1, middle + 1
+        near = reach[c] / (reach[c] + widest)
+        while most > 0 and (left >= 0 or right < k):
+            before = centres[c, axis] - centres[line[left], axis] if left >= 0 else np.inf
+            after = centres[line[right], axis] - centres[c, axis] if right < k else np.inf
+            if count == most and min(before, after) * near >= walls[c, most - 1]:
+                break
+            if before <= after:
+                b = line[left]
+                left -= 1
+            else:
+                b = line[right]
+                right += 1
+            gap = 0.0
+            for j in range(dims):
+                gap += (centres[c, j] - centres[b, j]) ** 2
+            wall = np.sqrt(gap) * reach[c] / (reach[c] + reach[b])
+            if count == most and wall >= walls[c, most - 1]:
+                continue
+            place = min(count, most - 1)
+            while place > 0 and walls[c, place - 1] > wall:
+                walls[c, place] = walls[c, place - 1]
+                other[c, place] = other[c, place - 1]
+                place -= 1
+            walls[c, place] = wall
+            other[c, place] = b
+            count = min(count + 1, most)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _square(points: Floats, i: int, centres: Floats, c: int) -> float:
+    x = points[i, 0] - centres[c, 0]
+    y = points[i, 1] - centres[c, 1]
+    z = points[i, 2] - centres[c, 2]
+    total = x * x + y * y + z * z
+    for j in range(3, points.shape[1]):
+        total += (points[i, j] - centres[c, j]) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def assign_block(
+    points: Floats,
+    loads: Floats,
+    labels: Words,
+    centres: Floats,
+    inverse: Floats,
+    walls: Floats,
+    other: Words,
+    begin: int,
+    end: int,
+    sums: Floats,
+) -> None:
+    """Move the points of [begin, end) to their cells and add their loads and centres of mass to `sums`.
+
+    A point closer to its old centre than all walls of the old cell is settled by one distance; others ask the cells
+    behind the walls that are nearer than themselves, nearest wall first. A point between equals stays.
+    """
+    count = walls.shape[1]
+    all_listed = count == inverse.size - 1
+    for i in range(begin, end):
+        old = labels[i]
+        square = _square(points, i, centres, old)
+        best, least = old, square * inverse[old]
+        if count > 0:
+            first = walls[old, 0]
+            if square > first * first:
+                radius = np.sqrt(square)
+                place = 0
+                while place < count and walls[old, place] < radius:
+                    b = other[old, place]
+                    value = _square(points, i, centres, b) * inverse[b]
+                    if value < least:
+                        best, least = b, value
+                    place += 1
+                if place == count and not all_listed:
+                    for b in range(inverse.size):
+                        value = _square(points, i, centres, b) * inverse[b]
+                        if value < least:
+                            best, least = np.uint32(b), value
+                labels[i] = best
+        load = loads[i]
+        sums[best, 0] += load
+        for j in range(points.shape[1]):
+            sums[best, 1 + j] += load * points[i, j]

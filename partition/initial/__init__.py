@@ -1,0 +1,1 @@
+"""Initial partitions of the coarsest level."""

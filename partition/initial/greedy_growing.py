@@ -1,0 +1,246 @@
+"""First partitions by growing one part after the other, and greedy moves of single vertices between parts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from tracecut.partition.datastructures.tournament_tree import contest, play
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.arrays import Floats, Longs
+
+NONE = np.uint32(0xFFFFFFFF)
+LOOKS = 64  # at entries of lists, for each vertex and end of an edge, after which they are not looked through any more
+PENALTY = 4.0  # of load above the limits, as a share of all, on the cut
+FILL = 0.25  # of an edge to an older part, against one inside: gaps are filled before they are cut off
+
+
+@njit(cache=True, nogil=True)
+def grow(offsets: Longs, near: Words, edges: Longs, loads: Floats, shares: Floats, start: int) -> Words:
+    """Parts grown one after the other, each until it has its share of what is left.
+
+    A part starts at the free vertex that older parts enclose most, the first at `start`. It takes the neighbour with
+    the largest part of its edges inside, those to older parts counting a quarter. A part without a free neighbour goes
+    on where the next would start. Where as many vertices are left as parts, each gets one.
+
+    Args: the graph as `edge_matching.Weighted`, float64 (k) shares, a vertex. Returns uint32 (n) labels.
+    O((edges + n) · log n).
+    """
+    n, k = loads.size, shares.size
+    labels = np.full(n, NONE, np.uint32)
+    inside, taken, around = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n)
+    for v in range(n):
+        total = 1
+        for i in range(offsets[v], offsets[v + 1]):
+            total += edges[i]
+        around[v] = 1.0 / total
+    fringe, mine = np.empty(n, np.uint32), np.empty(n, np.uint32)  # free neighbours of any part, of the present one
+    value, claim = np.empty(n), np.empty(n)  # of the latter, of the former, by their places there
+    spot, corner = np.empty(n, np.uint32), np.empty(n, np.uint32)  # these places
+    fringes, looks = 0, 0
+    # Lists are looked through as long as they are short; hubs make them long, then tournaments give the same answers.
+    fast, best_mine, best_fringe = False, contest(value, 0, 1), contest(claim, 0, 1)
+    left, share_left = loads.sum(), shares.sum()
+    free, seed = n, start
+    for part in range(k):
+        wanted = left * shares[part] / share_left if share_left > 0 else left
+        held, mines = 0.0, 0
+        if fast:
+            best_mine[:] = NONE
+        while free > k - 1 - part:
+            if not fast and looks > LOOKS * (near.size + n):
+                fast = True
+                kept = 0
+                for i in range(fringes):
+                    u = fringe[i]
+                    if labels[u] == NONE:
+                        fringe[kept], corner[u], claim[kept] = u, kept, taken[u] * around[u]
+                        kept += 1
+                fringes = kept
+                best_mine, best_fringe = contest(value, mines, n), contest(claim, fringes, n)
+            best, most, place = np.int64(-1), -1.0, mines
+            if fast and best_mine[1] != NONE:
+                place = int(best_mine[1])
+                best = np.int64(mine[place])
+            elif not fast:
+                looks += mines
+                for i in range(mines):
+                    if value[i] > most:
+                        best, most, place = np.int64(mine[i]), value[i], i
+            if best < 0 and fast and best_fringe[1] != NONE:
+                best = np.int64(fringe[best_fringe[1]])
+            elif best < 0 and not fast:
+                looks += fringes
+                kept = 0
+                for i in range(fringes):
+                    u = fringe[i]
+                    if labels[u] != NONE:
+                        continue
+                    fringe[kept] = u
+                    kept += 1
+                    if taken[u] * around[u] > most:
+                        best, most = np.int64(u), taken[u] * around[u]
+                fringes = kept
+            if best < 0:
+                while labels[seed] != NONE:
+                    seed = seed + 1 if seed + 1 < n else 0
+                best = np.int64(seed)
+            if held > 0.0 and part < k - 1 and held + 0.5 * loads[best] > wanted:
+                break
+            if place < mines:
+                mines -= 1
+                mine[place], value[place] = mine[mines], value[mines]
+                spot[mine[place]] = place
+                if fast:
+                    play(best_mine, value, mines, False)
+                    if place < mines:
+                        play(best_mine, value, place, True)
+            labels[best] = part
+            held += loads[best]
+            free -= 1
+            if fast and taken[best] > 0:
+                play(best_fringe, claim, corner[best], False)
+            for i in range(offsets[best], offsets[best + 1]):
+                u = near[i]
+                if labels[u] != NONE:
+                    continue
+                if taken[u] == 0:
+                    fringe[fringes], corner[u] = u, fringes
+                    fringes += 1
+                if inside[u] == 0:
+                    mine[mines], spot[u] = u, mines
+                    mines += 1
+                inside[u] += edges[i]
+                taken[u] += edges[i]
+                value[spot[u]] = (inside[u] + FILL * taken[u]) * around[u]
+                if fast:
+                    claim[corner[u]] = taken[u] * around[u]
+                    play(best_mine, value, spot[u], True)
+                    play(best_fringe, claim, corner[u], True)
+        for i in range(mines):
+            inside[mine[i]] = 0
+        left -= held
+        share_left -= shares[part]
+    return labels
+
+
+@njit(cache=True, nogil=True)
+def improve(
+    offsets: Longs,
+    near: Words,
+    edges: Longs,
+    loads: Floats,
+    limits: Floats,
+    labels: Words,
+    held: Floats,
+    sizes: Longs,
+    sweeps: int,
+) -> None:
+    """Move each vertex, in their order, to the part that it has most edges to, where that has room.
+
+    Of equals the emptier one for its limit wins. A vertex of a part above its limit leaves it for the best that has
+    room; where none has, for one that is less full afterwards than its own is before. Overwrites `labels`, uint32 (n),
+    and `held`, float64 (k), the loads, and `sizes`, int64 (k), the members. Never empties a part. Ends after `sweeps`
+    over all vertices, or one that moved none. O(edges · sweeps).
+    """
+    k = limits.size
+    links, met = np.zeros(k, np.int64), np.empty(k, np.uint32)
+    for _ in range(sweeps):
+        moved = False
+        for v in range(loads.size):
+            own = labels[v]
+            first, last = offsets[v], offsets[v + 1]
+            while first < last and labels[near[first]] == own:
+                first += 1
+            if first == last or sizes[own] == 1:
+                continue
+            count = 0
+            for i in range(offsets[v], last):
+                label = labels[near[i]]
+                if links[label] == 0:
+                    met[count] = label
+                    count += 1
+                links[label] += edges[i]
+            best = choose(links, met, count, own, loads[v], limits, held)
+            if best != own:
+                labels[v] = best
+                held[own] -= loads[v]
+                held[best] += loads[v]
+                sizes[own] -= 1
+                sizes[best] += 1
+                moved = True
+            for i in range(count):
+                links[met[i]] = 0
+        if not moved:
+            break
+
+
+@njit(cache=True, nogil=True)
+def attempts(
+    offsets: Longs,
+    near: Words,
+    edges: Longs,
+    loads: Floats,
+    shares: Floats,
+    limits: Floats,
+    starts: Longs,
+    sweeps: int,
+) -> tuple[Words, float]:
+    """The best of the partitions grown at `starts` and improved, the first of equals, and its `worth` (0 if alone).
+
+    O(starts · (`grow` + `improve`)).
+    """
+    best, least = np.empty(0, np.uint32), np.inf
+    for start in starts:
+        labels = grow(offsets, near, edges, loads, shares, start)
+        settled(offsets, near, edges, loads, limits, labels, sweeps)
+        value = worth(offsets, near, edges, loads, limits, labels) if starts.size > 1 else 0.0
+        if value < least:
+            best, least = labels, value
+    return best, float(least)
+
+
+@njit(cache=True, nogil=True)
+def settled(
+    offsets: Longs, near: Words, edges: Longs, loads: Floats, limits: Floats, labels: Words, sweeps: int
+) -> None:
+    """`improve`, which is told what the parts hold."""
+    held, sizes = np.zeros(limits.size), np.zeros(limits.size, np.int64)
+    for v in range(loads.size):
+        held[labels[v]] += loads[v]
+        sizes[labels[v]] += 1
+    improve(offsets, near, edges, loads, limits, labels, held, sizes, sweeps)
+
+
+@njit(cache=True, nogil=True)
+def worth(offsets: Longs, near: Words, edges: Longs, loads: Floats, limits: Floats, labels: Words) -> float:
+    """The weight of cut edges (each counted at both ends), more by what parts hold above their limits. O(edges)."""
+    held, cut = np.zeros(limits.size), np.int64(0)
+    for v in range(loads.size):
+        held[labels[v]] += loads[v]
+        for i in range(offsets[v], offsets[v + 1]):
+            cut += edges[i] if labels[near[i]] != labels[v] else 0
+    return float(cut * (1.0 + PENALTY * np.maximum(held - limits, 0.0).sum() / loads.sum()))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def choose(links: Longs, met: Words, count: int, own: int, load: float, limits: Floats, held: Floats) -> int:
+    """The part where a vertex of `own` with these `links` to the `count` parts in `met` should be; see `improve`."""
+    best, most, fullness = own, np.int64(-1), held[own] / limits[own]
+    forced = held[own] > limits[own]
+    refuge, least = own, fullness
+    for i in range(count):
+        part = met[i]
+        if part == own:
+            continue
+        full = (held[part] + load) / limits[part]
+        if held[part] + load > limits[part]:
+            if full < least:
+                refuge, least = part, full
+            continue
+        if links[part] > most or (links[part] == most and full < fullness):
+            best, most, fullness = part, links[part], full
+    if forced:
+        return best if best != own else refuge
+    inner = links[own]
+    better = most > inner or (most == inner and fullness < held[own] / limits[own])
+    return best if better else own

@@ -1,0 +1,1 @@
+"""What a user hands over as a graph, checked and converted."""

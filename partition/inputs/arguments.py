@@ -1,0 +1,212 @@
+"""Checking what a caller hands to `partition` and `order`, before any method sees it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.support.arrays import Floats, Ints, check_permutation, frozen
+from tracecut.support.arrays import check_weights as check_each
+from tracecut.support.errors import ArgumentError
+
+MAX_SEED = 2**31 - 2
+SHARED = frozenset({"seed", "threads", "balance"})  # harmless to give to a method that makes no use of them
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The arguments of one `partition` call, checked and completed.
+
+    Attributes:
+        k, balance, passes, seed, threads, refine, hierarchy: as given.
+        of: "jobs" or "data", what is to be labelled.
+        targets: float64 (k), shares summing to 1.
+        own_weights: float64, one per job or per datum as `of` says; None where all weigh 1.
+        more_weights: float64 (size, loads): further loads of each, to be balanced one by one beside these.
+        size: number of jobs or of data.
+        coords: float64 (data, dimensions) or None.
+        order: int32 permutation of the jobs, or None.
+        given: names of the arguments that differ from their defaults.
+    """
+
+    k: int
+    of: str
+    balance: float
+    targets: Floats
+    own_weights: Floats | None
+    more_weights: Floats
+    size: int
+    coords: Floats | None
+    order: Ints | None
+    passes: int
+    refine: Any
+    hierarchy: Any
+    seed: int
+    threads: int | None
+    given: frozenset[str]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """float64 (size), made when it is first asked for: streaming takes little longer than to write it."""
+        return np.ones(self.size) if self.own_weights is None else self.own_weights
+
+
+def check_request(
+    graph: LocalityGraph,
+    k: int,
+    *,
+    of: str = "jobs",
+    balance: float = 1.03,
+    targets: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    coords: npt.ArrayLike | None = None,
+    order: npt.ArrayLike | None = None,
+    passes: int = 1,
+    refine: Any = None,
+    hierarchy: Any = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Request:
+    """Raises ArgumentError naming the argument, what it was and what was expected."""
+    if not isinstance(graph, LocalityGraph):
+        raise ArgumentError(f"graph is a {type(graph).__name__}, a LocalityGraph was expected")
+    if of not in ("jobs", "data"):
+        raise ArgumentError(f"of = {of!r}, 'jobs' or 'data' expected")
+    check_whole("k", k, 1, 2**31 - 1)
+    check_whole("passes", passes, 1, 2**31 - 1)
+    check_whole("seed", seed, 0, MAX_SEED)
+    if threads is not None:
+        check_whole("threads", threads, 1, 2**16)
+    check_number("balance", balance, 1.0)
+    own = graph.job_weights if of == "jobs" else graph.data_weights
+    size = graph.n_jobs if of == "jobs" else graph.n_data
+    default = own if own.size else None
+    loads, more = default, graph.more_data_weights if of == "data" else np.zeros((0, 0))
+    if weights is not None:
+        loads, more = _loads(weights, size)
+    if loads is not None and not loads.any():  # what weighs nothing at all is balanced by numbers
+        loads = None
+    total = float(size) if loads is None else float(loads.sum())
+    optional = {
+        "targets": targets,
+        "weights": weights,
+        "coords": coords,
+        "order": order,
+        "refine": refine,
+        "hierarchy": hierarchy,
+    }
+    given = {name for name, value in optional.items() if value is not None}
+    return Request(
+        k=int(k),
+        of=of,
+        balance=float(balance),
+        targets=_shares(targets, int(k), total),
+        own_weights=loads,
+        more_weights=more,
+        size=size,
+        coords=None if coords is None else _coordinates(coords, graph.n_data),
+        order=None if order is None else _permutation(order, graph.n_jobs),
+        passes=int(passes),
+        refine=refine,
+        hierarchy=hierarchy,
+        seed=int(seed),
+        threads=threads,
+        given=frozenset(given | ({"passes"} if passes != 1 else set())),
+    )
+
+
+def check_used(request: Request, method: str, uses: Collection[str], users: Callable[[str], list[str]]) -> None:
+    """Refuse an argument that the method would ignore; `users` names the methods that take it."""
+    for name in sorted(request.given - SHARED - set(uses)):
+        others = users(name)
+        raise ArgumentError(
+            f"method {method!r} makes no use of {name}",
+            hint=f"Methods that do: {', '.join(others)}." if others else "No method does.",
+        )
+
+
+def check_options(method: str, known: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that are not in `known`, the method's options and their defaults, or are of another type."""
+    for name, value in options.items():
+        if name not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise ArgumentError(f"method {method!r} has no option {name!r}", hint=f"Its options: {names}.")
+        default = known[name]
+        if isinstance(default, bool):
+            fits = isinstance(value, bool)
+        elif isinstance(default, int):
+            fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        elif isinstance(default, str):
+            fits = isinstance(value, str)
+        else:
+            fits = value is None or (isinstance(value, numbers.Real) and math.isfinite(value) and float(value) >= 0)
+        if not fits:
+            raise ArgumentError(f"{name} = {value!r} does not suit method {method!r}; its default is {default!r}")
+
+
+def check_whole(name: str, value: Any, low: int, high: int) -> None:
+    """Raises ArgumentError unless `value` is a whole number in [low, high]; booleans are none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
+        raise ArgumentError(f"{name} = {value!r}, a whole number from {low} to {high} was expected")
+
+
+def check_number(name: str, value: Any, low: float) -> None:
+    """Raises ArgumentError unless `value` is a finite number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value) or float(value) < low:
+        raise ArgumentError(f"{name} = {value!r}, a finite number of at least {low:g} was expected")
+
+
+def _loads(values: npt.ArrayLike, size: int) -> tuple[Floats, Floats]:
+    """`values` as float64 (size), at least 0 and finite; of several a row, the others as float64 (size, others)."""
+    ndim = 2 if np.ndim(values) == 2 else 1
+    weights = frozen("weights", values, np.float64, ndim=ndim)
+    if weights.shape[0] != size or (ndim == 2 and weights.shape[1] == 0):
+        raise ArgumentError(f"weights has {weights.shape[0]} entries, {size} expected")
+    check_each("weights", weights)
+    if ndim == 1:
+        return weights, np.zeros((0, 0))
+    return frozen("weights", weights[:, 0], np.float64), weights[:, 1:] if weights.shape[1] > 1 else np.zeros((0, 0))
+
+
+def _shares(targets: npt.ArrayLike | None, k: int, load: float) -> Floats:
+    """Targets as shares: given so, summing to 1, or as loads, summing to the whole `load`."""
+    if targets is None:
+        return np.full(k, 1.0 / k)
+    given = frozen("targets", targets, np.float64)
+    if given.size != k:
+        raise ArgumentError(f"targets has {given.size} entries, {k} expected")
+    bad = np.flatnonzero(~(np.isfinite(given) & (given > 0)))
+    if bad.size:
+        raise ArgumentError(f"targets[{int(bad[0])}] = {given[bad[0]]} is not positive and finite")
+    total = float(given.sum())
+    if not any(math.isclose(total, whole, rel_tol=1e-6) for whole in (1.0, load)):
+        raise ArgumentError(
+            f"targets sum to {total:g}; 1 was expected, or the whole load of {load:g}",
+            hint="targets / targets.sum() are shares.",
+        )
+    return given / total
+
+
+def _coordinates(coords: npt.ArrayLike, n_data: int) -> Floats:
+    points = frozen("coords", coords, np.float64, ndim=2)
+    if points.shape[0] != n_data or points.shape[1] < 1:
+        raise ArgumentError(f"coords has shape {points.shape}, ({n_data}, dimensions) expected")
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if bad.size:
+        raise ArgumentError(f"coords[{int(bad[0])}] = {points[bad[0]].tolist()} is not finite")
+    return points
+
+
+def _permutation(order: npt.ArrayLike, n_jobs: int) -> Ints:
+    jobs = frozen("order", order, np.int32)
+    if jobs.size != n_jobs:
+        raise ArgumentError(f"order has {jobs.size} entries, {n_jobs} jobs were expected")
+    check_permutation("order", jobs)
+    return jobs

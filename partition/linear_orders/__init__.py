@@ -1,0 +1,1 @@
+"""Linear orders of jobs and data."""

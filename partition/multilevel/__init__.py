@@ -1,0 +1,1 @@
+"""The multilevel scheme: coarsen, partition, refine."""

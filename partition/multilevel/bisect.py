@@ -1,0 +1,185 @@
+"""One bisection of a small hypergraph through a small hierarchy of its own, in one kernel: many run side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from tracecut.partition.coarsening.heavy_pins import (
+    MANY,
+    STUCK,
+    equal_nets,
+    group_nodes,
+    join_strangers,
+    keep_nets,
+    map_nets,
+    numbered,
+)
+from tracecut.partition.coarsening.hypergraph_levels import NONE, flip
+from tracecut.partition.datastructures.shuffle import shuffle
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.partition.refinement.km1 import alone
+from tracecut.partition.refinement.km1_fm import compiled_room
+from tracecut.support.arrays import Floats, Ints, Longs
+
+SMALL = 120  # nodes that are bisected without coarsening further
+HEAVIEST = 1.5  # of a node, over the mean of so many nodes
+LARGE = 32  # pins; nets of more say little, and there are many bisections
+ENDED = 0.95  # coarsening that leaves more than this share of the nodes has ended
+TRIES = 6  # first bisections, of which the best is kept
+# The effort of refinement, as `km1.Effort`.
+SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE = 1, 2, 0.01, 25, 1.0
+
+
+@njit(cache=True, nogil=True)
+def bisect_nodes(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    shares: Floats,
+    limits: Floats,
+    seed: int,
+) -> tuple[Words, float, int]:
+    """Two sides of the loads `shares`, at most `limits` where nodes allow; both float64 (2).
+
+    The arrays of a `Level`. Returns uint32 (nodes), the load above the limits, and the cost. O(pins · levels).
+    """
+    levels = [
+        (
+            node_offsets.copy(), node_nets.copy(), net_offsets.copy(), net_nodes.copy(), node_weights.copy(),
+            net_weights.copy(),
+        )
+    ]  # fmt: skip
+    groupings = [np.zeros(0, np.uint32)]
+    heaviest = node_weights.sum() / SMALL * HEAVIEST
+    clock, moved, place, keys, heap, told, near, path = compiled_room(node_weights.size)
+    while levels[-1][4].size > SMALL:
+        n = levels[-1][4].size
+        groups, n_groups = _grouped(levels[-1], heaviest, seed + len(levels))
+        if n_groups > ENDED * n:
+            break
+        levels.append(_contracted(levels[-1], groups, n_groups))
+        groupings.append(groups)
+    last = levels[-1]
+    sides, excess, cost = np.zeros(0, np.uint32), np.inf, 0
+    order = np.arange(last[4].size).astype(np.uint32)
+    for attempt in range(TRIES):
+        shuffle(order, seed + attempt)
+        own = _grow_side(last[0], last[1], last[2], last[3], last[4], last[5], order, shares[0], limits[0])
+        found = alone(
+            last[0], last[1], last[2], last[3], last[4], last[5], own, limits, clock, moved, place, keys, heap, told,
+            near, path, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed,
+        )  # fmt: skip
+        loads = np.zeros(2)
+        for u in range(own.size):
+            loads[own[u]] += last[4][u]
+        above = max(loads[0] - limits[0], 0.0) + max(loads[1] - limits[1], 0.0)
+        if above < excess or (above == excess and found < cost):
+            sides, excess, cost = own, above, found
+    for i in range(len(levels) - 2, -1, -1):
+        finer, groups = levels[i], groupings[i + 1]
+        wider = np.empty(groups.size, np.uint32)
+        for u in range(groups.size):
+            wider[u] = sides[groups[u]]
+        sides = wider
+        cost = alone(
+            finer[0], finer[1], finer[2], finer[3], finer[4], finer[5], sides, limits, clock, moved, place, keys, heap,
+            told, near, path, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed,
+        )  # fmt: skip
+    return sides, excess, cost
+
+
+@njit(cache=True, nogil=True)
+def _grouped(level: tuple[Longs, Words, Longs, Words, Floats, Ints], heaviest: float, seed: int) -> tuple[Words, int]:
+    """The group of each node, and how many there are; one step of `heavy_pins.coarsen`."""
+    weights = level[4]
+    n = weights.size
+    order = np.arange(n).astype(np.uint32)
+    shuffle(order, seed)
+    leader, load, single = np.arange(n).astype(np.uint32), weights.copy(), np.ones(n, np.bool_)
+    none = np.zeros(0, np.uint32)
+    group_nodes(
+        level[0], level[1], level[2], level[3], weights, level[5], heaviest, none, leader, load, single, order,
+        LARGE, np.zeros(n, np.float32), np.empty(n, np.uint32),
+    )  # fmt: skip
+    if n > MANY * SMALL and single.sum() > STUCK * n:
+        join_strangers(weights, order, heaviest, none, single, leader, load)
+    return numbered(leader)
+
+
+@njit(cache=True, nogil=True)
+def _contracted(
+    level: tuple[Longs, Words, Longs, Words, Floats, Ints], groups: Words, n_groups: int
+) -> tuple[Longs, Words, Longs, Words, Floats, Ints]:
+    """As `heavy_pins.contract`, on the arrays."""
+    offsets, nodes = level[2], level[3]
+    nets = offsets.size - 1
+    pins, sizes, keys = np.empty(nodes.size, np.uint32), np.empty(nets, np.uint32), np.empty(nets, np.uint64)
+    map_nets(offsets, nodes, groups, pins, sizes, keys, 0, nets, np.full(n_groups, NONE, np.uint32))
+    number, rows, sums = equal_nets(sizes, keys, level[5])
+    tight = np.empty(rows[-1], np.uint32)
+    keep_nets(offsets, pins, number, rows, tight, 0, nets)
+    weights = np.zeros(n_groups)
+    for u in range(groups.size):
+        weights[groups[u]] += level[4][u]
+    node_offsets, node_nets = flip(rows, tight, n_groups)
+    return node_offsets, node_nets, rows, tight, weights, sums
+
+
+@njit(cache=True, nogil=True)
+def _grow_side(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    order: Words,
+    share: float,
+    limit: float,
+) -> Words:
+    """Side 0 grows from `order[0]` to `share`: the node whose move costs least joins, ties to the earliest.
+
+    O(nodes² + Σ over nets of size²); the graphs are small.
+    """
+    n = node_weights.size
+    sides = np.ones(n, np.uint32)
+    inside = np.zeros(net_weights.size, np.int64)
+    gain = np.zeros(n, np.int64)
+    for u in range(n):
+        for i in range(node_offsets[u], node_offsets[u + 1]):
+            gain[u] -= net_weights[node_nets[i]]
+    reached = np.zeros(n, np.bool_)
+    load = 0.0
+    while load < share:
+        best = -1
+        for near in (True, False):  # a node that shares a net, or, from an exhausted component, any
+            for place in range(n):
+                u = int(order[place])
+                if sides[u] == 1 and reached[u] == near and load + node_weights[u] <= limit:
+                    if best < 0 or (near and gain[u] > gain[best]):
+                        best = u
+                    if not near:
+                        break
+            if best >= 0:
+                break
+        if best < 0 or load + node_weights[best] * 0.5 > share:
+            break
+        sides[best] = 0
+        load += node_weights[best]
+        for i in range(node_offsets[best], node_offsets[best + 1]):
+            net = node_nets[i]
+            inside[net] += 1
+            size = net_offsets[net + np.uint32(1)] - net_offsets[net]
+            if inside[net] != 1 and inside[net] != size - 1:
+                continue
+            for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
+                v = net_nodes[j]
+                reached[v] = True
+                if inside[net] == 1:
+                    gain[v] += net_weights[net]
+                if inside[net] == size - 1 and sides[v] == 1:
+                    gain[v] += net_weights[net]
+    return sides

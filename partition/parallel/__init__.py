@@ -1,0 +1,1 @@
+"""Threads: pools, barriers, ordered pieces."""

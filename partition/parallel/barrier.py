@@ -1,0 +1,124 @@
+"""Threads that go through the same kernel side by side and wait for each other inside it.
+
+Handing work to a pool costs tens of microseconds, which is what a sweep over a sample takes. A kernel that is entered
+once by every thread and waits at a gate between its phases costs about one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from tracecut.support.arrays import Longs
+
+ARRIVED, PASSED, TAKEN, BROKEN = 0, 8, 16, 24  # places in a gate, each in a cache line of its own
+SPIN = 4000  # looks at the gate, some microseconds, before the core is offered to others
+
+
+def gate() -> Longs:
+    """A new gate, to be given to `meet` and `take` by all threads of one `together`."""
+    return np.zeros(32, np.int64)
+
+
+def together(function: Callable[..., Any], arguments: tuple[Any, ...], parties: int, own: Longs) -> Any:
+    """`function(*arguments, own, rank, parties)` for each rank below `parties` at the same time.
+
+    Rank 0 runs in the calling thread, the others on threads started for it. `own` is their gate: when one fails, the
+    others leave at the next `meet`, and its error is raised.
+
+    Returns:
+        What rank 0 returned.
+    """
+    errors: list[BaseException] = []
+
+    def follow(rank: int) -> None:
+        try:
+            function(*arguments, own, rank, parties)
+        except BaseException as error:
+            own[BROKEN] = 1
+            errors.append(error)
+
+    others = [threading.Thread(target=follow, args=(rank,), daemon=True) for rank in range(1, parties)]
+    started = []
+    try:
+        for other in others:
+            other.start()
+            started.append(other)
+        result = function(*arguments, own, 0, parties)
+    except BaseException:
+        own[BROKEN] = 1
+        raise
+    finally:
+        for other in started:
+            other.join()
+    if errors:
+        raise errors[0]
+    return result
+
+
+def _add(typing: Any, array: Any, place: Any, value: Any) -> Any:
+    """Add `value` at `place` of an int64 array in one step; what stood there before."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = cgutils.get_item_pointer(
+            context, builder, signature.args[0], view, [arguments[1]], wraparound=False, boundscheck=False
+        )
+        return builder.atomic_rmw("add", pointer, arguments[2], "seq_cst")
+
+    return types.int64(array, types.intp, types.int64), emit
+
+
+def _look(typing: Any, array: Any, place: Any) -> Any:
+    """What stands at `place` of an int64 array now, whoever wrote it."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = cgutils.get_item_pointer(
+            context, builder, signature.args[0], view, [arguments[1]], wraparound=False, boundscheck=False
+        )
+        return builder.load_atomic(pointer, "seq_cst", 8)
+
+    return types.int64(array, types.intp), emit
+
+
+add: Any = intrinsic(_add)
+look: Any = intrinsic(_look)
+_yield_core = types.ExternalFunction("sched_yield", types.int32())
+
+
+@njit(cache=True, nogil=True)
+def passed(own: Longs, place: int, value: int) -> bool:
+    """Wait until more than `value` stands at a place of the gate; False when a party failed."""
+    looks = 0
+    while look(own, place) <= value:
+        looks += 1
+        if looks > SPIN:
+            if look(own, BROKEN) != 0:
+                return False
+            _yield_core()
+    return True
+
+
+@njit(cache=True, nogil=True)
+def meet(own: Longs, parties: int) -> bool:
+    """Wait until all parties are here; what they wrote before is seen by all after. False when one of them failed."""
+    if parties == 1:
+        return True
+    turn = look(own, PASSED)
+    if add(own, ARRIVED, 1) == parties - 1:
+        add(own, ARRIVED, -parties)
+        add(own, PASSED, 1)
+        return True
+    return passed(own, PASSED, turn)
+
+
+@njit(cache=True, nogil=True)
+def take(own: Longs, done: int) -> int:
+    """The next number, from 0, that no other party took, when `done` were taken in earlier phases."""
+    return int(add(own, TAKEN, 1) - done)

@@ -1,0 +1,1 @@
+"""Refinement: local search on a partition."""

@@ -1,0 +1,208 @@
+"""km1 refinement: lower the number of vertex copies of any job partition, under the balance bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+from tracecut.partition.balance.rebalance import sum_loads
+from tracecut.partition.coarsening.hypergraph_levels import Level
+from tracecut.partition.datastructures.shuffle import shuffle
+from tracecut.partition.datastructures.typed_views import Words, floats, words
+from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.support.arrays import Floats, Ints, Longs
+
+from .km1_fm import Flags, begin_pass, gainers, mark_border, room, search, sweep
+from .km1_gains import cost_of, cost_of_nets, fill_lists, fill_some, list_begins
+from .km1_parallel_fm import LANE, Replica, Spare, lanes_of, search_lanes, spare_state
+
+THIN = 8  # a border of less than one node in so many is searched from one seed at a time
+FEW = 1024  # nodes on the border, of fewer one search follows the other
+ASKED = 1024  # nodes that one thread asks for their gains; more are shared out
+NO_END = 1 << 62
+SLICES = 4  # of the border, between which label propagation looks at what moved
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard refinement tries.
+
+    Attributes:
+        sweeps: rounds of label propagation at most.
+        passes: passes of FM at most,
+        more: and so many further ones where the border is not thin.
+        least: an FM pass that gains less than this share of the cost is the last, and ends as soon as
+            half of that is out of sight.
+        together: seeds of one local search where the border is not thin. Many share the cost of climbing out of a
+            local optimum where most nodes lie on the border; on thin borders (meshes) single seeds find more.
+        patience: how much variance of the gains a search bears; the factor of the stopping rule.
+        lane: nodes at least that each of several searches side by side has: more of them share threads better, and
+            find less.
+    """
+
+    sweeps: int = 1
+    passes: int = 2
+    more: int = 2
+    least: float = 0.002
+    together: int = 5000
+    patience: float = 1.0
+    lane: int = LANE
+
+
+def refine(
+    level: Level,
+    labels: Words,
+    limits: Floats,
+    effort: Effort,
+    seed: int,
+    crew: Crew | None = None,
+    spare: Spare | None = None,
+) -> tuple[Words, int]:
+    """Labels of a cost that is never higher, and that cost.
+
+    Label propagation first, then localised FM; both keep the lists of `km1_state` up to date move by move, and move
+    nothing into a cluster without room.
+
+    Args:
+        level: the hypergraph.
+        labels: uint32 (nodes).
+        limits: float64 (k), what a cluster may hold. One that holds more gets nothing, and may keep it.
+        effort, seed: see above; the seed shuffles the nodes.
+        crew: the threads, for large hypergraphs; the result does not depend on them. None: one search after the other.
+        spare: from `km1_parallel_fm.spare_state`, where one level is refined after the other.
+
+    Returns:
+        uint32 (nodes) and the cost. A round is O(pins of the border · clusters of a net).
+    """
+    labels = labels.astype(np.uint32)
+    if crew is not None:
+        return labels, _together(level, labels, floats(limits), effort, seed, crew, spare)
+    arguments: list[Any] = [
+        *level.arrays, labels, floats(limits), *room(level.n_nodes), effort.sweeps, effort.passes, effort.least,
+        effort.together, effort.patience, seed,
+    ]  # fmt: skip
+    return labels, int(alone(*arguments))
+
+
+def level_cost(level: Level, labels: Words, k: int, crew: Crew | None = None) -> int:
+    """The vertex-copy cost of labels, uint32 (nodes). O(pins)."""
+    nets = (level.net_offsets, level.net_nodes, level.net_weights)
+    if crew is None:
+        return int(cost_of_nets(*nets, labels, k, 0, level.n_nets))
+    return sum(crew.each(cost_of_nets, [(*nets, labels, k, *part) for part in blocks(level.n_nets)]))
+
+
+def _together(
+    level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew, spare: Spare | None
+) -> int:
+    """`refine` on a crew; overwrites `labels`, returns the cost."""
+    k = limits.size
+    begins = list_begins(level.net_offsets, k)
+    lengths, entries = np.zeros(level.n_nets, np.uint32), np.empty((int(begins[-1]), 2), np.uint32)
+    nets = (level.net_offsets, level.net_nodes)
+    fills = [(*nets, labels, begins, lengths, entries, *part) for part in blocks(level.n_nets)]
+    _, loads = crew.all(partial(crew.each, fill_some, fills), partial(sum_loads, words(labels), level.node_weights, k))
+    first = Replica((*level.arrays, begins), (lengths, entries, labels, loads), limits)
+    cost = int(cost_of(lengths, level.net_weights))
+    active = _border(level, lengths, crew)
+    for turn in range(effort.sweeps):
+        shuffle(active, seed + turn)
+        told = np.zeros(level.n_nodes, np.bool_)
+        for piece in np.array_split(active, SLICES):
+            # Asking changes nothing: the answers do not depend on how the nodes are shared out.
+            shares = np.array_split(piece, 2 * crew.threads if crew.threads > 1 and piece.size > ASKED else 1)
+            for some in crew.each(gainers, [(*first.state, share) for share in shares]):
+                cost -= int(first.run(sweep, some, told))
+        active = np.flatnonzero(told).astype(np.uint32)
+    replicas = [first]
+    for turn in range(effort.passes + effort.more if cost else 0):
+        seeds = _border(level, lengths, crew)
+        if turn >= effort.passes and THIN * seeds.size < level.n_nodes:
+            break
+        together = 1 if THIN * seeds.size < level.n_nodes else effort.together
+        wanted = effort.least * cost / 2
+        lanes = lanes_of(level.n_nodes, effort.lane)
+        if lanes < 2 or seeds.size < FEW:
+            first.start()
+            ways = (together, effort.patience, wanted, NO_END, 0, NO_END)
+            gain = int(first.run(search, *first.room, seeds, *ways)[0])
+            replicas = [first]  # copies are no longer equal
+        else:
+            if len(replicas) == 1:
+                replicas += first.copies(spare_state(level, k, crew) if spare is None else spare, crew)
+            gain = search_lanes(replicas, seeds, together, effort.patience, wanted, turn, lanes, crew)
+        cost -= gain
+        if gain <= effort.least * cost or cost == 0:
+            break
+    return cost
+
+
+def _border(level: Level, lengths: Words, crew: Crew) -> Words:
+    """The nodes on nets of several clusters, uint32, ascending."""
+    on = np.zeros(level.n_nodes, np.bool_)
+    crew.each(mark_border, [(level.net_offsets, level.net_nodes, lengths, on, *part) for part in blocks(level.n_nets)])
+    return np.flatnonzero(on).astype(np.uint32)
+
+
+@njit(cache=True, nogil=True)
+def alone(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    labels: Words,
+    limits: Floats,
+    clock: Longs,
+    moved: Flags,
+    place: Ints,
+    keys: Ints,
+    heap: Words,
+    told: Longs,
+    near: Words,
+    path: Words,
+    sweeps: int,
+    passes: int,
+    least: float,
+    together: int,
+    patience: float,
+    seed: int,
+) -> int:
+    """`refine` without a crew, in one kernel; overwrites `labels`, returns the cost."""
+    k, n = limits.size, labels.size
+    loads = np.zeros(k)
+    for u in range(n):
+        loads[labels[u]] += node_weights[u]
+    begins, lengths, entries = fill_lists(net_offsets, net_nodes, labels, k)
+    cost = cost_of(lengths, net_weights)
+    active = np.zeros(n, np.bool_)
+    mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
+    for turn in range(sweeps):
+        asked = np.flatnonzero(active).astype(np.uint32)
+        shuffle(asked, seed + turn)
+        active[:] = False
+        cost -= sweep(
+            node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
+            labels, loads, limits, asked, active,
+        )  # fmt: skip
+    for turn in range(passes):
+        if cost == 0:
+            break
+        active[:] = False
+        begin_pass(node_offsets, moved)
+        mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
+        seeds = np.flatnonzero(active).astype(np.uint32)
+        shuffle(seeds, seed + sweeps + turn)
+        gain = search(
+            node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
+            labels, loads, limits, clock, moved, place, keys, heap, told, near, path, seeds,
+            1 if THIN * seeds.size < n else together, patience, least * cost / 2, NO_END, 0, NO_END,
+        )[0]  # fmt: skip
+        cost -= gain
+        if gain <= least * cost:
+            break
+    return cost

@@ -1,0 +1,384 @@
+"""Local searches that lower the vertex-copy cost of a partition by moving nodes, one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.arrays import Floats, Ints, Longs
+
+from .km1_gains import CLUSTER, PINS, Pairs, add_pin, best_move, drop_pin
+
+Flags = npt.NDArray[np.bool_]
+
+WIDE = 32  # pins; the other nodes of a larger net are not told that a move changed it
+CAUTION = 0.3  # of the logarithm of the number of nodes: the square of the gains' sum that a search may lose at least
+BROAD, SKEWED = 1 << 10, 256  # nets, in all and over the mean: a node of more is left to label propagation
+LONGEST = 1000  # moves without a new best sum after which a search ends in any case
+
+
+def room(nodes: int) -> tuple[Longs, Flags, Ints, Ints, Words, Longs, Words, Words]:
+    """What `search` works in: clock, moved, place, keys, heap, told, near, path.
+
+    NumPy's zeros cost nothing until they are touched, and a search touches little; those of a kernel are written.
+    """
+    return (
+        np.zeros(1, np.int64), np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32), np.empty(nodes, np.int32),
+        np.empty(nodes, np.uint32), np.zeros(nodes, np.int64), np.empty(nodes, np.uint32), np.empty(nodes, np.uint32),
+    )  # fmt: skip
+
+
+compiled_room = njit(cache=True, nogil=True)(room)
+
+
+@njit(cache=True, nogil=True)
+def begin_pass(node_offsets: Longs, moved: Flags) -> None:
+    """Let `search` move all nodes anew but those of very many nets, which it would ask after each move near them.
+
+    O(nodes).
+    """
+    n = node_offsets.size - 1  # `moved` may be longer
+    least = max(BROAD, SKEWED * node_offsets[n] // max(n, 1))
+    for u in range(n):
+        moved[u] = node_offsets[u + 1] - node_offsets[u] > least
+
+
+@njit(cache=True, nogil=True)
+def gainers(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    asked: Words,
+) -> Words:
+    """Those of the nodes `asked` whose best move gains; changes nothing."""
+    joint, clusters = np.zeros(loads.size, np.int32), np.empty(loads.size, np.uint32)
+    found = np.empty(asked.size, np.uint32)
+    count = 0
+    for u in asked:
+        if not _leaves(u, node_offsets, node_nets, begins, lengths, entries, labels):
+            continue
+        gain, target = best_move(
+            u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads, limits,
+            joint, clusters,
+        )  # fmt: skip
+        if target >= 0 and gain > 0:
+            found[count] = u
+            count += 1
+    return found[:count].copy()
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _leaves(
+    u: np.uint32, node_offsets: Longs, node_nets: Words, begins: Longs, lengths: Words, entries: Pairs, labels: Words
+) -> bool:
+    """Whether node u is the only pin of a net in its cluster; no move of another gains."""
+    own = labels[u]
+    for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+        net = node_nets[i]
+        if lengths[net] == 1:
+            continue
+        j = begins[net]
+        while entries[j, CLUSTER] != own:
+            j += 1
+        if entries[j, PINS] == 1:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    asked: Words,
+    told: Flags,
+) -> int:
+    """Each of the nodes `asked`, in turn, makes its best move if that gains. Returns the gain.
+
+    Sets `told` for the nodes that moves brought into play, for the next round.
+    """
+    joint, clusters = np.zeros(loads.size, np.int32), np.empty(loads.size, np.uint32)
+    total = 0
+    for u in asked:
+        gain, target = best_move(
+            u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads, limits,
+            joint, clusters,
+        )  # fmt: skip
+        if target < 0 or gain <= 0:
+            continue
+        total += gain
+        own, there = labels[u], np.uint32(target)
+        labels[u] = there
+        loads[own] -= node_weights[u]
+        loads[there] += node_weights[u]
+        for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+            net = node_nets[i]
+            left = drop_pin(begins, lengths, entries, net, own)
+            now = add_pin(begins, lengths, entries, net, there)
+            if (left > 1 and now > 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
+                continue
+            for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
+                told[net_nodes[j]] = True
+    return total
+
+
+@njit(cache=True, nogil=True)
+def mark_border(net_offsets: Longs, net_nodes: Words, lengths: Words, on: Flags, first: int, last: int) -> None:
+    """Set `on` for the nodes on nets, of those in [first, last), of several clusters. O(pins)."""
+    for net in range(first, last):
+        if lengths[net] > 1:
+            for i in range(net_offsets[net], net_offsets[net + 1]):
+                on[net_nodes[i]] = True
+
+
+@njit(cache=True, nogil=True)
+def search(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    clock: Longs,
+    moved: Flags,
+    place: Ints,
+    keys: Ints,
+    heap: Words,
+    told: Longs,
+    near: Words,
+    path: Words,
+    seeds: Words,
+    together: int,
+    patience: float,
+    wanted: float,
+    most: int,
+    low: int,
+    high: int,
+) -> tuple[int, int, Words, Words, Longs]:
+    """One pass of localised FM from `seeds`.
+
+    From `together` seeds at a time, the best move of any node in the queue is made, worse ones included, and the
+    nodes that it touches enter the queue. A search ends when its gains promise no better sum than the best so far
+    (the rule of Osipov and Sanders 2010, `patience` its factor), and what came after the best sum is taken back. A
+    node moves at most once a pass, and not at all where `begin_pass` has marked it so. From the first eighth of the
+    seeds on, the pass ends when it is not on its way to a gain of `wanted`.
+
+    Args:
+        clock, moved, place, keys, heap, told, near, path: from `room`; left clean but for `moved`.
+        seeds, together, patience, wanted: see above.
+        most: moves after which no further search begins.
+        low, high: nodes in [low, high) enter the queue.
+
+    Returns:
+        The gain, never negative; how many seeds were used, all unless `most` nodes were moved before; every node that
+        was moved, uint32, those that moved back included; the clusters from which they came, uint32; and for each
+        search three int64: where in these its nodes begin, where those that came back begin, and where they end.
+    """
+    k = loads.size
+    joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
+    origin, cuts = np.empty(1024, np.uint32), np.empty((64, 3), np.int64)
+    beta = CAUTION * np.log(max(labels.size, 2))
+    step = clock[0]
+    total, first, n_path, n_cuts = 0, 0, 0, 0
+    while first < seeds.size and n_path < most:
+        if first * 8 >= seeds.size and total * seeds.size < wanted * first:
+            break
+        size, begin = 0, n_path
+        added = 0
+        while first < seeds.size and added < together:
+            u = seeds[first]
+            first += 1
+            if moved[u]:
+                continue
+            gain, target = best_move(
+                u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads,
+                limits, joint, clusters,
+            )  # fmt: skip
+            if target >= 0:
+                size = _put(heap, place, keys, size, u, gain)
+                added += 1
+        so_far, best, best_length = 0, 0, begin
+        mean, squares, tried = 0.0, 0.0, 0
+        while size > 0:
+            u = heap[0]
+            gain, target = best_move(
+                u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads,
+                limits, joint, clusters,
+            )  # fmt: skip
+            if target < 0:
+                size = _take(heap, place, keys, size)
+                continue
+            if gain < keys[u]:  # the keys of nodes that others' moves made worse are put right when they come up
+                keys[u] = gain
+                _down(heap, place, keys, size, 0)
+                continue
+            size = _take(heap, place, keys, size)
+            keys[u] = gain
+            own, there = labels[u], np.uint32(target)
+            labels[u] = there
+            loads[own] -= node_weights[u]
+            loads[there] += node_weights[u]
+            moved[u] = True
+            if n_path == origin.size:
+                longer = np.empty(2 * n_path, np.uint32)
+                longer[:n_path] = origin
+                origin = longer
+            path[n_path], origin[n_path] = u, own
+            n_path += 1
+            so_far += gain
+            step += 1
+            n_near = 0
+            for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+                net = node_nets[i]
+                left = drop_pin(begins, lengths, entries, net, own)
+                now = add_pin(begins, lengths, entries, net, there)
+                if (left != 1 and now != 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
+                    continue
+                for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
+                    v = net_nodes[j]
+                    if v < low or v >= high or moved[v] or told[v] == step or (now != 1 and labels[v] != own):
+                        continue
+                    told[v] = step
+                    near[n_near] = v
+                    n_near += 1
+            for i in range(n_near):
+                v = near[i]
+                gain, target = best_move(
+                    v, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads,
+                    limits, joint, clusters,
+                )  # fmt: skip
+                if target < 0:
+                    continue
+                if place[v] == 0:
+                    size = _put(heap, place, keys, size, v, gain)
+                elif gain > keys[v]:
+                    keys[v] = gain
+                    _up(heap, place, keys, place[v] - 1)
+            if so_far > best:
+                best, best_length = so_far, n_path
+                mean, squares, tried = 0.0, 0.0, 0
+                continue
+            tried += 1
+            change = keys[u] - mean
+            mean += change / tried
+            squares += change * (keys[u] - mean)
+            if tried > 1 and mean < 0 and tried * mean * mean > patience * squares / (tried - 1) + beta:
+                break
+            if tried > LONGEST:
+                break
+        for i in range(size):
+            place[heap[i]] = 0
+        for i in range(n_path - 1, best_length - 1, -1):
+            put_back(path[i], origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads)
+        total += best
+        if n_path > begin:
+            if n_cuts == len(cuts):
+                more = np.empty((2 * n_cuts, 3), np.int64)
+                more[:n_cuts] = cuts
+                cuts = more
+            cuts[n_cuts] = begin, best_length, n_path
+            n_cuts += 1
+    clock[0] = step
+    return total, first, path[:n_path].copy(), origin[:n_path].copy(), cuts[:n_cuts].copy()
+
+
+@njit(cache=True, nogil=True, inline="always")
+def put_back(
+    u: np.uint32,
+    own: np.uint32,
+    node_offsets: Longs,
+    node_nets: Words,
+    node_weights: Floats,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+) -> None:
+    """Move node u to the cluster `own`, wherever it is."""
+    here = labels[u]
+    labels[u] = own
+    loads[here] -= node_weights[u]
+    loads[own] += node_weights[u]
+    for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+        drop_pin(begins, lengths, entries, node_nets[i], here)
+        add_pin(begins, lengths, entries, node_nets[i], own)
+
+
+@njit(cache=True, nogil=True)
+def _put(heap: Words, place: Ints, keys: Ints, size: int, u: np.uint32, key: int) -> int:
+    heap[size] = u
+    keys[u] = key
+    _up(heap, place, keys, size)
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def _take(heap: Words, place: Ints, keys: Ints, size: int) -> int:
+    """Remove the first node."""
+    place[heap[0]] = 0
+    size -= 1
+    if size > 0:
+        heap[0] = heap[size]
+        place[heap[0]] = 1
+        _down(heap, place, keys, size, 0)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _up(heap: Words, place: Ints, keys: Ints, spot: int) -> None:
+    u = heap[spot]
+    while spot > 0:
+        above = (spot - 1) >> 1
+        v = heap[above]
+        if keys[v] >= keys[u]:
+            break
+        heap[spot] = v
+        place[v] = spot + 1
+        spot = above
+    heap[spot] = u
+    place[u] = spot + 1
+
+
+@njit(cache=True, nogil=True)
+def _down(heap: Words, place: Ints, keys: Ints, size: int, spot: int) -> None:
+    u = heap[spot]
+    while True:
+        child = 2 * spot + 1
+        if child >= size:
+            break
+        if child + 1 < size and keys[heap[child + 1]] > keys[heap[child]]:
+            child += 1
+        v = heap[child]
+        if keys[v] <= keys[u]:
+            break
+        heap[spot] = v
+        place[v] = spot + 1
+        spot = child
+    heap[spot] = u
+    place[u] = spot + 1

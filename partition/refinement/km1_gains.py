@@ -1,0 +1,173 @@
+"""Which clusters hold pins of each net, and what a move would gain: the state of km1 refinement.
+
+The cost is Σ over nets of weight · (clusters with a pin - 1). A net keeps a short list of `(cluster, pins)`, never
+longer than the least of its size and k, so the lists of all nets need no more room than the pins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.support.arrays import Floats, Ints, Longs
+
+Pairs = npt.NDArray[np.uint32]  # (entries, 2): cluster, pins
+CLUSTER, PINS = range(2)
+
+
+@njit(cache=True, nogil=True)
+def list_begins(net_offsets: Longs, k: int) -> Longs:
+    """Where the list of each net begins, int64 (nets + 1). O(nets)."""
+    nets = net_offsets.size - 1
+    begins = np.zeros(nets + 1, np.int64)
+    for net in range(nets):
+        begins[net + 1] = begins[net] + min(k, net_offsets[net + 1] - net_offsets[net])
+    return begins
+
+
+@njit(cache=True, nogil=True)
+def fill_some(
+    net_offsets: Longs, net_nodes: Words, labels: Words, begins: Longs, lengths: Words, entries: Pairs, first: int,
+    last: int,
+) -> None:  # fmt: skip
+    """Fill the lists of the nets in [first, last); their `lengths` must be 0. O(pins · λ)."""
+    for net in range(first, last):
+        for i in range(net_offsets[net], net_offsets[net + 1]):
+            add_pin(begins, lengths, entries, net, labels[net_nodes[i]])
+
+
+@njit(cache=True, nogil=True)
+def fill_lists(net_offsets: Longs, net_nodes: Words, labels: Words, k: int) -> tuple[Longs, Words, Pairs]:
+    """The lists of all nets: where each begins, int64 (nets + 1), how long it is, uint32, and the entries. O(pins · λ).
+
+    λ, the clusters of a net, is looked for among those found before.
+    """
+    begins = list_begins(net_offsets, k)
+    lengths = np.zeros(net_offsets.size - 1, np.uint32)
+    entries = np.empty((begins[-1], 2), np.uint32)
+    fill_some(net_offsets, net_nodes, labels, begins, lengths, entries, 0, lengths.size)
+    return begins, lengths, entries
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
+    """Count one more pin of the net in the cluster; returns how many there are now."""
+    begin = begins[net]
+    end = begin + int(lengths[net])
+    now = 0
+    for i in range(begin, end):
+        if entries[i, CLUSTER] == cluster:
+            now = int(entries[i, PINS]) + 1
+            entries[i, PINS] = now
+            break
+    if now == 0:
+        entries[end, CLUSTER] = cluster
+        entries[end, PINS] = 1
+        lengths[net] += np.uint32(1)
+        now = 1
+    return now
+
+
+@njit(cache=True, nogil=True, inline="always")
+def drop_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
+    """Count one pin of the net less in the cluster; returns how many are left."""
+    begin = begins[net]
+    end = begin + int(lengths[net])
+    i = begin
+    while entries[i, CLUSTER] != cluster:
+        i += 1
+    left = int(entries[i, PINS]) - 1
+    if left == 0:
+        entries[i, CLUSTER] = entries[end - 1, CLUSTER]
+        entries[i, PINS] = entries[end - 1, PINS]
+        lengths[net] -= np.uint32(1)
+    else:
+        entries[i, PINS] = left
+    return left
+
+
+@njit(cache=True, nogil=True)
+def cost_of(lengths: Words, net_weights: Ints) -> int:
+    """The cost that the lists stand for. O(nets)."""
+    cost = 0
+    for net in range(lengths.size):
+        if lengths[net] > 1:
+            cost += int(net_weights[net]) * (int(lengths[net]) - 1)
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def cost_of_nets(
+    net_offsets: Longs, net_nodes: Words, net_weights: Ints, labels: Words, k: int, first: int, last: int
+) -> int:
+    """The cost of the nets in [first, last). O(pins)."""
+    met = np.full(k, -1, np.int64)  # the last net that had a pin in the cluster
+    cost = 0
+    for net in range(first, last):
+        count = -1
+        for i in range(net_offsets[net], net_offsets[net + 1]):
+            cluster = labels[net_nodes[i]]
+            if met[cluster] != net:
+                met[cluster] = net
+                count += 1
+        cost += int(net_weights[net]) * max(count, 0)
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def best_move(
+    u: np.uint32,
+    node_offsets: Longs,
+    node_nets: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    joint: Ints,
+    clusters: Words,
+) -> tuple[int, int]:
+    """The gain of the best move of node u to a cluster that has room, and that cluster; -1 when there is none.
+
+    Only clusters that share a net with u are asked; ties go to the one with the most room for its limit, then to the
+    lowest: the order of the lists does not matter. `joint` is int32 (k), zero before and after; `clusters` has room
+    for k.
+    """
+    own = labels[u]
+    total, leaving, count = np.int32(0), np.int32(0), 0
+    for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+        net = node_nets[i]
+        weight = net_weights[net]
+        total += weight
+        length = int(lengths[net])
+        if length == 1:
+            continue
+        begin = begins[net]
+        for j in range(begin, begin + length):
+            cluster = entries[j, CLUSTER]
+            if cluster == own:
+                if entries[j, PINS] == 1:
+                    leaving += weight
+            else:
+                if joint[cluster] == 0:
+                    clusters[count] = cluster
+                    count += 1
+                joint[cluster] += weight
+    best, most, fullest = -1, np.int32(0), 0.0
+    for i in range(count):
+        cluster = clusters[i]
+        value = joint[cluster]
+        joint[cluster] = 0
+        if value < most:
+            continue
+        after = loads[cluster] + node_weights[u]
+        if after > limits[cluster]:
+            continue
+        full = after / limits[cluster]
+        if value > most or full < fullest or (full == fullest and int(cluster) < best):
+            best, most, fullest = int(cluster), value, full
+    return int(leaving + most - total), best

@@ -1,0 +1,250 @@
+"""FM on many threads with one result: lanes search side by side, what they found is made in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from operator import itemgetter
+from queue import SimpleQueue
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.partition.coarsening.hypergraph_levels import Level
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.support.arrays import Floats, Ints, Longs
+
+from .km1_fm import Flags, begin_pass, put_back, room, search
+from .km1_gains import Pairs, add_pin, drop_pin
+
+LANES = 4  # searched side by side, on any number of threads,
+LANE = 8192  # with about so many nodes each at least, where a caller has no other wish;
+TURNS = 8  # and how often a pass brings them together at least;
+SHIFTS = (0.0, 0.5, 0.25, 0.75)  # of the lanes in each pass: what one cannot bring together, another can
+SHARE = 32  # more often where long searches would move all nodes in fewer turns than that
+
+
+Spare: TypeAlias = list[tuple[npt.NDArray[Any], ...]]
+
+
+class Replica:
+    """The state of a refinement, for one thread at a time, and how much of what lanes found it has made its own.
+
+    `fixed` are the arrays of a level and where the lists begin, `changing` lengths and entries of the lists, labels and
+    loads, all as `km1_fm.search` takes them.
+    """
+
+    def __init__(self, fixed: tuple[Any, ...], changing: tuple[Any, ...], limits: Floats) -> None:
+        self.fixed, self.changing, self.limits = fixed, changing, limits
+        self.state = (*fixed, *changing, limits)
+        self.room = room(changing[2].size)
+        self.done, self.gain = 0, 0
+
+    def copies(self, spare: Spare, crew: Crew) -> list[Replica]:
+        """Equal ones for other threads, in memory that `spare_state` made."""
+        copied = [tuple(part[: len(own)] for part, own in zip(parts, self.changing, strict=True)) for parts in spare]
+        pairs = [pair for parts in copied for pair in zip(parts, self.changing, strict=True)]
+        crew.each(np.copyto, [(to[a:b], part[a:b]) for to, part in pairs for a, b in blocks(len(part))])
+        return [Replica(self.fixed, parts, self.limits) for parts in copied]
+
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """`kernel` on this state, and what else it takes."""
+        return kernel(*self.state, *arguments)
+
+    def start(self) -> None:
+        """Begin a pass."""
+        begin_pass(self.fixed[0], self.room[1])
+        self.done, self.gain = 0, 0
+
+    def catch_up(self, found: list[Any]) -> None:
+        """Commit what is new in `found`."""
+        for log in found[self.done :]:
+            self.gain += int(self.run(commit, self.room[1], *log))
+        self.done = len(found)
+
+
+def spare_state(level: Level, k: int, crew: Crew) -> Spare:
+    """Memory for all replicas but the first, of this level or a coarser one. New memory is dear, and untouched is free:
+    what refines one level after the other brings it along."""
+    pins, nets, nodes = level.net_nodes.size, level.n_nets, level.n_nodes
+    return [
+        (np.empty(nets, np.uint32), np.empty((pins, 2), np.uint32), np.empty(nodes, np.uint32), np.empty(k))
+        for _ in range(min(crew.threads, LANES) - 1)
+    ]
+
+
+def lanes_of(nodes: int, lane: int = LANE) -> int:
+    """How many lanes a pass over so many nodes has, each with about `lane` at least; below 2, `search` is alone."""
+    return min(LANES, max(nodes // lane, 2 if nodes >= lane else 1))
+
+
+def search_lanes(
+    replicas: list[Replica],
+    seeds: Words,
+    together: int,
+    patience: float,
+    wanted: float,
+    turn: int,
+    lanes: int,
+    crew: Crew,
+) -> int:
+    """A pass of FM; the gain.
+
+    Lanes search from their own stripes of the seeds, each as if it were alone, and take their moves back. Then every
+    replica makes all of them again, lane by lane, as far as they gain after those before: all end in the same state,
+    the one that the level's own arrays hold included. Where many seeds search together, paths are long and would
+    mostly be the same in all lanes: there a lane moves only nodes of its own range of numbers.
+
+    Args:
+        replicas: equal ones, one a thread.
+        seeds: uint32, nodes at the border, ascending.
+        together, patience: as in `km1_fm.search`.
+        wanted: the pass ends when it is not on its way to this gain.
+        turn: of the passes. lanes: see `lanes_of`.
+        crew: the threads; the result does not depend on them.
+    """
+    free: SimpleQueue[Replica] = SimpleQueue()
+    for replica in replicas:
+        replica.start()
+        free.put(replica)
+    found: list[Any] = []
+
+    def lane(own: Words, most: int, low: int, high: int) -> Any:
+        replica = free.get()
+        try:
+            replica.catch_up(found)
+            return replica.run(explore, *replica.room, own, together, patience, most, low, high)
+        finally:
+            free.put(replica)
+
+    nodes = replicas[0].room[1].size
+    if together > 1:
+        shift = SHIFTS[turn % len(SHIFTS)]
+        bounds = [min(max(0, int(nodes * (lane - shift) / lanes)), nodes) for lane in range(lanes + 2)]
+        ranges = list(pairwise(bounds))
+        cuts = np.searchsorted(seeds, np.array(bounds, np.uint32))  # seeds ascend
+        stripes = [seeds[first:last] for first, last in pairwise(cuts)]
+    else:
+        ranges = [(0, nodes)] * lanes
+        stripes = np.array_split(seeds, lanes)
+    shares, most = [-(-stripe.size // TURNS) for stripe in stripes], nodes // (lanes * SHARE)
+    claimed, left = 0, seeds.size
+    length = [stripe.size for stripe in stripes]  # of the paths that a lane searched last: the longest begin
+    while left:
+        some = sorted((i for i, stripe in enumerate(stripes) if stripe.size), key=lambda i: -length[i])
+        results = crew.each(lane, [(stripes[i][: shares[i]], most, *ranges[i]) for i in some])
+        for i, result in sorted(zip(some, results, strict=True), key=itemgetter(0)):
+            found.append(result[2:])
+            claimed += int(result[0])
+            stripes[i], length[i] = stripes[i][result[1] :], result[2].size
+        left = sum(stripe.size for stripe in stripes)
+        tried = seeds.size - left
+        if 8 * tried >= seeds.size and claimed * seeds.size < wanted * tried:
+            break
+    crew.each(Replica.catch_up, [(replica, found) for replica in replicas])
+    return replicas[0].gain
+
+
+@njit(cache=True, nogil=True)
+def explore(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    clock: Longs,
+    moved: Flags,
+    place: Ints,
+    keys: Ints,
+    heap: Words,
+    told: Longs,
+    near: Words,
+    path: Words,
+    seeds: Words,
+    together: int,
+    patience: float,
+    most: int,
+    low: int,
+    high: int,
+) -> tuple[int, int, Words, Words, Words, Longs]:
+    """As `search`, but takes every move back and also returns, before the last, where each node went."""
+    before = loads.copy()
+    total, used, nodes, origin, cuts = search(
+        node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries, labels,
+        loads, limits, clock, moved, place, keys, heap, told, near, path, seeds, together, patience, -1.0, most, low,
+        high,
+    )  # fmt: skip
+    targets = np.empty(nodes.size, np.uint32)
+    for c in range(len(cuts) - 1, -1, -1):
+        for i in range(cuts[c, 0], cuts[c, 1]):
+            u = nodes[i]
+            targets[i] = labels[u]
+            put_back(u, origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads)
+    for u in nodes:
+        moved[u] = False
+    loads[:] = before  # sums that came back are not always the same to the last bit
+    return total, used, nodes, origin, targets, cuts
+
+
+@njit(cache=True, nogil=True)
+def commit(
+    node_offsets: Longs,
+    node_nets: Words,
+    net_offsets: Longs,
+    net_nodes: Words,
+    node_weights: Floats,
+    net_weights: Ints,
+    begins: Longs,
+    lengths: Words,
+    entries: Pairs,
+    labels: Words,
+    loads: Floats,
+    limits: Floats,
+    moved: Flags,
+    nodes: Words,
+    origin: Words,
+    targets: Words,
+    cuts: Longs,
+) -> int:
+    """Make the moves that `explore` found, as far as they still gain after others' moves; returns the gain.
+
+    Of each search those are kept that lead to its best sum; moves of nodes that others moved, or to clusters that
+    have become full, are left out. Sets `moved` for all nodes that were tried.
+    """
+    total = 0
+    made = np.zeros(nodes.size, np.bool_)
+    for c in range(len(cuts)):
+        begin, end = cuts[c, 0], cuts[c, 1]
+        so_far, best, best_end = 0, 0, begin
+        for i in range(begin, end):
+            u, own, there = nodes[i], origin[i], targets[i]
+            if labels[u] != own or loads[there] + node_weights[u] > limits[there]:
+                continue
+            made[i] = True
+            labels[u] = there
+            loads[own] -= node_weights[u]
+            loads[there] += node_weights[u]
+            for j in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
+                net = node_nets[j]
+                so_far += net_weights[net] * (drop_pin(begins, lengths, entries, net, own) == 0)
+                so_far -= net_weights[net] * (add_pin(begins, lengths, entries, net, there) == 1)
+            if so_far > best:
+                best, best_end = so_far, i + 1
+        for i in range(end - 1, best_end - 1, -1):
+            if made[i]:
+                put_back(
+                    nodes[i], origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads
+                )
+        total += best
+    for u in nodes:
+        moved[u] = True
+    return total

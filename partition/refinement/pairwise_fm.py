@@ -1,0 +1,333 @@
+"""Fiduccia-Mattheyses search on pairs of neighbouring parts, many pairs that share no part at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.partition.coarsening.edge_matching import Weighted
+from tracecut.partition.datastructures.typed_views import Words, longs, words
+from tracecut.partition.parallel.barrier import gate, meet, take, together
+from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.support.arrays import Floats, Longs
+
+from .quotient_graph import coloured, neighbours
+
+NONE = np.uint32(0xFFFFFFFF)
+FEW = 512  # vertices on borders: with fewer, one thread is done before another has started
+SEARCHES = 2  # of each pair: one for each of its two processors, the better one is kept (Hetero §V)
+
+
+def refine_pairs(
+    graph: Weighted, labels: Words, held: Floats, limits: Floats, crew: Crew, *, sweeps: int, layers: int, patience: int
+) -> int:
+    """Move vertices between neighbouring parts where that cuts fewer edges.
+
+    In each sweep the pairs of parts that share cut edges are coloured so that pairs of one colour share no part; the
+    pairs of one colour are refined at the same time. Moving a vertex between two parts changes no other pair's gains,
+    so the result does not depend on the threads. Pairs of two parts that nothing changed in the last sweep rest.
+
+    Args:
+        graph: the graph.
+        labels: uint32 (vertices), in [0, k); overwritten.
+        held: float64 (k), the loads; overwritten.
+        limits: float64 (k); parts above theirs only shrink, others never come above.
+        crew: the threads.
+        sweeps: at most.
+        layers: of a breadth-first search from the border whose vertices may move.
+        patience: moves without a better state after which a search ends.
+
+    Returns:
+        By how much the weight of cut edges fell. O(sweeps · edges + moves · degree · log).
+
+    Source: Geographer-R (Hetero §V); Fiduccia and Mattheyses 1982; rounds as in Holtgrewe et al. 2010.
+    """
+    k = limits.size
+    place = np.full(graph.size, NONE, np.uint32)
+    fresh = np.ones(k, np.bool_)
+    arrays = (graph.offsets, graph.near, graph.edges, graph.loads)
+    total = 0
+    for _ in range(sweeps):
+        first, second, weight, starts, seeds = neighbours(graph, labels, k, crew)
+        heavy_first = np.argsort(-weight, kind="stable")
+        live = heavy_first[fresh[first[heavy_first]] | fresh[second[heavy_first]]]
+        if live.size == 0:
+            break
+        colours = coloured(longs(live), longs(first), longs(second), k)
+        in_turn = longs(live[np.argsort(colours, kind="stable")])
+        rounds = longs(np.concatenate([[0], np.cumsum(np.bincount(colours))]))
+        fresh = np.zeros(k, np.bool_)
+        gains = np.zeros(live.size, np.int64)
+        pairs = (in_turn, rounds, longs(first), longs(second), longs(starts), words(seeds))
+        parties = crew.threads if seeds.size >= FEW else 1
+        together(
+            _refine_rounds,
+            (*arrays, labels, held, limits, place, *pairs, fresh, gains, layers, patience),
+            parties,
+            gate(),
+        )
+        before, total = total, total + int(gains.sum())
+        if total == before:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _refine_rounds(
+    offsets: Longs,
+    near: Words,
+    edges: Longs,
+    loads: Floats,
+    labels: Words,
+    held: Floats,
+    limits: Floats,
+    place: Words,
+    in_turn: Longs,
+    rounds: Longs,
+    first: Longs,
+    second: Longs,
+    starts: Longs,
+    seeds: Words,
+    fresh: npt.NDArray[np.bool_],
+    gains: Longs,
+    layers: int,
+    patience: int,
+    own: Longs,
+    rank: int,
+    parties: int,
+) -> None:
+    """One of several threads: in each round it takes one pair after the other, and waits for the others at its end."""
+    for colour in range(rounds.size - 1):
+        while True:
+            turn = rounds[colour] + take(own, rounds[colour] + colour * parties)
+            if turn >= rounds[colour + 1]:
+                break
+            pair = in_turn[turn]
+            gains[turn] = _refine_pair(
+                offsets, near, edges, loads, labels, held, limits, place, seeds[starts[pair] : starts[pair + 1]],
+                np.uint32(first[pair]), np.uint32(second[pair]), fresh, layers, patience,
+            )  # fmt: skip
+        if not meet(own, parties):
+            return
+
+
+@njit(cache=True, nogil=True)
+def _refine_pair(
+    offsets: Longs,
+    near: Words,
+    edges: Longs,
+    loads: Floats,
+    labels: Words,
+    held: Floats,
+    limits: Floats,
+    place: Words,
+    seeds: Words,
+    a: np.uint32,
+    b: np.uint32,
+    fresh: npt.NDArray[np.bool_],
+    layers: int,
+    patience: int,
+) -> int:
+    members = _candidates(offsets, near, labels, place, seeds, a, b, layers)
+    best_gain, best_over, best_moves = 0, np.inf, np.empty(0, np.uint32)
+    for salt in range(SEARCHES):
+        gain, over, moves = _search(
+            offsets, near, edges, loads, labels, held, limits, place, members, a, b, patience, salt
+        )
+        if salt == 0 or over < best_over or (over == best_over and gain > best_gain):
+            best_gain, best_over, best_moves = gain, over, moves
+    for m in best_moves:
+        v = members[m]
+        here = labels[v]
+        there = b if here == a else a
+        labels[v] = there
+        held[here] -= loads[v]
+        held[there] += loads[v]
+    if best_moves.size > 0:
+        fresh[a] = fresh[b] = True
+    for v in members:
+        place[v] = NONE
+    return best_gain
+
+
+@njit(cache=True, nogil=True)
+def _candidates(
+    offsets: Longs, near: Words, labels: Words, place: Words, seeds: Words, a: np.uint32, b: np.uint32, layers: int
+) -> Words:
+    """Vertices of a and b up to `layers` steps from the border; `place` becomes their place in the result."""
+    members = np.empty(4 * seeds.size + 16, np.uint32)
+    count = 0
+    for v in seeds:
+        if labels[v] == a or labels[v] == b:
+            members[count] = v
+            place[v] = count
+            count += 1
+    begin = 0
+    for _ in range(layers):
+        end = count
+        for m in range(begin, end):
+            v = members[m]
+            for i in range(offsets[v], offsets[v + np.uint32(1)]):
+                u = near[i]
+                if (labels[u] == a or labels[u] == b) and place[u] == NONE:
+                    if count == members.size:
+                        larger = np.empty(2 * count, np.uint32)
+                        larger[:count] = members
+                        members = larger
+                    members[count] = u
+                    place[u] = count
+                    count += 1
+        begin = end
+    return members[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    offsets: Longs,
+    near: Words,
+    edges: Longs,
+    loads: Floats,
+    labels: Words,
+    held: Floats,
+    limits: Floats,
+    place: Words,
+    members: Words,
+    a: np.uint32,
+    b: np.uint32,
+    patience: int,
+    salt: int,
+) -> tuple[int, float, Words]:
+    """One search: gain, load above the limits at its best state, and the moves that lead there; changes nothing."""
+    size = members.size
+    side = np.empty(size, np.uint8)
+    gains = np.zeros(size, np.int64)
+    for m in range(size):
+        v = members[m]
+        own = labels[v]
+        other = b if own == a else a
+        side[m] = 0 if own == a else 1
+        for i in range(offsets[v], offsets[v + np.uint32(1)]):
+            label = labels[near[i]]
+            if label == other:
+                gains[m] += edges[i]
+            elif label == own:
+                gains[m] -= edges[i]
+    heaps = np.empty((2, size), np.uint32)
+    spots = np.empty(size, np.uint32)
+    counts = np.zeros(2, np.int64)
+    for m in range(size):
+        s = side[m]
+        heaps[s, counts[s]] = m
+        spots[m] = counts[s]
+        counts[s] += 1
+        _lift(heaps[s], spots, gains, spots[m], salt)
+    load = np.array([held[a], held[b]])
+    limit = np.array([limits[a], limits[b]])
+    moves = np.empty(size, np.uint32)
+    count, kept = 0, 0
+    gain, best_gain = 0, 0
+    over = max(0.0, load[0] - limit[0]) + max(0.0, load[1] - limit[1])
+    best_over = over
+    best_full = max(load[0] / limit[0], load[1] / limit[1])
+    while count - kept < patience:
+        s = _side(heaps, counts, gains, loads, members, load, limit, salt)
+        if s < 0:
+            break
+        m = heaps[s, 0]
+        _drop(heaps[s], spots, gains, counts, s, salt)
+        v = members[m]
+        load[s] -= loads[v]
+        load[1 - s] += loads[v]
+        gain += gains[m]
+        side[m] = 2 + s  # moved, from s
+        moves[count] = m
+        count += 1
+        for i in range(offsets[v], offsets[v + np.uint32(1)]):
+            u = near[i]
+            if labels[u] != a and labels[u] != b:
+                continue
+            p = place[u]
+            if p == NONE or side[p] > 1 or spots[p] == NONE:
+                continue
+            t = side[p]
+            gains[p] += 2 * edges[i] if t == s else -2 * edges[i]
+            _lift(heaps[t], spots, gains, spots[p], salt)
+            _sink(heaps[t], spots, gains, counts[t], spots[p], salt)
+        over = max(0.0, load[0] - limit[0]) + max(0.0, load[1] - limit[1])
+        full = max(load[0] / limit[0], load[1] / limit[1])
+        if over < best_over or (over == best_over and (gain > best_gain or (gain == best_gain and full < best_full))):
+            best_gain, best_over, best_full, kept = gain, over, full, count
+    return best_gain, best_over, moves[:kept].copy()
+
+
+@njit(cache=True, nogil=True)
+def _side(
+    heaps: Words, counts: Longs, gains: Longs, loads: Floats, members: Words, load: Floats, limit: Floats, salt: int
+) -> int:
+    """The side to move from: one that is too full, else the best gain that fits; -1 when nothing can move."""
+    best, most = -1, 0
+    for s in range(2):
+        if counts[s] == 0:
+            continue
+        m = heaps[s, 0]
+        fits = load[1 - s] + loads[members[m]] <= limit[1 - s]
+        if load[s] > limit[s] and (fits or load[1 - s] <= limit[1 - s]):
+            return s
+        if not fits:
+            continue
+        if best < 0 or gains[m] > most or (gains[m] == most and (load[s] * limit[1 - s] > load[1 - s] * limit[s])):
+            best, most = s, gains[m]
+    return best
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _before(m: int, n: int, gains: Longs, salt: int) -> bool:
+    """Whether m comes off the heap before n: more gain; of equals the earlier one, or with `salt` the later."""
+    if gains[m] != gains[n]:
+        return gains[m] > gains[n]
+    return m < n if salt == 0 else m > n
+
+
+@njit(cache=True, nogil=True)
+def _lift(heap: Words, spots: Words, gains: Longs, spot: int, salt: int) -> None:
+    m = heap[spot]
+    i = np.int64(spot)
+    while i > 0:
+        parent = (i - 1) >> 1
+        if not _before(m, heap[parent], gains, salt):
+            break
+        heap[i] = heap[parent]
+        spots[heap[i]] = i
+        i = parent
+    heap[i] = m
+    spots[m] = i
+
+
+@njit(cache=True, nogil=True)
+def _sink(heap: Words, spots: Words, gains: Longs, count: int, spot: int, salt: int) -> None:
+    m = heap[spot]
+    i = np.int64(spot)
+    while True:
+        child = 2 * i + 1
+        if child >= count:
+            break
+        if child + 1 < count and _before(heap[child + 1], heap[child], gains, salt):
+            child += 1
+        if not _before(heap[child], m, gains, salt):
+            break
+        heap[i] = heap[child]
+        spots[heap[i]] = i
+        i = child
+    heap[i] = m
+    spots[m] = i
+
+
+@njit(cache=True, nogil=True)
+def _drop(heap: Words, spots: Words, gains: Longs, counts: Longs, s: int, salt: int) -> None:
+    """Take the first off the heap."""
+    spots[heap[0]] = NONE
+    counts[s] -= 1
+    if counts[s] > 0:
+        heap[0] = heap[counts[s]]
+        spots[heap[0]] = 0
+        _sink(heap, spots, gains, counts[s], 0, salt)

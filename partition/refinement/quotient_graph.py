@@ -1,0 +1,102 @@
+"""The quotient graph of a partition: which parts are neighbours, and rounds of pairs that share no part."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from tracecut.partition.coarsening.edge_matching import Weighted
+from tracecut.partition.datastructures.radix_sort import radix_order
+from tracecut.partition.datastructures.typed_views import Words
+from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.support.arrays import Longs
+
+
+def neighbours(graph: Weighted, labels: Words, k: int, crew: Crew) -> tuple[Longs, Longs, Longs, Longs, Words]:
+    """Pairs of parts with cut edges between them, by rising parts.
+
+    Args:
+        graph: the graph; labels: uint32 (vertices), in [0, k); crew: the threads.
+
+    Returns:
+        The lower and the higher part of each pair and the weight cut between them, int64 (pairs), and the vertices on
+        either side of that border: int64 (pairs + 1) offsets, uint32. O(edges + border).
+    """
+    found = crew.each(
+        _cut_edges, [(graph.offsets, graph.near, graph.edges, labels, k, *part) for part in blocks(graph.size)]
+    )
+    keys, ends, weights = (np.concatenate([part[i] for part in found]) for i in range(3))
+    order = radix_order(keys.astype(np.uint64), (k * k).bit_length())
+    return _pairs(order, keys, ends, weights, k)
+
+
+@njit(cache=True, nogil=True)
+def _cut_edges(
+    offsets: Longs, near: Words, edges: Longs, labels: Words, k: int, begin: int, end: int
+) -> tuple[Longs, Words, Longs]:
+    """The vertices of [begin, end) once for each other part next to them: the pair of parts, who, the weight cut."""
+    border = np.empty(end - begin, np.uint32)
+    members, most = 0, 0
+    for v in range(begin, end):
+        own = labels[v]
+        for i in range(offsets[v], offsets[v + 1]):
+            if labels[near[i]] != own:
+                border[members] = v
+                members += 1
+                most += offsets[v + 1] - offsets[v]
+                break
+    keys, ends, weights = np.empty(most, np.int64), np.empty(most, np.uint32), np.empty(most, np.int64)
+    count = 0
+    for v in border[:members]:
+        first = count
+        for i in range(offsets[v], offsets[v + np.uint32(1)]):
+            a, b = np.int64(labels[v]), np.int64(labels[near[i]])
+            if a == b:
+                continue
+            key = min(a, b) * k + max(a, b)
+            for j in range(first, count):
+                if keys[j] == key:
+                    weights[j] += edges[i]
+                    break
+            else:
+                keys[count], ends[count], weights[count] = key, v, edges[i]
+                count += 1
+    return keys[:count].copy(), ends[:count].copy(), weights[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _pairs(order: Words, keys: Longs, ends: Words, weights: Longs, k: int) -> tuple[Longs, Longs, Longs, Longs, Words]:
+    """Pairs of parts with cut edges between them: both parts, cut weight, and the vertices on their borders."""
+    count = keys.size
+    first, second = np.empty(count, np.int64), np.empty(count, np.int64)
+    weight, starts, seeds = np.zeros(count, np.int64), np.empty(count + 1, np.int64), np.empty(count, np.uint32)
+    pairs = 0
+    last = np.int64(-1)
+    for place in range(count):
+        i = order[place]
+        if keys[i] != last:
+            last = keys[i]
+            first[pairs], second[pairs], starts[pairs] = last // k, last % k, place
+            pairs += 1
+        weight[pairs - 1] += weights[i]
+        seeds[place] = ends[i]
+    starts[pairs] = count
+    return first[:pairs].copy(), second[:pairs].copy(), weight[:pairs].copy(), starts[: pairs + 1].copy(), seeds
+
+
+@njit(cache=True, nogil=True)
+def coloured(live: Longs, first: Longs, second: Longs, k: int) -> Longs:
+    """Greedy colours of the edges `live` of the quotient graph, in that order: the least free at both ends."""
+    degrees = np.zeros(k, np.int64)
+    for pair in live:
+        degrees[first[pair]] += 1
+        degrees[second[pair]] += 1
+    used = np.zeros((k, 2 * degrees.max()), np.bool_)
+    colours = np.empty(live.size, np.int64)
+    for i in range(live.size):
+        a, b = first[live[i]], second[live[i]]
+        colour = 0
+        while used[a, colour] or used[b, colour]:
+            colour += 1
+        used[a, colour] = used[b, colour] = True
+        colours[i] = colour
+    return colours

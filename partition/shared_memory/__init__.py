@@ -1,0 +1,1 @@
+"""ParCubed: parallel partitioning by joining neighbours in shared memory."""

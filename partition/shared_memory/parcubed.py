@@ -1,0 +1,182 @@
+"""ParCubed as published, and GPart with the three passes of its experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numba import njit
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.partition.balance.fill_empty import fill_empty
+from tracecut.partition.datastructures.plain_graphs import PlainGraph, data_graph
+from tracecut.partition.datastructures.typed_views import Words, longs, words
+from tracecut.partition.datastructures.union_find import depth, find, join, swap
+from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.support.arrays import Ints, Longs
+
+GROWING = -(1 << 62)  # the mark of a seed: a root, and not alone
+GPART_PASSES = (0.5, 0.75, 1.25)  # of the final size, ParCubed §4
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """What the phases made (ParCubed figure 6).
+
+    Attributes:
+        labels: int32 (vertices) in [0, k).
+        inflated, joined, folded: parts after each phase; the last counts before empty parts were filled.
+        depth: of the union-find trees before folding.
+    """
+
+    labels: Ints
+    inflated: int
+    joined: int
+    folded: int
+    depth: int
+
+
+def parcubed(
+    graph: LocalityGraph, k: int, *, threads: int | None = None, inflate: float = 1.0, join: float = 1.0
+) -> Ints:
+    """Inflate, join, fold: very fast parts of equal numbers of data, without regard to weights or balance.
+
+    Each thread inflates from the vertices of its block, then joins parts along edges in its block; the fold is serial
+    and pairs parts by size alone. On several threads labels differ from run to run, as published.
+
+    Args:
+        graph: the locality graph; `plain_graphs.data_graph` says how jobs of many data are modelled.
+        k: number of clusters.
+        threads: threads at most, None takes all cores.
+        inflate: largest part that inflation makes, in units of data / k.
+        join: largest part that joining makes, in the same units. Folding knows no limit.
+
+    Returns:
+        int32 (data), labels in [0, k). Fewer parts than k are filled up with single data. O(pins · depth).
+
+    Source: ParCubed §2, §3; the seed counts once and roots are compared before a join, which its figures leave out.
+    """
+    with Crew(threads, graph.n_data) as crew:
+        return parcubed_phases(data_graph(graph), k, crew, inflate, join).labels
+
+
+def gpart(graph: LocalityGraph, k: int) -> Ints:
+    """Parts merged along edges in three passes of up to 50, 75 and 125 % of the final size.
+
+    Args: the locality graph, the number of clusters. Parts beyond k are folded as in `parcubed`, missing ones filled
+    up with single data. Returns int32 (data), labels in [0, k). O(pins · depth).
+
+    Source: GPart of Han and Tseng 2006, as run in ParCubed §4.
+    """
+    return gpart_phases(data_graph(graph), k).labels
+
+
+def parcubed_phases(plain: PlainGraph, k: int, crew: Crew, inflate: float = 1.0, join: float = 1.0) -> Phases:
+    """`parcubed` on a plain graph, with the counts of its phases."""
+    n = plain.size
+    parents = np.full(n, -1, np.int64)
+    rows = (longs(plain.offsets), words(plain.neighbours))
+    cuts = [n * i // crew.threads for i in range(crew.threads + 1)]
+    bounds = list(pairwise(cuts))
+    crew.each(_inflate, [(*rows, parents, _size(inflate, n, k), *part) for part in bounds])
+    inflated = int(np.count_nonzero(parents < 0))
+    crew.each(_join, [(*rows, parents, _size(join, n, k), *part) for part in bounds])
+    return _finished(parents, k, inflated)
+
+
+def gpart_phases(plain: PlainGraph, k: int) -> Phases:
+    """`gpart` on a plain graph; `inflated` counts the parts after the first two passes."""
+    n = plain.size
+    parents = np.full(n, -1, np.int64)
+    counts = []
+    for share in GPART_PASSES:
+        _join(longs(plain.offsets), words(plain.neighbours), parents, _size(share, n, k), 0, n)
+        counts.append(int(np.count_nonzero(parents < 0)))
+    return _finished(parents, k, counts[1])
+
+
+def _size(share: float, n: int, k: int) -> int:
+    return max(1, int(share * n / k))
+
+
+def _finished(parents: Longs, k: int, inflated: int) -> Phases:
+    is_root = parents < 0
+    number = np.cumsum(is_root) - 1
+    part_of = number[_roots(parents)]
+    joined = int(np.count_nonzero(is_root))
+    deepest = int(depth(parents))
+    folded = _fold(np.argsort(-parents[is_root], kind="stable"), k)
+    labels = folded[part_of].astype(np.int32)
+    filled = fill_empty(labels, k, np.ones(labels.size))
+    return Phases(filled, inflated, joined, min(joined, k), deepest)
+
+
+def _fold(by_size: Longs, k: int) -> Longs:
+    """The new part of each part, given all parts from the smallest to the largest, by figure 5.
+
+    The k largest adopt. From the fold on, smaller and smaller parts go to larger and larger ones, then again from the
+    smallest adopter.
+    """
+    found = by_size.size
+    extra = max(0, found - k)
+    target = np.empty(found, np.int64)
+    target[by_size[extra:]] = np.arange(found - extra)
+    if extra:
+        target[by_size[extra - 1 :: -1]] = np.arange(extra) % k
+    return target
+
+
+@njit(cache=True, nogil=True)
+def _inflate(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, end: int) -> None:
+    """Figure 3 from each vertex of [begin, end) that stands alone.
+
+    A seed is marked while it grows, and takes only what stands alone at that very moment: so no other thread can take
+    it or what it has, and no part gets larger than `most`.
+    """
+    queue = np.empty(1024, np.uint32)
+    for seed in range(begin, end):
+        if parents[seed] != -1 or not swap(parents, seed, -1, GROWING):
+            continue
+        size, head, tail = 1, 0, 0
+        v = np.int64(seed)
+        while True:
+            for i in range(offsets[v], offsets[v + 1]):
+                if parents[near[i]] != -1:
+                    continue  # it would be passed over when it is taken from the queue
+                if tail == queue.size:
+                    longer = np.empty(2 * tail, np.uint32)
+                    longer[:tail] = queue
+                    queue = longer
+                queue[tail] = near[i]
+                tail += 1
+            while head < tail and parents[queue[head]] != -1:
+                head += 1
+            if head == tail or size >= most:
+                break
+            v = np.int64(queue[head])
+            head += 1
+            if swap(parents, v, -1, seed):
+                size += 1
+        parents[seed] = -size
+
+
+@njit(cache=True, nogil=True)
+def _join(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, end: int) -> None:
+    """Figure 4 from each vertex of [begin, end)."""
+    for v in range(begin, end):
+        own = find(parents, v)
+        for i in range(offsets[v], offsets[v + 1]):
+            other = find(parents, np.int64(near[i]))
+            own = find(parents, own)
+            # Another thread may link a root right here; what is read then is a parent, and the sum is no size.
+            first, second = parents[own], parents[other]
+            if other != own and first < 0 and second < 0 and -(first + second) <= most:
+                join(parents, own, other)
+
+
+@njit(cache=True, nogil=True)
+def _roots(parents: Longs) -> Longs:
+    roots = np.empty(parents.size, np.int64)
+    for item in range(parents.size):
+        roots[item] = find(parents, item)
+    return roots

@@ -1,0 +1,173 @@
+"""ParCubed made deterministic: inflate once, join and fold on the graph of clusters, a few passes over the border."""
+
+from __future__ import annotations
+
+import numpy as np
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.partition.balance.fill_empty import fill_empty
+from tracecut.partition.balance.rebalance import equal_targets, limits_of
+from tracecut.partition.datastructures.plain_graphs import EdgeStream, edge_stream
+from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
+from tracecut.partition.initial.greedy_growing import attempts
+from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.support.arrays import Floats, Ints, Longs
+
+from .boundary_greedy import asked, border, polish
+from .cluster_graph import Halves, linked
+from .inflate import claim, inflated
+from .join import joined
+from .parallel_greedy import settled
+
+LARGEST = 32  # vertices of a cluster at most
+PIECES = 16  # clusters a part at least, to balance with
+SECOND = 160  # vertices of a cluster of clusters, where the stream jumps about
+FEWEST = 7  # of these a part at least
+PLENTY = 40  # clusters a part, and
+MANY = 1 << 16  # clusters, from which on they are gathered again if that is no harm
+SAMPLE = 8192  # ends of edges that are looked at to tell whether the order of a stream says anything
+COARSEST = 14  # vertices a part at most on the coarsest graph of clusters: those of a stream in order are long and thin
+COARSER = 24  # where they were gathered again
+TRIES = 24  # first partitions of a small graph
+SMALL = 1 << 14  # ends of its edges at most
+SPANS = 16  # pieces of a list of edges
+LANES = 12  # that share them, for as many threads
+FINAL = 4  # passes over the vertices at borders, each over few but those near what moved in the one before
+FIRST = 3  # sweeps over a small graph that was just partitioned
+SWEEPS = 2  # over a large one
+ROUNDS = 3  # over each level on the way back
+
+
+def parcubed_det(
+    graph: LocalityGraph,
+    k: int,
+    *,
+    weights: Floats | None = None,
+    targets: Floats | None = None,
+    balance: float = 1.03,
+    threads: int | None = None,
+) -> Ints:
+    """ParCubed's phases, each the better way: exactly k parts, balanced, the same labels for any number of threads.
+
+    Inflate: small clusters and the edges between them, in one look at each edge in the order of the jobs; where that
+    order jumps about and leaves very many clusters, they are gathered once more. Join: clusters are matched along heavy
+    edges, level by level. Fold: parts grow over what is left, by adjacency instead of by size, and greedy moves improve
+    them on every level. Last, greedy passes over the vertices at borders.
+
+    Args:
+        graph: the locality graph; `plain_graphs.data_graph` says how jobs of many data are modelled.
+        k: number of clusters.
+        weights: float64 (data), positive; None means 1 each.
+        targets: float64 (k), shares summing to 1; None means equal.
+        balance: largest load of a cluster over its target.
+        threads: threads at most; the labels do not depend on it.
+
+    Returns:
+        int32 (data), labels in [0, k); no cluster is empty when k ≤ data. O(pins).
+
+    Source: ParCubed §2 and the improvement that its §2.3 suggests.
+    """
+    shares = equal_targets(k) if targets is None else targets
+    if k == 1 or graph.n_data <= k:
+        return np.arange(graph.n_data, dtype=np.int32) % np.int32(k)
+    loads = floats(np.zeros(0) if weights is None or weights.min() == weights.max() else weights)
+    with Crew(threads, graph.n_data) as crew:
+        return split(edge_stream(graph), k, loads, shares, balance, crew)
+
+
+def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: float, crew: Crew) -> Ints:
+    """`parcubed_det` on a graph of more vertices than parts; empty `loads` mean 1 each. int32 (vertices). O(edges)."""
+    n = stream.size
+    total = float(loads.sum()) if loads.size else float(n)
+    mean = total / n
+    limits = floats(limits_of(total, float(loads.max()) if loads.size else 1.0, shares, balance))
+    pairs, names = np.empty(stream.ends.size, np.uint32), np.empty(stream.ends.size // 2, np.uint32)
+    groups, held, spans = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, crew)
+    second = None
+    if held.size > max(PLENTY * k, MANY) and _jumps(stream, groups, held.size):
+        most = min(SECOND, n / (FEWEST * k)) * mean
+        second, held, spans = _gathered(pairs, names, spans, held, most)
+    halves = linked(pairs, names, spans, stream.weights, held.size, crew)
+    if held.size > k:
+        found = _fold(halves, held, COARSEST if second is None else COARSER, shares, limits, crew)
+    else:
+        found = fill_empty(np.arange(held.size, dtype=np.int32), k, floats(held)).view(np.uint32)
+    own = np.bincount(found, held, k).astype(np.float64)
+    full = (own > limits).astype(np.uint8)
+    labels = found if second is None else found[second]
+    chosen, margin = border(stream, pairs, names, spans, found, full, groups, labels, crew)
+    sizes = (np.bincount(groups, minlength=k) if loads.size else np.rint(own)).astype(np.int64)
+    rows = (stream.starts, stream.names, stream.ends, stream.weights, loads)
+    for _ in range(FINAL):
+        if chosen.size == 0:
+            break
+        chosen = asked(stream, loads, limits, groups, own, sizes, chosen, crew)
+        chosen = polish(*rows, limits, groups, own, sizes, margin, words(chosen))
+    if sizes.min() > 0:
+        return groups.view(np.int32)
+    return fill_empty(groups.view(np.int32), k, loads if loads.size else None)
+
+
+def _jumps(stream: EdgeStream, groups: Words, clusters: int) -> bool:
+    """Whether edges join clusters that were founded at any time; `groups` are the clusters of the vertices.
+
+    Where clusters founded soon after each other are neighbours, gathering them in the order of the stream makes long
+    rows of them; where the order says nothing, it makes good clusters.
+    """
+    some = groups[_sample(stream.ends)].astype(np.int64)
+    apart = np.abs(some[:, 0] - some[:, 1])
+    return bool((apart > 0).any()) and float(apart[apart > 0].mean()) > clusters / 8
+
+
+def _scattered(pairs: Words, n: int) -> bool:
+    """Whether edges that follow each other begin anywhere."""
+    some, following = _sample(pairs[:-2]), _sample(pairs[2:])
+    return some.size > 0 and float(np.abs(some[:, 0] - following[:, 0]).mean()) > n / 8
+
+
+def _sample(pairs: Words) -> Longs:
+    """Some of these ends of edges, int64 (some, 2)."""
+    return pairs.reshape(-1, 2)[:: max(1, pairs.size // SAMPLE)].astype(np.int64)
+
+
+def _inflated(
+    stream: EdgeStream, loads: Floats, most: float, out: Words, out_names: Words, crew: Crew
+) -> tuple[Words, Floats, Longs]:
+    """The cluster of each vertex, the loads of the clusters, and where the edges between them are; see `inflated`."""
+    groups, held = np.empty(stream.size, np.uint32), np.empty(stream.size)
+    wide = _scattered(stream.ends, stream.size)
+    clusters, spans = inflated(stream, loads, most, wide, groups, held, out, out_names, crew)
+    return groups, held[:clusters], spans
+
+
+def _gathered(pairs: Words, names: Words, spans: Longs, loads: Floats, most: float) -> tuple[Words, Floats, Longs]:
+    """The same for clusters of clusters, out of the edges between them, which are overwritten; see `claim`.
+
+    This is one stream on one thread. Two ranges of vertices, each with its own half of the stream, would be independent
+    of threads as well; but where the order says nothing half of all edges cross, and cuts were 2 to 3 % larger.
+    """
+    count = 0
+    for begin, end in spans.tolist():
+        stop = count + end - begin
+        if begin > count:  # gaps are closed
+            pairs[2 * count : 2 * stop], names[count:stop] = pairs[2 * begin : 2 * end], names[begin:end]
+        count = stop
+    groups, held = np.empty(loads.size, np.uint32), np.empty(loads.size)
+    wide = _scattered(pairs[: 2 * count], loads.size)
+    clusters, links = claim(words(pairs), count, words(names), floats(loads), most, wide, groups, held, pairs, names)
+    cuts = links * np.arange(SPANS + 1) // SPANS
+    return groups, held[:clusters], np.stack([cuts[:-1], cuts[1:]], 1)
+
+
+def _fold(halves: Halves, loads: Floats, coarsest: int, shares: Floats, limits: Floats, crew: Crew) -> Words:
+    """Labels of the clusters: join level by level, grow parts some times, improve the best on the way back."""
+    k = shares.size
+    levels = joined(halves, loads, float(loads.sum()) / (4 * k), coarsest * k, crew)
+    level = levels.level(levels.count - 1)
+    # Of a small graph all first partitions are improved and the best is taken, of a large one there is but one.
+    small = level.entries <= SMALL
+    tries, lanes, sweeps = (TRIES, LANES, FIRST) if small else (1, 1, SWEEPS)
+    starts = level.size * np.arange(tries) // tries
+    given = (*level.tight(), floats(shares), limits)
+    found = crew.each(attempts, [(*given, longs(starts[i::lanes]), sweeps) for i in range(lanes)])
+    first = min(found, key=lambda attempt: attempt[1])[0]
+    return settled(levels, limits, first, ROUNDS, crew)

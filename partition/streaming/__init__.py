@@ -1,0 +1,1 @@
+"""Streaming vertex cuts, one job after the other."""

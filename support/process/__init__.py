@@ -1,0 +1,1 @@
+"""Child processes: how they are started, watched, limited and ended. Imports `support`."""

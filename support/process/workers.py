@@ -1,0 +1,135 @@
+"""Running the program under analysis, natively and traced, and the workers of the later stages."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracecut.support.errors import OutputError, ProgramError, TracecutError
+
+from .runner import UNLIMITED, Finished, Limits, describe, run
+
+OUTPUT_LIMIT = 512 << 20
+TAIL = 2_000
+
+
+def run_native(
+    program: Path, argv: Sequence[str], *, stdin: Path | None, folder: Path, timeout: float | None
+) -> Finished:
+    """Run the program as the user would. Its exit status is a result, whatever it is; to be killed is an error."""
+    finished = run(
+        [program, *argv],
+        stdin=stdin,
+        folder=folder,
+        name="native",
+        limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT),
+    )
+    if not ended_by_itself(finished):
+        hint = "Give it smaller input, or more time with --timeout." if finished.timed_out else ""
+        raise ProgramError(f"the program {phrase(finished)}", detail=tail_of(finished.stderr), hint=hint)
+    if finished.survivors:
+        count = "a process" if finished.survivors == 1 else f"{finished.survivors} processes"
+        raise ProgramError(
+            f"the program left {count} running when it ended",
+            hint="tracecut can not follow programs that go on in the background.",
+        )
+    if finished.stdout.stat().st_size and not os.statvfs(folder).f_bavail:
+        raise OutputError(
+            f"no space left in {folder.parent}: what the program printed may be incomplete",
+            hint="Set TMPDIR to a folder with free space.",
+        )
+    return finished
+
+
+def ended_by_itself(finished: Finished) -> bool:
+    """Whether a program left with a status of its own, and all of its output is there."""
+    return finished.returncode >= 0 and not (finished.timed_out or finished.output_capped or finished.process_capped)
+
+
+def phrase(finished: Finished) -> str:
+    """How a program ended, to stand after "the program"."""
+    text = describe(finished)
+    return f"was {text}" if text.startswith("killed") else text
+
+
+def run_hosted(
+    module: str,
+    arguments: Sequence[str | Path],
+    *,
+    stdin: Path | None,
+    folder: Path,
+    name: str,
+    timeout: float | None,
+    env: Mapping[str, str] | None = None,
+    tick: Callable[[float], None] | None = None,
+    memory: int | None = None,
+) -> Finished:
+    """Run one of our own modules in a child process. -P: the folder that the user is in is no place for modules."""
+    return run(
+        [sys.executable, "-P", "-m", module, *arguments],
+        stdin=stdin,
+        folder=folder,
+        name=name,
+        env=env,
+        limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT, memory_bytes=memory),
+        tick=tick,
+    )
+
+
+def run_worker(
+    module: str,
+    spec: Mapping[str, Any],
+    folder: Path,
+    name: str,
+    say: Callable[[str], None],
+    limits: Limits = UNLIMITED,
+) -> Any:
+    """Run a worker that reads `spec.json` and writes `result.json` in `folder`. Returns the result.
+
+    Raises TracecutError when the worker dies: its output is the detail.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "spec.json"
+    path.write_text(json.dumps(spec))
+    lines = folder / f"{name}.stdout"
+    seen = 0
+
+    def tick(_: float) -> None:
+        nonlocal seen
+        if lines.exists() and lines.stat().st_size > seen:
+            text = lines.read_text(errors="replace")
+            seen = len(text.encode())
+            if text.strip():
+                say(text.strip().splitlines()[-1])
+
+    env = {**os.environ, "TMPDIR": tempfile.gettempdir()}
+    finished = run_hosted(
+        module,
+        [path],
+        stdin=None,
+        folder=folder,
+        name=name,
+        timeout=limits.seconds,
+        memory=limits.memory_bytes,
+        env=env,
+        tick=tick,
+    )
+    result = folder / "result.json"
+    if not finished.ok or not result.exists():
+        raise TracecutError(f"the worker {name} {describe(finished)}", detail=tail_of(finished.stderr))
+    return json.loads(result.read_text())
+
+
+def tail_of(path: Path) -> str:
+    """Last lines of a captured stream."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return ""
+    text = data[-TAIL:].decode(errors="replace").strip()
+    return ("… " + text) if len(data) > TAIL else text

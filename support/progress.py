@@ -1,0 +1,114 @@
+"""Progress of long work: one line a stage on a terminal, nothing when piped.
+
+The work is done in a process of its own. `Stages` times it there and writes one line of JSON for each event to its
+standard output; `Progress` shows these events where the user is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from .compiler_messages import WARNINGS, warnings
+
+
+class Stages:
+    """Times the stages. `timings`: name of a stage → seconds."""
+
+    def __init__(self) -> None:
+        self.timings: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str, text: str) -> Iterator[None]:
+        """A stage of the pipeline: `name` in the timings, `text` on the terminal."""
+        _emit(begin=name, text=text)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            took = time.perf_counter() - start
+            self.timings[name] = self.timings.get(name, 0.0) + took
+            if sys.exc_info()[0] is None:
+                _emit(end=name, text=text, seconds=took)
+
+    def detail(self, text: str) -> None:
+        """What the running stage is doing right now."""
+        _emit(detail=text)
+
+    def said(self, text: str) -> None:
+        """What the user's compiler has to say of a program that it compiled."""
+        if text.strip():
+            _emit(said=text)
+
+
+def _emit(**event: Any) -> None:
+    print(json.dumps(event), flush=True)
+
+
+class Progress:
+    """Shows the events of `Stages` on a terminal. `stage`: the one that runs, also when nothing is shown.
+
+    Warnings of the user's compiler go to standard error wherever that leads; `warnings`: of so many a line, None: all
+    of what it said.
+    """
+
+    def __init__(self, *, quiet: bool = False, warnings: int | None = WARNINGS) -> None:
+        self.stage = ""
+        self._quiet, self._warnings = quiet, warnings
+        self._seen = 0
+        self._console: Any = None
+        self._status: Any = None
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+
+            self._console = Console(stderr=True, highlight=False, no_color="NO_COLOR" in os.environ)
+
+    def follow(self, path: Path) -> None:
+        """Show what has been added to a file of events; half a line waits for its other half."""
+        try:
+            with open(path, "rb") as file:
+                file.seek(self._seen)
+                data = file.read()
+        except OSError:
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        self._seen += len(whole)
+        for line in whole.splitlines():
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict):
+                self._show(event)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def _show(self, event: dict[str, Any]) -> None:
+        self.stage = event.get("begin", self.stage)
+        if "said" in event and not self._quiet:
+            self.close()
+            with suppress(OSError):
+                sys.stderr.write(f"{warnings(str(event['said']), self._warnings)}\n")
+        if self._console is None:
+            return
+        if "begin" in event:
+            self.close()
+            self._status = self._console.status(f"{event['text']} …")
+            self._status.start()
+        elif "end" in event:
+            self.close()
+            self._console.print(f"  {event['text']:<44} {event['seconds']:7.2f} s", style="dim", markup=False)
+        elif "detail" in event and self._status is not None:
+            from rich.text import Text
+
+            self._status.update(Text(f"{event['detail']} …"))

@@ -1,0 +1,75 @@
+"""Loops that something may end early: any order, as long as nothing does; and the program's own when it would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tracecut.codegen.ptx.refusals import check_loop
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.runner import Limits, run
+
+from .children import run_woven, woven
+from .harness import Inspected, Program
+
+Made = tuple[Path, list[ScopeFile], list[str]]
+MARKS = ["checked", "searched", "both", "late"]
+
+# What the first argument changes → the loops that notice.
+NOTICED: dict[str, set[str]] = {
+    "same": set(),
+    "checked": {"checked"},
+    "searched": {"searched"},
+    "first": {"searched"},
+    "both": {"both", "late"},
+    "late": {"both", "late"},
+    "quiet": {"searched", "both", "late"},
+}
+
+
+@pytest.fixture(scope="module")
+def loops(inspected: Callable[[str], dict[str, Inspected | str]]) -> list[Inspected]:
+    found = [inspected("early")[mark] for mark in MARKS]
+    return [item for item in found if not isinstance(item, str)]
+
+
+@pytest.fixture(scope="module")
+def made(loops: list[Inspected]) -> Made:
+    return woven(loops, [item.schedule(item.random(place)) for place, item in enumerate(loops)], name="early")
+
+
+def test_verdicts(inspected: Callable[[str], dict[str, Inspected | str]], loops: list[Inspected]) -> None:
+    assert [item.mark for item in loops] == MARKS
+    assert all(item.inspection.verdicts[item.region].movable for item in loops)
+    assert "may be left before its end" in str(inspected("early")["written"])
+
+
+def test_a_loop_that_is_left_early_is_not_captured(program: Callable[[str], Program]) -> None:
+    subject = program("early")
+    lines = (subject.folder / "program.c").read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if text.endswith("// left early"))
+    (loop,) = (record.id for record in subject.compiled.analysis.records if record.place.line == line)
+    assert subject.traced.profile.iterations[loop] == 301
+    assert loop not in subject.traced.profile.captures
+
+
+@pytest.mark.parametrize("mode", NOTICED)
+def test_other_input(program: Callable[[str], Program], loops: list[Inspected], made: Made, mode: str) -> None:
+    subject = program("early")
+    native = run([subject.compiled.native, mode], folder=subject.folder, name=f"native-{mode}", limits=Limits(60))
+    ran = run_woven(subject, made, argv=[mode])
+    assert ran.code == native.returncode == (3 if mode == "checked" else 0)
+    assert ran.stdout == native.stdout.read_bytes()
+    refused = {item.mark for item in loops if ran.report["scopes"][str(item.scope)]["refused"]}
+    assert refused == NOTICED[mode]
+    assert {item.mark for item in loops if not ran.used[str(item.scope)]} == refused
+
+
+def test_a_device_would_not_stop(loops: list[Inspected]) -> None:
+    for item in loops:
+        view = item.program.compiled.analysis.view_of(item.region)
+        nest = item.program.nest(item.region)
+        with pytest.raises(UnsupportedError, match="left"):
+            check_loop(view, nest, view.loops[item.region], [])

@@ -1,0 +1,120 @@
+"""An order that can not be made or applied is a note, and the next one has its turn."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tracecut.codegen.runtime.replay import Comparison
+from tracecut.codegen.tuning import trial
+from tracecut.codegen.tuning import worker as tuning_worker
+from tracecut.codegen.tuning.trial import Bench, Candidate, try_order
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.machine.machine import Machine
+from tracecut.support.errors import ArgumentError, BackendError, ScheduleError, TracecutError
+
+from tracecut.pipeline.stages.manifest import stopped_plans
+from tracecut.pipeline.stages.publish import remarks_of
+from tracecut.pipeline.stages.tune import _no_order
+
+GRAPH = LocalityGraph(np.array([0, 2, 4]), np.array([0, 1, 1, 2], np.int32), 3)
+
+
+def bench() -> Bench:
+    subject: Any = SimpleNamespace(graph=SimpleNamespace(graph=GRAPH))
+    reference: Any = None
+    return Bench(subject, Machine.detect(), reference, 2, 0, 2, lambda text: None)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: TracecutError) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(trial, "make_order", fail)
+
+
+def test_a_crash_of_a_peer_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, BackendError("METIS was killed by SIGSEGV"))
+    found = try_order(bench(), "metis")
+    assert found.note == "failed: METIS was killed by SIGSEGV"
+    assert found.region_ms is None and found.cost(1.0) == float("inf")
+
+
+def test_an_order_that_does_not_apply_is_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, ArgumentError("no coordinates"))
+    assert try_order(bench(), "rcm").note == "refused: no coordinates"
+
+
+def test_a_wrong_result_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, ScheduleError("it changes the result"))
+    with pytest.raises(ScheduleError):
+        try_order(bench(), "rcm")
+
+
+def test_a_plan_that_only_its_replay_stopped_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Through the worker's result and the manifest's notes: such a plan is a bug, not one of the usual refusals."""
+    nest = SimpleNamespace(sites_in=lambda region: [])
+    verdict = SimpleNamespace(rounding=False)
+    subject: Any = SimpleNamespace(
+        region=4,
+        outlined={4: SimpleNamespace(text="", reductions=())},
+        inspection=SimpleNamespace(verdicts={4: verdict}, accesses=SimpleNamespace(nest=nest)),
+    )
+
+    def run(worker: tuning_worker.Worker) -> None:
+        worker.result["class"] = "parallel"
+        trial._verify(subject, Candidate("rcm"), Comparison(False, float("inf"), "a.c:9"))
+
+    spec = {"folder": str(tmp_path), "region": 4, "machine": None, "values": {}, "entries": {}, "memory": 1 << 30}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    monkeypatch.setattr(tuning_worker.Worker, "run", run)
+    monkeypatch.setattr(sys, "argv", ["worker", str(tmp_path / "spec.json")])
+    tuning_worker.main()
+    result = json.loads((tmp_path / "result.json").read_bytes())
+    assert result["stopped"] == "replay" and result["failed"] == "order rcm changes the result: error inf at a.c:9"
+    region = {"file": "a.c", "line": 8, "reason": result["failed"], "stopped": result["stopped"]}
+    (note,) = stopped_plans([region, region | {"stopped": ""}])
+    assert note.startswith("a.c:8: only the comparison of its replay") and "error inf at a.c:9" in note
+
+
+def entry(method: str, note: str = "", *, compared: bool = False) -> dict[str, Any]:
+    return {"method": method, "note": note, "compared": compared}
+
+
+def test_why_no_order_is_used() -> None:
+    original, crash = entry("original"), entry("metis", "failed: METIS crashed")
+    assert _no_order([original, crash]) == "no order could be made: metis failed: METIS crashed"
+    assert "was faster" in _no_order([original, crash, entry("rcm")])
+    assert "was faster" in _no_order([original, entry("rcm", "not tried: no time"), crash])
+    assert "METIS crashed" in _no_order([original, crash, entry("rcm", compared=True)])
+
+
+def test_a_faster_order_whose_copies_cost_too_much_is_named() -> None:
+    """The reason is the decision that was made: it stands beside a table in which that order is faster."""
+    original, slow = entry("original") | {"region_ms": 13.0}, entry("metis") | {"region_ms": 14.0, "copy_ms": 1.0}
+    fast = entry("rcm") | {"region_ms": 8.0, "region_all_ms": 5.0, "copy_ms": 9.0}
+    apart = "; it can not be kept over the loop at a.c:7: it holds a call to printf (a.c:9)"
+    assert _no_order([original, slow]) == "no order was faster than the program's own"
+    found = _no_order([original, slow, fast], 1.0, apart)
+    assert found.startswith("with rcm a sweep is 2.6 times as fast (13 -> 5 ms), but")
+    assert "takes 9 ms for each sweep, which uses up the gain" in found and found.endswith(apart)
+
+
+def test_a_failed_method_is_a_remark() -> None:
+    region = {"file": "a.c", "line": 3, "function": "f", "decision": "refused", "reason": "no", "places": []}
+    region |= {"kept": [], "kernels": [], "candidates": [entry("rcm"), entry("metis", "failed: METIS crashed")]}
+    remarks = remarks_of(region)
+    assert [remark.name for remark in remarks] == ["Refused", "MethodFailed"]
+    assert ("Reason", "failed: METIS crashed") in remarks[1].args
+    region["candidates"] = [entry("metis", "not tried: no time")]
+    assert [remark.name for remark in remarks_of(region)] == ["Refused"]
+
+
+def test_the_kernel_time_is_the_fastest_measured() -> None:
+    assert Candidate("rcm", region_ms=3.0, region_all_ms=2.0, copy_ms=4.0).cost(8.0) == 2.5
+    assert Candidate("rcm", region_ms=3.0).kernel_ms == 3.0

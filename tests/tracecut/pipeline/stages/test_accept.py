@@ -1,0 +1,77 @@
+"""Whether a result is kept, by the times of whole runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracecut.pipeline.stages.accept import ROUNDS, Weighed, weigh
+
+
+class Clock:
+    """Runs that take what is written here, one after the other; the last time again and again."""
+
+    def __init__(self, original: list[float], optimized: dict[int, list[float]]) -> None:
+        self.original, self.optimized = list(original), {count: list(times) for count, times in optimized.items()}
+        self.runs: list[int] = []
+
+    def weigh(self) -> Weighed:
+        first = {count: self.next(times) for count, times in self.optimized.items()}
+        return weigh(self.next(self.original), first, self.run_original, self.run_optimized, min_gain=0.02)
+
+    def run_original(self) -> float:
+        self.runs.append(0)
+        return self.next(self.original)
+
+    def run_optimized(self, threads: int) -> float:
+        self.runs.append(threads)
+        return self.next(self.optimized[threads])
+
+    @staticmethod
+    def next(times: list[float]) -> float:
+        return times.pop(0) if len(times) > 1 else times[0]
+
+
+def test_a_clear_gain_takes_one_more_run_of_the_original() -> None:
+    clock = Clock([2.0], {1: [1.0], 2: [0.7]})
+    assert clock.weigh() == Weighed(2, 2.0, 0.7, pays=True)
+    assert clock.runs == [0]
+
+
+def test_a_clear_loss_does_too() -> None:
+    clock = Clock([2.0], {1: [3.0], 2: [2.5]})
+    assert clock.weigh() == Weighed(2, 2.0, 2.5, pays=False, slower=(1, 2))
+    assert clock.runs == [0]
+
+
+def test_an_original_that_was_slow_by_chance_is_found_out() -> None:
+    clock = Clock([3.0, 2.0], {1: [2.4]})
+    assert not clock.weigh().pays
+
+
+def test_what_is_close_runs_again() -> None:
+    clock = Clock([2.0], {1: [1.9, 1.9], 2: [2.6]})
+    assert clock.weigh() == Weighed(1, 2.0, 1.9, pays=True, slower=(2,))
+    assert clock.runs == [0] + [1, 0] * ROUNDS
+
+
+@pytest.mark.parametrize(
+    "optimized",
+    [
+        [1.99],  # less than two per cent
+        [1.9, 2.0, 2.0, 2.0],  # one lucky run
+        [2.1, 1.97, 2.1, 2.1],
+    ],
+)
+def test_in_doubt_the_program_stays(optimized: list[float]) -> None:
+    assert not Clock([2.0], {1: optimized}).weigh().pays
+
+
+def test_a_result_that_was_slow_by_chance_gets_another_chance() -> None:
+    assert Clock([2.0], {1: [2.1, 1.6, 1.6, 1.6]}).weigh().pays
+
+
+def test_fewer_threads_are_taken_when_they_are_as_good() -> None:
+    assert Clock([2.0], {1: [1.0], 2: [1.0]}).weigh().threads == 1
+    # The second number of threads is close: it runs again too, and turns out to be better.
+    found = Clock([1.1], {1: [1.0], 2: [1.05, 0.8]}).weigh()
+    assert found == Weighed(2, 1.1, 0.8, pays=True)

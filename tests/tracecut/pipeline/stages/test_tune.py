@@ -1,0 +1,60 @@
+"""Loops that share data, each tuned in turn: what one was given is not given to another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tracecut.support.progress import Progress
+
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import optimize_program
+
+# The data of the first loop can move while it runs, and not longer: the second makes its indices by arithmetic. What
+# that gathers moves nowhere, so any loop around it will do as its scope, and the outermost one is taken.
+SOURCE = r"""
+#include <stdio.h>
+#define N 2000
+#define M 9000
+static int from[M], to[M], other[M];
+static long x[N], y[N];
+int main(void) {
+    unsigned state = 1;
+    for (int e = 0; e < 3 * M; e++) {
+        state = state * 1664525u + 1013904223u;
+        (e < M ? from : e < 2 * M ? to : other)[e % M] = (int)((state >> 8) % N);
+    }
+    for (int i = 0; i < N; i++) x[i] = i;
+    for (int step = 0; step < 6; step++) {
+        for (int e = 0; e < M; e++) y[from[e]] += x[to[e]] * x[other[e]]; // plain
+        for (int e = 0; e < M; e++) y[(unsigned)from[e] * 3u % N] -= x[(unsigned)to[e] * 7u % N]; // computed
+        for (int i = 0; i < N; i++) x[i] += y[i] & 7;
+    }
+    long all = 0;
+    for (int i = 0; i < N; i++) all = all * 31 + x[i] + y[i];
+    printf("%ld\n", all);
+    return 0;
+}
+"""
+
+
+def line_of(word: str) -> int:
+    return next(number for number, line in enumerate(SOURCE.splitlines(), 1) if line.endswith(f"// {word}"))
+
+
+def test_a_loop_with_an_order_of_its_own_lies_in_no_layout_that_orders_it_again(tmp_path: Path) -> None:
+    source, output = tmp_path / "two.c", tmp_path / "out"
+    source.write_text(SOURCE, encoding="utf-8")
+    settings = Settings((str(source),), output=output, force=True, budget=0.1, method="random", threads=1)
+    result = optimize_program(settings, Progress(quiet=True))
+    found = {region["line"]: region for region in result.regions}
+    plain, computed = found[line_of("plain")], found[line_of("computed")]
+    assert plain["decision"] == computed["decision"] == "optimized", (plain["reason"], computed["reason"])
+    why = f"two.c:{line_of('plain')} in it has a layout of its own"
+    assert any(why in line for line in computed["kept"]), computed["kept"]
+    original = subprocess.run([output / "program"], capture_output=True, check=True).stdout
+    words = [sys.executable, "-P", "-m", "tracecut", "run", str(output), "-v"]
+    again = subprocess.run(words, capture_output=True, check=True)
+    assert again.stdout == original
+    assert again.stderr.count(b"6 sweeps in the new order, 0 as written") == 2

@@ -1,0 +1,50 @@
+"""The reason of a refusal is the decision that was made, at a line of the program."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tracecut.ir.llvm.debug_info import Place
+
+ROWS = r"""
+#include <iostream>
+#include <vector>
+int main() {
+    int n = 3000;
+    std::vector<std::vector<int>> rows(n);
+    std::vector<double> x(n, 1.0), y(n);
+    unsigned s = 1;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 8; k++) { s = s * 1664525u + 1013904223u; rows[i].push_back((s >> 4) % n); }
+    for (int t = 0; t < 30; t++) {
+        for (int i = 0; i < n; i++)
+            for (int j : rows[i]) y[i] += x[j];
+        std::cout << "step " << t << " " << y[t] << std::endl;
+    }
+}
+"""
+
+
+def test_rows_are_blamed_on_the_line_that_reaches_them(shell: Any) -> None:
+    """Not on the stream that the loop around them writes to, nor on a line of its header."""
+    shell.source(ROWS, "rows.cpp")
+    done = shell("optimize", "rows.cpp", "-o", "out", "--budget", "0.1")
+    assert done.code == 0, done
+    regions = json.loads((shell.folder / "out" / "manifest.json").read_bytes())["regions"]
+    region = next(region for region in regions if region["line"] == 12)
+    assert region["reason"] == "rows behind pointers of their own are reached at rows.cpp:13"
+    remarks = (shell.folder / "out" / "remarks.yaml").read_text()
+    assert "ostream" not in remarks and "the layout is not kept over the loop at rows.cpp:11" in remarks
+
+
+def test_what_is_inlined_from_a_header_belongs_to_its_line() -> None:
+    mine = Place("mesh.cpp", 7, function="main")
+    deep = Place("/usr/include/c++/12/bits/stl_vector.h", 1126, inlined_at=mine)
+    inlined = Place("/usr/include/c++/12/ostream", 689, inlined_at=deep)
+    assert inlined.own == mine and mine.own is mine
+    assert inlined.told == "mesh.cpp:7 (inlined from ostream:689)" and mine.told == "mesh.cpp:7"
+    alone = Place("/usr/include/c++/12/ostream", 689)
+    assert alone.own is alone and alone.told == str(alone)
+    header = Place("mesh.h", 3, inlined_at=mine)
+    assert header.own is header

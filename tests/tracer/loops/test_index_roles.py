@@ -1,0 +1,78 @@
+"""Which tests on an index only count iterations, and which see what it is."""
+
+from __future__ import annotations
+
+import pytest
+from tracecut.ir.llvm import TypeTable, parse_module
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.tracer.loops.index_roles import Roles, exit_tests, roles
+from tracecut.tracer.loops.reductions import Uses
+
+TEXT = """define void @f(ptr %x, ptr %p, i64 %n, i64 %m) {{
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %at = getelementptr i64, ptr %p, i64 %k
+  %i = load i64, ptr %at
+  %made = {made}
+  br label %inner
+inner:
+  %j = phi i64 [ 0, %loop ], [ %step, %body ]
+  %to = getelementptr i64, ptr %x, i64 %i
+  store i64 %j, ptr %to
+  %{early} = icmp eq i64 %made, 77
+  br i1 %{early}, label %latch, label %body
+body:
+  %step = add i64 %j, 1
+  %{count} = icmp slt i64 %step, %made
+  br i1 %{count}, label %inner, label %latch
+latch:
+  %next = add i64 %k, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}}"""
+
+
+def found(made: str) -> Roles:
+    """Roles of the loaded %i; the exit from `body` is the one that counts."""
+    module = parse_module(TEXT.format(made=made, early="early", count="count"))
+    view = FunctionView(module.functions["@f"], TypeTable({}))
+    uses = Uses(view)
+    (outer,) = (loop for loop in view.flow.loops if loop.header == "loop")
+    return roles(uses, "%i", outer.blocks, exit_tests(uses, [("body", "latch")]))
+
+
+@pytest.mark.parametrize(
+    "made", ["add i64 %i, 1", "add i64 %i, %m", "shl i64 %i, 2", "shl i64 %i, %m", "mul i64 %m, %i", "freeze i64 %i"]
+)
+def test_a_linear_test_counts_and_one_that_leaves_early_is_on_data(made: str) -> None:
+    role = found(made)
+    assert [str(test.result) for test in role.bounds] == ["%count"]
+    assert [str(test.result) for test in role.data] == ["%early"]
+    assert [access.op for access in role.addresses] == ["store"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "and i64 %i, %m",
+        "and i64 %i, 7",
+        "or i64 %i, %m",
+        "shl i64 1, %i",
+        "shl i64 %i, %i",
+        "mul i64 %i, %i",
+        "mul i64 %i, %k",
+        "lshr i64 %i, 1",
+        "ashr i64 %i, %m",
+        "udiv i64 %i, 3",
+        "urem i64 %i, 3",
+        "xor i64 %i, 1",
+    ],
+)
+def test_what_is_made_of_its_bits_is_no_count(made: str) -> None:
+    role = found(made)
+    assert not role.bounds
+    assert {str(item.result) for item in role.data} in ({"%early", "%count"}, {"%made"})

@@ -1,0 +1,68 @@
+"""Buffers that change places: the states of a web, and what may be concluded from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tracecut.ir.loops.expressions import Expr, Pool
+from tracecut.tracer.loops.pointer_rotation import MAX_CHOICES, State, agree, choices, rotation, split
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: str
+    state: State = field(default_factory=dict)
+
+
+def web(pool: Pool, name: str, *values: str) -> Expr:
+    return pool.make("state", (name,), tuple(pool.live(value, "ptr") for value in values))
+
+
+def test_pointers_of_one_web_are_chosen_together() -> None:
+    pool = Pool()
+    x, y = web(pool, "loop:2", "%a", "%b"), web(pool, "loop:2", "%b", "%a")
+    address = pool.op("add", "ptr", x, pool.op("sub", "i64", y, x))
+    found = choices(address)
+    assert [state for _, state in found] == [{"loop:2": 0}, {"loop:2": 1}]
+    assert [[node.data[0] for node in (chosen[x], chosen[y])] for chosen, _ in found] == [["%a", "%b"], ["%b", "%a"]]
+
+
+def test_webs_and_other_choices_are_independent() -> None:
+    pool = Pool()
+    x, z = web(pool, "p", "%a", "%b"), web(pool, "q", "%c", "%d", "%e")
+    either = pool.any_of([pool.live("%f", "ptr"), pool.live("%g", "ptr")])
+    address = pool.op("add", "ptr", pool.op("add", "ptr", x, z), either)
+    assert len(choices(address)) == 12
+    more = pool.op("add", "ptr", address, pool.any_of([pool.live("%h", "ptr"), pool.live("%i", "ptr")]))
+    assert MAX_CHOICES < 24 and choices(more) == [({}, {})]
+
+
+def test_a_plain_address_has_one_choice() -> None:
+    assert choices(Pool().live("%a", "ptr")) == [({}, {})]
+
+
+def test_splits_by_state() -> None:
+    always, first, second = Thing("always"), Thing("first", {"p": 0}), Thing("second", {"p": 1})
+    assert split([always, first, second]) == [[always, first], [always, second]]
+    assert split([always]) == [[always]]
+    assert split([]) == [[]]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("pqr"), st.integers(0, 2)), max_size=6))
+def test_two_things_are_together_in_some_state_exactly_when_they_agree(states: list[dict[str, int]]) -> None:
+    things = [Thing(str(number), state) for number, state in enumerate(states)]
+    together = split(things)
+    for a in things:
+        for b in things:
+            met = any(a in part and b in part for part in together)
+            assert met == (agree(a.state, b.state) and agree(b.state, a.state))
+
+
+def test_rotations() -> None:
+    assert rotation(["x", "y"], {"x": "y", "y": "x"}, "x") == ["x", "y"]
+    assert rotation(["a", "b", "c"], {"a": "b", "b": "c", "c": "a"}, "b") == ["b", "c", "a"]
+    assert rotation(["x", "y"], {"x": "y", "y": "y"}, "x") == []  # y comes over x for good
+    assert rotation(["x", "y"], {"x": "y", "y": "fresh"}, "x") == []
+    assert rotation(["x"], {"x": "x"}, "x") == ["x"]

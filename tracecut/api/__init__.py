@@ -1,0 +1,1 @@
+"""The Python functions: `optimize`, `trace`, `dependence_graph`, `loop_summaries`. Imports `pipeline`."""

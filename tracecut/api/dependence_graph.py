@@ -1,0 +1,280 @@
+"""The dynamic dependence graph of a program (VertexCut §3), as a Python call; `graph_command` is the command line."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecut.ir.dependence_graph import DependenceGraph
+from tracecut.ir.machine.machine import Machine
+from tracecut.support.argument_checks import AnyPath, whole_number
+from tracecut.support.errors import ArgumentError, ProgramError, UnsupportedError
+from tracecut.support.memory_amounts import size
+from tracecut.support.plain_kernels import FEW
+from tracecut.support.private_folders import private_folder
+from tracecut.support.process.standard_input import kept_input, problem_of
+from tracecut.tracer.depgraph.builder import Builder, Ending, TooLarge
+from tracecut.tracer.depgraph.measured_weights import measured_graph
+from tracecut.tracer.depgraph.state.output import GraphTotals
+from tracecut.tracer.depgraph.totals import Folder
+from tracecut.tracer.trace.tables.static_tables import Static
+from tracecut.tracer.trace.trace import ENDS_EARLY, Trace
+
+WEIGHTS = ("model", "unit", "measured", "seed")
+REPEATS = 3  # runs that are measured
+FREE_SHARE = 0.75  # of the memory that is free, for a graph without a stated bound
+UNFENCED = (
+    "weights are the vertex-cut paper's pairs of time stamps without fences, which do not wait for the memory: around "
+    "independent accesses they read the same 20 cycles or so for an empty pair, for a hit in the nearest cache and for "
+    "a miss in all; where they read more, the processor stalled there for whatever reason"
+)
+Words = npt.NDArray[np.uint32]
+Source = Trace | AnyPath | Sequence[AnyPath] | Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A graph, the trace it was made from, how the stream of events ended, and how well measured times agree."""
+
+    graph: DependenceGraph
+    trace: Trace
+    ending: Ending
+    correlation: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """The same where only the totals of the graph are kept."""
+
+    graph: GraphTotals
+    trace: Trace
+    ending: Ending
+    correlation: None = None
+    notes: tuple[str, ...] = ()
+
+
+class PartialGraphWarning(UserWarning):
+    """The program did not end well, or not all of it was recorded: the graph holds what was captured."""
+
+
+def dependence_graph(
+    source: Source,
+    argv: Sequence[Any] = (),
+    *,
+    weights: str = "model",
+    machine: Machine | None = None,
+    kinds: Collection[str] = ("raw",),
+    memory: int | None = None,
+    **options: Any,
+) -> DependenceGraph:
+    """The dynamic dependence graph of one run: every executed IR instruction, and what it needs from which other.
+
+    A graph depends on the program, its input and the weights alone: neither on where the system puts the program's
+    memory nor on the folder it is made in.
+
+    Args:
+        source: a Trace, a trace file (`.tct`), or what `trace` takes: the graph is then built while the program runs.
+        argv: arguments of the program.
+        weights: `"model"`: cycles of simulated caches; `"unit"`: 1 for every memory access; `"measured"`: medians of
+            the times of three runs, refused where the runs do not agree (`tracer.dependence.measured`); `"seed"`: the
+            times of one run between time stamps without fences, as VertexCut §3.2 takes them. These do not wait
+            for the memory: around independent accesses they read the same 20 cycles or so for an empty pair, for a hit
+            in the nearest cache and for a miss in all of them, so that they say next to nothing.
+        machine: the caches and latencies of the model, None: `Machine.model()`, the core of VertexCut §6.1.
+        kinds: dependences to have: `"raw"` (true ones, through registers and memory) always; `"war"`: of each write on
+            those that read its bytes before; `"waw"`: on those that wrote them before; `"control"`: of each instruction
+            on the branch that let its block run.
+        memory: bytes that the graph may take; None: three quarters of what is free. A larger one is refused with the
+            size that it would have.
+        options: of `trace` (`opt`, `functions`, `max_instructions`, `stdin`, `timeout`, …).
+
+    Returns:
+        A DependenceGraph; with a PartialGraphWarning when the program failed or records are missing.
+
+    Raises:
+        ArgumentError, SourceError, UnsupportedError: as `trace`; UnsupportedError also for programs with several
+            threads, whose accesses have no known order, and for graphs that are too large.
+        ArtefactError: the trace file is damaged.
+    """
+    built = build_graph(source, argv, weights=weights, machine=machine, kinds=kinds, memory=memory, **options)
+    said = shortfall(built)
+    if said:
+        warnings.warn(said, PartialGraphWarning, stacklevel=2)
+    return built.graph
+
+
+def build_graph(
+    source: Source,
+    argv: Sequence[Any] = (),
+    *,
+    weights: str = "model",
+    machine: Machine | None = None,
+    kinds: Collection[str] = ("raw",),
+    memory: int | None = None,
+    **options: Any,
+) -> Built:
+    """As `dependence_graph`, with all that is known about the run."""
+    if weights not in WEIGHTS:
+        raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
+    most = int(FREE_SHARE * free_memory()) if memory is None else whole_number("memory", memory, 1)
+    how = {"machine": machine, "kinds": kinds, "most": most}
+    if weights == "measured":
+        return _measured(source, argv, how, options)
+    sink = _Sink(weights=weights, **how)
+    trace = _follow(source, argv, sink, {**options, "timed": "seed"} if weights == "seed" else options)
+    if sink.refused is not None:
+        raise _too_large(sink, trace, sink.refused, most)
+    notes = (UNFENCED,) if weights == "seed" else ()
+    return Built(sink.made().graph(), trace, sink.made().ending(), notes=notes)
+
+
+def graph_totals(
+    source: Source,
+    argv: Sequence[Any] = (),
+    *,
+    weights: str = "model",
+    machine: Machine | None = None,
+    kinds: Collection[str] = ("raw",),
+    **options: Any,
+) -> Summed:
+    """Exact numbers of instructions and dependences of a run of any length, in memory that does not grow with it.
+
+    Arguments and errors as of `dependence_graph`; weights `"model"` or `"unit"`. Memory: the buffers of the trace,
+    about 3 MiB, and about 1.1 times what the program touches.
+    """
+    if weights not in ("model", "unit"):
+        raise ArgumentError(f"weights = {weights!r}: totals are of model or unit weights")
+    sink = _Sink(weights=weights, machine=machine, kinds=kinds, totals=True)
+    trace = _follow(source, argv, sink, options)
+    return Summed(sink.made().totals(), trace, sink.made().ending())
+
+
+def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str, Any]) -> Trace:
+    """Give all records of a run to a sink."""
+    if not isinstance(source, Trace) and str(source).endswith(".tct"):
+        source = Trace.load(str(source))
+    if isinstance(source, Trace):
+        if argv or options.keys() - {"timed"}:
+            raise ArgumentError("the trace is made already: argv and options of `trace` make no sense")
+        if source.path is None:
+            raise ArgumentError("the trace was made with keep=False: there are no records to build from")
+        if options.get("timed") == "seed" and source.static.timed and source.meta.get("timed") != "seed":
+            raise ArgumentError("weights = 'seed': the time stamps of this trace stand between fences")
+        take = sink.begin(source.static)
+        for stream, words in source.chunks(runs=sink.runs):
+            take(stream, words)
+            if sink.refused is not None and source.totals:
+                break
+        return source
+    from .trace import trace
+
+    for name in ("sink", "build", "runs"):
+        if name in options:
+            raise ArgumentError(f"{name}: the graph takes the records itself")
+    options = {"keep": "output" in options, **options}
+    return trace(source, argv, build=sink.begin, runs=sink.runs, **options)
+
+
+def _measured(source: Any, argv: Sequence[Any], how: dict[str, Any], options: dict[str, Any]) -> Built:
+    if isinstance(source, Trace) or str(source).endswith(".tct"):
+        raise ArgumentError(
+            "weights = 'measured': a trace is one run, and several have to agree", hint="Give the program's source."
+        )
+    runs: list[Built] = []
+    silent: dict[str, None] = {}
+    with private_folder("tracecut-input") as folder:
+        if options.get("stdin") is not None and not problem_of(options["stdin"]):
+            options = {**options, "stdin": kept_input(Path(options["stdin"]), folder)}
+        for _ in range(REPEATS):
+            sink = _Sink(weights="measured", **how)
+            trace = _follow(source, argv, sink, {**options, **silent, "timed": True})
+            silent = {"stdout": None, "stderr": None}  # what the program writes is passed on once
+            if not trace.ok:
+                raise ProgramError(f"the program {trace.outcome}: its times are not measured")
+            if sink.refused is not None:
+                raise _too_large(sink, trace, sink.refused, how["most"])
+            runs.append(Built(sink.made().graph(), trace, sink.made().ending()))
+    graph, correlation = measured_graph([run.graph for run in runs], runs[0].trace.static)
+    return Built(graph, runs[0].trace, runs[0].ending, correlation)
+
+
+class _Sink:
+    """Feeds the one thread of a program to a builder, until the graph is too large."""
+
+    def __init__(self, *, weights: str, **options: Any) -> None:
+        self.options = {**options, "weights": weights if weights in ("model", "unit") else "times"}
+        self.runs = bool(options.get("totals"))  # whether it takes runs as they come
+        self.builder: Builder | None = None
+        self.feed: Callable[[Words], None] | None = None
+        self.stream: int | None = None
+        self.refused: tuple[int, int] | None = None  # bytes and vertices when the graph became too large
+
+    def begin(self, static: Static) -> Callable[[int, Words], None]:
+        threads = min(2, len(os.sched_getaffinity(0)))
+        self.builder = Builder(static, threads=threads, few=FEW, **self.options)
+        self.feed = Folder(self.builder).feed if self.runs else self.builder.feed
+        return self._take
+
+    def made(self) -> Builder:
+        assert self.builder is not None
+        return self.builder
+
+    def _take(self, stream: int, words: Words) -> None:
+        if self.stream not in (None, stream):
+            raise UnsupportedError(
+                "the program has several threads or signal handlers: the order of their accesses is not known",
+                hint="Run it with one thread (OMP_NUM_THREADS=1).",
+            )
+        self.stream = stream
+        if self.builder is None or self.feed is None:
+            return  # what comes is only counted, to know how large the graph would be
+        try:
+            self.feed(words)
+        except TooLarge as large:
+            self.refused = large.bytes, self.builder.n
+            self.builder = self.feed = None
+
+
+def _too_large(sink: _Sink, trace: Trace, refused: tuple[int, int], most: int) -> UnsupportedError:
+    taken, vertices = refused
+    whole = max(vertices, trace.totals.get("kept_instructions", 0))
+    return UnsupportedError(
+        f"the graph takes about {size(taken / max(1, vertices) * whole)} ({whole:,} instructions), "
+        f"more than the {size(most)} that it may",
+        hint="Take its totals (--totals), a part of it (--max-instructions, --function), or allow more (--memory).",
+    )
+
+
+def free_memory() -> int:
+    """Bytes that may be taken without pushing others out: what the system has free, or what its limit leaves."""
+    found = {}
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        found[name] = int(value.split()[0]) << 10
+    free = found.get("MemAvailable", found["MemTotal"])
+    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+    if limit.is_file() and used.is_file() and limit.read_text().strip().isdigit():
+        free = min(free, max(0, int(limit.read_text()) - int(used.read_text())))
+    return free
+
+
+def shortfall(built: Built | Summed) -> str:
+    """Why the graph is only a part, empty when it is whole."""
+    if not built.trace.complete:
+        return f"{built.trace.path} {ENDS_EARLY}; the graph holds what it says"
+    if not built.trace.ok:
+        return f"the program {built.trace.outcome}; the graph holds what it did until then"
+    if built.ending.lost:
+        return f"{built.ending.lost} records were not kept; the graph holds the others"
+    return ""
+
+
+__all__ = ["Built", "PartialGraphWarning", "Summed", "build_graph", "dependence_graph", "graph_totals"]

@@ -1,0 +1,124 @@
+"""The main job as a Python function."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracecut.ir.machine.machine import Machine
+from tracecut.pipeline.output.result import Optimized
+from tracecut.support.argument_checks import AnyPath, seconds, whole_number, word
+from tracecut.support.errors import ArgumentError, SourceError
+from tracecut.support.memory_budget import LEAST
+from tracecut.support.process.standard_input import problem_of
+
+
+def optimize(
+    source: AnyPath | Sequence[AnyPath],
+    argv: Sequence[str] = (),
+    *,
+    machine: Machine | None = None,
+    method: str = "auto",
+    k: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    output: AnyPath | None = None,
+    stdin: AnyPath | None = None,
+    region: str | None = None,
+    budget: float = 20.0,
+    timeout: float | None = None,
+    memory: int | None = None,
+    exact: bool = False,
+) -> Optimized:
+    """Make a program faster, starting from its source: what `tracecut optimize` does, without its printing.
+
+    The program is compiled, run, traced, inspected, and built anew with its hot irregular loops rescheduled; the
+    result is verified against the original. All of it happens in child processes: whatever the program or a compiler
+    does, this process goes on. Takes some ten runs of the program, and `budget` seconds for each hot loop.
+
+    Args:
+        source: a C or LLVM IR file (`.c`, `.ll`, `.bc`), or all words of a compiler command: files and options.
+        argv: arguments to run the program with; the result is made for what the program then reads.
+        machine: what to optimize for, None: this machine.
+        method: `"auto"`, or the name of one of `tracecut.methods()`.
+        k: number of clusters, None: from the sizes of the caches.
+        seed: of every random choice; the same seed gives the same schedule when the measured times agree on it.
+        threads: threads of the result, None: one a core.
+        output: folder for the results; None is a temporary one, removed together with the returned object.
+        stdin: file, pipe or device that the program reads as its standard input, None: empty input.
+        region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
+        budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
+        memory: bytes that each process of tracecut may take, None: half of what is free; more is refused.
+        exact: only orders that leave every bit as it is. Sums of floating-point numbers then stay in order.
+
+    Returns an `Optimized`, also when every loop was refused: the reasons are in its `regions`.
+
+    Raises ArgumentError, UsageError (options for the compiler, `region`), SourceError (missing file, does not compile),
+    ProgramError (the program fails), OutputError (the results can not be written) and ToolchainError; the output
+    folder is then as it was.
+    """
+    from tracecut.partition import METHODS
+    from tracecut.partition.inputs.arguments import MAX_SEED
+    from tracecut.pipeline.stages.settings import Settings
+    from tracecut.pipeline.supervise import optimize_program
+    from tracecut.support.private_folders import new_folder
+    from tracecut.support.progress import Progress
+    from tracecut.tracer.toolchain.clang import parse_flags
+
+    if not isinstance(source, str | bytes | os.PathLike | Sequence):
+        raise ArgumentError(
+            f"source is a {type(source).__name__}, the path of a file or several of them were expected",
+            hint="A Numba function can be traced (tracecut.trace, tracecut.dependence_graph), not optimized.",
+        )
+    words = [source] if isinstance(source, str | bytes | os.PathLike) else list(source)
+    sources, flags = parse_flags([word("source", each) for each in words])
+    if not sources:
+        raise SourceError("no source file was given", hint="For example tracecut.optimize('prog.c', ['--steps', '9']).")
+    if isinstance(argv, str | bytes):
+        raise ArgumentError(f"argv is the string {argv!r}, a list of arguments was expected")
+    if machine is not None and not isinstance(machine, Machine):
+        raise ArgumentError(f"machine is {machine!r}, a Machine or None was expected")
+    if method not in METHODS and method not in ("auto", "original"):
+        raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
+    if method in METHODS and "coords" in METHODS[method].uses:
+        raise ArgumentError(f"method is {method!r}, which needs to know where the data lie; a trace does not tell")
+    k = None if k is None else whole_number("k", k, 1)
+    threads = None if threads is None else whole_number("threads", threads, 1)
+    seed = whole_number("seed", seed, 0, MAX_SEED)
+    budget = seconds("budget", budget)
+    timeout = None if timeout is None else seconds("timeout", timeout)
+    memory = None if memory is None else whole_number("memory", memory, LEAST)
+    if output is not None and not os.fspath(output):
+        raise ArgumentError("output is empty, the name of a folder was expected")
+    if stdin is not None and (problem := problem_of(stdin)):
+        raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: {problem}")
+    folder = new_folder("tracecut-result") if output is None else Path(output)
+    settings = Settings(
+        sources=tuple(sources),
+        flags=flags,
+        argv=tuple(word("argv", each) for each in argv),
+        output=folder,
+        stdin=None if stdin is None else Path(stdin),
+        method=method,
+        k=k,
+        threads=threads,
+        seed=seed,
+        budget=budget,
+        timeout=timeout,
+        memory=memory,
+        region=None if region is None else word("region", region),
+        machine=machine,
+        exact=bool(exact),
+    )
+    try:
+        result = optimize_program(settings, Progress(quiet=True))
+    except BaseException:
+        if output is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if output is None:
+        weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
+    return result

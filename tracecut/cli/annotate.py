@@ -1,0 +1,136 @@
+"""`tracecut annotate`: the lines of the source, each with the work that it did in one run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecut.api.dependence_graph import build_graph
+from tracecut.api.trace import trace
+from tracecut.support.errors import UsageError
+from tracecut.support.process.forward_output import descriptor
+from tracecut.tracer.trace.line_profile import HotLine, SegmentCounter, annotate, hot_lines, instruction_counts
+from tracecut.tracer.trace.tables.static_tables import Static
+from tracecut.tracer.trace.trace import Trace
+
+from .trace import tell_warnings
+from .words import Parser, begin_work, input_file, seconds, sort_words, split_words
+
+USAGE = "tracecut annotate SOURCE… [compiler options] [options] [-- program arguments]"
+LEAST = 0.01  # share of the work of a file that is shown
+AROUND = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Annotated:
+    """Lines with their work, and the run that it was. `unit`: `instructions` or `cycles`."""
+
+    lines: list[HotLine]
+    unit: str
+    trace: Trace
+
+
+def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **options: Any) -> Annotated:
+    """Run a program (as `tracecut.trace` takes it), or read a trace file, and add up the work of each line.
+
+    `cycles`: weigh instructions by the cycles that the cache model gives them, which needs the memory of a whole
+    dependence graph; without it they count one each, in bounded memory. Raises what `trace` raises.
+    """
+    if cycles:
+        built = build_graph(source, argv, **options)
+        static, graph = built.trace.static, built.graph
+        counts = np.bincount(graph.instruction, minlength=static.n_instructions)
+        weights = np.bincount(graph.instruction, weights=graph.time, minlength=static.n_instructions)
+        return Annotated(hot_lines(static, counts, weights), "cycles", built.trace)
+    counters: list[SegmentCounter] = []
+
+    def begin(static: Static) -> Callable[[int, npt.NDArray[np.uint32]], None]:
+        counters.append(SegmentCounter(static))
+        return counters[0].take
+
+    if str(source).endswith(".tct"):
+        done = Trace.load(str(source))
+        take = begin(done.static)
+        for stream, words in done.chunks():
+            take(stream, words)
+    else:
+        done = trace(source, argv, keep=False, build=begin, **options)
+    counts = instruction_counts(done.static, counters[0].counts)
+    return Annotated(hot_lines(done.static, counts), "instructions", done)
+
+
+def run_annotate(words: list[str]) -> int:
+    """Print the files that did the work. Leaves with 1, and with what was recorded, when the program fails.
+
+    What the program writes goes to stderr.
+    """
+    ours, program = split_words(words)
+    parser = Parser(
+        prog="tracecut annotate",
+        usage=USAGE,
+        description="Show how much of the work of a run each source line did. Everything that is not listed here goes "
+        "to the compiler; a trace file (.tct) may stand in the place of the sources.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--cycles", action="store_true", help="weigh instructions by cycles of the cache model")
+    add("--whole", action="store_true", help="show whole files, not only the lines that ran and their neighbours")
+    add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
+    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
+    add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
+    add("--json", action="store_true", help="print the lines as JSON")
+    mine, compiler = sort_words(parser, ours)
+    options = parser.parse_args(mine)
+    begin_work()
+    files = [word for word in compiler if not word.startswith("-")]
+    if not files:
+        raise UsageError("no source file was given", hint=USAGE)
+    if files[0].endswith(".tct"):
+        if len(compiler) > 1 or program:
+            raise UsageError(f"{files[0]} is a trace: sources, compiler options and arguments make no sense beside it")
+        found = measure(files[0], cycles=options.cycles)
+    else:
+        found = measure(
+            compiler,
+            program,
+            cycles=options.cycles,
+            opt=options.opt,
+            timeout=options.timeout,
+            stdin=None if options.stdin is None else input_file(options.stdin),
+            stdout=descriptor(sys.stderr),
+            stderr=descriptor(sys.stderr),
+        )
+        tell_warnings(found.trace)
+    if options.json:
+        print(json.dumps({"unit": found.unit, "lines": [asdict(line) for line in found.lines]}, indent=1))
+    else:
+        print(listing(found, whole=options.whole), end="")
+    if not found.trace.ok:
+        print(f"tracecut: the program {found.trace.outcome}", file=sys.stderr)
+    return 0 if found.trace.ok else 1
+
+
+def listing(found: Annotated, *, whole: bool = False, width: int = 110) -> str:
+    """The files that did at least one per cent of the work, the busiest first, those of the system behind the program's
+    own; the others are named in one line."""
+    total = sum(line.weight for line in found.lines) or 1.0
+    shares: dict[str, float] = {}
+    for line in found.lines:
+        shares[line.file] = shares.get(line.file, 0.0) + line.weight / total
+    parts, rest = [], []
+    for file, share in sorted(shares.items(), key=lambda item: (item[0].startswith("/usr/"), -item[1], item[0])):
+        if file and share >= LEAST and Path(file).is_file():
+            text = Path(file).read_text(errors="replace").splitlines()
+            parts.append(annotate(file, text, found.lines, width=width, around=None if whole else AROUND))
+        else:
+            rest.append(f"{file or 'no line of the source'} {100 * share:.1f} %")
+    head = f"{int(total):,} {found.unit}\n\n"
+    tail = f"\nnot shown: {', '.join(rest)}\n" if rest else ""
+    return head + "\n".join(parts) + tail

@@ -1,0 +1,214 @@
+"""`tracecut graph`: the dynamic dependence graph of one run, its statistics, and its loops."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from tracecut.api.dependence_graph import WEIGHTS, Built, Summed, build_graph, graph_totals, shortfall
+from tracecut.api.loop_summaries import loop_lines, loop_rows, loop_summaries
+from tracecut.api.trace import trace
+from tracecut.ir.dependence_graph_export import check_export
+from tracecut.support.errors import UsageError
+from tracecut.support.process.forward_output import descriptor
+from tracecut.tracer.depgraph.builder import WANTED
+from tracecut.tracer.trace.tables.approximated_calls import Met, met
+from tracecut.tracer.trace.trace import Trace
+
+from .trace import _count, _size, tell_warnings
+from .words import Parser, begin_work, input_file, seconds, sort_words, split_words
+
+USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program arguments]"
+
+
+COMPILING = "compiling what builds graphs: some seconds, once for this installation"
+
+
+@contextlib.contextmanager
+def told_of_compiling(*, quiet: bool = False) -> Iterator[None]:
+    """Say so on stderr when Numba begins to compile, which it does where it has not kept the code of an earlier run."""
+    from numba.core import event
+
+    class Once(event.Listener):
+        said = quiet
+
+        def on_start(self, event: object) -> None:
+            if not self.said:
+                self.said = True
+                print(f"tracecut: {COMPILING}", file=sys.stderr, flush=True)
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Once()):
+        yield
+
+
+def run_graph(words: list[str]) -> int:
+    """The sub-command. Returns 1, with what was captured, when the program fails. What it writes goes to stderr.
+
+    Raises UsageError, and what `build_graph` and `DependenceGraph.export` raise.
+    """
+    ours, program = split_words(words)
+    parser = _parser()
+    mine, compiler = sort_words(parser, ours)
+    options = parser.parse_args(mine)
+    begin_work()
+    files = [word for word in compiler if not word.startswith("-")]
+    if not files:
+        raise UsageError("no source file was given", hint=USAGE)
+    given = files[0].endswith(".tct")
+    if given and (len(compiler) > 1 or program):
+        raise UsageError(f"{files[0]} is a trace: sources, compiler options and arguments make no sense beside it")
+    if options.totals and options.output is not None:
+        raise UsageError("-o and --totals exclude each other: totals are printed, no graph is kept", hint=USAGE)
+    if options.output is not None:
+        check_export(options.output)
+    with told_of_compiling(quiet=options.quiet or options.json):
+        built, loops = _built(options, files[0] if given else compiler, program)
+    if not given and not options.quiet:
+        tell_warnings(built.trace)
+    if isinstance(built, Built) and options.output is not None:
+        built.graph.export(options.output)
+    found = report(built)
+    if options.loops:
+        found["loops"] = loops
+    if options.json:
+        print(json.dumps(_plain(found), indent=1, allow_nan=False))
+    elif not options.quiet:
+        _print(found, options.output)
+    said = shortfall(built)
+    if said:
+        print("\n  ".join([f"tracecut: {said}", *(built.trace.stderr.splitlines() if given else ())]), file=sys.stderr)
+    return 0 if built.trace.ok else 1
+
+
+def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tuple[Built | Summed, list[dict[str, Any]]]:
+    """The graph or its totals, and the loops when they are wanted: then the records are kept until both are made."""
+    how: dict[str, Any] = {"weights": options.weights, "kinds": options.kinds}
+    if not options.totals:
+        how["memory"] = options.memory
+    run: dict[str, Any] = {}
+    if not isinstance(source, str):
+        run = {
+            "opt": options.opt,
+            "functions": options.function,
+            "max_instructions": options.max_instructions,
+            "timeout": options.timeout,
+            "stdin": None if options.stdin is None else input_file(options.stdin),
+            "stdout": descriptor(sys.stderr),
+            "stderr": descriptor(sys.stderr),
+        }
+    make = graph_totals if options.totals else build_graph
+    if not options.loops:
+        return make(source, program, **how, **run), []
+    if options.weights in ("measured", "seed"):
+        raise UsageError(f"--loops and --weights {options.weights} exclude each other", hint=USAGE)
+    kept = Trace.load(source) if isinstance(source, str) else trace(source, program, **run)
+    return make(kept, **how), loop_rows(kept.static, loop_summaries(kept))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="tracecut graph",
+        usage=USAGE,
+        description="Build the dynamic dependence graph of one run. Everything that is not listed here goes to the "
+        "compiler; a trace file (.tct) may stand in the place of the sources.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), edges as .txt. Opcode, function and "
+        "file:line of each vertex stand with it in GraphML and DOT, in tables inside of an npz, beside the others "
+        "(NAME.instructions.tsv, NAME.vertices.tsv, .parquet)",
+    )
+    add("--weights", choices=WEIGHTS, default="model", help="times of memory accesses (default: %(default)s)")
+    add(
+        "--kinds",
+        type=_kinds,
+        default=("raw",),
+        metavar="LIST",
+        help="dependences: raw, and any of war, waw, control (default: raw)",
+    )
+    add("--memory", type=_size, metavar="SIZE", help="refuse a graph that takes more (default: 3/4 of what is free)")
+    add("--totals", action="store_true", help="count only, in memory that does not grow with the run")
+    add("--loops", action="store_true", help="also what the iterations of the hottest loops depend on each other for")
+    add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
+    add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
+    add("--max-instructions", type=_count, metavar="N", help="keep so many IR instructions")
+    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
+    add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
+    add("--json", action="store_true", help="print the statistics as JSON")
+    add("-q", "--quiet", action="store_true", help="print nothing when all is well")
+    return parser
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(["raw", *(word.strip() for word in text.split(","))]))
+    if not set(found) <= set(WANTED):
+        raise argparse.ArgumentTypeError(f"{text}: some of {', '.join(WANTED)} expected, separated by commas")
+    return found
+
+
+def report(built: Built | Summed) -> dict[str, Any]:
+    """Statistics of the graph (`DependenceGraph.stats`), how the program ended, and what is not in the graph."""
+    notes = [*built.trace.notes, *built.notes]
+    if built.ending.unresolved:
+        notes.append(f"{built.ending.unresolved} pointers given to unknown functions point to no known object")
+    called: list[Met] = []
+    if isinstance(built, Built):
+        counts = np.bincount(built.graph.instruction, minlength=built.trace.static.n_instructions)
+        called = met(built.trace.static, counts)
+        weight, time = (int(values.sum(dtype="int64")) for values in (built.graph.weight, built.graph.time))
+    else:
+        weight, time = built.graph.weight, built.graph.time
+    return {
+        **built.graph.stats(),
+        "weight": weight,
+        "time": time,
+        "outcome": built.trace.outcome,
+        "ok": built.trace.ok,
+        "lost": built.ending.lost,
+        "rank_correlation": built.correlation,
+        "approximated": [asdict(row) for row in called],
+        "notes": notes,
+    }
+
+
+def _print(found: dict[str, Any], output: str | None) -> None:
+    print(f"{found['nodes']:,} instructions, {found['edges']:,} dependences ({found['edges_per_node']:.3f} each)")
+    kinds = ", ".join(f"{count:,} {name}" for name, count in found["kinds"].items() if count) or "none"
+    print(f"  kinds            {kinds}")
+    print(f"  cycles           {found['time']:,} of work, {found['weight']:,} on the edges")
+    if "path_length" in found and found["edges"]:
+        tail = f"{found['exponent_tail']:.3f} from degree {found['exponent_tail_from']} on"
+        print(f"  power law        exponent {found['exponent_all']:.3f} over all degrees, {tail}")
+        print(f"  path length      {found['path_length']:.1f}, along the dependences {found['path_directed']:.1f}")
+    if found["approximated"]:
+        rows = [f"{row['name']} ({row['calls']:,})" for row in found["approximated"]]
+        more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
+        print(f"  approximated     {', '.join(rows[:8])}{more}: library calls, see docs/library-effects.md")
+    if "loops" in found:
+        print("\n".join(loop_lines(found["loops"])))
+    for note in found["notes"]:
+        print(f"  note: {note}")
+    if output is not None:
+        print(f"graph in {output}")
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN: numbers that a graph does not have are null."""
+    return {key: None if isinstance(item, float) and item != item else item for key, item in value.items()}
+
+
+__all__ = ["report", "run_graph"]

@@ -1,0 +1,199 @@
+"""`tracecut partition FILE -k K`: a partitioner by itself, from a graph file to a file of labels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tracecut.support.errors import ArtefactError, UsageError, known_names
+
+from .words import Parser, handle_signals
+
+if TYPE_CHECKING:
+    from tracecut.support.arrays import Floats
+
+USAGE = "tracecut partition FILE (-k K | --tile-bytes N) [options]"
+DESCRIPTION = (
+    "Partition the graph in FILE: Matrix Market (.mtx), METIS (.graph), hMETIS (.hgr) or an edge list (.txt, .el, "
+    ".edges, .tsv), each also with .gz. Labels are written one a line, in the order of the edges (the strict upper "
+    "triangle of a symmetric matrix, row by row), or of the vertices with --of data."
+)
+# What sets the arguments that `partition` itself has.
+FLAGS = {"graph": "FILE", "k": "-k", "tile_bytes": "--tile-bytes"} | {
+    name: f"--{name}"
+    for name in (
+        *("method", "of", "balance", "targets", "weights", "coords", "order", "passes", "refine", "hierarchy"),
+        *("seed", "threads", "unweighted"),
+    )
+}
+TABLE = (
+    *("cost", "imbalance", "replication_factor", "edge_cut", "max_communication_volume"),
+    *("boundary", "oversized_share", "empty_parts"),
+)
+
+
+def run_partition(words: list[str]) -> int:
+    """The sub-command. Returns the exit status.
+
+    Raises UsageError, ArgumentError, ArtefactError (the file), BackendError (a foreign partitioner), OutputError.
+    """
+    options = _parser().parse_args(words)
+    from tracecut.partition import METHODS, partition
+    from tracecut.support.files import is_folder, write_atomic
+
+    handle_signals()
+    if options.method != "auto" and options.method not in METHODS:
+        hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` tells more."
+        raise UsageError(f"--method {options.method}: no such method", hint=hint)
+    if options.k is None and options.tile_bytes is None:
+        raise UsageError("one of -k and --tile-bytes is required", hint=USAGE)
+    if options.k is not None and options.tile_bytes is not None:
+        raise UsageError("-k and --tile-bytes exclude each other: both say how many clusters", hint=USAGE)
+    if options.output is not None and is_folder(options.output):
+        raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=USAGE)
+    optional = {name: getattr(options, name) for name in ("order", "threads", "refine")}
+    for name in ("coords", "targets", "weights"):
+        path = getattr(options, name)
+        optional[name] = None if path is None else read_numbers(Path(path), columns=name == "coords")
+    if options.hierarchy is not None:
+        optional["hierarchy"] = _fan_outs(options.hierarchy)
+    optional |= {} if options.budget is None else {"budget": options.budget}
+    for word in options.option:
+        name, value = _option(word)
+        if name in FLAGS:
+            raise UsageError(f"--option {name}=…: {name} is no option of a method; {FLAGS[name]} sets it", hint=USAGE)
+        optional[name] = value
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        found = partition(
+            options.file,
+            options.k,
+            options.method,
+            tile_bytes=options.tile_bytes,
+            of=options.of,
+            balance=options.balance,
+            passes=options.passes,
+            seed=options.seed,
+            unweighted=options.unweighted,
+            **optional,
+        )
+    for warning in said:
+        print(f"tracecut: warning: {warning.message}", file=sys.stderr)
+    text = "".join(f"{label}\n" for label in found.labels.tolist())
+
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    if options.output is not None:
+        write_atomic(options.output, write)
+    if options.json:
+        print(json.dumps(found.report(), indent=1))
+    elif options.output is None:
+        sys.stdout.write(text)
+    else:
+        _print_summary(found.report(), options.output)
+    return 0
+
+
+def read_numbers(path: Path, *, columns: bool = False) -> Floats:
+    """The numbers in a `.npy` file, or in a text with one a line; with `columns` the same number of them a line.
+
+    Raises ArtefactError for a missing or damaged file and for what is no number, naming the file and the line.
+    """
+    import numpy as np
+
+    try:
+        if path.suffix == ".npy":
+            # Mapped, so that a header which promises more than the file holds allocates nothing.
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+            if found.dtype.kind not in "fiu":
+                raise ValueError(f"it holds {found.dtype}, numbers were expected")
+            return np.array(found, np.float64)
+        rows = [line.split() for line in path.read_text().splitlines() if line.strip() and line[0] not in "#%"]
+    except OSError as error:
+        raise ArtefactError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, EOFError) as error:
+        raise ArtefactError(f"{path}: {error}") from None
+    width = len(rows[0]) if rows and columns else 1
+    for number, row in enumerate(rows, 1):
+        if len(row) != width:
+            raise ArtefactError(f"{path}: row {number} has {len(row)} numbers, {width} expected")
+    try:
+        values = np.array(rows, np.float64).reshape(len(rows), width)
+    except ValueError as error:
+        raise ArtefactError(f"{path}: {error}") from None
+    return values if columns else values[:, 0]
+
+
+def _fan_outs(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--hierarchy {text}: whole numbers with commas expected, such as 4,4,2") from None
+
+
+def _option(word: str) -> tuple[str, Any]:
+    """`NAME=VALUE` as the keyword and its value: true, false, none, a number, or a word."""
+    name, sign, value = word.partition("=")
+    if not sign or not name.isidentifier():
+        raise UsageError(f"--option {word}: NAME=VALUE expected")
+    known = {"true": True, "false": False, "none": None}
+    if value in known:
+        return name, known[value]
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value
+
+
+def _print_summary(report: dict[str, Any], output: str) -> None:
+    method = report["method"] + (f", a stand-in for {report['stand_in_for']}" if "stand_in_for" in report else "")
+    print(f"{report['jobs']} jobs, {report['data']} data; {report['kind']} in {report['k']} by {method}")
+    for name in TABLE:
+        if name in report:
+            value = report[name]
+            shown = f"{value:.4f}" if isinstance(value, float) and value != int(value) else f"{int(value)}"
+            print(f"  {name.replace('_', ' '):<26} {shown:>12}")
+    for line in report.get("why", ()):
+        print(f"  {line}")
+    print(f"labels in {output}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="tracecut partition", usage=USAGE, description=DESCRIPTION, allow_abbrev=False)
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the graph")
+    add("-k", type=int, help="number of clusters")
+    add("--tile-bytes", type=float, metavar="N", help="bytes of data that a cluster may hold, instead of -k")
+    add("--method", default="auto", help="auto, or a name from `tracecut methods` (default: auto)")
+    add("-o", "--output", metavar="PARTS", help="file for the labels (default: standard output)")
+    add("--of", choices=("jobs", "data"), default="jobs", help="what to label: edges or vertices (default: jobs)")
+    add("--balance", type=float, default=1.03, help="largest load over its target (default: 1.03)")
+    add("--order", metavar="NAME", help="stream: natural, shuffled, bfs, degree, or a linear order")
+    add("--passes", type=int, default=1, help="passes of streaming methods (default: 1)")
+    add("--refine", metavar="km1", help="lower the vertex copies afterwards")
+    add("--coords", metavar="FILE", help="where the data lie: .npy, or a text of one point a line")
+    add("--hierarchy", metavar="A,B,…", help="fan-outs of hkmeans, whose product is K")
+    add("--targets", metavar="FILE", help="load of each cluster: .npy, or one number a line (default: equal)")
+    add(
+        "--weights",
+        metavar="FILE",
+        help="load of each edge or vertex: .npy, or one number a line (default: the file's)",
+    )
+    add(
+        "--unweighted",
+        action="store_true",
+        help="leave out the file's weights; of a matrix take the pattern, not its values (default: values are weights)",
+    )
+    add("--budget", type=float, metavar="S", help="seconds that auto may take (default: 20)")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="what else the method takes; repeatable")
+    add("--seed", type=int, default=0, help="of every random choice (default: 0)")
+    add("--threads", type=int, help="threads at most")
+    add("--json", action="store_true", help="print every quality number as JSON")
+    return parser

@@ -1,0 +1,184 @@
+"""`tracecut run`: the optimized program in the place of the original.
+
+The user's program is to notice nothing: it has this process's folder, environment, descriptors, limits and signals,
+and ends as it ends. Until it starts, everything that can go wrong is a named error; then it is the program's turn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tracecut.pipeline.output.folder import damaged, digest_of, opened
+from tracecut.pipeline.output.use_counts import record
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from tracecut.codegen.runtime.host import Host
+    from tracecut.codegen.runtime.light_host import Front
+
+
+def run_output(
+    output: Path,
+    argv: Sequence[str],
+    *,
+    threads: int | None = None,
+    verbose: bool = False,
+    original: bool = False,
+    counters: Path | None = None,
+) -> NoReturn:
+    """Run what `tracecut optimize` made; ends as the program does.
+
+    Where nothing was optimized, or the original was measured to be faster with these arguments on the `threads` that
+    are asked for, the native program takes the place of this process. Raises ArtefactError when the folder is not a
+    result, is damaged, or was made by another version.
+    """
+    with opened(output) as listing:
+        program = output / "program"
+        if original and counters is None:
+            _run_original(program, argv, "the original program runs" if verbose else "")
+        if not listing["scopes"]:
+            _run_original(program, argv, "nothing was optimized: the original program runs" if verbose else "")
+        listed = listing.get("guards", [])
+        if len(listed) != len(listing["scopes"]):
+            raise damaged(f"{output} does not say what its schedules were made for")
+        allowed = sorted(os.sched_getaffinity(0))
+        slower = listing.get("slower", {})
+        known = counters is None and not original and slower.get("argv") == list(argv)
+        cpus = allowed[:threads]
+        if known and threads is not None and len(cpus) in slower["threads"]:
+            count = "1 thread" if len(cpus) == 1 else f"{len(cpus)} threads"
+            why = f"on {count} the original program is faster"
+            record(output, listing, native=why)
+            _run_original(program, argv, f"{why}: it runs" if verbose else "")
+        import ctypes
+
+        from tracecut.codegen.runtime.light_host import run_listed
+        from tracecut.support.process.program_identity import become
+
+        folder = Path.cwd() / output  # the program may go elsewhere; a library without a slash is looked for elsewhere
+        sys.path[:] = [str(Path.cwd() / path) for path in sys.path]
+        words = [str(program), *argv]
+        _restore()
+        place = become(words)
+        try:  # under the lock
+            library = ctypes.CDLL(str(folder / "program.so"), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        except OSError as error:
+            raise damaged(f"{folder / 'program.so'} can not be loaded: {error}") from error
+    wanted = threads if threads is not None else max(item["threads"] for item in listed)
+    cpus = allowed[: max(1, wanted)]
+    if verbose:
+        _introduce(listed, len(cpus), original)
+
+    def read(name: str) -> bytes:
+        data = (folder / name).read_bytes()
+        if digest_of(data) != listing["files"][name]:
+            raise damaged(f"{output} was made anew since the program started")
+        return data
+
+    def load(front: Front, say: Callable[[str], None]) -> Host:
+        from tracecut.codegen.runtime.host import Host
+        from tracecut.codegen.runtime.reinspect import Reinspector
+        from tracecut.codegen.runtime.schedule_file import ScopeFile
+
+        scopes = []
+        for name in listing["scopes"]:
+            read(name)
+            scopes.append(ScopeFile.load(folder / name))
+        return Host(library, scopes, listing["globals"], cpus, say=say, inspect=Reinspector(), front=front)
+
+    def report(found: dict[str, Any]) -> None:
+        if counters is None and not original:
+            record(folder, listing, found=found)
+        if counters is not None:
+            import json
+
+            counters.write_text(json.dumps(found))
+        if verbose:
+            _conclude(found)
+
+    run_listed(
+        library,
+        listed,
+        listing["globals"],
+        words,
+        place,
+        cpus=cpus,
+        verbose=verbose,
+        enabled=not original,
+        read=read,
+        load=load,
+        report=report,
+    )
+
+
+def _run_original(program: Path, argv: Sequence[str], remark: str) -> NoReturn:
+    """The native program takes the place of this process."""
+    if remark:
+        _say(remark)
+    _restore()
+    try:
+        os.execv(program, [str(program), *argv])
+    except OSError as error:
+        raise damaged(f"{program} can not be run: {error.strerror}") from error
+
+
+def _restore() -> None:
+    """Undo what the interpreter changed for itself: signals, the locale, and its environment variable."""
+    if faulthandler.is_enabled():  # PYTHONFAULTHANDLER
+        _disable_faulthandler()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    import _locale
+
+    _locale.setlocale(_locale.LC_ALL, "C")
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read()
+    except OSError:
+        return
+    if "LC_CTYPE" in os.environ and b"\0LC_CTYPE=" not in b"\0" + given:
+        del os.environ["LC_CTYPE"]  # set by the interpreter in the C locale
+
+
+def _disable_faulthandler() -> None:
+    """Give back the signals of crashes, and the stack that their handlers run on."""
+    import ctypes
+
+    class Stack(ctypes.Structure):
+        _fields_ = [("address", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+
+    faulthandler.disable()
+    ctypes.CDLL(None).sigaltstack(ctypes.byref(Stack(None, 2, 0)), None)  # 2: SS_DISABLE
+
+
+def _introduce(listed: Sequence[Any], threads: int, original: bool) -> None:
+    for scope in listed:
+        places = ", ".join(scope["places"])
+        if original:
+            _say(f"original order: {places}")
+        else:
+            noun = "1 thread" if threads == 1 else f"{threads} threads"
+            _say(f"rescheduled ({scope['method']}, {noun}): {places}")
+
+
+def _conclude(found: dict[str, Any]) -> None:
+    for scope in found["scopes"].values():
+        copying = scope["nanoseconds"] / 1e9
+        why = f"; {scope['refused']}" if scope["refused"] else ""
+        _say(f"layout used in {scope['used']} of {scope['entries']} entries, {copying:.3f} s to enter and leave{why}")
+    for loop, region in found["regions"].items():
+        spent = (region["nanoseconds"] + region["original_nanoseconds"]) / 1e9
+        _say(f"loop {loop}: {region['calls']} sweeps in the new order, {region['declined']} as written, {spent:.3f} s")
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # standard error may be closed, or full
+        os.write(2, f"tracecut: {text}\n".encode())

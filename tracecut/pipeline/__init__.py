@@ -1,0 +1,1 @@
+"""The main job from settings to result. Imports all stages, and `report`."""

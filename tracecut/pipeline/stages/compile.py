@@ -1,0 +1,58 @@
+"""First stage: sources to the canonical module, and to the program as the user would have built it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracecut.support.errors import SourceError
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.runtime.link import executable
+from tracecut.tracer.toolchain.clang import to_ir, to_object
+from tracecut.tracer.toolchain.passes import canonical
+
+from .settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """The program in both forms. `text` is the canonical module, `native` the executable.
+
+    `said`: by the user's compiler, of all files in their order: warnings.
+    """
+
+    text: str
+    analysis: Analysis
+    native: Path
+    said: str = ""
+
+
+def compile_program(settings: Settings, folder: Path) -> Compiled:
+    """Compile the sources twice. Raises SourceError with the compiler's diagnostic."""
+    sources = [Path(source) for source in settings.sources]
+    flags = settings.flags
+
+    def folder_of(number: int) -> Path:
+        own = folder / f"source{number}"
+        own.mkdir(exist_ok=True)
+        return own
+
+    def analysed(job: tuple[int, Path]) -> str:
+        text = to_ir(job[1], flags, folder_of(job[0]), canonical=True)
+        return text.encode(errors="surrogateescape").decode(errors="replace")  # file names in comments may be anything
+
+    def built(job: tuple[int, Path]) -> tuple[bytes, str]:
+        return to_object(job[1], flags, folder_of(job[0]))
+
+    jobs = list(enumerate(sources))
+    with ThreadPoolExecutor(2) as pool:  # two compilers at a time; LLVM itself is then used from one thread
+        texts, made = pool.map(analysed, jobs), pool.map(built, jobs)
+        objects = list(made)
+        native = executable([code for code, _ in objects], flags, folder / "program")
+        found = list(texts)
+    text = str(canonical(found))
+    analysis = Analysis(text)
+    if "@main" not in analysis.own:
+        raise SourceError("the program has no main function", hint="Give all of its source files.")
+    return Compiled(text, analysis, native, "".join(said for _, said in objects))

@@ -1,0 +1,184 @@
+"""The manifest: everything a run of the main job found, as plain values."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracecut.ir.machine.machine import Machine
+from tracecut.tracer.loops.program import Analysis
+
+from .settings import Settings
+from .tune import RegionResult
+
+
+def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """One region of the manifest."""
+    info = analysis.nest(result.loop).loops[result.loop]
+    data = result.data
+    candidates = data.get("candidates", [])
+    original: dict[str, Any] = next((item for item in candidates if item["method"] == "original"), {})
+    chosen: dict[str, Any] = next((item for item in candidates if item["method"] == data.get("method")), {})
+    before, one, many = original.get("region_ms"), chosen.get("region_ms"), chosen.get("region_all_ms")
+    best = min((value for value in (one, many) if value is not None), default=None)
+    scope = None
+    if result.scope is not None:
+        place = result.scope.nest.loops[result.scope.nest.root].place
+        scope = {"file": place.file, "line": place.line, "rounding": list(data.get("rounding", ()))}
+    comparison = data.get("comparison", {})
+    rounding = list(data.get("rounding", ()))
+    return {
+        "id": f"{Path(info.place.file).stem}-{info.place.line}",
+        "loop": result.loop,
+        "function": info.place.function or analysis.view_of(result.loop).function.name.removeprefix("@"),
+        "file": info.place.file,
+        "line": info.place.line,
+        "jobs": data.get("jobs"),
+        "data": data.get("data"),
+        "share": result.hot.share,
+        "class": data["class"],
+        "decision": "optimized" if result.optimized else "refused",
+        "reason": result.refused or data["reason"],
+        "places": _places(data.get("places", [])),
+        "scope": scope,
+        "method": data.get("method"),
+        "candidates": candidates,
+        "speedup_1t": _ratio(before, one),
+        "speedup_all": _ratio(before, many if many is not None else one),
+        "threads": data.get("threads"),
+        "original_ms": before,
+        "optimized_ms": best,
+        "copy_ms": chosen.get("copy_ms"),
+        "max_rel_error": comparison.get("max_rel_error"),
+        "bit_equal": comparison.get("bit_equal") and not rounding,
+        "rounding": rounding,
+        "tolerance": 1e-12 if data["class"] == "reduction" or data.get("relaxed") or rounding else 0.0,
+        "identity_equal": data.get("identity_equal"),
+        "stopped": data.get("stopped", ""),
+        "inspect_ms": chosen.get("inspect_ms"),
+        "break_even_sweeps": break_even(before, best, chosen, ("inspect_ms", "copy_ms")),
+        "pays_off_sweeps": break_even(before, best, chosen, ("copy_ms",)),
+        "clusters": data.get("clusters"),
+        "replication_before": data.get("replication_before"),
+        "replication_after": data.get("replication_after"),
+        "kept": [*data.get("kept", []), *_narrower(analysis, data.get("scopes_refused", {}))],
+        "timings": data.get("timings", {}),
+        "failures": list(data.get("failures", [])),
+        "kernels": [dict(kernel) for kernel in kernels],
+    }
+
+
+def stopped_plans(regions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Notes on plans that would have changed a result: what stopped them is a last net, and such a plan a bug."""
+    nets = {
+        "replay": "only the comparison of its replay with the original order",
+        "self-test": "only the replay of the original order",
+        "checker": "the independent checker",
+    }
+    return [
+        f"{region['file']}:{region['line']}: {nets[region['stopped']]} stopped a wrong plan ({region['reason']}); the "
+        "loop is left as it was. This is a bug in tracecut: please report it with the program."
+        for region in regions
+        if region["stopped"]
+    ]
+
+
+def _narrower(analysis: Analysis, refused: Mapping[str, str]) -> list[str]:
+    """Why the layout is not kept over the loops around a region."""
+    places = {record.id: record.place for record in analysis.records}
+    return [f"the layout is not kept over the loop at {places[int(loop)]}: {why}" for loop, why in refused.items()]
+
+
+def build_manifest(
+    version: str,
+    settings: Settings,
+    machine: Machine,
+    timings: Mapping[str, float],
+    native_seconds: float,
+    traced_seconds: float | None,
+    program: Mapping[str, Any],
+    regions: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The manifest of one run."""
+    return {
+        "tracecut": version,
+        "source": list(settings.sources),
+        "argv": list(settings.argv),
+        "flags": list(settings.flags.compile),
+        "notes": list(settings.flags.notes),
+        "input_hash": input_hash(settings),
+        "versions": versions(),
+        "machine": machine.summary(),
+        "seed": settings.seed,
+        "timings": {name: round(seconds, 4) for name, seconds in timings.items()},
+        "native_seconds": native_seconds,
+        "traced_seconds": traced_seconds,
+        "program": dict(program),
+        "regions": [{**region, "id": name} for region, name in zip(regions, unique_ids(regions), strict=True)],
+        "remarks": "remarks.yaml",
+        "report": "report.html",
+    }
+
+
+def unique_ids(regions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The ids of regions, numbered where a loop was inlined in several places: `cg-418`, `cg-418-2`."""
+    counts: dict[str, int] = {}
+    found = []
+    for region in regions:
+        name = str(region["id"])
+        counts[name] = counts.get(name, 0) + 1
+        found.append(name if counts[name] == 1 else f"{name}-{counts[name]}")
+    return found
+
+
+def _places(places: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Each source line once, without the places that have none (values that only the compiler knows)."""
+    lines: dict[tuple[str, int], list[Any]] = {}
+    for place in places:
+        if place[1]:
+            lines.setdefault((place[0], place[1]), list(place))
+    return list(lines.values())
+
+
+def input_hash(settings: Settings) -> str:
+    """SHA-256 over the sources, the options and the arguments; empty when a source can not be read any more."""
+    digest = hashlib.sha256()
+    for source in settings.sources:
+        try:
+            digest.update(Path(source).read_bytes() + b"\0")
+        except OSError:
+            return ""
+    digest.update(repr((settings.flags, settings.argv)).encode())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on, as far as they are known."""
+    from importlib.metadata import version
+
+    found = {"python": platform.python_version()}
+    for name in ("llvmlite", "ziglang", "numpy", "scipy", "numba", "pymetis"):
+        with contextlib.suppress(Exception):  # a package without its metadata
+            found[name] = version(name)
+    return found
+
+
+def _ratio(before: float | None, after: float | None) -> float | None:
+    return before / after if before is not None and after else None
+
+
+def break_even(
+    before: float | None, after: float | None, chosen: Mapping[str, Any], costs: Sequence[str]
+) -> float | None:
+    """Sweeps after which some costs have paid for themselves.
+
+    A run of the result pays for copies alone: what was inspected is saved with it. A run that inspects anew, on other
+    input, pays for both.
+    """
+    if before is None or after is None or before <= after:
+        return None
+    return float(sum(chosen.get(name) or 0.0 for name in costs)) / (before - after)

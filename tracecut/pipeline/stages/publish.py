@@ -1,0 +1,173 @@
+"""Kernels, remarks and the report of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.host.region_library import outline_regions
+from tracecut.codegen.ptx.emit import emit_kernel
+from tracecut.codegen.schedule.plan.range_function import Group
+from tracecut.report import RegionFigures, Remark, ReportData, remarks_yaml, render_report
+from tracecut.support.errors import OutputError
+from tracecut.support.files import write_text
+from tracecut.support.optional_parts import optional, reason_of
+from tracecut.tracer.loops.program import Analysis
+
+from .settings import Settings
+from .tune import RegionResult
+
+MAX_SOURCE = 4 << 20
+
+
+def emit_kernels(
+    settings: Settings, text: str, results: Sequence[RegionResult], folder: Path
+) -> dict[int, list[dict[str, Any]]]:
+    """Write the host kernel and the GPU kernels of every region that was optimized.
+
+    Returns loop id → entries of the manifest; a kernel that was refused, or that failed in whatever way, has no path,
+    and a note that says why: the result runs without any of them.
+    """
+    found: dict[int, list[dict[str, Any]]] = {}
+    chosen = [result for result in results if result.optimized and result.scope is not None]
+    analysis: Analysis | None = None
+    for result in chosen:
+        assert result.scope is not None
+        try:
+            analysis = Analysis(text) if analysis is None else analysis
+            _, outlined = outline_regions(analysis, result.scope.nest, result.views)
+        except Exception as error:
+            found[result.loop] = [{"target": "host", "path": "", "note": reason_of(error)}]
+            continue
+        for region, item in outlined.items():
+            entries = found.setdefault(region, [])
+            name = f"loop{region}"
+            variant = str(result.data.get("variant") or item.name) if region == result.loop else item.name
+            write_text(folder / f"{name}.ll", item.text + "\n", sync=False)
+            entries.append({"target": "host", "path": f"kernels/{name}.ll", "variant": variant})
+            facts = result.data.get("gpu", {}).get(str(region), {})
+            for arch in settings.arch:
+                entries.append(_gpu_kernel(analysis, result, region, item.groups, facts, arch, folder))
+    return found
+
+
+def _gpu_kernel(
+    analysis: Analysis,
+    result: RegionResult,
+    region: int,
+    groups: Sequence[Group],
+    facts: Mapping[str, list[int]],
+    arch: str,
+    folder: Path,
+) -> dict[str, Any]:
+    assert result.scope is not None
+    view = analysis.view_of(region)
+    entry: dict[str, Any] = {"target": arch, "path": "", "variant": "reordered"}
+    try:
+        kernel = emit_kernel(
+            view,
+            result.scope.nest,
+            view.loops[region],
+            f"tc_kernel_{region}",
+            list(groups),
+            arch=arch,
+            disjoint=frozenset(facts.get("disjoint", ())),
+            exclusive=frozenset(facts.get("exclusive", ())),
+        )
+        stem = f"loop{region}-{arch}"
+        write_text(folder / f"{stem}.ptx", kernel.ptx, sync=False)
+        write_text(folder / f"{stem}.ll", kernel.llvm, sync=False)
+        parameters = [[item.kind, item.name, item.type, item.group] for item in kernel.parameters]
+    except OutputError:
+        raise
+    except Exception as error:
+        return {**entry, "note": reason_of(error)}
+    return {
+        **entry,
+        "path": f"kernels/{stem}.ptx",
+        "name": kernel.name,
+        "block_size": kernel.block_size,
+        "parameters": parameters,
+        "remarks": list(kernel.remarks),
+    }
+
+
+def write_report(folder: Path, output: Path, manifest: Mapping[str, Any], results: Sequence[RegionResult]) -> list[str]:
+    """Write `remarks.yaml` and `report.html` into `folder`; `output` is what the user calls it.
+
+    Returns what could not be written or drawn, one sentence each: a job does not fail for its report.
+    """
+    failures: list[str] = []
+    remarks: list[Remark] = []
+    with optional("remarks.yaml", failures):
+        remarks = [remark for region in manifest["regions"] for remark in remarks_of(region)]
+        write_text(folder / "remarks.yaml", remarks_yaml(remarks), sync=False)
+    figures = {}
+    for region, result in zip(manifest["regions"], results, strict=True):
+        with optional(f"the charts of {region['id']}", failures):
+            if "figures" in result.data:
+                figures[str(region["id"])] = RegionFigures.make(**result.data["figures"])
+    sources: dict[str, list[str]] = {}
+    with optional("the source lines in report.html", failures):
+        sources = _sources(manifest)
+    with optional("report.html", failures):
+        known = {**manifest, "notes": [*manifest["notes"], *failures]}
+        data = ReportData.from_manifest(known, folder=str(output), figures=figures, sources=sources, remarks=remarks)
+        write_text(folder / "report.html", render_report(data), sync=False)
+    return failures
+
+
+def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
+    """What was accepted and refused about one region."""
+    place = {"file": str(region["file"]), "line": int(region["line"]), "function": str(region["function"])}
+    found = []
+    if region["decision"] == "optimized":
+        found.append(
+            Remark(
+                "passed",
+                "Rescheduled",
+                args=(
+                    ("String", "jobs were put into the order of "),
+                    ("Method", str(region["method"])),
+                    ("String", " and their data renumbered: "),
+                    ("SpeedupOneThread", round(region["speedup_1t"] or 0.0, 2)),
+                    ("String", " times faster on one thread, break-even with the inspection after "),
+                    ("Sweeps", round(region["break_even_sweeps"] or 0.0, 1)),
+                    ("String", " sweeps"),
+                ),
+                **place,  # type: ignore[arg-type]
+            )
+        )
+    else:
+        args = [("String", "left alone: "), ("Reason", str(region["reason"]))]
+        args += [("Place", f"{file}:{line}") for file, line, *_ in region["places"]]
+        found.append(Remark("missed", "Refused", args=tuple(args), **place))  # type: ignore[arg-type]
+    for item in region["candidates"]:
+        if str(item["note"]).startswith("failed") or "was left out" in str(item["note"]):
+            args = [("Method", str(item["method"])), ("String", " "), ("Reason", str(item["note"]))]
+            found.append(Remark("missed", "MethodFailed", args=tuple(args), **place))  # type: ignore[arg-type]
+    for why in region.get("failures", ()):
+        found.append(Remark("missed", "PartFailed", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
+    for why in region["kept"]:
+        found.append(Remark("analysis", "KeptInPlace", args=(("String", str(why)),), **place))  # type: ignore[arg-type]
+    for line in region.get("rounding", ()):
+        args = [("Place", str(line)), ("String", " adds up floating-point numbers in the order of the new layout")]
+        found.append(Remark("analysis", "RoundedOtherwise", args=tuple(args), **place))  # type: ignore[arg-type]
+    for kernel in region["kernels"]:
+        if not kernel.get("path"):
+            args = [("Target", str(kernel["target"])), ("String", ": "), ("Reason", str(kernel.get("note", "")))]
+            found.append(Remark("missed", "NoKernel", args=tuple(args), **place))  # type: ignore[arg-type]
+    return found
+
+
+def _sources(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Lines of every source file that a region names, where it can be read."""
+    found: dict[str, list[str]] = {}
+    names = {str(region["file"]) for region in manifest["regions"]}
+    names |= {str(place[0]) for region in manifest["regions"] for place in region["places"]}
+    for name in sorted(names):
+        path = Path(name)
+        if path.is_file() and path.stat().st_size <= MAX_SOURCE:
+            found[name] = path.read_text(errors="replace").splitlines()
+    return found

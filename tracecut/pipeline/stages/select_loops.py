@@ -1,0 +1,173 @@
+"""Which loops are worth a look: by their share of the executed work, outermost first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UsageError
+from tracecut.tracer.capture.snapshot import Profile
+from tracecut.tracer.loops.program import Analysis, LoopRecord
+
+from .settings import Settings, parse_place
+
+
+@dataclass(frozen=True)
+class Hot:
+    """A loop that runs a large part of the program's work.
+
+    Attributes:
+        loop: id. share: part of all executed instructions. captured: whether its memory was captured.
+        verdict: (class, reason, places) when it is clear without a capture.
+        inside: captured loops in it that are tried when it can not be reordered itself.
+    """
+
+    loop: int
+    share: float
+    captured: bool
+    verdict: tuple[str, str, tuple[Place, ...]] | None = None
+    inside: tuple[int, ...] = ()
+
+
+def executed_work(analysis: Analysis, profile: Profile) -> dict[int, float]:
+    """Share of the executed instructions of all loops that lies in each loop, inner loops included."""
+    own = {}
+    for record in analysis.records:
+        instructions = analysis.nest(record.id).loops[record.id].instructions
+        own[record.id] = instructions * profile.iterations[record.id]
+    total = sum(own.values()) or 1
+    work = dict(own)
+    for record in sorted(analysis.records, key=lambda item: -item.depth):
+        if record.parent is not None:
+            work[record.parent] += work[record.id]
+    return {loop: count / total for loop, count in work.items()}
+
+
+def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> list[Hot]:
+    """Loops to inspect or to explain, largest share first."""
+    shares = executed_work(analysis, profile)
+    children: dict[int | None, list[int]] = {}
+    for record in analysis.records:
+        children.setdefault(record.parent, []).append(record.id)
+    if settings.region is not None:
+        return _asked_for(settings.region, analysis, profile, shares, children)
+    found: list[Hot] = []
+    stack = list(children.get(None, []))
+    while stack:
+        loop = stack.pop()
+        if shares[loop] < settings.min_share:
+            continue
+        below = [child for child in children.get(loop, []) if shares[child] >= settings.min_share]
+        inside = tuple(child for child in _all_inside(loop, children) if child in profile.captures)
+        if loop in profile.captures:
+            found.append(Hot(loop, shares[loop], True, inside=inside))
+        elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
+            reason = "it follows pointers that are stored in memory; only numbers in index arrays can be replaced"
+            found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
+        elif below and sum(shares[child] for child in below) > shares[loop] / 2:
+            stack.extend(below)
+        else:
+            why = _without_capture(analysis, loop, shares, children, profile.refused)
+            found.append(Hot(loop, shares[loop], False, why))
+    return sorted(found, key=lambda hot: (-hot.share, hot.loop))
+
+
+def _all_inside(loop: int, children: Mapping[int | None, list[int]]) -> list[int]:
+    found: list[int] = []
+    stack = list(children.get(loop, []))
+    while stack:
+        item = stack.pop(0)
+        found.append(item)
+        stack.extend(children.get(item, []))
+    return found
+
+
+def _without_capture(
+    analysis: Analysis,
+    loop: int,
+    shares: Mapping[int, float],
+    children: Mapping[int | None, list[int]],
+    refused: Mapping[int, str],
+) -> tuple[str, str, tuple[Place, ...]]:
+    """Why a hot loop was not captured."""
+    nest = analysis.nest(loop)
+    info = nest.loops[loop]
+    if loop in refused:
+        return "rejected", refused[loop], (info.place,)
+    records = {record.id: record for record in analysis.records}
+    for number in sorted(nest.inside(loop)):
+        inner = nest.loops[number]
+        heavy = shares.get(number, 0.0) > shares[loop] / 2
+        for carried in inner.carried:
+            if carried.kind == "other" and heavy and not children.get(number):
+                return "ordered", "a value is carried from each iteration to the next", (inner.place, carried.place)
+    for obstacle in info.obstacles:
+        return "rejected", f"it holds {obstacle.reason}", (obstacle.place,)
+    if not records[loop].indirect:
+        for carried in info.carried:  # a list is followed, say: irregular all the same
+            if carried.kind == "other":
+                return "ordered", "a value is carried from each iteration to the next", (info.place, carried.place)
+        return "rejected", "its addresses are regular: no index is loaded, so there is no reuse to gain", (info.place,)
+    if info.trip is None or info.early:
+        return "rejected", f"it {info.why}", (info.place,)
+    return "rejected", "it ran too seldom, or over too few iterations, for a new order to pay", (info.place,)
+
+
+def same_file(known: str, wanted: str) -> bool:
+    """Whether two names mean the same source file, as far as both of them say: `mesh.c` is `/home/me/mesh.c`."""
+    first, second = Path(os.path.normpath(known)).parts, Path(os.path.normpath(wanted)).parts
+    count = min(len(first), len(second))
+    return first[-count:] == second[-count:]
+
+
+def _asked_for(
+    wanted: str,
+    analysis: Analysis,
+    profile: Profile,
+    shares: Mapping[int, float],
+    children: Mapping[int | None, list[int]],
+) -> list[Hot]:
+    file, line = parse_place(wanted)
+    places = [record for record in analysis.records if record.place.line == line]
+    matching = [record for record in places if same_file(record.place.file, file) and profile.iterations[record.id]]
+    matching.sort(key=lambda record: -shares[record.id])  # of a loop that was inlined several times the hottest copy
+    if not matching:
+        hot = sorted(analysis.records, key=lambda record: -shares[record.id])[:8]
+        raise UsageError(
+            f"--region {wanted}: no loop that was executed starts there",
+            hint=_hot_loops([record for record in hot if shares[record.id] > 0]),
+        )
+    return [
+        Hot(
+            record.id,
+            shares[record.id],
+            record.id in profile.captures,
+            None
+            if record.id in profile.captures
+            else _without_capture(analysis, record.id, shares, children, profile.refused),
+            tuple(child for child in _all_inside(record.id, children) if child in profile.captures),
+        )
+        for record in matching[:1]
+    ]
+
+
+def _hot_loops(records: Sequence[LoopRecord]) -> str:
+    """The hint with loops that could be meant."""
+    if not records:
+        return "No loop of the program was executed: leave the option out."
+    return f"Hot loops: {', '.join(str(record.place) for record in records)}."
+
+
+def _follows_pointers(nest: Nest) -> Place | None:
+    """Where the loop itself, in each iteration, reaches memory through another pointer that it loads."""
+    for site in nest.sites:
+        for node in site.address.walk():
+            if node.kind == "load" and node.data[1] == "ptr":
+                counters = [inner.data[0] for inner in node.walk() if inner.kind == "counter"]
+                if nest.root in counters:
+                    return site.place
+    return None

@@ -1,0 +1,268 @@
+"""Inspecting the hot loops, one worker process each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.support.errors import ArtefactError, TracecutError
+from tracecut.support.files import write_atomic
+from tracecut.support.memory_budget import default_budget
+from tracecut.support.process.runner import Limits
+from tracecut.support.process.workers import run_worker
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.runtime.link import runtime_object
+
+from .capture import Traced
+from .select_loops import Hot
+from .settings import Settings
+
+# An inspection may take so many seconds, and so many times what orders may be tried for, before it is stopped.
+SECONDS, PATIENCE = 300.0, 20.0
+
+
+ALIKE = 1.02  # times within this factor are the same
+SWEEPS = ("region_ms", "region_all_ms")
+
+
+@dataclass(eq=False)
+class RegionResult:
+    """What became of one hot loop. `data` is the worker's result; `scope` is set when a schedule was made."""
+
+    hot: Hot
+    loop: int
+    data: dict[str, Any]
+    scope: ScopeFile | None = None
+    views: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    refused: str = ""
+
+    @property
+    def optimized(self) -> bool:
+        return self.scope is not None and not self.refused
+
+
+def tune_regions(
+    settings: Settings,
+    analysis: Analysis,
+    traced: Traced,
+    hots: Sequence[Hot],
+    canonical: Path,
+    folder: Path,
+    cpus: Sequence[int],
+    say: Callable[[str], None],
+) -> list[RegionResult]:
+    """Tune the hot loops in the order of their share.
+
+    Loops inside of a scope that was chosen are left out. A later loop gets no scope around one of them: its layout
+    would order the same loop another time, and a loop has one order.
+    """
+    results: list[RegionResult] = []
+    covered: set[int] = set()
+    ordered: set[int] = set()
+    number = first_region = 0
+    for hot in hots:
+        if not hot.captured:
+            results.append(_clear(hot))
+            continue
+        tried: list[RegionResult] = []
+        for loop in (hot.loop, *hot.inside):
+            if loop in covered:
+                continue
+            free, taken = _scopes(analysis, traced, loop, ordered)
+            result = _tune_one(
+                settings, analysis, traced, hot, loop, free, canonical, folder, cpus, number, first_region, say
+            )
+            if "scopes_refused" in result.data:
+                result.data["scopes_refused"] |= taken
+            tried.append(result)
+            if result.scope is not None:
+                covered |= set(result.scope.nest.loops)
+                if result.optimized:
+                    ordered |= set(result.scope.regions)
+                number += 1
+                first_region += len(result.scope.numbers)
+                break
+            if result.data.get("class") in ("parallel", "reduction") and not result.data.get("inexact"):
+                break  # it may be reordered, but nothing is gained: its inner loops gain less
+        if tried:
+            results.append(tried[-1] if tried[-1].scope is not None else tried[0])
+    return results
+
+
+def _clear(hot: Hot) -> RegionResult:
+    assert hot.verdict is not None
+    kind, reason, places = hot.verdict
+    shown = [place.own for place in places]
+    data = {"class": kind, "reason": reason, "places": [[p.file, p.line, p.column, p.function] for p in shown]}
+    return RegionResult(hot, hot.loop, data, refused=reason)
+
+
+def _tune_one(
+    settings: Settings,
+    analysis: Analysis,
+    traced: Traced,
+    hot: Hot,
+    loop: int,
+    scopes: Sequence[int],
+    canonical: Path,
+    folder: Path,
+    cpus: Sequence[int],
+    number: int,
+    first_region: int,
+    say: Callable[[str], None],
+) -> RegionResult:
+    capture = traced.profile.captures[loop]
+    after = capture.with_name(f"after-{loop}.npz")
+    memory = settings.memory or default_budget()
+    spec = {
+        "runtime": str(_runtime(folder)),
+        "folder": str(folder / f"region{loop}"),
+        "canonical": str(canonical),
+        "capture": str(capture),
+        "after": str(after) if after.exists() else None,
+        "region": loop,
+        "scopes": list(scopes),
+        "values": {str(item): values for item, values in traced.values.items()},
+        "entries": {str(item): count for item, count in traced.profile.entries.items()},
+        "method": settings.method,
+        "k": settings.k,
+        "compare": list(settings.compare),
+        "seed": settings.seed,
+        "budget": settings.budget,
+        "memory": memory,
+        "cpus": list(cpus),
+        "machine": None if settings.machine is None else asdict(settings.machine),
+        "number": number,
+        "first_region": first_region,
+        "renumber": settings.renumber,
+        "exact": settings.exact,
+        "force": settings.force,
+        "compile": list(settings.flags.compile),
+        "library_folders": list(settings.flags.library_folders),
+        "libraries": list(settings.flags.libraries),
+        "objects": [str(Path(item).resolve()) for item in settings.flags.objects],
+    }
+    place = analysis.nest(loop).loops[loop].place
+
+    def tell(text: str) -> None:
+        say(f"{Path(place.file).name}:{place.line}: {text}")
+
+    try:
+        data = run_worker(
+            "tracecut.codegen.tuning.worker",
+            spec,
+            folder / f"region{loop}",
+            f"region{loop}",
+            tell,
+            limits=Limits(seconds=SECONDS + PATIENCE * settings.budget, memory_bytes=memory),
+        )
+    except TracecutError as error:
+        last = (error.detail.splitlines() or [""])[-1].strip()
+        reason = f"it could not be inspected: {error.message}{f' ({last})' if last else ''}"
+        return RegionResult(hot, loop, {"class": "rejected", "reason": reason, "places": []}, refused=reason)
+    result = RegionResult(hot, loop, data)
+    if data.get("failed"):
+        result.refused = str(data["failed"])
+    elif data["class"] not in ("parallel", "reduction"):
+        result.refused = str(data["reason"])
+    elif "schedule" not in data:
+        result.refused = _no_order(data["candidates"], data.get("sweeps", 1.0), _kept_apart(analysis, data))
+    elif data.get("identity_equal") is False:
+        result.refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
+        data["stopped"] = "self-test"
+    else:
+        try:
+            result.scope = ScopeFile.load(data["schedule"])
+        except ArtefactError as error:
+            result.refused = f"its schedule could not be read back: {error.message}"
+            return result
+        result.views = {int(region): view for region, view in data["views"].items()}
+        _decide(settings, result, _kept_apart(analysis, data))
+    return result
+
+
+def _runtime(folder: Path) -> Path:
+    """The run-time support as machine code, for the processes that look at loops: it takes a second to make."""
+    path = folder / "runtime.o"
+    if not path.exists():
+
+        def put(file: BinaryIO) -> None:
+            file.write(runtime_object())
+
+        write_atomic(path, put, sync=False)
+    return path
+
+
+def _no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart: str = "") -> str:
+    """Why none of the orders is used: all of them failed, none was faster, or the copies use up what the fastest gains.
+
+    `sweeps`: of the loop for each entry of the layout. `apart`: why the layout is not kept for longer.
+    """
+    tried = [item for item in candidates if item["method"] != "original" and not item["compared"]]
+    failed = [f"{item['method']} {item['note']}" for item in tried if item["note"].startswith(("failed", "refused"))]
+    if failed and len(failed) == len(tried):
+        return f"no order could be made: {'; '.join(failed)}"
+    before = next((item.get("region_ms") for item in candidates if item["method"] == "original"), None)
+    times = [(min(ms), item) for item in tried if (ms := [item[key] for key in SWEEPS if item.get(key) is not None])]
+    if before is not None and times:
+        after, item = min(times, key=lambda pair: pair[0])
+        if after * ALIKE < before:
+            return _copies_cost(str(item["method"]), before, after, item["copy_ms"] or 0.0, sweeps, apart)
+    return "no order was faster than the program's own"
+
+
+def _copies_cost(method: str, before: float, after: float, copy: float, sweeps: float, apart: str) -> str:
+    """That the copies outweigh a faster loop: milliseconds of a sweep before and after, and of the copies."""
+    often = "each sweep" if round(sweeps) <= 1 else f"every {round(sweeps)} sweeps"
+    return (
+        f"with {method} a sweep is {before / after:.3g} times as fast ({before:.3g} -> {after:.3g} ms), but taking the "
+        f"data to the new layout and back takes {copy:.3g} ms for {often}, which uses up the gain{apart}"
+    )
+
+
+def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
+    """Why the layout is left before the loop around its scope comes to its next iteration; empty when not known."""
+    refused = data.get("scopes_refused", {})
+    scope = data.get("scope")
+    above = None if scope is None else analysis.parent(int(scope))
+    while above is not None and str(above) not in refused:
+        above = analysis.parent(above)
+    if above is None:
+        return ""
+    place = next(record.place for record in analysis.records if record.id == above)
+    return f"; it can not be kept over the loop at {place.told}: {refused[str(above)]}"
+
+
+def _scopes(
+    analysis: Analysis, traced: Traced, loop: int, ordered: Collection[int]
+) -> tuple[list[int], dict[str, str]]:
+    """Loops around the region that may be its layout scope, outermost first, and the region itself last.
+
+    `ordered`: loops that have an order already. Also returns why what is around one of them is no scope.
+    """
+    found, taken = [loop], {}
+    above = analysis.parent(loop)
+    while above is not None:
+        if above in traced.values:
+            nest = analysis.nest(above)
+            has = sorted(nest.inside(above) & set(ordered))
+            if has:
+                taken[str(above)] = f"the loop at {nest.loops[has[0]].place} in it has a layout of its own"
+            else:
+                found.append(above)
+        above = analysis.parent(above)
+    return found[::-1], taken
+
+
+def _decide(settings: Settings, result: RegionResult, apart: str) -> None:
+    """Refuse a schedule whose gain does not outweigh what it costs to enter and leave the layout."""
+    assert result.scope is not None
+    costs = result.scope.costs
+    saved = costs["sweeps"] * (costs["original"] - costs["optimized"]) - costs["copy"]
+    if saved <= settings.min_gain * costs["sweeps"] * costs["original"] and not settings.force:
+        jobs = max(1, result.data.get("jobs") or 1) / 1e6
+        before, after, copy = (costs[name] * jobs for name in ("original", "optimized", "copy"))
+        result.refused = _copies_cost(str(result.data["method"]), before, after, copy, costs["sweeps"], apart)

@@ -1,0 +1,102 @@
+"""Last stages: weave the schedules into the program, and check the result on whole runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.host.compute_then_update import batched
+from tracecut.codegen.host.region_library import outline_regions
+from tracecut.codegen.host.vector_versions import add_versions
+from tracecut.codegen.host.weave import WovenRegion, WovenScope, weave
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.support.errors import TracecutError
+from tracecut.support.private_folders import private_folder
+from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
+from tracecut.tracer.capture.instrument import global_objects, with_object_table
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.runtime.link import runtime_object, shared_library
+from tracecut.tracer.toolchain.clang import optimised_object
+
+from .compare_outputs import Difference, compare_outputs
+from .settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of the woven program: wall seconds, what it printed, and the counters of its host."""
+
+    seconds: float
+    stdout: bytes
+    counters: Mapping[str, Any]
+
+
+def weave_program(
+    settings: Settings, text: str, scopes: Sequence[tuple[ScopeFile, Mapping[int, Mapping[str, str]]]], target: Path
+) -> list[str]:
+    """Compile the program with its rescheduled regions. Returns the names of its globals."""
+    analysis = Analysis(text)
+    regions: list[WovenRegion] = []
+    woven: list[WovenScope] = []
+    batches: list[str] = []
+    for file, views in scopes:
+        _, outlined = outline_regions(analysis, file.nest, views)
+        wanted, region = file.options.get("variant"), int(file.options["region"])
+        if wanted and wanted != outlined[region].name:
+            made = batched(outlined[region], str(wanted))
+            assert made is not None
+            batches.append(made.text)
+        for region, number in file.numbers.items():
+            regions.append(
+                WovenRegion(
+                    number, analysis.view_of(region), analysis.nest(region), analysis.loop(region), outlined[region]
+                )
+            )
+        root = file.nest.root
+        woven.append(WovenScope(file.number, analysis.view_of(root), analysis.loop(root), tuple(file.values)))
+    weave(analysis.module, regions, woven)
+    for function in batches:
+        analysis.module.append(function)
+    add_versions(analysis.module, alone=not settings.flags.objects)
+    text = with_object_table(analysis.module, analysis)
+    with private_folder("tracecut-weave-") as folder:
+        code = optimised_object(text, settings.flags, folder, "woven")
+    shared_library([code, runtime_object()], settings.flags, target)
+    return [name for name, _ in global_objects(analysis)]
+
+
+def run_woven(
+    settings: Settings, folder: Path, work: Path, name: str, *, threads: int, original: bool, status: int = 0
+) -> Run:
+    """Run the result as the user will, through `tracecut run`.
+
+    Raises TracecutError when it fails, or ends with another status than the original.
+    """
+    report = work / f"{name}.json"
+    options: list[str | Path] = ["run", folder, "--threads", str(threads), "--counters", report]
+    if original:
+        options.append("--original")
+    finished = run_hosted(
+        "tracecut",
+        [*options, "--", *settings.argv],
+        stdin=settings.stdin,
+        folder=work,
+        name=name,
+        timeout=None if settings.timeout is None else 10 * settings.timeout,
+    )
+    if ended_by_itself(finished) and finished.returncode != status:
+        said = f"it ended with status {finished.returncode}, the original with {status}"
+        raise TracecutError(said, detail=tail_of(finished.stderr))
+    if not ended_by_itself(finished) or not report.exists():
+        raise TracecutError(f"it {phrase(finished)}", detail=tail_of(finished.stderr))
+    return Run(finished.seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
+
+
+def check_output(
+    native: bytes, found: bytes, *, rounding: bool, tolerance: float, unstable: frozenset[int] | None
+) -> Difference:
+    """Compare what the rescheduled program printed with the original."""
+    return compare_outputs(native, found, tolerance=tolerance if rounding else 0.0, unstable=unstable or frozenset())

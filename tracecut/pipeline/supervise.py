@@ -1,0 +1,100 @@
+"""The main job: from sources to a verified, measured, rescheduled program.
+
+This side only watches: it makes the folders, starts the process that does the work (`run.py`), shows its progress
+and publishes its result. Whatever happens to that process, the caller's stays as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tracecut.pipeline.output.result import Optimized
+from tracecut.pipeline.output.staging import publish, staging
+from tracecut.pipeline.stages.settings import Settings, parse_place
+from tracecut.support import errors
+from tracecut.support.errors import BackendError, InternalError, SourceError, TracecutError
+from tracecut.support.files import load_json, write_json
+from tracecut.support.private_folders import private_folder
+from tracecut.support.process.runner import Finished, describe
+from tracecut.support.process.standard_input import kept_input
+from tracecut.support.process.workers import run_hosted, tail_of
+from tracecut.support.progress import Progress
+
+
+def optimize_program(settings: Settings, progress: Progress) -> Optimized:
+    """Run the whole main job. Old results in the output folder are replaced only by complete new ones.
+
+    Raises the errors of the stages; whatever goes wrong, the output folder is as it was.
+    """
+    for source in map(Path, settings.sources):
+        if not source.is_file():
+            raise SourceError(f"{source}: {'not a file' if source.exists() else 'no such file'}")
+    if settings.region is not None:
+        parse_place(settings.region)
+    output = Path.cwd() / settings.output
+    with staging(output) as folder, private_folder("tracecut-work-") as work:
+        kept = replace(settings, stdin=kept_input(settings.stdin, work))
+        result = _run_job(kept, progress, work, folder)
+        publish(folder, output, result["listing"])
+    return Optimized(output, result["manifest"])
+
+
+def _run_job(settings: Settings, progress: Progress, work: Path, folder: Path) -> dict[str, Any]:
+    """Do the work in a child process. Returns its result, or raises its error."""
+    spec, answer, temporary = work / "job.json", work / "answer.json", work / "temporary"
+    temporary.mkdir()
+    write_json(
+        spec,
+        {
+            "settings": settings.to_json(),
+            "work": str(work),
+            "staging": str(folder),
+            "temporary": str(temporary),
+            "result": str(answer),
+        },
+    )
+    events = work / "job.stdout"
+    try:
+        finished = run_hosted(
+            "tracecut.pipeline.run",
+            [spec],
+            stdin=None,
+            folder=work,
+            name="job",
+            timeout=None,
+            tick=lambda _: progress.follow(events),
+        )
+    finally:
+        progress.follow(events)
+        progress.close()
+    if not answer.exists():
+        raise _died(settings, finished, progress.stage)
+    result = load_json(answer)
+    if "manifest" not in result:
+        raise _raised(result)
+    return dict(result)
+
+
+def _died(settings: Settings, finished: Finished, stage: str) -> TracecutError:
+    """Why the process ended without an answer: as a rule LLVM, which gives up by ending it."""
+    detail = tail_of(finished.stderr)
+    if stage == "frontend":
+        return SourceError(f"{', '.join(settings.sources)}: no machine code can be made of it", detail=detail)
+    return BackendError(
+        f"the optimizer {describe(finished)} in the stage {stage or 'start'}",
+        detail=detail,
+        hint="This is a bug of tracecut or of LLVM: please report it with the program.",
+    )
+
+
+def _raised(result: dict[str, Any]) -> TracecutError:
+    if "internal" in result:
+        return InternalError(str(result["internal"]), detail=str(result["traceback"]))
+    kind = getattr(errors, str(result["error"]), TracecutError)
+    error: TracecutError = kind(result["message"], hint=result["hint"], detail=result["detail"])
+    return error
+
+
+__all__ = ["Optimized", "optimize_program"]

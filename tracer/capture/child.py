@@ -1,0 +1,162 @@
+"""The traced run: a child process that hosts the program, `python -m tracecut.tracer.capture.child SPEC`"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest_json import from_json
+from tracecut.support import memory_amounts
+from tracecut.support.files import load_json, write_json
+from tracecut.support.process.load_and_run import at_exit, load_library, run_main
+from tracecut.support.process.program_identity import become
+from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.live_memory import LiveObjects
+from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.runtime.hook_slots import named_numbers
+
+from .snapshot import Capture, keep_only, touched_objects, written_objects
+
+LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
+
+
+class Tracer:
+    """Receives the hooks of a traced program.
+
+    Captures a hooked loop at its `first_entry`-th entry when it has at least `min_jobs` iterations then, and again
+    when an entry is four times larger than what was captured.
+    """
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.folder = Path(spec["folder"])
+        self.first_entry = int(spec["first_entry"])
+        self.min_jobs = int(spec["min_jobs"])
+        self.byte_limit = int(spec["byte_limit"])
+        self.memory = int(spec["memory"])
+        self.n_loops = int(spec["n_loops"])
+        self.nests: dict[int, Nest] = {int(loop): from_json(data) for loop, data in spec["nests"].items()}
+        self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
+        self.library = load_library(Path(spec["library"]))
+        self.objects = LiveObjects(self.library, [str(name) for name in spec["globals"]])
+        self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self.captured: dict[int, tuple[int, str]] = {}
+        self.notes: list[str] = []
+        self.refused: dict[int, str] = {}
+        # loop → (entry that was captured, what it writes, live values)
+        self.pending: dict[int, tuple[int, list[Object], dict[str, int | float]]] = {}
+        self.started = time.perf_counter()
+        slots = max(1, self.n_loops)
+        self.next = np.ones(slots, np.int64)
+        self.next[:] = np.iinfo(np.int64).max
+        for loop in self.nests:
+            self.next[loop] = 1
+        self.entries = np.zeros(slots, np.int64)
+        self.awaited = np.zeros(slots, np.uint8)
+        ctypes.c_void_p.in_dll(self.library, "tc_loop_awaited").value = self.awaited.ctypes.data
+        ctypes.c_void_p.in_dll(self.library, "tc_loop_next").value = self.next.ctypes.data
+        ctypes.c_void_p.in_dll(self.library, "tc_loop_entries").value = self.entries.ctypes.data
+        self._callback = LoopCall(self.on_loop)
+        ctypes.c_void_p.in_dll(self.library, "tc_on_loop").value = ctypes.cast(self._callback, ctypes.c_void_p).value
+
+    def on_loop(self, loop: int, pointer: Any) -> None:
+        """A hooked loop is entered, or (as ~loop) one that was captured is left."""
+        try:
+            if loop < 0:
+                self._left(~loop)
+            else:
+                self._on_loop(loop, pointer)
+        except Exception as error:  # a failure to observe must never reach the program
+            self.notes.append(f"loop {loop} could not be captured: {type(error).__name__}: {error}")
+            self.next[loop if loop >= 0 else ~loop] = np.iinfo(np.int64).max
+
+    def _left(self, loop: int) -> None:
+        """Keep what the loop itself made of the captured memory: the reference of the self-test."""
+        entry, written, numbers = self.pending.pop(loop)
+        kept = keep_only(self.objects.memory(self.nests[loop], numbers), written)
+        # After an exit that was not seen (a longjmp) this is the end of another entry.
+        if int(self.entries[loop]) == entry and any(site.writes for site in self.nests[loop].sites):
+            Capture(loop, entry, {}, kept).save(self.folder / f"after-{loop}.npz")
+
+    def _on_loop(self, loop: int, pointer: Any) -> None:
+        entry = int(self.entries[loop])
+        raw = tuple(int(pointer[place]) for place in range(len(self.values[loop])))
+        self.latest[loop] = (entry, raw)
+        self.next[loop] = max(entry * 2, entry + 1)
+        if entry < self.first_entry:
+            return
+        nest = self.nests[loop]
+        numbers = self.numbers(loop, raw)
+        memory = self.objects.memory(nest, numbers)
+        jobs = self._jobs(Evaluation(nest, memory, numbers, limit=self.memory))
+        before = self.captured.get(loop, (0, ""))[0]
+        if jobs < self.min_jobs or (before and jobs < 4 * before):
+            return
+        around = {
+            other: values
+            for other, (seen, values) in self.latest.items()
+            if other != loop and seen == int(self.entries[other])
+        }
+        wanted = touched_objects(nest, memory, numbers)
+        for other, values in around.items():
+            wanted |= touched_objects(self.nests[other], memory, self.numbers(other, values))
+        size = sum(item.size for item in wanted)
+        if size > self.byte_limit:
+            self.refused[loop] = (
+                f"its inspection would copy {memory_amounts.size(size)} of memory that it touches, "
+                f"{memory_amounts.size(self.byte_limit)} are allowed (a part of --memory)"
+            )
+            self.next[loop] = np.iinfo(np.int64).max
+            return
+        name = f"capture-{loop}.npz"
+        kept = keep_only(memory, sorted(wanted, key=lambda item: item.base))
+        Capture(loop, entry, {**around, loop: raw}, kept).save(self.folder / name)
+        self.captured[loop] = (jobs, name)
+        (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
+        self.pending[loop] = entry, written_objects(nest, memory, numbers), numbers
+        self.awaited[loop] = 1
+
+    def _jobs(self, evaluation: Evaluation) -> int:
+        """Iterations of this entry of a loop, 0 when they are not known."""
+        root = evaluation.nest.root
+        if not evaluation.nest.loops[root].early:
+            return evaluation.root_size() or 0
+        domain = evaluation.domain(root)
+        return 0 if domain is None else domain.size
+
+    def numbers(self, loop: int, raw: tuple[int, ...]) -> dict[str, int | float]:
+        """Live values of a hooked loop by name."""
+        return named_numbers(self.values[loop], raw)
+
+    def report(self) -> None:
+        """Write what was counted; runs when the program exits."""
+        counts = (ctypes.c_int64 * max(1, self.n_loops)).in_dll(self.library, "tc_counts")
+        write_json(
+            self.folder / "profile.json",
+            {
+                "iterations": [int(counts[loop]) for loop in range(self.n_loops)],
+                "entries": {str(loop): int(self.entries[loop]) for loop in self.nests},
+                "captures": {str(loop): name for loop, (_, name) in self.captured.items()},
+                "seconds": time.perf_counter() - self.started,
+                "notes": self.notes,
+                "refused": {str(loop): why for loop, why in self.refused.items()},
+            },
+        )
+
+
+def main() -> None:
+    spec = load_json(Path(sys.argv[1]), limit=1 << 30)
+    words = [str(word) for word in spec["argv"]]
+    place = become(words)  # before the library is loaded: its constructors may look
+    tracer = Tracer(spec)
+    at_exit(tracer.report)
+    tracer.started = time.perf_counter()
+    run_main(tracer.library, words, place)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""The traced program: allocations go through a table, loops count, and interesting loops report their live values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm.call_effects import ALLOCATORS, CXX_ALLOCATORS
+from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
+from tracecut.tracer.loops.live_ins import live_ins
+from tracecut.tracer.loops.program import Analysis
+
+HOOKS = ("declare void @tc_loop(i32, ptr)", "declare void @tc_loop_done(i32)")
+
+
+def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, str]]]) -> str:
+    """Text of the instrumented module.
+
+    Args:
+        analysis: the canonical module.
+        hooked: loop id → values (name, type) that its hook hands over each time the loop is entered.
+    """
+    module = parse_module(analysis.text)
+    functions = module.functions
+    blocks = {name: function.by_name() for name, function in functions.items()}
+    for number in range(analysis.n_loops):
+        view = analysis.view_of(number)
+        header = blocks[view.function.name][view.loops[number].header]
+        at = f"%tc.count{number}"
+        at_start(
+            header,
+            [
+                Instruction(f"{at}.p = getelementptr i64, ptr @tc_counts, i64 {number}"),
+                Instruction(f"{at}.v = load i64, ptr {at}.p, align 8"),
+                Instruction(f"{at}.n = add i64 {at}.v, 1"),
+                Instruction(f"store i64 {at}.n, ptr {at}.p, align 8"),
+            ],
+        )
+    for number, values in hooked.items():
+        view = analysis.view_of(number)
+        function = functions[view.function.name]
+        array = add_array(function, f"%tc.values{number}", len(values))
+        lines = store_values(values, array, f"%tc.h{number}.")
+        lines.append(Instruction(f"call void @tc_loop(i32 {number}, ptr {array})"))
+        before_end(blocks[function.name][str(view.loops[number].preheader)], lines)
+        for target in dict.fromkeys(target for _, target in view.loops[number].exits):
+            at_start(blocks[function.name][target], [Instruction(f"call void @tc_loop_done(i32 {number})")])
+    module.append(f"@tc_counts = global [{max(1, analysis.n_loops)} x i64] zeroinitializer, align 8")
+    for line in HOOKS:
+        module.append(line)
+    return with_object_table(module, analysis)
+
+
+def hook_values(analysis: Analysis, loop: int) -> list[tuple[str, str]]:
+    """(name, type) of what a loop's hook reports: everything that its description mentions and that its body uses."""
+    view = analysis.view_of(loop)
+    found = dict(analysis.nest(loop).lives())
+    found.update(live_ins(view, view.loops[loop]))
+    for phi in view.flow.blocks[view.loops[loop].header].phis:
+        for operand, label in zip(phi.operands, phi.labels, strict=True):
+            if label not in view.loops[loop].blocks and operand.is_local:
+                found[operand.text] = operand.type
+    return [(name, type) for name, type in found.items() if fits_slots([(name, type)], analysis.types) is None]
+
+
+def with_object_table(module: Module, analysis: Analysis) -> str:
+    """Print `module` with its allocations renamed to the table's wrappers and its globals listed in `@tc_globals`."""
+    listed = global_objects(analysis)
+    pairs = ", ".join(f"{{ ptr, i64 }} {{ ptr {name}, i64 {size} }}" for name, size in listed)
+    body = f"[{pairs}]" if listed else "zeroinitializer"
+    module.append(f"@tc_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
+    own = {name.removeprefix("@") for name in analysis.own}
+    names = "|".join(name for name in (*ALLOCATORS, *CXX_ALLOCATORS) if name not in own)
+    pattern = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
+    return pattern.sub(lambda found: f"@tc_{found.group(1)}" if found.group(1) else found.group(), str(module))
+
+
+def global_objects(analysis: Analysis) -> list[tuple[str, int]]:
+    """(name, bytes) of every global variable that the module defines, in the order of `@tc_globals`."""
+    found = []
+    for name, variable in analysis.variables.items():
+        if not variable.defined or variable.thread_local or name.startswith("@llvm."):
+            continue
+        try:
+            found.append((name, analysis.types.size(variable.type)))
+        except ValueError:
+            continue
+    return found

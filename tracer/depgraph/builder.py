@@ -1,0 +1,370 @@
+"""The builder: chunks of the event stream in, a DependenceGraph out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tracecut.ir.dependence_graph import DependenceGraph
+from tracecut.ir.machine.cache_simulator import levels_of
+from tracecut.ir.machine.machine import Machine
+from tracecut.support import memory_amounts
+from tracecut.support.errors import ArgumentError, ArtefactError, UnsupportedError
+from tracecut.support.growable_array import FEWEST, Growing
+from tracecut.support.plain_kernels import FEW, FEW_BYTES, fitting, plain
+from tracecut.tracer.depgraph.state import call_frames as fr
+from tracecut.tracer.depgraph.state import shadow_memory as sh
+from tracecut.tracer.depgraph.state.access_steps import Words
+from tracecut.tracer.depgraph.state.call_frames import BAD_FRAME, DONE
+from tracecut.tracer.depgraph.state.output import (
+    EDGE_BYTES,
+    EDGES,
+    NODE_BYTES,
+    NODES,
+    WIDE_EDGE_BYTES,
+    GraphTotals,
+    Sums,
+)
+from tracecut.tracer.depgraph.state.record_steps import WAS_READ, WAS_WRITTEN, Tables
+from tracecut.tracer.depgraph.state.segment_steps import tables_of
+from tracecut.tracer.depgraph.walk.anti_output import MOST_BYTES, MOST_VERTICES, compact
+from tracecut.tracer.depgraph.walk.emit_thread import Writer, output_of
+from tracecut.tracer.depgraph.walk.reference import BAD_SEGMENT, CUT, walk
+from tracecut.tracer.depgraph.walk.resolve import READY, follow
+from tracecut.tracer.trace.tables.static_tables import Static
+
+from .instruction_names import instructions_of
+
+NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "nobody"
+WEIGHTS = ("model", "unit", "times")
+WANTED = ("raw", "war", "waw", "control")
+BATCH = 1 << 16  # vertices that are kept at a time when only the sums are wanted
+
+
+class TooLarge(Exception):
+    """The graph takes more memory than it may. `bytes`: so far."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the graph takes {size} bytes")
+        self.bytes = size
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the traced program left, and what the graph lacks.
+
+    Attributes:
+        complete: the stream has an end mark.
+        reason, status: of the end mark (`events.items.End`); 0 without one.
+        lost: records that were not kept.
+        unresolved: pointers given to unknown functions whose object is not known.
+    """
+
+    complete: bool
+    reason: int
+    status: int
+    lost: int
+    unresolved: int
+
+
+class Builder:
+    """Follows one thread's stream. `feed` takes it chunk by chunk, `graph` ends it.
+
+    Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches and 5 MB for what
+    waits to be written; with "war" among the kinds 16 more for each reader that a word still leads to, and up to 8 for
+    each word of every page of which something was read.
+
+    Args:
+        static: tables of the traced module.
+        weights: "model" weighs memory accesses by simulated caches, "unit" has 1 everywhere, "times" takes what a timed
+            trace says of single loads and stores (see `measured`), and the model for all others.
+        machine: its caches and latencies; None takes `Machine.model()`.
+        kinds: of WANTED: "raw", true dependences, always; "war": of a write on each instruction that read one of its
+            bytes since that was written ("anti"); "waw": of a write on the last ones that wrote its bytes ("output");
+            "control": of each instruction that is no phi on the branch that decided that its block runs (the latest of
+            those that it depends on, of the same function). Memory that is freed, allocated or left by its function
+            begins a new life, in which nobody read or wrote it.
+        totals: keep nothing but sums: the memory then does not grow with the run.
+        most: bytes that the graph may take, None: any number.
+        narrow: vertices from which ids have 64 bits.
+        threads: 2 writes the graph on a thread beside the one that follows the stream; the graph is the same.
+        simple: have the records of simple segments written by templates (see `templates`); the graph is the same.
+            Neither changes anything with totals, "war" or "waw", which one walk makes.
+        few: words up to which the walk is not compiled (see `ir.plain`), if they mean no more than FEW instructions;
+            the graph is the same.
+    """
+
+    def __init__(
+        self,
+        static: Static,
+        *,
+        weights: str = "model",
+        machine: Machine | None = None,
+        kinds: Collection[str] = ("raw",),
+        totals: bool = False,
+        most: int | None = None,
+        narrow: int = NARROW,
+        threads: int = 1,
+        simple: bool = True,
+        few: int = 0,
+    ) -> None:
+        if weights not in WEIGHTS:
+            raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
+        if weights == "times" and not static.timed:
+            raise ArgumentError("weights = 'times', but the trace has no times", hint="Trace with timed=True.")
+        if isinstance(kinds, str) or not {"raw"} <= set(kinds) <= set(WANTED):
+            raise ArgumentError(f"kinds = {kinds!r}, some of {', '.join(WANTED)} with 'raw' among them expected")
+        machine = Machine.model() if machine is None else machine
+        self.static = static
+        self.hazards = hazards = WAS_READ * ("war" in kinds) + WAS_WRITTEN * ("waw" in kinds)
+        self.tables: Tables = tables_of(static, control="control" in kinds, hazards=hazards)
+        self.sums = Sums() if totals else None
+        self.most = most
+        self.few = few  # 0 from the first chunk on that is walked by compiled code
+        self.modelled, self.timed = weights != "unit", weights == "times"
+        self.levels = levels_of(machine.caches, machine.memory_latency)
+        self.narrow = narrow
+        self.state = np.zeros(fr.STATE, np.int64)
+        self.state[fr.UNWINDER] = -1
+        self.arrays: dict[str, Growing] = {
+            name: Growing(dtype, BATCH if totals else FEWEST, dense=True) for name, dtype in {**EDGES, **NODES}.items()
+        }
+        self.followed: dict[str, Growing] = {
+            "pages": Growing(np.int64, sh.FIELDS << 10),
+            "writers": Growing(np.int32, sh.WORDS << 6),
+            "singles": Growing(np.int32, sh.PAGE << 4),
+            "owners": Growing(np.int32, sh.GRANULES << 6),
+            "objects": Growing(np.int64, 4 << 10),
+            "globals": Growing(np.int64, 2 << 10),
+            "heads": Growing(np.int32, sh.WORDS << (6 if hazards else 0)),
+            "reads": Growing(np.int64),
+        }
+        self.stack: dict[str, Growing] = {
+            "frames": Growing(np.int64, fr.FRAME_FIELDS << 8),
+            "registers": Growing(np.int32, 1 << 14),
+            "slots": Growing(np.int64, 2 << 10),
+        }
+        self.bins = np.zeros(sh.BINS, np.int64)
+        self.counts = np.zeros(sh.COUNTERS, np.int64)
+        self.counts[sh.N_OBJECTS] = self.counts[sh.N_READS] = 1
+        self.keys, self.values = np.full(1 << 12, sh.NONE, np.int64), np.zeros(1 << 12, np.int64)
+        steps = np.diff(self.tables.step)
+        site_most = int(self.tables.site_count.max(initial=0)) + 2
+        self.most_edges = int(self.tables.edges.max(initial=0)) + site_most
+        self.most_steps = int(steps.max(initial=0)) + 2
+        self.most_pages = int(self.tables.pages.max(initial=0)) + 2 * self.most_steps
+        self.records_at = 0
+        self.threads = threads
+        self.simple = simple and self.sums is None and not hazards
+        self.writer: Writer | None = None  # from the first chunk on that is walked by compiled code
+
+    def feed(self, words: Words) -> None:
+        """Follow the records of one chunk, which is cut at their borders.
+
+        Raises ArtefactError for words that are no records of this program, and TooLarge. O(words) plus the memory they
+        touch.
+        """
+        words = np.ascontiguousarray(words, np.uint32)
+        self.state[fr.POSITION] = 0
+        if self.records_at + words.size > self.few:
+            self.few = 0
+        while True:
+            found = self._follow(words)
+            if found == READY and self.writer is not None:
+                self.writer.hand_over()
+                continue
+            if found == DONE:
+                break
+            if found in (BAD_SEGMENT, BAD_FRAME, CUT):
+                place = self.records_at + int(self.state[fr.POSITION])
+                what = {
+                    BAD_SEGMENT: "is no segment of this program",
+                    BAD_FRAME: "belongs to a function that is not running",
+                    CUT: "is cut off, or a mark that is not known",
+                }[found]
+                raise ArtefactError(
+                    f"the event stream is damaged: the record at word {place} {what}", hint="Trace the program again."
+                )
+            if self.few and self._lengthy():
+                self.few = 0
+                continue
+            self._grow()
+        self.records_at += words.size
+        if self.most is not None and self.sums is None and self.bytes > self.most:
+            raise TooLarge(self.bytes)
+
+    def _follow(self, words: Words) -> int:
+        """Follow records until something has to be done; its views are gone then, and the arrays may grow."""
+        out, how = output_of(self.arrays), (self.modelled, self.timed)
+        rest = out, *self._views(), self.levels, self._limits(), self.state, *how
+        origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
+        if self.few:
+            return plain(walk)(words, self.tables, *rest, origin, None)
+        if self.simple and self.writer is None:
+            self.writer = Writer(self.tables, self.threads, self.arrays)
+        if self.writer is not None:
+            return follow(words, self.tables, self.writer.templates, self.writer.order, *rest)
+        return walk(words, self.tables, *rest, origin, None)
+
+    def graph(self) -> DependenceGraph:
+        """The graph of everything that was fed; the builder is used up by it."""
+        if self.sums is not None:
+            raise ArgumentError("the builder keeps totals only: there is no graph")
+        self._settle()
+        sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(NODES, int(self.state[fr.NODES]))
+        self.followed, self.stack = {}, {}
+        arrays = {name: array.taken(sizes[name]) for name, array in self.arrays.items()}
+        return DependenceGraph(**arrays, table=instructions_of(self.static))
+
+    def totals(self) -> GraphTotals:
+        """Sums over everything that was fed, of a builder that keeps them."""
+        if self.sums is None:
+            raise ArgumentError("the builder keeps a graph", hint="Its arrays have the sums.")
+        self._forget()
+        return self.sums.totals()
+
+    def ending(self) -> Ending:
+        """How the stream ended so far."""
+        value = self.state.tolist()
+        return Ending(bool(value[fr.ENDED]), value[fr.REASON], value[fr.STATUS], value[fr.LOST], value[fr.UNRESOLVED])
+
+    def _settle(self) -> None:
+        if self.writer is not None:
+            self.writer.settle()
+
+    def _views(self) -> tuple[fr.Frames, sh.Shadow]:
+        stack = fr.Frames(**{name: array.array for name, array in self.stack.items()})
+        followed = {name: array.array for name, array in self.followed.items()}
+        memory = sh.Shadow(keys=self.keys, values=self.values, bins=self.bins, counts=self.counts, **followed)
+        return stack, memory
+
+    def _limits(self) -> Any:
+        limits = np.zeros(fr.LIMITS, np.int64)
+        limits[fr.MAX_EDGES] = self.arrays["src"].capacity - self.most_edges
+        limits[fr.MAX_NODES] = int(self.state[fr.ORIGIN]) + self.arrays["time"].capacity
+        limits[fr.MAX_NODES] -= int(self.tables.size.max(initial=0))
+        if self.arrays["src"].dtype == np.int32:
+            limits[fr.MAX_NODES] = min(limits[fr.MAX_NODES], self.narrow - int(self.tables.size.max(initial=0)))
+        for place, name, row in (
+            (fr.MAX_PAGES, "pages", sh.FIELDS),
+            (fr.MAX_WRITERS, "writers", sh.WORDS),
+            (fr.MAX_SINGLES, "singles", sh.PAGE),
+            (fr.MAX_OWNERS, "owners", sh.GRANULES),
+        ):
+            limits[place] = self.followed[name].capacity // row - self.most_pages
+        limits[fr.MAX_PAGES] = min(limits[fr.MAX_PAGES], self.keys.size // 2 - self.most_pages)
+        limits[fr.MAX_OBJECTS] = self.followed["objects"].capacity // 4 - self.most_steps
+        limits[fr.MAX_HEADS] = self.followed["heads"].capacity // sh.WORDS - 5 * self.most_pages
+        limits[fr.MAX_READS] = self.followed["reads"].capacity - self.most_steps
+        limits[fr.MAX_GLOBALS] = self.followed["globals"].capacity // 2 - 2
+        limits[fr.MAX_WORK] = 1 << 62
+        if self.few:
+            limits[fr.MAX_WORK] = FEW_BYTES
+            limits[fr.MAX_NODES] = min(limits[fr.MAX_NODES], FEW)
+        limits[fr.MAX_SLOTS] = self.stack["slots"].capacity // 2 - self.most_steps
+        limits[fr.MAX_DEPTH] = self.stack["frames"].capacity // fr.FRAME_FIELDS - 2
+        limits[fr.MAX_REGISTERS] = self.stack["registers"].capacity - 2 * int(self.tables.slots.max(initial=0)) - 2
+        return limits
+
+    def _grow(self) -> None:
+        """Make room for the next record, and for as much again as there is."""
+        state, counts = self.state, self.counts
+        edges, pages = int(state[fr.EXTRA_EDGES]), int(state[fr.EXTRA_PAGES])
+        if max(edges, pages << sh.PAGE_BITS) > MOST_BYTES:
+            raise ArtefactError(
+                f"the event stream is damaged: the record at word {self.records_at + int(state[fr.POSITION])} touches "
+                f"{memory_amounts.size(max(edges, pages << sh.PAGE_BITS))}",
+                hint="Trace the program again.",
+            )
+        self._forget()
+        self._settle()
+        nodes = int(state[fr.NODES])
+        if self.arrays["src"].dtype == np.int32 and nodes + int(self.tables.size.max(initial=0)) > self.narrow:
+            self._widen()
+        for name in EDGES:
+            self.arrays[name].reserve(int(state[fr.EDGES]) + edges + self.most_edges)
+        for name in NODES:
+            self.arrays[name].reserve(nodes - int(state[fr.ORIGIN]) + int(self.tables.size.max(initial=0)))
+        self._grow_reads(5 * (pages + self.most_pages), int(state[fr.EXTRA_READS]) + self.most_steps)
+        for place, name, row, extra in (
+            (sh.N_PAGES, "pages", sh.FIELDS, pages),
+            (sh.N_WRITERS, "writers", sh.WORDS, pages),
+            (sh.N_SINGLES, "singles", sh.PAGE, 0),
+            (sh.N_OWNERS, "owners", sh.GRANULES, 0),
+        ):
+            self.followed[name].reserve((int(counts[place]) + extra + self.most_pages) * row)
+        self.followed["objects"].reserve((int(counts[sh.N_OBJECTS]) + self.most_steps) * 4)
+        self.followed["globals"].reserve((int(counts[sh.N_GLOBALS]) + 2) * 2)
+        depth = int(state[fr.DEPTH])
+        self.stack["frames"].reserve((depth + 2) * fr.FRAME_FIELDS)
+        self.stack["slots"].reserve((int(state[fr.SLOTS]) + self.most_steps) * 2)
+        if depth:
+            top = self.stack["frames"].array[(depth - 1) * fr.FRAME_FIELDS + fr.BASE]
+            self.stack["registers"].reserve(int(top) + 3 * int(self.tables.slots.max(initial=0)) + 2)
+        while self.keys.size // 2 < int(counts[sh.N_PAGES]) + pages + self.most_pages:
+            self._rehash()
+
+    def _grow_reads(self, heads: int, reads: int) -> None:
+        """Room for more readers: what no word leads to any more is swept out before more memory is taken."""
+        counts, entries = self.counts, self.followed["reads"]
+        self.followed["heads"].reserve((int(counts[sh.N_HEADS]) + heads) * sh.WORDS)
+        if int(counts[sh.N_READS]) + reads <= entries.capacity:
+            return
+        used = int(counts[sh.N_HEADS]) * sh.WORDS
+        sweep = fitting(compact, used + entries.capacity)
+        counts[sh.N_READS] = sweep(self.followed["heads"].array, used, entries.array, int(counts[sh.N_READS]))
+        entries.reserve(max(2 * int(counts[sh.N_READS]), used) + reads)  # so that sweeps pass by most of the time
+        if max(int(self.state[fr.NODES]) >> 1, entries.capacity) >= MOST_VERTICES >> 1:
+            raise UnsupportedError(
+                "the run is too long for 'war' dependences",
+                hint="Record a part of it (max_instructions, functions), or leave these dependences out.",
+            )
+
+    def _lengthy(self) -> bool:
+        """Whether the walk stopped because it is to be compiled."""
+        return int(self.state[fr.NODES]) > FEW or int(self.state[fr.WORK]) > FEW_BYTES
+
+    def _forget(self) -> None:
+        """Turn what is finished into sums, when these are all that is wanted."""
+        edges, nodes = int(self.state[fr.EDGES]), int(self.state[fr.NODES]) - int(self.state[fr.ORIGIN])
+        if self.sums is not None:
+            self.sums.add(output_of(self.arrays), edges, nodes)
+            self.state[fr.EDGES] = 0
+            self.state[fr.ORIGIN] = self.state[fr.NODES]
+
+    @property
+    def n(self) -> int:
+        """Vertices so far."""
+        return int(self.state[fr.NODES])
+
+    @property
+    def bytes(self) -> int:
+        """What the graph takes so far; the memory of the program that is followed is not part of it."""
+        wide = self.arrays["src"].dtype == np.int64
+        each = WIDE_EDGE_BYTES if wide else EDGE_BYTES
+        return int(self.state[fr.EDGES]) * each + int(self.state[fr.NODES]) * NODE_BYTES
+
+    def _rehash(self) -> None:
+        keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)
+        fitting(sh.rehash, keys.size)(self.keys, self.values, keys, values)
+        self.keys, self.values = keys, values
+
+    def _widen(self) -> None:
+        """Go on with 64-bit ids, and without templates."""
+        self.writer, self.simple = None, False
+        state, counts = self.state, self.counts
+        for name in ("src", "dst"):
+            self.arrays[name] = self.arrays[name].widened(np.int64, int(state[fr.EDGES]))
+        self.followed["writers"] = self.followed["writers"].widened(np.int64, int(counts[sh.N_WRITERS]) * sh.WORDS)
+        self.followed["singles"] = self.followed["singles"].widened(np.int64, int(counts[sh.N_SINGLES]) * sh.PAGE)
+        self.stack["registers"] = self.stack["registers"].widened(np.int64, self.stack["registers"].capacity)
+
+
+def dependence_graph(static: Static, chunks: Iterable[Words], **options: Any) -> DependenceGraph:
+    """The graph of one thread's stream, given as chunks that are cut at record borders. `options`: see Builder."""
+    builder = Builder(static, **options)
+    for chunk in chunks:
+        builder.feed(chunk)
+    return builder.graph()

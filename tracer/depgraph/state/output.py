@@ -1,0 +1,100 @@
+"""What the walk writes: edges and vertices, and their sums where they are not kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from tracecut.ir.dependence_graph import CONTROL, KINDS
+from tracecut.support.arrays import Bytes, Ints, Longs
+from tracecut.support.plain_kernels import fitting
+
+from .shadow_memory import Int, Writers
+
+EDGES = {"src": np.int32, "dst": np.int32, "weight": np.int32, "kind": np.uint8}
+NODES = {"instruction": np.int32, "time": np.int32}
+EDGE_BYTES, WIDE_EDGE_BYTES, NODE_BYTES = 13, 21, 8
+
+
+class Output(NamedTuple):
+    """Edges and vertices so far; views of arrays that grow outside."""
+
+    src: Writers
+    dst: Writers
+    weight: Ints
+    kind: Bytes
+    instruction: Ints
+    time: Ints
+
+
+@dataclass(frozen=True)
+class GraphTotals:
+    """Exact sums over a dependence graph that was not kept.
+
+    Attributes:
+        nodes, edges: their numbers. kinds: edges by name (`ir.dependence.KINDS`).
+        weight, time: cycles on all edges, and of all instructions.
+    """
+
+    nodes: int
+    edges: int
+    kinds: dict[str, int]
+    weight: int
+    time: int
+
+    @property
+    def bytes(self) -> int:
+        """What the graph takes in memory."""
+        wide = self.nodes >= 2**31 - 2
+        return self.nodes * NODE_BYTES + self.edges * (WIDE_EDGE_BYTES if wide else EDGE_BYTES)
+
+    def stats(self) -> dict[str, Any]:
+        """The same keys as of `DependenceGraph.stats`, as far as they are sums."""
+        each = self.edges / max(1, self.nodes)
+        return {"nodes": self.nodes, "edges": self.edges, "edges_per_node": each, "kinds": dict(self.kinds)}
+
+
+class Sums:
+    """Adds up vertices and edges that are then forgotten."""
+
+    def __init__(self) -> None:
+        self.nodes = self.edges = 0
+        self.rows = np.zeros(CONTROL + 3, np.int64)  # edges by kind, then the sums of weight and time
+
+    def add(self, out: Output, edges: int, nodes: int) -> None:
+        """Count the first so many of each."""
+        self.nodes += nodes
+        self.edges += edges
+        fitting(_add, edges + nodes)(out.weight[:edges], out.kind[:edges], out.time[:nodes], self.rows)
+
+    def totals(self) -> GraphTotals:
+        """All that was added."""
+        kinds = {name: int(self.rows[kind]) for kind, name in KINDS.items()}
+        return GraphTotals(self.nodes, self.edges, kinds, int(self.rows[-2]), int(self.rows[-1]))
+
+
+@njit(cache=True, nogil=True)
+def _add(weight: Ints, kind: Bytes, time: Ints, rows: Longs) -> None:
+    for edge in range(kind.size):
+        rows[kind[edge]] += 1
+        rows[-2] += weight[edge]
+    for vertex in range(time.size):
+        rows[-1] += time[vertex]
+
+
+@njit(cache=True, nogil=True)
+def since(vertex: Int, origin: Int | None) -> Int:
+    """Place of a vertex in arrays that begin with `origin`."""
+    return vertex if origin is None else vertex - origin
+
+
+@njit(cache=True, nogil=True)
+def label(out: tuple[Writers, Ints, Bytes], begin: Int, end: Int, vertex: Int, cycles: Int, name: Int) -> None:
+    """Give edges whose sources stand there already their target, weight and kind."""
+    dst, weight, kind = out
+    for edge in range(begin, end):
+        dst[edge] = vertex
+        weight[edge] = cycles
+        kind[edge] = name

@@ -1,0 +1,351 @@
+"""Totals of loops that were recorded as runs: what each iteration adds to the sums, without a record of it.
+
+In a loop of one block the register edges of all iterations but the first two are the same: which values have a maker
+does not change any more. They are counted once. What is left are the accesses, whose addresses the run tells: who wrote
+the bytes, and what the caches say, is looked up as `reference.walk` does it, and nothing else of the iteration is
+touched.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba import njit
+from tracecut.ir.dependence_graph import MEMORY, REGISTER
+from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, MASK, WAYS, Levels, access
+from tracecut.support.arrays import Bytes, Ints, Longs
+from tracecut.support.plain_kernels import fitting
+from tracecut.tracer.depgraph.state import call_frames as fr
+from tracecut.tracer.depgraph.state.access_steps import Words, cost, long
+from tracecut.tracer.depgraph.state.object_places import place_of
+from tracecut.tracer.depgraph.state.record_steps import KEEP, LIVE, LOAD, LOCAL, PHI, STORE, Tables
+from tracecut.tracer.depgraph.state.shadow_memory import (
+    ANCHOR,
+    HIGH,
+    LOW,
+    MIXED,
+    N_OWNERS,
+    N_PAGES,
+    N_SINGLES,
+    N_WRITERS,
+    NONE,
+    PAGE,
+    PAGE_BITS,
+    PLACE,
+    STACK_PLACE,
+    WRITERS,
+    Int,
+    Shadow,
+    collect,
+    distinct,
+    ensure,
+    find,
+    write,
+    writers_of,
+)
+from tracecut.tracer.trace.compact.loop_runs import Shape
+from tracecut.tracer.trace.events.event_words import FIRST_MARK
+from tracecut.tracer.trace.tables.expand import Expander
+from tracecut.tracer.trace.tables.records import Lengths
+
+from .builder import Builder
+
+WARM = 2  # iterations that are followed as records, after which the registers are as in all others
+FEWEST = 1 << 12  # iterations that are worth it: looking after a run takes about as long as walking through these
+STEPPED, FREE, SIGNED = np.uint8(Shape.STEPPED), np.uint8(Shape.FREE), np.uint8(Shape.SIGNED)
+
+
+class Body(NamedTuple):
+    """What one iteration of a run does.
+
+    Attributes:
+        accesses: int32 (n, 3), field of the address, bytes, negative for a store, and place of the instruction.
+        keeps: int32 (n, 2), place and slot of what is kept. lives: int32, slots that are read.
+        local: edges inside of the iteration. size, time: instructions, and their cycles without the accesses.
+    """
+
+    accesses: Ints
+    keeps: Ints
+    lives: Ints
+    local: int
+    size: int
+    time: int
+
+
+class Folder:
+    """Gives the words of one stream to a builder of totals, runs folded where they can be.
+
+    Args:
+        builder: with `totals`. Loops with anything but register steps and accesses of at most 8 bytes are written out
+            for it, as are anti, output and control dependences.
+        fewest: iterations of a run that is folded; more than WARM.
+    """
+
+    def __init__(self, builder: Builder, fewest: int = FEWEST) -> None:
+        static = builder.static
+        self.builder = builder
+        self._expander = Expander(static, reuse=True)
+        self._lengths, self._fewest = Lengths.of(static), fewest
+        self._fields = static.run_field.tolist()
+        self._shapes, self._steps = static.field_shape, static.field_step
+        self._bodies = [_body(builder.tables, segment) for segment in static.run_segment.tolist()]
+        self._folds = np.array([body is not None for body in self._bodies], np.uint8)
+
+    def feed(self, words: Words) -> None:
+        """Follow one chunk of whole records, runs among them. Raises as `Builder.feed`.
+
+        O(accesses of runs + instructions of all other records).
+        """
+        words = np.ascontiguousarray(words, np.uint32)
+        lengths, place = self._lengths, 0
+        tables = lengths.words, lengths.free, lengths.marks, np.uint32(lengths.first_run), self._folds, self._fewest
+        while place < words.size:
+            at = int(fitting(_next, words.size)(words, place, *tables))
+            self._plain(words[place:at])
+            place = at if at == words.size else self._run(words, at)
+
+    def _plain(self, words: Words) -> None:
+        for part in self._expander.pieces(words, 0):
+            self.builder.feed(part)
+
+    def _run(self, words: Words, at: int) -> int:
+        """Take a run; where it ends."""
+        builder, number = self.builder, int(words[at]) - self._lengths.first_run
+        head, free = int(self._lengths.words[words[at]]), int(self._lengths.free[words[at]])
+        times, body, sums = int(words[at + 1]), self._bodies[number], builder.sums
+        assert body is not None and sums is not None
+        warm = words[at : at + head + WARM * free].copy()
+        warm[1] = WARM
+        self._plain(warm)
+        own = slice(*self._fields[number : number + 2])
+        shapes, steps = self._shapes[own], self._steps[own].copy()
+        begins = np.zeros(shapes.size, np.int64)
+        _begins(words, at + 2, shapes, begins, steps)
+        builder._forget()  # what is not among the sums yet
+        before, done = int(sums.rows[:-2].sum()), WARM
+        while True:
+            wide = builder.arrays["src"].dtype == np.int64
+            most = np.int64(2**62) if wide else np.int64(builder.narrow - int(builder.tables.size.max()))
+            stack, memory = builder._views()
+            found = _fold(
+                *(words, at + head, done, times, shapes, begins, steps, body, memory, stack, builder.levels),
+                *(builder._limits(), builder.state, most, builder.modelled, sums.rows),
+            )
+            del stack, memory  # views would keep the arrays from growing
+            sums.nodes += (found - done) * body.size
+            done = found
+            if done == times:
+                break
+            builder._grow()
+        sums.edges += int(sums.rows[:-2].sum()) - before
+        return at + head + times * free
+
+
+def _body(tables: Tables, segment: int) -> Body | None:
+    """What an iteration of the run of a segment does; None when it can not be folded. O(its steps)."""
+    accesses, keeps, lives = [], [], []
+    local = 0
+    for code, place, a, b, c in tables.steps.reshape(-1, 5)[tables.step[segment] : tables.step[segment + 1]].tolist():
+        if code == LOCAL:
+            local += 1
+        elif code == LIVE:
+            lives.append(a)
+        elif code == PHI:
+            first, count = int(tables.phi_first[segment]), int(tables.phi_count[segment])
+            known = tables.predecessors[first : first + count].tolist()
+            if tables.closes[segment] not in known:
+                return None
+            begin = int(tables.phi_source[segment]) + known.index(tables.closes[segment]) * a
+            lives += [slot for slot in tables.sources[begin : begin + a].tolist() if slot >= 0]
+        elif code in (LOAD, STORE) and b > 0 and not c:
+            accesses.append((a // 2, b if code == LOAD else -b, place))
+        elif code == KEEP:
+            keeps.append((place, a))
+        else:
+            return None
+    first, size = int(tables.first[segment]), int(tables.size[segment])
+    return Body(
+        np.array(accesses, np.int32).reshape(-1, 3),
+        np.array(keeps, np.int32).reshape(-1, 2),
+        np.array(lives, np.int32),
+        local,
+        size,
+        int(tables.time[first : first + size].sum()),
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def _next(
+    words: Words, place: Int, lengths: Words, free: Words, marks: Words, first_run: Int, folds: Bytes, fewest: Int
+) -> Int:
+    """Where the next run begins that is to be folded; the end of the words when there is none."""
+    at, size = np.uint64(place), np.uint64(words.size)
+    while at < size:
+        word = words[at]
+        if word >= np.uint32(FIRST_MARK):
+            at += np.uint64(marks[word & np.uint32(0xFF)])
+        elif word < first_run:
+            at += np.uint64(lengths[word])
+        else:
+            times = words[at + np.uint64(1)]
+            if times >= fewest and folds[word - first_run]:
+                return np.int64(at)
+            at += np.uint64(lengths[word]) + np.uint64(times) * np.uint64(free[word])
+    return np.int64(size)
+
+
+@numba.njit(cache=True, nogil=True)
+def _begins(words: Words, at: Int, shapes: Bytes, begins: Longs, steps: Longs) -> None:
+    """Read where the fields of a run begin, and the steps that its record holds."""
+    for field in range(shapes.size):
+        if shapes[field] == FREE:
+            continue
+        begins[field] = long(words, at)
+        at += 2
+        if shapes[field] == STEPPED:
+            steps[field] = long(words, at)
+            at += 2
+
+
+@njit(cache=True, nogil=True)
+def _fold(
+    words: Words,
+    source: Int,
+    done: Int,
+    times: Int,
+    shapes: Bytes,
+    begins: Longs,
+    steps: Longs,
+    body: Body,
+    shadow: Shadow,
+    frames: fr.Frames,
+    levels: Levels,
+    limits: Longs,
+    state: Longs,
+    most: Int,
+    modelled: bool,
+    rows: Longs,
+) -> Int:
+    """Add iterations `done` to `times` to the sums `rows`; how far it came before an array was too short."""
+    pages, writers, counts = shadow.pages, shadow.writers, shadow.counts
+    tags, geometry, hits = levels.tags, levels.geometry, levels.counts
+    nearest, bits, mask, ways = geometry[0, LATENCY], geometry[0, LINE_BITS], geometry[0, MASK], geometry[0, WAYS]
+    accesses, registers = body.accesses, frames.frames[(state[fr.DEPTH] - 1) * fr.FRAME_FIELDS + fr.BASE]
+    each = np.int64(body.local)
+    for place in range(body.lives.size):
+        each += frames.registers[registers + body.lives[place]] >= 0
+    address = begins.copy()
+    words_each: Int = np.int64(0)
+    for field in range(shapes.size):
+        if shapes[field] >= FREE:
+            words_each += 2 if shapes[field] == FREE else 1
+        else:
+            address[field] += done * steps[field]
+    source += done * words_each
+    known, row_of = np.full(accesses.shape[0], NONE, np.int64), np.zeros(accesses.shape[0], np.int64)
+    found = np.zeros(64, np.int64)
+    nodes, first = state[fr.NODES], done
+    memory: Int = np.int64(0)
+    weight: Int = np.int64(0)
+    time: Int = np.int64(0)
+    if accesses.shape[0] == 0 and nodes <= most:  # all iterations at once
+        now = min(times - done, (most - nodes) // body.size + 1)
+        nodes += now * body.size
+        done += now
+    while done < times:
+        if (
+            nodes > most
+            or counts[N_PAGES] > limits[fr.MAX_PAGES]
+            or counts[N_WRITERS] > limits[fr.MAX_WRITERS]
+            or counts[N_SINGLES] > limits[fr.MAX_SINGLES]
+            or counts[N_OWNERS] > limits[fr.MAX_OWNERS]
+        ):
+            break
+        for field in range(shapes.size):
+            if shapes[field] == FREE:
+                address[field] = long(words, source)
+                source += 2
+            elif shapes[field] > FREE:
+                turned = words[source] ^ np.uint32(0xFFFFFFFF)
+                index = np.int64(np.int32(turned)) if shapes[field] == SIGNED else np.int64(turned)
+                address[field] = begins[field] + index * steps[field]
+                source += 1
+        for number in range(accesses.shape[0]):
+            at: Int = address[accesses[number, 0]]
+            length: Int = np.int64(accesses[number, 1])
+            stores = length < 0
+            length = abs(length)
+            vertex = nodes + accesses[number, 2]
+            offset = at & (PAGE - 1)
+            if offset + length > PAGE:
+                own: Int = np.int64(cost(shadow, levels, at, length, modelled))
+                time += own
+                if stores:
+                    write(shadow, at, length, vertex + 1)
+                else:
+                    several = distinct(found, 0, collect(shadow, at, length, found, 0, 0))
+                    memory += several
+                    weight += several * own
+                continue
+            page = at >> PAGE_BITS
+            row = row_of[number]
+            if known[number] != page:
+                row = np.int64(ensure(shadow, page) if stores else find(shadow, page))
+                if row >= 0:
+                    known[number], row_of[number] = page, row
+            own = np.int64(1)
+            if modelled:
+                spot: Int = pages[row + PLACE] if row >= 0 else np.int64(NONE)
+                if spot >= 0:
+                    spot += offset
+                elif counts[LOW] <= at < counts[HIGH]:
+                    spot = STACK_PLACE + at - counts[ANCHOR]
+                elif spot != NONE:
+                    spot = place_of(shadow, row, at)
+                own = nearest
+                if spot >= 0:
+                    line = spot >> bits
+                    if mask >= 0 and tags[(line & mask) * ways] == line and (spot + length - 1) >> bits == line:
+                        hits[0] += 1
+                    else:
+                        own = np.int64(access(levels, spot, length))
+            time += own
+            if stores:
+                if offset & 3 or length & 3:
+                    write(shadow, at, length, vertex + 1)
+                    continue
+                word = writers_of(shadow, row) + (offset >> 2)
+                writers[word] = vertex + 1
+                if length == 8:
+                    writers[word + 1] = vertex + 1
+                continue
+            if row < 0 or pages[row + WRITERS] < 0:
+                continue
+            word = pages[row + WRITERS] + (offset >> 2)
+            mark = np.int64(writers[word])
+            if mark != MIXED and (
+                (offset & 3) + length <= 4 or (offset & 3 == 0 and length == 8 and np.int64(writers[word + 1]) == mark)
+            ):
+                memory += mark > 0
+                weight += own * (mark > 0)
+            else:
+                several = distinct(found, 0, collect(shadow, at, length, found, 0, 0))
+                memory += several
+                weight += several * own
+        for field in range(shapes.size):
+            if shapes[field] < FREE:
+                address[field] += steps[field]
+        nodes += body.size
+        done += 1
+    if done > first:
+        for place in range(body.keeps.shape[0]):
+            frames.registers[registers + body.keeps[place, 1]] = nodes - body.size + body.keeps[place, 0]
+    state[fr.NODES] = state[fr.ORIGIN] = nodes
+    state[fr.EXTRA_EDGES] = state[fr.EXTRA_PAGES] = state[fr.EXTRA_READS] = 0
+    rows[REGISTER] += (done - first) * each
+    rows[MEMORY] += memory
+    rows[-2] += (done - first) * each + weight
+    rows[-1] += (done - first) * body.time + time
+    return done

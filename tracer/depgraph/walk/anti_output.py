@@ -1,0 +1,314 @@
+"""Anti and output dependences: who read each byte since it was written, and what a write comes after.
+
+The readers of a word form a list. A list never changes once it is made: reading puts one more entry in front of it, and
+words that were read together (both halves of a double) share it. A write drops the list; what no word leads to any more
+is swept out when the entries run out (`compact`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from tracecut.ir.dependence_graph import ANTI, OUTPUT
+from tracecut.support.arrays import Bytes, Ints, Longs
+from tracecut.tracer.depgraph.state.access_steps import Words, kept_bytes, long, object_of
+from tracecut.tracer.depgraph.state.call_frames import EXTRA_EDGES, EXTRA_READS, Frames
+from tracecut.tracer.depgraph.state.output import label
+from tracecut.tracer.depgraph.state.record_steps import (
+    GATHER,
+    LANES_READ,
+    LANES_WRITE,
+    LOAD,
+    NOTED,
+    OPAQUE_READ,
+    OPAQUE_WRITE,
+    RANGE_READ,
+    RANGE_WRITE,
+    REALLOC_READ,
+    SCATTER,
+    STORE,
+    WAS_READ,
+    WAS_WRITTEN,
+)
+from tracecut.tracer.depgraph.state.shadow_memory import (
+    N_HEADS,
+    N_READS,
+    N_SINGLES,
+    N_WRITERS,
+    PAGE,
+    PAGE_BITS,
+    READER_SINGLES,
+    READERS,
+    SPLIT,
+    WORDS,
+    Int,
+    Shadow,
+    Writers,
+    collect,
+    distinct,
+    ensure,
+    find,
+    split_readers,
+    unread,
+)
+
+from .anti_output_words import NEXT_BITS, NEXT_MASK
+
+SLACK = 64  # what the steps of one record before this one may change: parts of words become their own
+MOST_BYTES = 1 << 36  # of one record: more than any machine has
+MOST_VERTICES = 1 << 32  # that entries can name
+NOTE, ROOM, OVERWRITTEN, OVERREAD, CLEAR = range(5)  # what `_range` does with a range of bytes
+
+
+@njit(cache=True, nogil=True)
+def hazards(
+    words: Words,
+    payload: Int,
+    steps: Ints,
+    step: Int,
+    shadow: Shadow,
+    frames: Frames,
+    state: Longs,
+    src: Writers,
+    rest: tuple[Writers, Ints, Bytes],
+    edges: Int,
+    vertex: Int,
+) -> Int:
+    """Take a NOTED or an OVERWRITES step, which speaks of the steps behind it; the new number of edges.
+
+    What `short_access` can do is not tried here.
+    """
+    if steps[step] == NOTED:
+        _visit(NOTE, words, payload, steps, step, shadow, frames, state, src, edges, edges, vertex)
+        return edges
+    wanted = np.int64(steps[step + 3])
+    for what, bit, name in ((OVERWRITTEN, WAS_WRITTEN, OUTPUT), (OVERREAD, WAS_READ, ANTI)):
+        if not wanted & bit:
+            continue
+        end = _visit(what, words, payload, steps, step, shadow, frames, state, src, edges, edges, vertex)
+        end = distinct(src, edges, end)
+        label(rest, edges, end, vertex, 1, name)
+        edges = end
+    if wanted & WAS_READ:
+        _visit(CLEAR, words, payload, steps, step, shadow, frames, state, src, edges, edges, vertex)
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def room(
+    words: Words, payload: Int, steps: Ints, step: Int, shadow: Shadow, frames: Frames, state: Longs, src: Writers
+) -> None:
+    """Add what a NOTED or an OVERWRITES step may need to EXTRA_READS and EXTRA_EDGES."""
+    size = _visit(ROOM, words, payload, steps, step, shadow, frames, state, src, 0, 0, 0)
+    if steps[step] == NOTED:
+        state[EXTRA_READS] += size
+    else:  # what the same record read before may be among them, too
+        state[EXTRA_EDGES] += size + state[EXTRA_READS]
+
+
+@njit(cache=True, nogil=True)
+def _visit(
+    what: Int,
+    words: Words,
+    payload: Int,
+    steps: Ints,
+    step: Int,
+    shadow: Shadow,
+    frames: Frames,
+    state: Longs,
+    found: Writers,
+    start: Int,
+    at: Int,
+    vertex: Int,
+) -> Int:
+    """Do something with each range that the steps behind this one touch; the end of what was found."""
+    reads = steps[step] == NOTED
+    for row in range(step + 5, step + 5 + 5 * np.int64(steps[step + 2]), 5):
+        code, place = steps[row], payload + np.int64(steps[row + 2])
+        b, c = np.int64(steps[row + 3]), np.int64(steps[row + 4])
+        address = long(words, place)
+        length = np.int64(0)
+        if code in (LOAD, STORE):
+            length = b
+        elif code in (RANGE_READ, RANGE_WRITE):
+            length = long(words, payload + b)
+        elif code in (OPAQUE_READ, OPAQUE_WRITE):
+            address, length = object_of(shadow, frames, state, address)
+        elif code == REALLOC_READ:
+            length = kept_bytes(shadow, words, place)
+        elif code in (LANES_READ, LANES_WRITE):
+            for lane in range(c):
+                if words[place + 2 + (lane >> 5)] >> (lane & 31) & 1:
+                    at = _range(what, reads, shadow, address + lane * b, b, found, start, at, vertex)
+        elif code in (GATHER, SCATTER):
+            for lane in range(c):
+                if words[place + 2 * c + (lane >> 5)] >> (lane & 31) & 1:
+                    at = _range(what, reads, shadow, long(words, place + 2 * lane), b, found, start, at, vertex)
+        if length > 0:
+            at = _range(what, reads, shadow, address, length, found, start, at, vertex)
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _range(
+    what: Int,
+    reads: bool,
+    shadow: Shadow,
+    address: Int,
+    length: Int,
+    found: Writers,
+    start: Int,
+    at: Int,
+    vertex: Int,
+) -> Int:
+    if what == NOTE:
+        _note(shadow, address, length, vertex)
+        return at
+    if what == ROOM and length > MOST_BYTES:  # a damaged record: the step that makes the access is refused
+        return at
+    if what == ROOM and reads:
+        return at + SLACK + _entries(shadow, address, length, False)
+    if what == ROOM:
+        known = shadow.counts[N_WRITERS] * WORDS + shadow.counts[N_SINGLES] * PAGE
+        return at + SLACK + min(length, known) + _entries(shadow, address, length, True)
+    if what == OVERWRITTEN:
+        return collect(shadow, address, length, found, start, at)
+    if what == OVERREAD:
+        return _readers(shadow, address, length, found, start, at, vertex)
+    end = address + length
+    while address < end:
+        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
+        row = find(shadow, address >> PAGE_BITS)
+        if row >= 0 and shadow.pages[row + READERS] >= 0:
+            unread(shadow, row, address & (PAGE - 1), stop - address)
+        address = stop
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _note(shadow: Shadow, address: Int, length: Int, vertex: Int) -> None:
+    """The vertex reads a range of bytes."""
+    end = address + length
+    before = after = np.int64(-2)
+    while address < end:
+        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
+        row = ensure(shadow, address >> PAGE_BITS)
+        table = shadow.pages[row + READERS]
+        if table < 0:
+            table = shadow.counts[N_HEADS] * WORDS
+            shadow.counts[N_HEADS] += 1
+            shadow.pages[row + READERS] = table
+        while address < stop:
+            offset = address & (PAGE - 1)
+            upto = min(stop, (address | 3) + 1)
+            first, last = table + (offset >> 2), table + (offset >> 2) + 1
+            if upto - address < 4 or shadow.heads[first] == SPLIT:
+                first = split_readers(shadow, row, first, offset & ~3) + (offset & 3)
+                last = first + upto - address
+            for place in range(first, last):
+                head = np.int64(shadow.heads[place])
+                if head != before:
+                    before = after = head
+                    if head == 0 or shadow.reads[head] >> NEXT_BITS != vertex:
+                        after = shadow.counts[N_READS]
+                        shadow.counts[N_READS] += 1
+                        shadow.reads[after] = (vertex << NEXT_BITS) | head
+                shadow.heads[place] = after
+            address = upto
+
+
+@njit(cache=True, nogil=True)
+def _entries(shadow: Shadow, address: Int, length: Int, whole: bool) -> Int:
+    """Number of lists that a byte range has, one for neighbours that share it; `whole`: the sum of their lengths."""
+    count = np.int64(1)
+    end = address + length
+    before = np.int64(0)
+    while address < end:
+        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
+        row = find(shadow, address >> PAGE_BITS)
+        if row < 0 or shadow.pages[row + READERS] < 0:
+            count += 1
+            address = stop
+            continue
+        table = shadow.pages[row + READERS]
+        while address < stop:
+            offset = address & (PAGE - 1)
+            upto = min(stop, (address | 3) + 1)
+            first, last = table + (offset >> 2), table + (offset >> 2) + 1
+            if shadow.heads[first] == SPLIT:
+                first = shadow.pages[row + READER_SINGLES] + offset
+                last = first + upto - address
+            for place in range(first, last):
+                head = np.int64(shadow.heads[place])
+                if head == before:
+                    continue
+                before = head
+                count += 1
+                while whole and head:
+                    head = shadow.reads[head] & NEXT_MASK
+                    count += 1
+            address = upto
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _readers(shadow: Shadow, address: Int, length: Int, found: Writers, start: Int, at: Int, vertex: Int) -> Int:
+    """Append the readers of a byte range other than `vertex`; the new end."""
+    end = address + length
+    before = np.int64(0)
+    while address < end:
+        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
+        row = find(shadow, address >> PAGE_BITS)
+        if row < 0 or shadow.pages[row + READERS] < 0:
+            address = stop
+            continue
+        table = shadow.pages[row + READERS]
+        while address < stop:
+            offset = address & (PAGE - 1)
+            upto = min(stop, (address | 3) + 1)
+            first, last = table + (offset >> 2), table + (offset >> 2) + 1
+            if shadow.heads[first] == SPLIT:
+                first = shadow.pages[row + READER_SINGLES] + offset
+                last = first + upto - address
+            for place in range(first, last):
+                head = np.int64(shadow.heads[place])
+                if head == before:
+                    continue
+                before = head
+                while head:
+                    entry = shadow.reads[head]
+                    head = entry & NEXT_MASK
+                    if entry >> NEXT_BITS != vertex:
+                        if at == found.size:  # there is room for the different ones
+                            at = distinct(found, start, at)
+                        found[at] = entry >> NEXT_BITS
+                        at += 1
+            address = upto
+    return at
+
+
+@njit(cache=True, nogil=True)
+def compact(heads: Ints, n_heads: Int, reads: Longs, n_reads: Int) -> Int:
+    """Drop the entries that no head leads to, in place and in order; the number that is left. O(heads + entries).
+
+    An entry leads to an older one: one pass from the newest to the oldest finds all that are in use.
+    """
+    used = np.zeros(n_reads, np.uint8)
+    for place in range(n_heads):
+        if heads[place] > 0:
+            used[heads[place]] = 1
+    for entry in range(n_reads - 1, 0, -1):
+        if used[entry]:
+            used[reads[entry] & NEXT_MASK] = 1
+    moved = np.zeros(n_reads, np.int32)
+    left = np.int64(1)
+    for entry in range(1, n_reads):
+        if used[entry]:
+            value = reads[entry]
+            reads[left] = (value >> NEXT_BITS << NEXT_BITS) | np.int64(moved[value & NEXT_MASK])
+            moved[entry] = left
+            left += 1
+    for place in range(n_heads):
+        if heads[place] > 0:
+            heads[place] = moved[heads[place]]
+    return left

@@ -1,0 +1,217 @@
+"""Arrays: which bytes of an object are records of one kind, and by what number each access picks its record.
+
+An access is a linear form; its *major* atom picks the record, the other counters move inside of it. Accesses of
+one object whose bytes overlap belong to one array; the array's stride is the step of its majors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from tracecut.ir.loops.expressions import Expr
+from tracecut.tracer.loops.pointer_rotation import State
+
+from .accesses import Access, Accesses
+from .memory import Object
+
+MAX_OFFSETS = 64
+INDIRECT, DIRECT, SEGMENT, SCALAR, RANGE, OTHER = "indirect", "direct", "segment", "scalar", "range", "other"
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """How one access picks its record.
+
+    Attributes:
+        kind: INDIRECT (by a loaded value), DIRECT (by a counter), SEGMENT (by a loaded start plus the counter of the
+            inner loop over it), SCALAR (one fixed place), RANGE (a block of bytes) or OTHER.
+        major: the loaded value or the counter. `inner`: the counter of a SEGMENT.
+        step: bytes from one number to the next (negative for a counter that runs down).
+        first: byte offset in the object of record number 0 of the major, least inner position.
+        extent: bytes that one record's accesses span.
+        offsets: where in the record they lie, relative to `first`; empty when there are too many to list.
+    """
+
+    access: Access
+    kind: str
+    major: Expr | None = None
+    inner: Expr | None = None
+    step: int = 0
+    first: int = 0
+    extent: int = 0
+    offsets: tuple[int, ...] = ()
+
+    @property
+    def state(self) -> State:
+        return self.access.state
+
+
+@dataclass(eq=False)
+class Array:
+    """Records of one kind in one object.
+
+    Attributes:
+        object: the allocation. `origin`: byte offset of record 0. `stride`: bytes of a record; 0: no record
+            structure was found, and `why` says why.
+        patterns: every access to its bytes.
+        low, high: bytes that are touched.
+        numbers: see `record`. fine: loops that walk it in a fraction of a record's step, pattern → (steps a record,
+            step that the counter 0 stands for, counted from the origin).
+    """
+
+    object: Object
+    patterns: list[Pattern]
+    low: int
+    high: int
+    origin: int = 0
+    stride: int = 0
+    why: str = ""
+    numbers: dict[Pattern, int] = field(default_factory=dict)
+    fine: dict[Pattern, tuple[int, int]] = field(default_factory=dict)
+
+    def record(self, pattern: Pattern) -> int:
+        """Record that the pattern picks when its major is 0; not of fine ones."""
+        return self.numbers[pattern]
+
+    @property
+    def written(self) -> bool:
+        return any(pattern.access.site.writes for pattern in self.patterns)
+
+    @property
+    def capacity(self) -> tuple[int, int]:
+        """Records [low, high) that lie in the object as a whole."""
+        return -(self.origin // self.stride), (self.object.size - self.origin) // self.stride
+
+    @property
+    def touched(self) -> tuple[int, int]:
+        """Records [low, high) that the touched bytes belong to."""
+        return (self.low - self.origin) // self.stride, -((self.origin - self.high) // self.stride)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Bytes [low, high) of those records as a whole."""
+        if not self.stride:
+            return self.low, self.high
+        first, last = self.touched
+        return self.origin + self.stride * first, self.origin + self.stride * last
+
+
+def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> Pattern:
+    """Pattern of an access; `regions` are the loops that will be rescheduled as a whole."""
+    form, item, site = access.form, access.object, access.site
+    if item is None or form is None:
+        return Pattern(access, OTHER)
+    if site.length is not None and not form.terms:
+        return Pattern(access, RANGE, first=form.const - item.base, extent=access.high - access.low)
+    if not access.width:
+        return Pattern(access, OTHER)
+    nest = accesses.nest
+    loads = [atom for atom in form.terms if atom.kind == "load"]
+    counters = [atom for atom in form.terms if atom.kind == "counter"]
+    if len(loads) + len(counters) != len(form.terms) or len(loads) > 1:
+        return Pattern(access, OTHER)
+    if any(accesses.single and atom.data[0] == nest.root for atom in counters):
+        return Pattern(access, OTHER)  # the place changes from one iteration of the scope to the next
+    if not form.terms:
+        return Pattern(access, SCALAR, first=form.const - item.base, extent=access.width)
+    region = next((loop for loop in regions if site.loop in nest.inside(loop)), None)
+    inner: Expr | None = None
+    if loads:
+        kind, major = INDIRECT, loads[0]
+        same = [atom for atom in counters if form.terms[atom] == form.terms[major]]
+        if same:
+            kind, inner = SEGMENT, same[0]
+            counters.remove(inner)
+        if any(atom.data[0] == region for atom in counters):
+            return Pattern(access, OTHER)
+    else:
+        kind = DIRECT
+        own = [atom for atom in counters if atom.data[0] == region]
+        major = own[0] if own else max(counters, key=lambda atom: (abs(form.terms[atom]), -atom.serial))
+        counters.remove(major)
+    offsets = {0}
+    low = high = 0
+    for atom in counters:
+        span = _counter_range(accesses, atom)
+        if span is None:
+            return Pattern(access, OTHER)
+        step = form.terms[atom]
+        low += min(step * span[0], step * span[1])
+        high += max(step * span[0], step * span[1])
+        if (span[1] - span[0] + 1) * len(offsets) <= MAX_OFFSETS:
+            offsets = {offset + step * number for offset in offsets for number in range(span[0], span[1] + 1)}
+        else:
+            offsets = set()
+    first = form.const - item.base + low
+    inside = tuple(sorted(offset - low for offset in offsets))
+    return Pattern(access, kind, major, inner, form.terms[major], first, high - low + access.width, inside)
+
+
+def find_arrays(patterns: Iterable[Pattern], fine: Callable[[Pattern], bool] = lambda pattern: False) -> list[Array]:
+    """Group patterns by object and overlapping bytes, and find each group's record structure.
+
+    `fine`: which patterns may walk an array in steps that are a fraction of a record.
+    """
+    by_object: dict[Object, list[Pattern]] = {}
+    for pattern in patterns:
+        if pattern.access.object is not None and pattern.access.runs:
+            by_object.setdefault(pattern.access.object, []).append(pattern)
+    arrays = []
+    for item, members in by_object.items():
+        members.sort(key=lambda pattern: (pattern.access.low, pattern.access.high))
+        found: list[Array] = []
+        for pattern in members:
+            found.append(_array(item, [pattern], fine))
+            while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
+                last = found.pop()
+                found[-1] = _array(item, [*found[-1].patterns, *last.patterns], fine)
+        arrays.extend(found)
+    return arrays
+
+
+def _array(item: Object, patterns: list[Pattern], fine: Callable[[Pattern], bool]) -> Array:
+    low = min(pattern.access.low for pattern in patterns)
+    high = max(pattern.access.high for pattern in patterns)
+    array = Array(item, patterns, low, high)
+    stepping = [pattern for pattern in patterns if pattern.kind in (INDIRECT, DIRECT, SEGMENT)]
+    strides = {abs(pattern.step) for pattern in stepping}
+    odd = [pattern for pattern in patterns if pattern.kind == OTHER]
+    if odd:
+        array.why = f"the access at {odd[0].access.site.place} is not understood"
+        return array
+    if not strides:
+        array.why = "it is not walked"
+        return array
+    stride = max(strides)
+    small = [pattern for pattern in stepping if abs(pattern.step) < stride]
+    if any(
+        pattern.step <= 0 or stride % pattern.step or pattern.kind != DIRECT or not fine(pattern) for pattern in small
+    ):
+        array.why = "it is walked in steps of different sizes"
+        return array
+    stepping = [pattern for pattern in stepping if abs(pattern.step) == stride]
+    residues = {pattern.first % stride for pattern in stepping}
+    array.why = "its accesses do not stay inside of one record"
+    for origin in sorted({0, *residues}):  # records may begin with fields that nothing touches
+        fields = [(pattern.first - origin) % stride + pattern.extent for pattern in stepping]
+        fields += [
+            stride - pattern.step + (pattern.first - origin) % pattern.step + pattern.extent for pattern in small
+        ]
+        if max(fields) > stride:
+            continue
+        array.origin, array.stride = origin, stride
+        array.numbers = {pattern: (pattern.first - origin) // stride for pattern in stepping}
+        array.fine = {pattern: (stride // pattern.step, (pattern.first - origin) // pattern.step) for pattern in small}
+        if array.capacity[0] <= array.touched[0] and array.touched[1] <= array.capacity[1]:
+            array.why = ""
+            return array
+        array.stride, array.why = 0, "a record of it is cut off by the end of its object"
+    return array
+
+
+def _counter_range(accesses: Accesses, atom: Expr) -> tuple[int, int] | None:
+    domain = accesses.evaluation.domain(atom.data[0])
+    if domain is None:
+        return None
+    return (0, 0) if domain.size == 0 else (int(domain.counter.min()), int(domain.counter.max()))

@@ -1,0 +1,111 @@
+"""Iterations of the loops of a nest: which of them each value changes with, and whether they fit in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.nest import Nest
+from tracecut.support import memory_amounts
+from tracecut.support.memory_budget import default_budget
+
+MAX_ITERATIONS = 1 << 31
+DOMAIN_BYTES = 8 * 4  # for each iteration of a loop: its counter, the way to the one around it, and their making
+VECTOR_BYTES = 8 * 3  # for each iteration, while a value is computed: itself and two that it is made of
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Iterations of one loop.
+
+    Attributes:
+        loop: its id. `size`: iterations in all.
+        parent: entry of the enclosing domain that each iteration belongs to (int64), None for the root.
+        counter: iteration number of each entry (int64).
+    """
+
+    loop: int
+    size: int
+    parent: npt.NDArray[np.int64] | None
+    counter: npt.NDArray[np.int64]
+
+
+@dataclass
+class Levels:
+    """The loop of a nest whose iterations each expression changes with."""
+
+    nest: Nest
+    _known: dict[int, int | None] = field(default_factory=dict)
+
+    def of(self, expr: Expr) -> int | None:
+        """The innermost loop whose counter `expr` depends on, None for a constant."""
+        if id(expr) not in self._known:
+            for node in expr.walk():
+                if id(node) in self._known:
+                    continue
+                below = [self._known[id(arg)] for arg in node.args]
+                below += [node.data[0]] if node.kind == "counter" else []
+                inner = [loop for loop in below if loop is not None]
+                self._known[id(node)] = max(inner, key=lambda loop: self.nest.loops[loop].depth, default=None)
+        return self._known[id(expr)]
+
+    def above(self, loop: int) -> set[int]:
+        """A loop and those around it."""
+        found = set()
+        current: int | None = loop
+        while current is not None:
+            found.add(current)
+            current = self.nest.loops[current].parent
+        return found
+
+
+@dataclass
+class Room:
+    """What the values of all iterations may take: asked for before anything is made, counted when it is there.
+
+    Attributes:
+        levels: of the nest. limit: bytes; a share of what is free when it is not given.
+        too_long: loop → why not all of its iterations are looked at.
+    """
+
+    levels: Levels
+    limit: int | None
+    too_long: dict[int, str] = field(default_factory=dict)
+    _taken: int = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes of the limit that are not taken."""
+        if self.limit is None:
+            self.limit = default_budget()
+        return self.limit - self._taken
+
+    def enter(self, loop: int, size: float) -> bool:
+        """Whether so many iterations of a loop fit in memory; they are then counted."""
+        needed = int(DOMAIN_BYTES * size)
+        if size > MAX_ITERATIONS or not self.fits(loop, size, needed):
+            self.too_long.setdefault(loop, self._why(loop, size, needed))
+            return False
+        self._taken += needed
+        return True
+
+    def fits(self, loop: int, size: float, needed: int) -> bool:
+        """Whether there is room for so many bytes more, of a loop of so many iterations; `too_long` says why not."""
+        if needed <= self.left:
+            return True
+        self.too_long.setdefault(loop, self._why(loop, size, self._taken + needed))
+        return False
+
+    def take(self, *arrays: npt.NDArray[Any]) -> None:
+        """Count arrays that are kept from now on; what shares the memory of another one takes none."""
+        self._taken += sum(array.nbytes for array in arrays if array.ndim and array.base is None)
+
+    def _why(self, loop: int, size: float, needed: int) -> str:
+        place = self.levels.nest.loops[loop].place
+        return (
+            f"its inspection would need at least {memory_amounts.size(needed)} for {size:,.0f} iterations of {place}, "
+            f"{memory_amounts.size(self.left + self._taken)} are allowed (--memory)"
+        )

@@ -1,0 +1,265 @@
+"""May the iterations of a region run in another order? (DESIGN §5)
+
+The verdict holds for the numbers it was made on. What it relied on (loads, live values) is what a schedule has to
+guard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tracecut.ir.llvm.debug_info import Place
+from tracecut.ir.loops.nest import NestLoop
+from tracecut.support import memory_amounts
+from tracecut.tracer.loops.pointer_rotation import agree, split
+from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
+
+from .accesses import Access, Accesses
+from .conflicts import READ, REDUCE, WRITE, Events, find_conflict
+from .memory import Object
+
+MAX_UPDATES = 6  # ways to update one array that are told apart
+EVENT_BYTES = 8 * 3  # of one access in one iteration, while conflicts are counted: job, place, address
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Class of a region and the evidence.
+
+    Attributes:
+        kind: `parallel`, `reduction`, `ordered` or `rejected`.
+        reason: one sentence; for ordered and rejected it names what stands in the way.
+        places: the source lines behind the reason (two for a dependence).
+        rounding: whether another order may change results by rounding.
+        operators: operators of the reductions.
+    """
+
+    kind: str
+    reason: str
+    places: tuple[Place, ...] = ()
+    rounding: bool = False
+    operators: tuple[str, ...] = ()
+
+    @property
+    def movable(self) -> bool:
+        return self.kind in ("parallel", "reduction")
+
+
+def judge(accesses: Accesses, region: int) -> Verdict:
+    """Verdict for the iterations of loop `region`. O(accesses of the region to objects that it writes)."""
+    nest = accesses.nest
+    info = nest.loops[region]
+    for loop in sorted(nest.inside(region)):
+        found = _obstacle(nest.loops[loop], region)
+        if found is not None:
+            return found
+    if accesses.evaluation.domain(region) is None:
+        return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", (info.place,))
+    operators = {carried.operator for carried in info.carried if carried.kind == "reduction"}
+    inside = nest.inside(region)  # what an iteration has for itself, no other iteration touches
+    touched = [access for access in accesses.inside(region) if access.runs and access.site.private not in inside]
+    written = [access for access in touched if access.site.writes]
+    for access in written:
+        if access.object is None:
+            return Verdict("rejected", "it is not known what memory is written", (access.site.place,))
+    objects = list(dict.fromkeys(access.object for access in written if access.object is not None))
+    for access in touched:
+        if access.object is None and objects:
+            return Verdict(
+                "rejected",
+                "memory is read that is not known, and it may be what another iteration writes",
+                (access.site.place, written[0].site.place),
+            )
+    for together in split(touched):
+        for item in objects:
+            mine = [access for access in together if access.object is item]
+            if not any(access.site.writes for access in mine):
+                continue
+            verdict = _judge_object(accesses, region, item, mine)
+            if not verdict.movable:
+                return verdict
+            operators |= set(verdict.operators)
+    rounding = bool(operators & FLOAT_OPERATORS)
+    if operators:
+        return Verdict("reduction", _describe(operators), (info.place,), rounding, tuple(sorted(operators)))
+    return Verdict("parallel", "no iteration writes what another one touches", (info.place,))
+
+
+def _obstacle(info: NestLoop, region: int) -> Verdict | None:
+    for obstacle in info.obstacles:
+        return Verdict("rejected", f"it holds {obstacle.reason}", (obstacle.place,))
+    if info.id != region:
+        return None
+    for carried in info.carried:
+        if carried.kind == "delayed":
+            reason = "a value that one iteration loads is used by the next"
+            return Verdict("rejected", reason, (info.place, carried.place))
+        if carried.kind == "other":
+            return Verdict("ordered", "a value is carried from each iteration to the next", (info.place, carried.place))
+    for result in info.results:
+        if result.kind == "other":
+            return Verdict("ordered", "the value that the last iteration leaves behind is used later", (info.place,))
+    return None
+
+
+def _judge_object(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
+    if _own_records(touched, region):
+        return Verdict("parallel", "")
+    sites = {access.site.key: access.site for access in touched}.values()
+    operators = {site.operator for site in sites if site.kind == "reduce"}
+    if len(operators) == 1 and all(site.kind == "reduce" for site in sites):
+        same = len({(site.type, site.size) for site in sites}) == 1
+        if same and _aligned(item, touched) and not any(site.between for site in sites):
+            return Verdict("reduction", "", operators=tuple(operators))
+    return _count_conflicts(accesses, region, item, touched)
+
+
+def _own_records(touched: list[Access], region: int) -> bool:
+    """Whether each iteration stays in a record of its own: the same stride everywhere, and no overlap."""
+    stride: int | None = None
+    lows, highs = [], []
+    for access in touched:
+        if access.form is None or not access.width:
+            return False
+        own = [
+            (atom, factor)
+            for atom, factor in access.form.terms.items()
+            if atom.kind == "counter" and atom.data[0] == region
+        ]
+        if len(own) != 1:
+            return False
+        rest = {atom: factor for atom, factor in access.form.terms.items() if atom is not own[0][0]}
+        if rest:  # inner counters would need their ranges here; the count below handles them
+            return False
+        if stride not in (None, own[0][1]):
+            return False
+        stride = own[0][1]
+        lows.append(access.form.const)
+        highs.append(access.form.const + access.width)
+    return stride is not None and max(highs) - min(lows) <= abs(stride)
+
+
+def _aligned(item: Object, touched: list[Access]) -> bool:
+    """Whether all accesses lie on one lattice of whole elements, so that they can not overlap in part."""
+    size = max(1, touched[0].site.size)
+    for access in touched:
+        if access.form is None:
+            return False
+        steps = [access.form.const - touched[0].form.const] if touched[0].form is not None else []
+        if any(step % size for step in (*steps, *access.form.terms.values())):
+            return False
+    return True
+
+
+def _fit(accesses: Accesses, touched: list[Access]) -> bool:
+    """Whether job and place of each access to one object, and what they are made of, fit in memory at a time."""
+    needed = 0
+    for access in touched:
+        domain = accesses.evaluation.domain(access.site.loop)
+        needed += 0 if domain is None else EVENT_BYTES * domain.size
+        if domain is not None and not accesses.evaluation.room.fits(domain.loop, domain.size, needed):
+            return False
+    return True
+
+
+def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
+    operators = sorted({access.site.operator for access in touched if access.site.kind == "reduce"})
+    updates = sorted({_update(access) for access in touched if access.site.kind == "reduce"})
+    if len(updates) > MAX_UPDATES:
+        return Verdict("rejected", "one array is reduced in many ways", (touched[0].site.place,))
+    constants = sorted({_update(access) for access in touched if _sets(accesses, region, access)})
+    updates += constants[: MAX_UPDATES - len(updates)]  # a store of a constant may come twice, in any order
+    bits = {update: REDUCE << place for place, update in enumerate(updates)}
+    whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
+    if not _fit(accesses, touched):
+        return Verdict("rejected", "its accesses are too many for the memory that is allowed", (touched[0].site.place,))
+    events = []
+    broken = _broken_reductions(accesses, touched)
+    for access in touched:
+        site = access.site
+        kind = READ if site.kind == "read" else bits.get(_update(access), WRITE)
+        if site.key in broken:
+            kind = READ | WRITE
+        found = accesses.addresses(access)
+        if found is None:
+            return Verdict(
+                "rejected",
+                "it is not known which element is " + ("written" if site.writes else "read"),
+                (site.place, *(other.site.place for other in touched if other.site.writes)),
+            )
+        addresses, runs = found
+        jobs = accesses.evaluation.jobs(site.loop, region)
+        if not runs.all():
+            addresses, jobs = addresses[runs], jobs[runs]
+        offsets = np.ascontiguousarray(addresses - item.base)
+        if site.writes:
+            whole.setdefault(_update(access), set()).update(np.unique(offsets % access.width).tolist())
+        events.append(Events(jobs, offsets, access.width, kind))
+    torn = {bits[update] for update, found in whole.items() if len(found) > 1 and update in bits}
+    events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
+    conflict = find_conflict(events, item.size)
+    if conflict is not None:
+        first, second = (touched[place].site for place in conflict.events)
+        what = f"iterations {conflict.jobs[0]} and {conflict.jobs[1]} both touch {_name(item)}, byte {conflict.offset}"
+        verbs = " and ".join({"read": "read", "write": "written", "reduce": "updated"}[s.kind] for s in (first, second))
+        return Verdict("ordered", f"{what}: {verbs}", (first.place, second.place))
+    reducing = set(operators) if any(site.site.kind == "reduce" for site in touched) else set()
+    return Verdict("reduction" if reducing else "parallel", "", operators=tuple(sorted(reducing)))
+
+
+def _sets(accesses: Accesses, region: int, access: Access) -> bool:
+    """Whether a store leaves the same in one place whenever it comes there: a constant, or what its address decides.
+
+    The address has to name the index, one by one, and nothing may write what else the value is loaded from.
+    """
+    if access.site.kind != "write" or not access.site.operator.startswith("= "):
+        return False
+    _, found, names = access.site.operator.partition(" from ")
+    if not found:
+        return True
+    if access.form is None or [atom.kind for atom in access.form.terms] != ["load"]:
+        return False
+    writes = [other for other in accesses.inside(region) if other.runs and other.site.writes]
+    reads = [read for name in names.split() for read in accesses.by_site.get(name, ()) if read.runs]
+    if len({read.site.key for read in reads}) != len(names.split()) or any(read.object is None for read in reads):
+        return False
+    return not any(
+        other.object is None or (other.object is read.object and other.overlaps(read.low, read.high))
+        for read in reads
+        for other in writes
+    )
+
+
+def _update(access: Access) -> tuple[str, str]:
+    """What makes updates of one place interchangeable: the same operator on the same type."""
+    return access.site.operator, access.site.type
+
+
+def _broken_reductions(accesses: Accesses, touched: list[Access]) -> set[str]:
+    """Reductions with a store in between that, in some iteration, goes to the very address."""
+    broken = set()
+    for access in touched:
+        for key in access.site.between:
+            for other in accesses.by_site.get(key, []):
+                if not other.runs or not agree(other.state, access.state):
+                    continue
+                if other.object is not None and other.object is not access.object:
+                    continue
+                mine, theirs = accesses.addresses(access), accesses.addresses(other)
+                if mine is None or theirs is None or other.site.loop != access.site.loop:
+                    broken.add(access.site.key)
+                    continue
+                gap = theirs[0] - mine[0]
+                both = mine[1] & theirs[1]
+                if np.any(both & (gap < access.width) & (gap > -other.width)):
+                    broken.add(access.site.key)
+    return broken
+
+
+def _describe(operators: set[str]) -> str:
+    return f"iterations meet only in reductions ({', '.join(sorted(operators))})"
+
+
+def _name(item: Object) -> str:
+    return item.name or f"the allocation of {memory_amounts.size(item.size)}"

@@ -1,0 +1,82 @@
+"""The objects of a program that runs in this process: heap by the run-time table, globals, stack arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.loops.nest import Nest
+
+from .memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
+
+
+class LiveObjects:
+    """Finds the objects of a loaded program.
+
+    Args:
+        library: the program's library, linked with the run-time support.
+        names: names of its globals, in the order of `tc_globals`.
+    """
+
+    def __init__(self, library: ctypes.CDLL, names: Sequence[str]) -> None:
+        self._library = library
+        self._library.tc_objects.restype = ctypes.c_size_t
+        self._globals = []
+        if names:
+            table = (ctypes.c_uint64 * (2 * len(names))).in_dll(library, "tc_globals")
+            self._globals = [
+                Object(int(table[2 * place]), int(table[2 * place + 1]), GLOBAL, name)
+                for place, name in enumerate(names)
+                if table[2 * place + 1]
+            ]
+
+    def all(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Table:
+        """Every object that is alive now; with a nest, its stack arrays too. O(objects log objects)."""
+        room = 1024
+        while True:
+            bases = np.zeros(room, np.uint64)
+            sizes = np.zeros(room, np.uint64)
+            count = self._library.tc_objects(
+                ctypes.c_void_p(bases.ctypes.data), ctypes.c_void_p(sizes.ctypes.data), ctypes.c_size_t(room)
+            )
+            if count <= room:
+                break
+            room = count + count // 4
+        named = [*self._globals, *stack_objects(nest, lives or {})]
+        return apart(
+            np.concatenate([bases[:count].view(np.int64), np.array([item.base for item in named], np.int64)]),
+            np.concatenate([sizes[:count].view(np.int64), np.array([item.size for item in named], np.int64)]),
+            np.concatenate([np.full(count, HEAP, np.uint8), np.array([item.kind for item in named], np.uint8)]),
+            {item.base: item.name for item in named},
+        )
+
+    def memory(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Memory:
+        """All objects, readable where they are."""
+        table = self.all(nest, lives)
+        return Memory(table, LiveBytes(table))
+
+
+def apart(
+    bases: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], kinds: npt.NDArray[np.uint8], names: Mapping[int, str]
+) -> Table:
+    """The objects that have a byte and share none with another one, by address. Takes them in any order.
+
+    Where two do, one is gone: a library freed memory of the program (getline does with a buffer that it was given)
+    and the allocator used it again. Which of them is alive is not known, so that neither may be relied on.
+    """
+    order = np.argsort(bases, kind="stable")
+    order = order[sizes[order] > 0]
+    bases, ends = bases[order], bases[order] + sizes[order]
+    keep = np.ones(order.size, np.bool_)
+    keep[1:] &= bases[1:] >= np.maximum.accumulate(ends)[:-1]
+    keep[:-1] &= ends[:-1] <= bases[1:]
+    return Table(bases[keep], sizes[order][keep], kinds[order][keep], names)
+
+
+def stack_objects(nest: Nest | None, lives: Mapping[str, int | float]) -> list[Object]:
+    """Stack arrays that are live into a nest."""
+    if nest is None:
+        return []
+    return [Object(int(lives[name]), size, STACK, name) for name, size in nest.stack.items() if size and name in lives]

@@ -1,0 +1,118 @@
+"""One address that a site touches: enough to tell which object it lies in, since no access leaves its object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.loops.expressions import Expr, wrapped
+from tracecut.ir.loops.nest import Nest, Site
+from tracecut.tracer.loops.linear_forms import Linear
+
+from .evaluate import Evaluation
+from .masked_arithmetic import Bools
+
+
+def sample(evaluation: Evaluation, site: Site, form: Linear, mask: Bools | np.bool_) -> int | None:
+    """An address that a site may touch in an iteration of those that `mask` picks, None when none is known."""
+    domain = evaluation.domain(site.loop)
+    if domain is None:
+        return _first_sample(evaluation, site, form)
+    mask = np.broadcast_to(mask, domain.size)
+    few = np.arange(0, domain.size, max(1, domain.size // 64))
+    found = _sample_at(evaluation, site, form, few, mask[few])
+    if found is None or evaluation.memory.find(found) is None:
+        usable = mask.copy()
+        for atom in form.terms:
+            usable &= np.broadcast_to(evaluation.at(atom, site.loop).known, domain.size) | (atom.kind == "counter")
+        places = np.flatnonzero(usable)
+        better = _sample_at(evaluation, site, form, places[:: max(1, places.size // 64)], np.bool_(True))
+        found = better if better is not None else found
+    return found
+
+
+def _first_sample(evaluation: Evaluation, site: Site, form: Linear) -> int | None:
+    """The same where it is not known how often the site runs.
+
+    The first iterations of the inner loops stand for all, since an access stays inside of its object.
+    """
+    loop, conditions = site.loop, [site.reach]
+    while evaluation.domain(loop) is None:
+        parent = evaluation.nest.loops[loop].parent
+        if parent is None:
+            return None
+        conditions.append(evaluation.nest.loops[loop].reach)
+        loop = parent
+    domain = evaluation.domain(loop)
+    assert domain is not None
+    unknown = {number for number in evaluation.nest.loops if evaluation.domain(number) is None}
+    form = _renamed(form, {atom: _at_start(atom, unknown, evaluation.nest) for atom in form.atoms()})
+    total = np.full(domain.size, wrapped(form.const), np.int64)
+    usable = np.ones(domain.size, bool)
+    for condition in conditions:
+        terms = (
+            None
+            if condition is None
+            else [[(_at_start(e, unknown, evaluation.nest), w) for e, w in t] for t in condition]
+        )
+        usable &= evaluation.truth(None if terms is None else frozenset(map(frozenset, terms)), loop)[0]
+    numbers = {}
+    for atom in form.atoms():
+        found = evaluation.at(atom, loop)
+        if atom.kind == "counter" and not found.all_known:
+            continue
+        if found.data.dtype.kind not in "iu":
+            return None
+        usable &= found.known
+        numbers[atom] = np.broadcast_to(np.asarray(found.data, np.int64), domain.size)
+        total = total + wrapped(form.terms.get(atom, 0)) * numbers[atom]
+    if not usable.any():
+        return None
+    ranges = dict.fromkeys(form.atoms(), (0, 0))
+    ranges |= {atom: (int(data[usable].min()), int(data[usable].max())) for atom, data in numbers.items()}
+    if not form.holds(ranges):
+        return None
+    inside = total[usable & evaluation.memory.inside(total)]
+    items = {evaluation.memory.find(int(address)) for address in (inside.min(), inside.max())} if inside.size else set()
+    return int(inside[0]) if len(items) == 1 else None
+
+
+def _sample_at(
+    evaluation: Evaluation, site: Site, form: Linear, places: npt.NDArray[np.int64], mask: Bools | np.bool_
+) -> int | None:
+    """The address at one of some iterations, one that lies in an object if there is one."""
+    usable = np.broadcast_to(mask, places.size).copy()
+    total = np.full(places.size, wrapped(form.const), np.int64)
+    for atom, factor in form.terms.items():
+        found = evaluation.pick(atom, site.loop, places)
+        if atom.kind == "counter" and not found.all_known:
+            continue
+        if found.data.dtype.kind not in "iu":
+            return None
+        usable &= np.broadcast_to(found.known, places.size)
+        total = total + wrapped(factor) * np.asarray(found.data, np.int64)
+    addresses = [int(address) for address in total[usable]]
+    inside = next((address for address in addresses if evaluation.memory.find(address) is not None), None)
+    return inside if inside is not None else (addresses[0] if addresses else None)
+
+
+def _at_start(expr: Expr, loops: set[int], nest: Nest) -> Expr:
+    """What a value is in the first iteration of some loops. Their counters themselves stay."""
+    made: dict[int, Expr] = {}
+    for node in expr.walk():
+        if node.kind == "counter" and node.data[0] in loops and node is not expr:
+            made[id(node)] = nest.pool.const(0)
+        elif node.args and any(made[id(arg)] is not arg for arg in node.args):
+            made[id(node)] = nest.pool.make(node.kind, node.data, tuple(made[id(arg)] for arg in node.args))
+        else:
+            made[id(node)] = node
+    return made[id(expr)]
+
+
+def _renamed(form: Linear, names: Mapping[Expr, Expr]) -> Linear:
+    """The form with other atoms in the places of its own."""
+    terms: dict[Expr, int] = {}
+    for atom, factor in form.terms.items():
+        terms[names[atom]] = terms.get(names[atom], 0) + factor
+    return Linear(form.const, terms, tuple((_renamed(inner, names), low, high) for inner, low, high in form.fits))

@@ -1,0 +1,1 @@
+"""What the text of a program says of its loops. Imports `ir`."""

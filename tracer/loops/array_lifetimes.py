@@ -1,0 +1,145 @@
+"""In the iterations of which loop a stack array lives: what one of them leaves there, no other one reads.
+
+Either the array is declared in the body, and its lifetime says so; or it is declared outside, and each iteration fills
+it whole before it reads from it.
+"""
+
+from __future__ import annotations
+
+from tracecut.ir.llvm import Instruction
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.loops.expressions import Expr, Pool
+
+from .linear_forms import linear_form
+from .reductions import Uses
+from .scalar_evolution import ScalarView
+from .trip_counts import count, ending
+
+Touch = tuple[str, Instruction]  # block, instruction
+Span = tuple[int, int]  # bytes [first, behind the last)
+
+
+def birthplace(uses: Uses, name: str) -> Loop | None:
+    """The innermost loop each of whose iterations has the stack array `name` for itself, None when there is none."""
+    touching = _touching(uses, name)
+    found = (_declared_in(uses, name, touching), _filled_in(uses, name, touching))
+    return max((loop for loop in found if loop is not None), key=lambda loop: loop.depth, default=None)
+
+
+def _touching(uses: Uses, name: str) -> list[Touch]:
+    """What may touch a stack array, or let its address out. Addresses may be reckoned anywhere."""
+    found: list[Touch] = []
+    for pointer in _pointers(uses, name):
+        found += [touch for touch in uses.of(pointer) if touch[1].op not in ("getelementptr", "phi", "select")]
+    return found
+
+
+def _pointers(uses: Uses, name: str) -> list[str]:
+    """Pointers that may lie in a stack array."""
+    found = [name]
+    for pointer in found:
+        for _, user in uses.of(pointer):
+            if user.op in ("getelementptr", "phi", "select") and str(user.result) not in found:
+                found.append(str(user.result))
+    return found
+
+
+def _declared_in(uses: Uses, name: str, touching: list[Touch]) -> Loop | None:
+    for block, user in uses.of(name):
+        if user.op == "call" and user.word.startswith("@llvm.lifetime.start"):
+            loop = uses.view.innermost(block)
+            inside = loop is not None and all(where in loop.blocks for where, _ in touching)
+            if inside and all(
+                user is other or _before(uses.view, (block, user), (where, other)) for where, other in touching
+            ):
+                return loop
+    return None
+
+
+def _before(view: FunctionView, first: Touch, second: Touch) -> bool:
+    """Whether `first` always comes before `second` in the same iteration of a loop around both."""
+    if first[0] != second[0]:
+        return view.flow.dominates(first[0], second[0])
+    body = view.flow.blocks[first[0]].instructions
+    return body.index(first[1]) < body.index(second[1])
+
+
+def _filled_in(uses: Uses, name: str, touching: list[Touch]) -> Loop | None:
+    view = uses.view
+    made = view.definitions[name].instruction
+    pointers = set(_pointers(uses, name))
+    touching = [touch for touch in touching if not touch[1].word.startswith("@llvm.lifetime.")]
+    if made.operands or not all(_is_plain(user, pointers) for _, user in touching):
+        return None
+    reads = [touch for touch in touching if touch[1].op != "store" and not touch[1].word.startswith("@llvm.memset.")]
+    size = view.types.size(made.word)
+    loop = view.innermost(reads[0][0]) if reads else None
+    while loop is not None:
+        if all(block in loop.blocks for block, _ in reads):
+            scalars = ScalarView(view, loop, Pool())
+            spans = [_span(scalars, loop, name, touch, reads) for touch in touching if touch[0] in loop.blocks]
+            if _covers([span for span in spans if span is not None], size):
+                return loop
+        loop = loop.parent
+    return None
+
+
+def _is_plain(user: Instruction, pointers: set[str]) -> bool:
+    """Whether an instruction reads or writes through a pointer, and lets it go nowhere."""
+    if user.op == "load":
+        return user.is_simple_access
+    if user.op == "store":
+        return user.is_simple_access and user.operands[0].text not in pointers
+    return user.op == "call" and user.word.startswith(("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove."))
+
+
+def _span(scalars: ScalarView, loop: Loop, name: str, touch: Touch, reads: list[Touch]) -> Span | None:
+    """Bytes of the array that a write fills in each iteration of `loop`, whole and ahead of every read."""
+    view = scalars.view
+    block, user = touch
+    inner = view.innermost(block)
+    if inner is loop:
+        ahead = all(_before(view, touch, read) for read in reads)
+        return _written(scalars, name, user, None, 1) if ahead else None
+    if inner is None or inner.parent is not loop or len(inner.exits) != 1 or len(inner.latches) != 1:
+        return None
+    if not view.flow.dominates(block, inner.latches[0]) or any(where in inner.blocks for where, _ in reads):
+        return None
+    if not all(view.flow.dominates(inner.header, where) for where, _ in reads):
+        return None
+    end = ending(scalars, inner)
+    if end.trip is None or end.early or any(part.kind != "const" for part in end.trip.args):
+        return None
+    passes, known = count(end.trip.data, *(part.data[0] for part in end.trip.args))
+    if not known or passes < 1:
+        return None
+    return _written(scalars, name, user, scalars.pool.counter(view.loop_ids[inner]), int(passes))
+
+
+def _written(scalars: ScalarView, name: str, user: Instruction, counter: Expr | None, passes: int) -> Span | None:
+    """Bytes that a store or memset writes in `passes` passes of the loop of `counter`, without a gap."""
+    if user.op == "store":
+        pointer, width = user.operands[1], scalars.view.types.stored(user.operands[0].type)
+    elif user.word.startswith("@llvm.memset.") and user.operands[2].text.isdigit():
+        pointer, width = user.operands[0], int(user.operands[2].text)
+    else:
+        return None
+    form = linear_form(scalars.operand(pointer), {name: 0})
+    step = form.terms.get(counter, 0) if counter is not None else 0
+    if set(form.terms) - {counter} or not (abs(step) == width or passes == 1):
+        return None
+    if not form.atoms() <= {counter} or not form.holds({} if counter is None else {counter: (0, passes - 1)}):
+        return None
+    last = form.const + step * (passes - 1)
+    return min(form.const, last), max(form.const, last) + width
+
+
+def _covers(spans: list[Span], size: int) -> bool:
+    """Whether spans together hold every byte [0, size)."""
+    end = 0
+    for first, behind in sorted(spans):
+        if first > end:
+            return False
+        end = max(end, behind)
+    return end >= size > 0

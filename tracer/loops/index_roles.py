@@ -1,0 +1,165 @@
+"""What a loaded index or a counter is used for: to form addresses, to bound an inner loop, or as data.
+
+Only values that are used for addresses alone can be replaced by their new numbers; where the same value is also
+data, the use has to be split: the address sees the new number, the data use the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Instruction
+from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.nest import Edge
+
+from .bit_masks import masks
+from .reductions import Uses
+
+# Integer arithmetic that an address may be formed with and still be linear in the index.
+FORMING = frozenset(
+    {"sext", "zext", "trunc", "add", "sub", "mul", "shl", "or", "freeze", "getelementptr", "select", "phi"}
+)
+
+
+def forms(instruction: Instruction, fixed: Callable[[str], bool]) -> bool:
+    """Whether an address may be formed with what an instruction computes, and still be linear in its operands.
+
+    Of divisions, those without a remainder: how far apart two pointers are. Of masks, those that do not change, as
+    `fixed` says of an operand: they may leave a number as it is.
+    """
+    if masks(instruction, fixed):
+        return True
+    if instruction.op in ("sdiv", "ashr"):
+        return "exact" in instruction.flags
+    return instruction.op in FORMING or instruction.op == "ptrtoint"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """How a value is used.
+
+    Attributes:
+        forming: names of the values between it and the addresses, itself included.
+        addresses: accesses whose address it forms.
+        bounds: comparisons that only count the iterations of a loop, with numbers that are linear in it.
+        data: every other use.
+    """
+
+    forming: frozenset[str]
+    addresses: tuple[Instruction, ...]
+    bounds: tuple[Instruction, ...]
+    data: tuple[Instruction, ...]
+
+
+Pairs = frozenset[frozenset[str]]
+
+
+def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
+    """Loaded starts and ends of inner loops over pieces of an array: {start, end} by name."""
+    found = set()
+    for trip in trips:
+        if trip is None:
+            continue
+        start, _, bound = trip.args
+        first, last = ([node for node in part.walk() if node.kind == "load"] for part in (start, bound))
+        if len(first) == len(last) == 1 and first[0] is not last[0]:
+            found.add(frozenset({str(first[0].data[0]), str(last[0].data[0])}))
+    return frozenset(found)
+
+
+def exit_tests(uses: Uses, edges: Iterable[Edge]) -> frozenset[str]:
+    """Comparisons that feed nothing but the branches of some exits, (inside, outside) each, of loops."""
+    found: set[str] = set()
+    for inside, _ in edges:
+        end = uses.view.flow.blocks[inside].terminator
+        if end.op == "br" and end.operands:
+            test = end.operands[0].text
+            if all(user is end for _, user in uses.of(test)):
+                found.add(test)
+    return frozenset(found)
+
+
+def roles(
+    uses: Uses, name: str, within: frozenset[str], exits: frozenset[str] = frozenset(), pairs: Pairs = frozenset()
+) -> Roles:
+    """Classify the uses of the value `name` inside the blocks `within`.
+
+    `exits`: names of the tests that count the iterations of loops (`exit_tests`): what they load is known to the plan,
+    which gives it new numbers only where the count stays. Every other test that leaves a loop is on data.
+    Comparing a start with its end only asks whether the piece is empty, which no reordering changes: `pairs` names
+    such values, and the comparison counts as a bound.
+    """
+    definitions = uses.view.definitions
+
+    def fixed(text: str) -> bool:
+        return text not in definitions or definitions[text].block not in within
+
+    forming: set[str] = set()
+    addresses: dict[int, Instruction] = {}
+    bounds: dict[int, Instruction] = {}
+    data: dict[int, Instruction] = {}
+    stack = [(name, False)]
+    seen: set[tuple[str, bool]] = set()
+    while stack:
+        current, bent = stack.pop()
+        if (current, bent) in seen:
+            continue
+        seen.add((current, bent))
+        forming.add(current)
+        for block, user in uses.of(current):
+            if block not in within:
+                if user.op != "phi":
+                    data[id(user)] = user
+                continue
+            if user.op in ("load", "store") and user.operands[-1].text == current:
+                stored = user.op == "store" and user.operands[0].text == current
+                (data if stored else addresses)[id(user)] = user
+            elif user.op == "phi" and str(user.result) not in forming and _carries(uses, block, user, current):
+                data[id(user)] = user  # a sum, say: it holds what it was, whatever it is made of
+            elif forms(user, fixed) and not (user.op == "select" and user.operands[0].text == current):
+                stack.append((str(user.result), bent or _bends(user, fixed)))
+            elif not bent and (user.result in exits or _asks_if_empty(uses, user, pairs)):
+                bounds[id(user)] = user
+            elif user.op == "call" and user.word.startswith("@llvm.mem") and current in _pointers(user):
+                addresses[id(user)] = user
+            else:
+                data[id(user)] = user
+    bounds = {key: user for key, user in bounds.items() if key not in data}  # some way to it is not linear
+    return Roles(frozenset(forming), tuple(addresses.values()), tuple(bounds.values()), tuple(data.values()))
+
+
+def _asks_if_empty(uses: Uses, user: Instruction, pairs: Pairs) -> bool:
+    if user.op != "icmp" or user.word not in ("slt", "sgt", "ult", "ugt"):
+        return False
+    return frozenset(_source(uses, operand.text) for operand in user.operands) in pairs
+
+
+def _source(uses: Uses, name: str) -> str:
+    """The value behind sign and zero extensions."""
+    while (found := uses.view.definitions.get(name)) is not None and found.instruction.op in ("sext", "zext", "freeze"):
+        name = found.instruction.operands[0].text
+    return name
+
+
+def _carries(uses: Uses, block: str, phi: Instruction, name: str) -> bool:
+    """Whether a phi takes a value to the next iteration of a loop."""
+    loop = uses.view.flow.headed.get(block)
+    arms = zip(phi.operands, phi.labels, strict=True)
+    return loop is not None and any(operand.text == name and label in loop.blocks for operand, label in arms)
+
+
+def _bends(user: Instruction, fixed: Callable[[str], bool]) -> bool:
+    """Whether what an instruction makes of a number need not be linear in it: its bits, a power of two, a square."""
+    operands = [fixed(operand.text) for operand in user.operands]
+    if user.op == "or":
+        return "disjoint" not in user.flags
+    if user.op == "shl":
+        return not operands[1]
+    if user.op == "mul":
+        return not any(operands)
+    return masks(user, fixed)
+
+
+def _pointers(call: Instruction) -> list[str]:
+    return [operand.text for operand in call.operands if operand.type == "ptr"]

@@ -1,0 +1,45 @@
+"""Values that a loop uses and does not make: which these are, and where each comes from."""
+
+from __future__ import annotations
+
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.debug_info import Lines
+from tracecut.ir.llvm.def_use import FunctionView
+
+
+def live_ins(view: FunctionView, loop: Loop) -> list[tuple[str, str]]:
+    """(name, type) of every value from outside that a loop uses, in order of appearance."""
+    inside = {name for name, made in view.definitions.items() if made.block in loop.blocks}
+    found: dict[str, str] = {}
+    for name in view.flow.order:
+        if name not in loop.blocks:
+            continue
+        for instruction in view.flow.blocks[name].instructions:
+            for used in instruction.uses:
+                if used in inside or used in found:
+                    continue
+                if used in view.definitions or used in view.parameter_types:
+                    found[used] = view.type_of(used)
+    return list(found.items())
+
+
+def made_at(view: FunctionView, lines: Lines, name: str) -> str:
+    """Where a value comes from, in words; one without a line of its own comes from what it is made of.
+
+    Returns: `parameter 2 of f`, or `file.c:7`; empty when neither is known.
+    """
+    names, seen = [name], {name}
+    for found in names:  # which grows
+        if found in view.parameter_types:
+            number = list(view.parameter_types).index(found) + 1
+            return f"parameter {number} of {view.function.name.lstrip('@')}"
+        definition = view.definitions.get(found)
+        if definition is None:
+            continue  # a global
+        place = lines.place(definition.instruction.meta.get("dbg"))
+        if place is not None and place.own.line:
+            return str(place.own)
+        fresh = [used for used in dict.fromkeys(definition.instruction.uses) if used not in seen]
+        names.extend(fresh)
+        seen.update(fresh)
+    return ""

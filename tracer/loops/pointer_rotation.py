@@ -1,0 +1,88 @@
+"""Pointers that change places from one iteration of a scope to the next: two buffers that swap, three that rotate.
+
+They move together: what one of them points to tells what all of them do. A *state* says where each such set of
+pointers (a *web*) stands; within one invocation of a region it does not change, so accesses of different states
+never meet there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from tracecut.ir.loops.expressions import Expr
+
+State = Mapping[str, int]
+Choice = tuple[dict[Expr, Expr], dict[str, int]]
+MAX_CHOICES = 16
+
+
+class HasState(Protocol):
+    """Something that exists in some states only."""
+
+    @property
+    def state(self) -> State: ...
+
+
+Item = TypeVar("Item", bound=HasState)
+
+
+def choices(address: Expr) -> list[Choice]:
+    """Every way to resolve the selects, merges and webs of an address: (node → its value, web → its state).
+
+    One way that resolves nothing when there are more than `MAX_CHOICES`.
+    """
+    options: list[list[Choice]] = []
+    webs: dict[str, list[Expr]] = {}
+    for node in address.walk():
+        if node.kind == "state":
+            webs.setdefault(str(node.data[0]), []).append(node)
+        elif node.kind in ("choice", "any"):
+            arms = node.args[1:] if node.kind == "choice" else node.args
+            options.append([({node: arm}, {}) for arm in arms])
+    for web, nodes in webs.items():
+        options.append([({n: n.args[t] for n in nodes}, {web: t}) for t in range(len(nodes[0].args))])
+    total = 1
+    for ways in options:
+        total *= len(ways)
+    if total > MAX_CHOICES:
+        return [({}, {})]
+    found = []
+    for combination in itertools.product(*options):
+        chosen: dict[Expr, Expr] = {}
+        state: dict[str, int] = {}
+        for values, stands in combination:
+            chosen |= values
+            state |= stands
+        found.append((chosen, state))
+    return found
+
+
+def split(items: Iterable[Item]) -> list[list[Item]]:
+    """The items of each state that there is: one list of all of them where nothing changes places."""
+    every = list(items)
+    webs: dict[str, set[int]] = {}
+    for item in every:
+        for web, number in item.state.items():
+            webs.setdefault(web, set()).add(number)
+    states = [dict(zip(webs, numbers, strict=True)) for numbers in itertools.product(*map(sorted, webs.values()))]
+    return [[item for item in every if agree(item.state, state)] for state in states]
+
+
+def agree(first: State, second: State) -> bool:
+    """Whether two states can be at the same time."""
+    return all(second.get(web, number) == number for web, number in first.items())
+
+
+def rotation(names: Sequence[str], after: Mapping[str, str], start: str) -> list[str]:
+    """Whose first value a pointer has after 0, 1, 2, … iterations, when each takes over that of `after[it]`.
+
+    Empty when the pointers do not come back to where they were.
+    """
+    found = [start]
+    while (following := after.get(found[-1])) != start:
+        if following is None or following in found or len(found) > len(names):
+            return []
+        found.append(following)
+    return found

@@ -1,0 +1,95 @@
+"""The program under analysis: its canonical module, and a description of every loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tracecut.ir.llvm import Module, parse_module
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.debug_info import Lines, Place
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.loops.nest import Nest
+
+from .build_nest import describe_nest
+
+
+@dataclass(frozen=True)
+class LoopRecord:
+    """One loop of the program. `id` is unique in the program; `indirect`: some address in it is a loaded index."""
+
+    id: int
+    function: str
+    place: Place
+    parent: int | None
+    depth: int
+    indirect: bool
+
+
+class Analysis:
+    """Everything that is known of a canonical module without running it.
+
+    Args:
+        text: the canonical module.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.module: Module = parse_module(text)
+        self.lines = Lines(self.module.metadata())
+        self.variables = self.module.globals
+        self.types = self.module.types()
+        self.own = set(self.module.functions)
+        self.views: dict[str, FunctionView] = {}
+        self._holding: list[FunctionView] = []  # of each loop
+        self._nests: dict[int, Nest] = {}
+        first = 0
+        for name, function in self.module.functions.items():
+            view = FunctionView(function, self.types, first)
+            self.views[name] = view
+            self._holding += [view] * len(view.loops)
+            first += len(view.loops)
+        self.n_loops = first
+
+    def view_of(self, loop: int) -> FunctionView:
+        """The function that holds a loop."""
+        if not 0 <= loop < self.n_loops:
+            raise KeyError(loop)
+        return self._holding[loop]
+
+    def loop(self, number: int) -> Loop:
+        return self.view_of(number).loops[number]
+
+    def nest(self, loop: int) -> Nest:
+        """Description of a loop and everything in it, relative to itself."""
+        if loop not in self._nests:
+            view = self.view_of(loop)
+            self._nests[loop] = describe_nest(view, view.loops[loop], self.lines, self.variables, self.own)
+        return self._nests[loop]
+
+    def parent(self, loop: int) -> int | None:
+        view = self.view_of(loop)
+        above = view.loops[loop].parent
+        return None if above is None else view.loop_ids[above]
+
+    @cached_property
+    def records(self) -> list[LoopRecord]:
+        """All loops of the program."""
+        found = []
+        for view in self.views.values():
+            for number, loop in view.loops.items():
+                if loop.parent is None:
+                    found.extend(self._records(view, number))
+        return sorted(found, key=lambda record: record.id)
+
+    def _records(self, view: FunctionView, root: int) -> list[LoopRecord]:
+        nest = self.nest(root)
+        found = []
+        for number, info in nest.loops.items():
+            indirect = any(
+                node.kind == "load" and node.data[1] != "ptr" and node is not site.address
+                for site in nest.sites_in(number)
+                for node in site.address.walk()
+            )
+            found.append(LoopRecord(number, view.function.name, info.place, self.parent(number), info.depth, indirect))
+        return found

@@ -1,0 +1,270 @@
+"""Reductions: chains that combine one value with others by a commutative and associative operator.
+
+Two forms: in memory (load, combine, store to the same address) and in a register (a phi of the loop header). The
+value in between must not be seen by anybody else: a prefix sum has the same shape but uses it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Block, Instruction, int_bits
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.def_use import FunctionView
+
+from .min_max_reductions import chosen_extreme, extreme
+
+_OPERATORS = {
+    "add": "add",
+    "sub": "add",
+    "fadd": "fadd",
+    "fsub": "fadd",
+    "mul": "mul",
+    "fmul": "fmul",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+}
+_INTRINSICS = re.compile(r"@llvm\.(smin|smax|umin|umax|minnum|maxnum|minimumnum|maximumnum)\.")
+_FUSED = re.compile(r"@llvm\.fm(?:a|uladd)\.")
+_EXTENSIONS = ("sext", "zext", "trunc", "fpext", "fptrunc", "freeze")
+FLOAT_OPERATORS = frozenset({"fadd", "fmul", "fmin", "fmax"})  # of the last two, the sign of zero
+_COMPARED = frozenset({"smin", "smax", "umin", "umax", "fmin", "fmax"})
+
+
+class Uses:
+    """Who uses which value, for one function."""
+
+    def __init__(self, view: FunctionView) -> None:
+        self.view = view
+        self._users: dict[str, list[tuple[str, Instruction]]] = {}
+        for block, instruction in view.function.instructions():
+            for name in set(instruction.uses):
+                if name in view.definitions or name in view.parameter_types:
+                    self._users.setdefault(name, []).append((block.name, instruction))
+
+    def of(self, name: str | None) -> list[tuple[str, Instruction]]:
+        """(block, instruction) of every user of a value."""
+        return self._users.get(name or "", [])
+
+
+@dataclass(frozen=True)
+class MemoryReduction:
+    """A load-combine-store on one address.
+
+    `between` are other stores that stand between the load and the store: it is a reduction only where they go to
+    other addresses, which the run has to show.
+    """
+
+    load: Instruction
+    operator: str
+    between: tuple[Instruction, ...]
+
+
+def memory_reduction(uses: Uses, block: Block, store: Instruction) -> MemoryReduction | None:
+    """The reduction that `store` closes, None when it closes none."""
+    value, pointer = store.operands
+    place = block.instructions.index(store)
+    loads = [
+        (index, instruction)
+        for index, instruction in enumerate(block.instructions[:place])
+        if instruction.op == "load"
+        and instruction.is_simple_access
+        and instruction.operands[0].text == pointer.text
+        and instruction.type == value.type
+    ]
+    if not loads:
+        return None
+    index, load = loads[-1]
+    between = block.instructions[index + 1 : place]
+    if any(_may_write(instruction) for instruction in between):
+        return None
+    chain: set[str] = set()
+    operator = _descend(uses.view, value.text, str(load.result), None, chain, depth=0)
+    if operator is None or operator == "same" or not _keeps_width(uses.view, chain, value.type, operator):
+        return None
+    inside = chain | {str(load.result)}
+    for name in inside:
+        for _, user in uses.of(name):
+            if user is not store and user.result not in chain:
+                return None
+    return MemoryReduction(load, operator, tuple(other for other in between if other.op == "store"))
+
+
+def guarded_reduction(uses: Uses, block: Block, store: Instruction) -> tuple[str, MemoryReduction] | None:
+    """(block of the test, reduction) of `if (v < *p) *p = v`, which `store` in `block` closes."""
+    value, pointer = store.operands
+    flow = uses.view.flow
+    above = flow.predecessors[block.name]
+    if len(above) != 1:
+        return None
+    head = flow.blocks[above[0]]
+    end = head.terminator
+    found = uses.view.definitions.get(end.operands[0].text) if end.op == "br" and len(end.operands) == 1 else None
+    if found is None or len(set(end.labels)) != 2 or len(uses.of(end.operands[0].text)) != 1:
+        return None
+    for operand in found.instruction.operands:
+        made = uses.view.definitions.get(operand.text)
+        if made is None or made.block != head.name or made.instruction.op != "load" or operand.text == value.text:
+            continue
+        load = made.instruction
+        if not load.is_simple_access or load.operands[0].text != pointer.text or load.type != value.type:
+            continue
+        operator = extreme(found.instruction, value.text, operand.text, taken=end.labels[0] == block.name)
+        between = [
+            *head.instructions[head.instructions.index(load) + 1 :],
+            *block.instructions[: block.instructions.index(store)],
+        ]
+        if operator is None or len(uses.of(load.result)) != 1 or any(_may_write(other) for other in between):
+            return None
+        return head.name, MemoryReduction(load, operator, tuple(other for other in between if other.op == "store"))
+    return None
+
+
+def register_reduction(uses: Uses, phi: Instruction, loop: Loop) -> str | None:
+    """Operator of a header phi of `loop` that is a reduction, else None."""
+    assert phi.result is not None
+    latch = [operand for operand, label in zip(phi.operands, phi.labels, strict=True) if label in loop.blocks]
+    if len(latch) != 1:
+        return None
+    chain: set[str] = set()
+    operator = _descend(uses.view, latch[0].text, phi.result, loop, chain, depth=0)
+    if operator is None or operator == "same" or not _keeps_width(uses.view, chain, phi.type, operator):
+        return None
+    for name in chain | {phi.result}:
+        for where, user in uses.of(name):
+            if where in loop.blocks and user.result not in chain and user is not phi:
+                return None
+    return operator
+
+
+def feeds_itself(uses: Uses, phi: Instruction, loop: Loop) -> bool:
+    """Whether the next value of a header phi is computed from its present one."""
+    latch = [operand for operand, label in zip(phi.operands, phi.labels, strict=True) if label in loop.blocks]
+    return any(_depends(uses.view, operand.text, str(phi.result), 0) for operand in latch)
+
+
+def _keeps_width(view: FunctionView, chain: set[str], type: str, operator: str) -> bool:
+    """Whether no step of a chain forgets something: that would make it depend on which step comes last.
+
+    Sums and products of integers may be wider on the way, where only low bits count; what is compared may not.
+    """
+    order = ("half", "bfloat", "float", "double")
+    for name in chain:
+        found = view.type_of(name)
+        bits, own = int_bits(found), int_bits(type)
+        if found == type or view.definitions[name].instruction.op in ("icmp", "fcmp"):
+            continue  # a comparison decides what is kept, and is not kept itself
+        if bits is not None and own is not None:
+            if bits < own or operator in _COMPARED:
+                return False
+        elif found not in order or type not in order or order.index(found) < order.index(type) or operator in _COMPARED:
+            return False
+    return True
+
+
+def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chain: set[str], depth: int) -> str | None:
+    """Operator that leads from `target` to the value `text`; `same` when it is the target itself, None when none."""
+    if text == target:
+        return "same"
+    found = view.definitions.get(text)
+    if found is None or depth > 40:
+        return None
+    made = found.instruction
+    if text in chain:
+        return "same"  # an inner loop's phi, met again from its latch
+    chain.add(text)
+    deeper = depth + 1
+    if made.op in _EXTENSIONS:
+        return _descend(view, made.operands[0].text, target, loop, chain, deeper)
+    if made.op == "select":
+        if _depends(view, made.operands[0].text, target, 0):
+            return _compared(view, made, target, loop, chain, deeper)
+        return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands[1:]])
+    if made.op == "phi" and loop is not None and found.block in loop.blocks:
+        return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands])
+    links = _links(made)
+    if links is None:
+        return None
+    operator, candidates = links
+    for name in candidates:
+        if name.startswith("%") and _depends(view, name, target, 0):
+            others = [other for other in candidates if other != name]
+            if len(others) < len(candidates) - 1 or any(
+                _depends(view, other, target, 0) for other in _inputs(made, name)
+            ):
+                return None
+            below = _descend(view, name, target, loop, chain, deeper)
+            return operator if below in ("same", operator) else None
+    return None
+
+
+def _compared(
+    view: FunctionView, made: Instruction, target: str, loop: Loop | None, chain: set[str], depth: int
+) -> str | None:
+    """Operator of a select that keeps the least or greatest value, by comparing the chain with something new."""
+    for kept, new in ((made.operands[1].text, made.operands[2].text), (made.operands[2].text, made.operands[1].text)):
+        if _depends(view, new, target, 0):
+            continue
+        operator = chosen_extreme(view, made, kept)
+        below = _descend(view, kept, target, loop, chain, depth)
+        chain.add(made.operands[0].text)
+        return operator if operator is not None and below in ("same", operator) else None
+    return None
+
+
+def _links(made: Instruction) -> tuple[str, list[str]] | None:
+    """(operator, operands through which a chain may run)."""
+    if made.op in _OPERATORS:
+        names = [operand.text for operand in made.operands]
+        return _OPERATORS[made.op], names[:1] if made.op in ("sub", "fsub") else names
+    if made.op == "call":
+        found = _INTRINSICS.match(made.word)
+        if found:
+            return found.group(1), [operand.text for operand in made.operands]
+        if _FUSED.match(made.word):
+            return "fadd", [made.operands[2].text]
+    return None
+
+
+def _inputs(made: Instruction, chained: str) -> list[str]:
+    """The operands that are not the chain."""
+    names = [operand.text for operand in made.operands]
+    names.remove(chained)
+    return names
+
+
+def _agree(found: list[str | None]) -> str | None:
+    operators = {operator for operator in found if operator != "same"}
+    if None in operators or len(operators) > 1:
+        return None
+    return next(iter(operators)) if operators else "same"
+
+
+def _depends(view: FunctionView, text: str, target: str, depth: int, seen: set[str] | None = None) -> bool:
+    """Whether the value is computed from `target`."""
+    if text == target:
+        return True
+    seen = set() if seen is None else seen
+    if text in seen:
+        return False
+    seen.add(text)
+    found = view.definitions.get(text)
+    if found is None:
+        return False
+    if depth > 300:
+        return True
+    return any(
+        _depends(view, name, target, depth + 1, seen) for name in found.instruction.uses if name in view.definitions
+    )
+
+
+def _may_write(instruction: Instruction) -> bool:
+    if instruction.op in ("atomicrmw", "cmpxchg", "fence", "invoke"):
+        return True
+    if instruction.op != "call":
+        return False
+    from tracecut.ir.llvm.call_effects import effect_of
+
+    return not effect_of(instruction).movable

@@ -1,0 +1,263 @@
+"""How often a loop runs: the exit test as an expression, and its closed form on numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.llvm import Instruction, int_bits
+from tracecut.ir.llvm.call_effects import effect_of
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.loops.expressions import Expr, Pool
+from tracecut.ir.loops.nest import Edge
+from tracecut.ir.loops.path_conditions import Literal
+
+from .scalar_evolution import ScalarView
+
+Vector = npt.NDArray[np.int64]
+MAX_NUMBER = 1 << 61
+_SWAPPED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle", "ult": "ugt", "ugt": "ult"}
+_SWAPPED |= {"ule": "uge", "uge": "ule"}
+_NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult"}
+_NEGATED |= {"ugt": "ule", "ule": "ugt"}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a loop ends.
+
+    Attributes:
+        trip: how often it runs when nothing ends it early; `why` says why there is none, or that something may.
+        edge: the exit that counts.
+        early: what else ends it: an exit, and what holds, given that its block runs, when it is taken.
+    """
+
+    trip: Expr | None
+    why: str = ""
+    edge: Edge = ("", "")
+    early: tuple[tuple[Edge, tuple[Literal, ...]], ...] = ()
+
+
+def ending(scalars: ScalarView, loop: Loop) -> Ending:
+    """The exit of a loop that counts its iterations, and what may end it before."""
+    if not loop.exits:
+        return Ending(None, "never ends")
+    if len(loop.latches) != 1 or loop.preheader is None:
+        return Ending(None, "is entered or repeated in several places")
+    why = "is left in several places" if len(loop.exits) > 1 else ""
+    for edge in loop.exits:
+        found = _counted(scalars, loop, edge)
+        others = [other for other in loop.exits if other != edge]
+        if found.trip is not None and all(_is_branch(scalars, loop, inside) for inside, _ in others):
+            early = (*found.early, *((other, (_test(scalars, other),)) for other in others))
+            return Ending(found.trip, "may be left before its end" if early else "", edge, early)
+        why = why or found.why
+    return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""))
+
+
+def _is_branch(scalars: ScalarView, loop: Loop, inside: str) -> bool:
+    """Whether a block of the loop's own body, of no inner loop, ends in a branch on a condition."""
+    end = scalars.view.flow.blocks[inside].terminator
+    return end.op == "br" and len(set(end.labels)) == 2 and scalars.view.innermost(inside) is loop
+
+
+def _test(scalars: ScalarView, edge: Edge) -> Literal:
+    """What holds when a branch takes an edge."""
+    end = scalars.view.flow.blocks[edge[0]].terminator
+    return scalars.operand(end.operands[0]), end.labels[0] == edge[1]
+
+
+def _counted(scalars: ScalarView, loop: Loop, edge: Edge) -> Ending:
+    """How often a loop runs that one exit ends: on one comparison, or on several things one of which is counted."""
+    view, inside = scalars.view, edge[0]
+    if inside not in (loop.header, loop.latches[0]):
+        return Ending(None, "is left from the middle of its body")
+    if inside != loop.latches[0] and any(_acts(instruction) for instruction in view.flow.blocks[inside].instructions):
+        return Ending(None, "does some of its work once more before it ends")
+    end = view.flow.blocks[inside].terminator
+    if end.op != "br" or not end.operands:
+        return Ending(None, "is left by something that is not a plain branch")
+    test, leaves = _test(scalars, edge)
+    parts = _conjuncts(test, not leaves)
+    if not any(part.kind == "cmp" and str(part.data[0]).startswith("icmp") for part, _ in parts):
+        return Ending(None, "ends on a condition that is not a comparison of integers")
+    for part, holds in parts:
+        trip = _trip(scalars, loop, part, holds, after=inside == loop.latches[0])
+        if trip is not None:
+            others = [other for other in parts if other[0] is not part]
+            return Ending(trip, early=tuple((edge, ((part, holds), (other, not wanted))) for other, wanted in others))
+    return Ending(None, "ends on a condition that depends on what it computes")
+
+
+def _conjuncts(test: Expr, wanted: bool) -> list[Literal]:
+    """Conditions that hold together exactly when `test` is `wanted`."""
+    first: Expr | None = None
+    if test.kind == "op" and test.data == ("and" if wanted else "or", "i1"):
+        first, second = test.args
+    elif test.kind == "choice":
+        # c ? t : false as `and`, c ? true : t as `or`
+        condition, yes, no = test.args
+        if wanted and _is_const(no, 0):
+            first, second = condition, yes
+        elif not wanted and _is_const(yes, -1):
+            first, second = condition, no
+    return [(test, wanted)] if first is None else [*_conjuncts(first, wanted), *_conjuncts(second, wanted)]
+
+
+def _is_const(expr: Expr, number: int) -> bool:
+    return expr.kind == "const" and expr.data[0] == number
+
+
+def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bool) -> Expr | None:
+    """How often a loop runs that goes on as long as a comparison of integers holds (or not), None when not known."""
+    pool = scalars.pool
+    if test.kind != "cmp" or not str(test.data[0]).startswith("icmp"):
+        return None
+    predicate, type = str(test.data[0]).split()[1], str(test.data[1])
+    counter = pool.counter(scalars.view.loop_ids[loop])
+    for (tested, bound), word in ((test.args, predicate), (test.args[::-1], _SWAPPED[predicate])):
+        if scalars.varies_in(bound, loop):
+            continue
+        found = extended(pool, tested, counter)
+        if found is None or (found[1].kind == "const" and found[1].data[0] == 0):
+            continue
+        start, step, narrow = found
+        if scalars.varies_in(start, loop) or scalars.varies_in(step, loop):
+            continue
+        word = word if holds else _NEGATED[word]
+        return pool.make("trip", (int_bits(type) or 64, word, after, narrow), (start, step, bound))
+    return None
+
+
+def _acts(instruction: Instruction) -> bool:
+    """Whether an instruction does more than compute a value."""
+    if instruction.op == "call":
+        return not effect_of(instruction).movable
+    return instruction.op in ("store", "atomicrmw", "cmpxchg", "fence", "invoke", "callbr")
+
+
+def extended(pool: Pool, expr: Expr, counter: Expr) -> tuple[Expr, Expr, int] | None:
+    """(value at counter 0, step, narrow) of an expression that is linear in `counter` until it wraps.
+
+    `narrow` as in a trip node: the expression may be the sign or zero extension of a linear one.
+    """
+    if expr.kind == "cast" and expr.data[0] in ("sext", "zext"):
+        found = affine(pool, expr.args[0], counter)
+        if found is None:
+            return None
+        opcode, source, target = expr.data
+        bits = int_bits(source) or 64
+        start, step = _cast(pool, opcode, source, target, found[0]), _cast(pool, "sext", source, target, found[1])
+        return start, step, bits if opcode == "zext" else -bits
+    linear = affine(pool, expr, counter)
+    return None if linear is None else (*linear, 0)
+
+
+def affine(pool: Pool, expr: Expr, counter: Expr) -> tuple[Expr, Expr] | None:
+    """(value at counter 0, step) of an expression that is linear in `counter`, modulo 2 to the width of its type.
+
+    O(nodes).
+    """
+    known: dict[int, tuple[Expr, Expr] | None] = {}
+    still = pool.const(0)
+    for node in expr.walk():
+        parts = [known[id(arg)] for arg in node.args]
+        if node is counter:
+            known[id(node)] = still, pool.const(1)
+        elif all(part is not None and part[1] is still for part in parts):
+            known[id(node)] = node, still
+        else:
+            known[id(node)] = _combined(pool, node, parts)
+    return known[id(expr)]
+
+
+def _combined(pool: Pool, node: Expr, parts: list[tuple[Expr, Expr] | None]) -> tuple[Expr, Expr] | None:
+    if node.kind == "cast" and node.data[0] == "trunc" and parts[0] is not None:
+        opcode, source, target = node.data
+        return _cast(pool, opcode, source, target, parts[0][0]), _cast(pool, opcode, source, target, parts[0][1])
+    if node.kind != "op" or None in parts:
+        return None
+    opcode, type = node.data
+    a, b = (part for part in parts if part is not None)
+    still = pool.const(0)
+    step_type = "i64" if type == "ptr" else type
+    if opcode in ("add", "sub"):
+        return pool.op(opcode, type, a[0], b[0]), pool.op(opcode, step_type, a[1], b[1])
+    if opcode == "mul" and a[1] is still:
+        a, b = b, a
+    if opcode in ("mul", "shl") and b[1] is still:
+        return pool.op(opcode, type, a[0], b[0]), pool.op(opcode, type, a[1], b[0])
+    return None
+
+
+def count(data: tuple[Any, ...], start: Vector, step: Vector, bound: Vector) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Closed form of a trip count on vectors: (iterations, known).
+
+    `known` is False where the tested value would wrap before it meets its bound, where it never would, and for
+    numbers beyond 2**62. A loop that is tested after its body runs at least once. O(n).
+    """
+    bits, predicate, after, narrow = int(data[0]), str(data[1]), bool(data[2]), int(data[3])
+    start, step, bound = np.broadcast_arrays(np.asarray(start), np.asarray(step), np.asarray(bound))
+    equality = predicate in ("eq", "ne")
+    signed = equality or predicate[0] == "s"
+    first, limit = _read(start, bits, signed), _read(bound, bits, signed)
+    stride = _read(step, bits, signed=True)
+    known = np.ones(first.shape, bool)
+    if bits > 62:  # 64 bits: stay where nothing below can overflow
+        for part in (first, limit, stride):
+            known &= (part > -MAX_NUMBER) & (part < MAX_NUMBER)
+            known &= signed | (part >= 0) | (part is stride)
+        first, limit, stride = (np.where(known, part, 0) for part in (first, limit, stride))
+    pace = np.maximum(np.abs(stride), 1)
+    if predicate == "eq":
+        passes = np.where(first == limit, 1, 0)
+        known &= (first != limit) | (stride != 0)
+    elif predicate == "ne":
+        gap = np.where(stride < 0, first - limit, limit - first)
+        if bits <= 62:
+            gap &= (1 << bits) - 1  # the tested value may pass the end of its range on the way
+        passes = np.where(gap > 0, gap // pace, 0)
+        known &= (gap == 0) | ((stride != 0) & (gap > 0) & (gap % pace == 0))
+    else:
+        gap = limit - first if predicate[1] == "l" else first - limit
+        gap += 1 if predicate[2] == "e" else 0
+        passes = np.where(gap > 0, -(-gap // pace), 0)
+        known &= (gap <= 0) | (stride > 0 if predicate[1] == "l" else stride < 0)
+    # Where the first value that ends the loop lies: it has to be a value of the type, and of what it is extended from
+    # (as the first one: read as unsigned, the extension of a negative number is none).
+    last = first + stride * passes
+    if not equality:
+        known &= _fits(last, bits, signed)
+    if narrow:
+        known &= _fits(first, abs(narrow), narrow < 0) & _fits(last, abs(narrow), narrow < 0)
+    return np.where(known, passes, 0) + (1 if after else 0), known
+
+
+def _fits(values: Vector, bits: int, signed: bool) -> npt.NDArray[np.bool_]:
+    if bits > 62:
+        return np.asarray(signed | (values >= 0), np.bool_)
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    return (values >= low) & (values <= high)
+
+
+def _read(values: Vector, bits: int, signed: bool) -> Vector:
+    """Values of a `bits` wide integer as signed or unsigned numbers (64-bit ones stay as they are)."""
+    values = values.astype(np.int64)
+    if bits >= 64:
+        return values
+    mask = np.int64((1 << bits) - 1)
+    low = values & mask
+    if not signed:
+        return low
+    sign = np.int64(1 << (bits - 1))
+    return (low ^ sign) - sign
+
+
+def _cast(pool: Pool, opcode: str, source: str, target: str, value: Expr) -> Expr:
+    if value.kind == "const":
+        bits = int_bits(target if opcode == "trunc" else source) or 64
+        low, sign = value.data[0] & ((1 << bits) - 1), 1 << (bits - 1)
+        return pool.const(low if opcode == "zext" else (low ^ sign) - sign)
+    return pool.make("cast", (opcode, source, target), (value,))

@@ -1,0 +1,1 @@
+"""The trace file: blocks with checksums, codecs. Imports `tables`."""

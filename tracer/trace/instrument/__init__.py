@@ -1,0 +1,1 @@
+"""The program that writes a trace of itself. Imports `events`, `compact`, `tables`."""

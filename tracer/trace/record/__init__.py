@@ -1,0 +1,1 @@
+"""The run that is recorded: shared memory, the recorder, the reader. Imports `instrument`, `file`."""
