@@ -146,6 +146,14 @@ def test_a_rescheduled_program_that_does_something_else_is_refused(end: str, why
     assert listing["scopes"] == []
 
 
+def test_a_traced_program_that_ends_otherwise_is_left_alone(tmp_path: Path) -> None:
+    text = COUNTED.replace("%s", str(tmp_path / "runs"), 1).replace("%s", "return run < 2 ? 5 : 6;", 1)
+    output, result = built(tmp_path, text, exact=False)
+    assert not result.improved and not result.regions
+    reason = json.loads((output / "manifest.json").read_text())["program"]["reason"]
+    assert reason.startswith("the traced program ended with status 6, the original with 5: "), reason
+
+
 def test_a_check_finds_another_status() -> None:
     first, second = Found("status 0", {}), Found("status 3", {})
     assert compare(first, second, exact=False) == [

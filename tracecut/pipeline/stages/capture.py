@@ -72,7 +72,10 @@ def trace_program(
         name="traced",
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
-    if not ended_by_itself(finished) or finished.returncode != status:
+    if ended_by_itself(finished) and finished.returncode != status:
+        said = tail_of(finished.stderr)[-200:]
+        return f"the traced program ended with status {finished.returncode}, the original with {status}: {said}"
+    if not ended_by_itself(finished):
         return f"the traced program {phrase(finished)}: {tail_of(finished.stderr)[-200:]}"
     try:
         return Traced(Profile.load(folder), hooked, finished)

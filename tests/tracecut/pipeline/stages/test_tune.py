@@ -6,8 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tracecut.support.progress import Progress
 
+from tracecut.pipeline.stages import tune
+from tracecut.pipeline.stages.capture import trace_program
+from tracecut.pipeline.stages.compile import compile_program
+from tracecut.pipeline.stages.select_loops import choose_loops
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
@@ -58,3 +63,21 @@ def test_a_loop_with_an_order_of_its_own_lies_in_no_layout_that_orders_it_again(
     again = subprocess.run(words, capture_output=True, check=True)
     assert again.stdout == original
     assert again.stderr.count(b"6 sweeps in the new order, 0 as written") == 2
+
+
+def test_an_inspection_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "two.c"
+    source.write_text(SOURCE)
+    settings = Settings((str(source),), output=tmp_path / "out", budget=0.1, method="random", threads=1)
+    compiled = compile_program(settings, tmp_path)
+    (tmp_path / "trace").mkdir()
+    traced = trace_program(settings, compiled.analysis, compiled.native, tmp_path / "trace")
+    assert not isinstance(traced, str), traced
+    hots = choose_loops(settings, compiled.analysis, traced.profile)
+    monkeypatch.setattr(tune, "SECONDS", 0.05)
+    monkeypatch.setattr(tune, "PATIENCE", 0.0)
+    canonical = tmp_path / "canonical.ll"
+    canonical.write_text(compiled.text)
+    results = tune.tune_regions(settings, compiled.analysis, traced, hots, canonical, tmp_path, [0], lambda text: None)
+    refused = [result.refused for result in results if result.hot.captured]
+    assert refused and all("it could not be inspected: " in why and "longer than 0.05 s" in why for why in refused)
