@@ -65,7 +65,12 @@ def test_it_prints_what_the_native_program_prints(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argument", "how"), [("3", "left with status 3"), ("255", "left with status 255"), ("abort", "SIGABRT")]
+    ("argument", "how"),
+    [
+        ("3", "ended with status 3, the original with 0: "),
+        ("255", "ended with status 255, the original with 0: "),
+        ("abort", "SIGABRT"),
+    ],
 )
 def test_it_ends_as_the_native_program_ends(program: Program, tmp_path: Path, argument: str, how: str) -> None:
     found = again(program, tmp_path, "5", argument)
