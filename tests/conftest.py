@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from tracecut.support import plain_kernels
 
-# What is to land is judged on the same examples each time; `--hypothesis-profile=search` draws others.
+# A change is judged on the same examples each time; `--hypothesis-profile=search` draws others.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("search", print_blob=True)
 settings.load_profile("same")

@@ -51,8 +51,10 @@ def ended_by_itself(finished: Finished) -> bool:
     return finished.returncode >= 0 and not (finished.timed_out or finished.output_capped or finished.process_capped)
 
 
-def phrase(finished: Finished) -> str:
-    """How a program ended, to stand after "the program"."""
+def phrase(finished: Finished, original: int | None = None) -> str:
+    """How a program ended, to stand after "the program". `original`: the status that it should have ended with."""
+    if original is not None and ended_by_itself(finished) and finished.returncode != original:
+        return f"ended with status {finished.returncode}, the original with {original}"
     text = describe(finished)
     return f"was {text}" if text.startswith("killed") else text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,11 @@ def test_the_table_is_that_of_the_committed_rows() -> None:
         for shown in re.findall(r"([\d.]+)×", line):
             digits = len(shown.partition(".")[2])
             assert any(f"{ratio:.{digits}f}" == shown for ratio in ratios), line
+
+
+def test_the_package_has_the_version_that_is_built() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert settings["project"]["version"] == tracecut.__version__
 
 
 def test_the_changelog_knows_the_version() -> None:

@@ -72,11 +72,8 @@ def trace_program(
         name="traced",
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
-    if ended_by_itself(finished) and finished.returncode != status:
-        said = tail_of(finished.stderr)[-200:]
-        return f"the traced program ended with status {finished.returncode}, the original with {status}: {said}"
-    if not ended_by_itself(finished):
-        return f"the traced program {phrase(finished)}: {tail_of(finished.stderr)[-200:]}"
+    if not ended_by_itself(finished) or finished.returncode != status:
+        return f"the traced program {phrase(finished, status)}: {tail_of(finished.stderr)[-200:]}"
     try:
         return Traced(Profile.load(folder), hooked, finished)
     except (FileNotFoundError, KeyError) as error:

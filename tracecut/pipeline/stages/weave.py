@@ -87,11 +87,8 @@ def run_woven(
         name=name,
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
-    if ended_by_itself(finished) and finished.returncode != status:
-        said = f"it ended with status {finished.returncode}, the original with {status}"
-        raise TracecutError(said, detail=tail_of(finished.stderr))
-    if not ended_by_itself(finished) or not report.exists():
-        raise TracecutError(f"it {phrase(finished)}", detail=tail_of(finished.stderr))
+    if not ended_by_itself(finished) or finished.returncode != status or not report.exists():
+        raise TracecutError(f"it {phrase(finished, status)}", detail=tail_of(finished.stderr))
     return Run(finished.seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
 
 
