@@ -22,7 +22,7 @@ STAND_INS = {"compnet": "CompNet (Xiao et al. 2017)"}
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """Labels of a partition (DESIGN §2).
+    """Labels of a partition.
 
     Attributes:
         labels: int32 in [0, k): of each job (`kind="jobs"`, an edge partition) or of each datum (`kind="data"`,

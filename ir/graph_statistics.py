@@ -17,7 +17,7 @@ EXPONENTS = np.arange(1.01, 8.0, 0.01)
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """Discrete power law p(x) ~ x**-exponent for x ≥ `start` (Clauset, Shalizi, Newman 2009).
+    """Discrete power law p(x) ~ x**-exponent for x ≥ `start` (Clauset et al. 2009).
 
     `distance` is the largest difference of the two distribution functions (Kolmogorov and Smirnov); `p` the share of
     synthetic samples of the fitted model whose own fit is further off. All NaN when there are fewer than two degrees.

@@ -18,7 +18,7 @@ READ, WRITE, REDUCE = 1, 2, 4
 
 @dataclass(frozen=True, eq=False)
 class LocalityGraph:
-    """Bipartite incidence jobs × data in CSR form (DESIGN §2); with two data a job it is SPAC's graph (§3.1).
+    """Bipartite incidence jobs × data in CSR form; with two data a job it is the graph of SPAC §3.1.
 
     Attributes:
         offsets: int64, `n_jobs + 1`. The data of job j are `data[offsets[j]:offsets[j + 1]]`, in program order;

@@ -96,7 +96,7 @@ def edge_cut(graph: LocalityGraph, clustering: Partition) -> float:
 def communication_volume(graph: LocalityGraph, clustering: Partition) -> int:
     """Data sent in one exchange.
 
-    Data partition: Σ over data of the clusters other than its own that hold a neighbour of it (Hetero §2). Job
+    Data partition: Σ over data of the clusters other than its own that hold a neighbour of it (Hetero §II). Job
     partition: one of the clusters that touch a datum owns it and the others get it, which is `vertex_copies`.
     """
     if clustering.kind == "jobs":

@@ -14,7 +14,7 @@ from tracecut.support.files import read_arrays, write_arrays
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Cluster → core (DESIGN §2).
+    """Cluster → core.
 
     Attributes:
         core_of: int32 (k): index into `Machine.cores` of each cluster.

@@ -1,4 +1,4 @@
-"""Partitioning and ordering: one function a method, one registry (DESIGN §6)."""
+"""Partitioning and ordering: one function a method, one registry."""
 
 from .api import order, partition
 from .methods import METHODS, Method, methods

@@ -173,7 +173,7 @@ METHODS: dict[str, Method] = {
         Method(
             "gpart",
             "data",
-            "Han and Tseng 2006, ParCubed §4",
+            "Han and Tseng 2001, ParCubed §4",
             "pins · depth",
             "shared_memory.parcubed:gpart",
             blind=True,

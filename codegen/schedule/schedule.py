@@ -1,4 +1,4 @@
-"""The schedule of a layout scope: job orders, data orders, copies, what is guarded, and why. (DESIGN §2, §5)
+"""The schedule of a layout scope: job orders, data orders, copies, what is guarded, and why.
 
 A schedule is concrete: it names objects, byte offsets and permutations, so that applying it needs no analysis. It
 holds for the numbers it was made on, and carries what has to be true for it to be used again.

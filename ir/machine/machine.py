@@ -41,7 +41,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine description (DESIGN §7).
+    """A machine description.
 
     Attributes:
         name: processor name.

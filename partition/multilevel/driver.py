@@ -68,8 +68,8 @@ def multilevel(
     Returns:
         Labels in [0, k). O(pins · (levels + log k)) and refinement, O(border pins · clusters of a datum) a level.
 
-    Source: the multilevel scheme of KaHyPar (Schlag et al., ALENEX 2016; rating and stopping rules) and Mt-KaHyPar
-    (Gottesbüren et al., ALENEX 2021; clustering, label propagation and localised FM); the start by expansion, the
+    Source: the multilevel scheme of KaHyPar (Schlag et al. 2016; rating and stopping rules) and Mt-KaHyPar
+    (Gottesbüren et al. 2021; clustering, label propagation and localised FM); the start by expansion, the
     numbering by its order, and the connectivity lists are ours.
     """
     loads = np.ones(graph.n_jobs) if weights is None else weights

@@ -66,7 +66,7 @@ def gpart(graph: LocalityGraph, k: int) -> Ints:
     Args: the locality graph, the number of clusters. Parts beyond k are folded as in `parcubed`, missing ones filled
     up with single data. Returns int32 (data), labels in [0, k). O(pins · depth).
 
-    Source: GPart of Han and Tseng 2006, as run in ParCubed §4.
+    Source: GPart of Han and Tseng 2001, as run in ParCubed §4.
     """
     return gpart_phases(data_graph(graph), k).labels
 

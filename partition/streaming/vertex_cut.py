@@ -1,6 +1,6 @@
 """Streaming vertex cut: jobs are placed one after the other, each by the clusters that hold its data already.
 
-One rule, with the choices of VertexCut §4.3 (seed 002), PowerGraph and SPAC §3.3.2 as its cases. A(v) is the set of
+One rule, with the choices of VertexCut §4.3, PowerGraph and SPAC §3.3.2 as its cases. A(v) is the set of
 clusters that a job of datum v has been placed in; the candidates for a job are
 
 - the clusters that hold every one of its data that any cluster holds (cases 1 and 3 of the seed);

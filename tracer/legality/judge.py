@@ -1,4 +1,4 @@
-"""May the iterations of a region run in another order? (DESIGN §5)
+"""May the iterations of a region run in another order?
 
 The verdict holds for the numbers it was made on. What it relied on (loads, live values) is what a schedule has to
 guard.

@@ -1,4 +1,4 @@
-/* A 127-bit keyed fingerprint of memory, at the speed of memory: VHASH's construction (Krovetz and Dai 2007).
+/* A 127-bit keyed fingerprint of memory, at the speed of memory: VHASH's construction (Dai and Krovetz 2007).
  *
  * Each block of memory is reduced by NH, a sum of products of words to which secret words are added: two blocks that
  * differ give numbers that differ by any one amount with probability 2^-64 at most, whatever the blocks are, because

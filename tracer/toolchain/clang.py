@@ -1,4 +1,4 @@
-"""Front ends: C and C++ sources and LLVM IR files → textual IR and objects (DESIGN §4)."""
+"""Front ends: C and C++ sources and LLVM IR files → textual IR and objects."""
 
 from __future__ import annotations
 

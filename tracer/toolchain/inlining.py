@@ -152,7 +152,7 @@ def _calls(function: Function, functions: dict[str, Function]) -> list[tuple[str
 
 
 def _recursive(calls: dict[str, set[str]]) -> set[str]:
-    """Functions that may call themselves, by whatever way: strong components, as Gabow (2000) finds them."""
+    """Functions that may call themselves, by whatever way: strong components, as Gabow 2000 finds them."""
     found = {name for name, callees in calls.items() if name in callees}
     number: dict[str, int] = {}
     path: list[str] = []  # what has no component yet

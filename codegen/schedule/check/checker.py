@@ -1,4 +1,4 @@
-"""The independent checker: every schedule passes it before it may run. (DESIGN §5)
+"""The independent checker: every schedule passes it before it may run.
 
 It shares no code with the scheduler and believes nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to

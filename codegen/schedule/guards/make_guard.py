@@ -1,4 +1,4 @@
-"""What a schedule assumes. (DESIGN §5) Whether it still holds is asked by `check_guard.py`.
+"""What a schedule assumes. Whether it still holds is asked by `check_guard.py`.
 
 The whole backward slice of every address and every branch: integers that are live into the scope, how its pointers
 lie in objects, and the memory that indices, trip counts and branch conditions were loaded from.

@@ -1,4 +1,4 @@
-"""The static rule for renumbering: which arrays of a layout scope may be moved, together with what. (DESIGN §5)
+"""The static rule for renumbering: which arrays of a layout scope may be moved, together with what.
 
 Every array that a rescheduled region reaches through loaded indices is a candidate. It stays where it is as soon
 as one access to it, anywhere in the scope, is not understood; the region then reads it by the old numbers. What is

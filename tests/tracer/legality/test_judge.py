@@ -1,4 +1,4 @@
-"""The verdict on small loops: one that is accepted and one that is refused for each rule of DESIGN §5."""
+"""The verdict on small loops: one that is accepted and one that is refused for each rule."""
 
 from __future__ import annotations
 

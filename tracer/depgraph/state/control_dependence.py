@@ -1,4 +1,4 @@
-"""Control dependence of blocks (Ferrante, Ottenstein, Warren 1987)."""
+"""Control dependence of blocks (Ferrante et al. 1987)."""
 
 from __future__ import annotations
 
