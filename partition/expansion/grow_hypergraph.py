@@ -70,8 +70,8 @@ def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, ta
     Raises:
         ArgumentError: 2**31 pins or more.
 
-    Source: neighbourhood expansion (Zhang et al. 2017) with the pruning by lists that shrink of NE++ (Mayer and Jacobsen
-    2021); jobs of any number of data, weights, targets and the two border rules are ours.
+    Source: neighbourhood expansion (Zhang et al. 2017) with the shrinking lists of NE++ (Mayer and Jacobsen 2021);
+    jobs of any number of data, weights, targets and the two border rules are ours.
     """
     labels, _ = grow(graph, k, weights=weights, targets=targets)
     return labels
