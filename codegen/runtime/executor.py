@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Blocks, Copy, RegionSchedule, Schedule
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.runtime.binding import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
 from tracecut.tracer.runtime.buffers import Block
@@ -49,7 +49,7 @@ class Executor:
         schedule: what to apply.
         bases: address of each object of the schedule's guard.
         codes: region → its code.
-        threads: threads for copying.
+        threads: how many the regions and copies may take, of those that the support has.
     """
 
     def __init__(
@@ -237,13 +237,11 @@ class Executor:
         plan.run = code.address
         plan.jobs = self._jobs[region.region].count
         plan.slots = len(outlined.slots)
-        plan.threads = region.threads
+        plan.threads = min(self.threads, region.blocks.widest())
         checks = sorted(code.expected.items())
         plan.checks, plan.patches = len(checks), len(patches)
         plan.reductions, plan.privates = len(outlined.reductions), len(region.privates)
-        bounds = Block.of(region.bounds, "i8")
-        self._kept.append(bounds)
-        plan.bounds = bounds.address
+        self._blocks(region.blocks, plan)
         plan.check_slot = self._keep([slot for slot, _ in checks], "i4")
         plan.check_bytes = self._keep([_bytes_of(outlined.slots[slot].type) for slot, _ in checks], "i4")
         plan.check_value = self._keep([number & (2**64 - 1) for _, number in checks], "u8")
@@ -256,6 +254,17 @@ class Executor:
         self._privates(region, code, plan)
         return plan
 
+    def _blocks(self, blocks: Blocks, plan: Plan) -> None:
+        waves = Block.of(blocks.waves, "i4").numbers()
+        bounds = Block.of(blocks.bounds, "i8")
+        results = Block.room(max(1, plan.reductions * blocks.count), 8)
+        self._kept += [bounds, results]
+        plan.blocks, plan.waves = blocks.count, max(waves) + 1
+        plan.bounds, plan.results = bounds.address, results.address
+        plan.sequence = self._keep(sorted(range(blocks.count), key=waves.__getitem__), "i4")
+        ends = [sum(wave < end for wave in waves) for end in range(plan.waves + 1)]
+        plan.wave_bounds = self._keep(ends, "i4")
+
     def _privates(self, region: RegionSchedule, code: RegionCode, plan: Plan) -> None:
         slots, origins, types, lows, highs, rooms = [], [], [], [], [], []
         for item in region.privates:
@@ -264,11 +273,11 @@ class Executor:
             )
             origins.append(self.bases[item.object] - code.roots[item.group])
             types.append(TYPES[item.type])
-            for thread in range(region.threads):
-                low, high = item.low[thread], item.high[thread]
+            for block in range(region.blocks.count):
+                low, high = item.low[block], item.high[block]
                 lows.append(low)
                 highs.append(high)
-                room = Block.room(max(0, high - low) if thread else 0, 1)
+                room = Block.room(max(0, high - low) if block else 0, 1)
                 self._kept.append(room)
                 rooms.append(room.address)
         plan.private_slot = self._keep(slots, "i4")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.guards.make_guard import loaded_root
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.snapshot import Capture
@@ -123,8 +123,7 @@ class Replay:
         region = RegionSchedule(
             self.region,
             np.arange(size, dtype=np.int32),
-            np.array([0, size, size], np.int64),
-            1,
+            Blocks(np.array([0, size], np.int64), np.zeros(1, np.int32)),
             (),
             {},
             np.zeros(0, np.int32),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tracecut.codegen.schedule.schedule import Schedule
     from tracecut.tracer.runtime.binding import Native
 
-WIDTHS = {"order": ctypes.c_int32, "jobs": ctypes.c_int32, "lengths": ctypes.c_int32, "bounds": ctypes.c_int64}
+WIDTHS = dict.fromkeys(("order", "jobs", "lengths", "waves"), ctypes.c_int32) | {"bounds": ctypes.c_int64}
 
 
 class Entry(ctypes.Structure):

@@ -60,7 +60,8 @@ class ScopeFile:
             arrays[f"space{number}_order"] = space.order
         for region in schedule.regions:
             arrays[f"region{region.region}_jobs"] = region.jobs
-            arrays[f"region{region.region}_bounds"] = region.bounds
+            arrays[f"region{region.region}_bounds"] = region.blocks.bounds
+            arrays[f"region{region.region}_waves"] = region.blocks.waves
             arrays[f"region{region.region}_lengths"] = region.lengths
         meta = {
             "number": self.number,
@@ -83,6 +84,7 @@ class ScopeFile:
             "space*_order": "int32",
             "region*_jobs": "int32",
             "region*_bounds": "int64",
+            "region*_waves": "int32",
             "region*_lengths": "int32",
         }
         arrays, meta = read_arrays(path, "ScopeFile", {f"{name}?": dtype for name, dtype in members.items()})

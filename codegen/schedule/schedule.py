@@ -118,23 +118,46 @@ class SpaceOrder:
 
 
 @dataclass(frozen=True, eq=False)
+class Blocks:
+    """How the jobs of a region are shared out: blocks of consecutive jobs, and which of them may run at the same time.
+
+    It holds for any number of threads, and so do the results: partial results are put together block by block.
+
+    Attributes:
+        bounds: int64 (blocks + 1), ascending; block b runs jobs [bounds[b], bounds[b + 1]) of the job order.
+        waves: int32 (blocks); the wavefront of each block, from 0 on without gaps. A block depends on all blocks of
+            the wavefronts before its own; within one nothing that a block writes is touched by another.
+    """
+
+    bounds: npt.NDArray[np.int64]
+    waves: Ints
+
+    @property
+    def count(self) -> int:
+        return len(self.waves)
+
+    def widest(self) -> int:
+        """Blocks of the largest wavefront: no more threads find work at a time. O(blocks)."""
+        waves = [int(wave) for wave in self.waves]
+        return max(waves.count(wave) for wave in set(waves)) if waves else 1
+
+
+@dataclass(frozen=True, eq=False)
 class RegionSchedule:
     """How one region runs.
 
     Attributes:
         region: loop id. `jobs`: `jobs[new] = old` iteration.
-        bounds: int64; thread t runs jobs [bounds[t], bounds[t + 1]), then one thread runs the rest up to the last.
-        threads: number of threads that the bounds are made for.
+        blocks: how the jobs are shared out.
         copies: copies it reads. `bases`: group → copy, for groups whose base pointer is replaced.
         lengths: int32; records of the piece of each (old) job, empty without pieces.
         starts: source of the old piece starts: (object, origin, stride, first record, width).
-        privates: arrays that threads 1 … accumulate into private slots: (object, origin, stride, type, spans).
+        privates: arrays that blocks 1 … accumulate into private slots; all blocks are of one wavefront then.
     """
 
     region: int
     jobs: Ints
-    bounds: npt.NDArray[np.int64]
-    threads: int
+    blocks: Blocks
     copies: tuple[Copy, ...]
     bases: dict[int, int]
     lengths: Ints
@@ -144,7 +167,7 @@ class RegionSchedule:
 
 @dataclass(frozen=True)
 class Private:
-    """A reduced array with a private slot for each thread but the first: bytes [low, high) of the object a thread."""
+    """A reduced array with a private slot for each block but the first: bytes [low, high) of the object a block."""
 
     group: int
     object: int

@@ -9,6 +9,7 @@ from tracecut.codegen.schedule.plan.range_function import Group, Outlined, Reduc
 from tracecut.tracer.runtime.binding import TYPES
 
 from .schedule import (
+    Blocks,
     Copy,
     Guard,
     LoadGuard,
@@ -62,7 +63,6 @@ def schedule_out(schedule: Schedule) -> dict[str, Any]:
         "regions": [
             {
                 "region": region.region,
-                "threads": region.threads,
                 "copies": [
                     {**_fields_out(copy), "renumber": [_fields_out(item) for item in copy.renumber]}
                     for copy in region.copies
@@ -101,8 +101,7 @@ def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> RegionSche
     return RegionSchedule(
         whole(data["region"]),
         arrays[f"{name}_jobs"],
-        arrays[f"{name}_bounds"],
-        whole(data["threads"]),
+        Blocks(arrays[f"{name}_bounds"], arrays[f"{name}_waves"]),
         tuple(_copy_in(copy) for copy in data["copies"]),
         {int(group): whole(copy) for group, copy in data["bases"].items()},
         arrays[f"{name}_lengths"],

@@ -22,6 +22,8 @@ from tracecut.codegen.schedule.graph.candidate_orders import (
     seconds,
 )
 from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
+from tracecut.codegen.schedule.inspector.cut_into_blocks import FAST
+from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
@@ -45,6 +47,7 @@ def tune(
     sweeps: float,
     say: Callable[[str], None],
     compare: Sequence[str] = (),
+    reduce: str = FAST,
 ) -> tuple[list[Candidate], Candidate | None]:
     """Measure candidate orders; returns all of them and the best, None when the original stays the fastest.
 
@@ -53,6 +56,7 @@ def tune(
         budget: seconds.
         sweeps: invocations of the region for each entry of its scope.
         compare: methods that are measured too, whatever they take, but not chosen.
+        reduce: `fast` or `ordered` (`cut_into_blocks.py`).
     """
     started = time.perf_counter()
     original, reference = measure_original(subject)
@@ -62,8 +66,9 @@ def tune(
     with optional("the prediction of cache misses", failures):
         original.predicted = predict(subject, machine, unchanged(flat))
     original.note = "; ".join(failures)
-    clusters = default_clusters(subject, machine, threads) if k is None else min(k, max(1, flat.n_jobs))
-    bench = Bench(subject, machine, reference, threads, seed, clusters, say)
+    parts = threads if reduce == FAST else MAX_BLOCKS  # ordered results do not depend on the number of threads
+    clusters = default_clusters(subject, machine, parts) if k is None else min(k, max(1, flat.n_jobs))
+    bench = Bench(subject, machine, reference, threads, seed, clusters, say, reduce)
     curve = ""
     for name in linear_methods(flat) if method == "auto" else (method,):
         if name == "original":

@@ -14,6 +14,7 @@ from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.candidate_orders import CURVE, Forecast, make_order, shared_data
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
+from tracecut.codegen.schedule.inspector.cut_into_blocks import FAST
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
@@ -128,6 +129,7 @@ class Bench:
     Attributes:
         subject, machine: what runs where. reference: what the original leaves behind.
         threads: how many may be used. seed: of every method. clusters: how many are asked for.
+        reduce: `fast` or `ordered` (`cut_into_blocks.py`).
         say: takes what is being done.
     """
 
@@ -138,6 +140,7 @@ class Bench:
     seed: int
     clusters: int
     say: Callable[[str], None]
+    reduce: str = FAST
 
 
 def measure_original(subject: Subject) -> tuple[Candidate, Outcome]:
@@ -210,6 +213,7 @@ def try_order(
                 subject.objects,
                 subject.groups,
                 threads=count,
+                reduce=bench.reduce,
             )
             inspection = subject.inspection
             checking = time.perf_counter()
@@ -231,7 +235,7 @@ def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, referen
     """Time every variant of the region's code on one schedule; the results of each are compared first."""
     replay = subject.replay
     mine = _mine(subject, schedule)
-    if count > 1 and mine.threads == 1:
+    if count > 1 and mine.blocks.widest() == 1:
         return
     best: tuple[float, str] | None = None
     for variant in subject.variants:
@@ -253,7 +257,7 @@ def _measure(subject: Subject, candidate: Candidate, schedule: Schedule, referen
     if count == 1:
         candidate.region_ms = best[0]
     else:
-        candidate.region_all_ms, candidate.threads = best[0], mine.threads
+        candidate.region_all_ms, candidate.threads = best[0], min(count, mine.blocks.widest())
 
 
 def time_again(subject: Subject, candidate: Candidate) -> dict[int, float]:

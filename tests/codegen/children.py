@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import itertools
 import json
 import os
 import select
@@ -22,6 +23,7 @@ from tracecut.codegen.runtime.host import Host, run_program
 from tracecut.codegen.runtime.light_host import Front, run_listed
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.runtime.schedule_listing import first_look
+from tracecut.codegen.schedule.inspector.cut_into_blocks import ORDERED
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.codegen.tuning import trial
@@ -30,7 +32,7 @@ from tracecut.support.process.load_and_run import load_library
 from tracecut.support.process.program_identity import become
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.memory import STACK
-from tracecut.tracer.runtime.binding import Native
+from tracecut.tracer.runtime.binding import MAX_THREADS, Native
 from tracecut.tracer.toolchain.clang import Flags
 
 from tracecut.pipeline.stages.weave import weave_program
@@ -134,8 +136,10 @@ def check_replays(
 ) -> dict[str, dict[str, Any]]:
     """Replays every region in its own and in random orders. Mark → what came of it:
 
-    `wrong`: how some replay differs from what the program itself did, or nothing; `threads`: numbers of threads that
-    its schedules really had; `privates`, `tail`: whether some of them had private slots, or jobs behind all threads.
+    `wrong`: how some replay differs from what the program itself did, or an ordered one from itself with another number
+    of threads, or nothing; `threads`: numbers of threads that its fast schedules really had; `privates`, `tail`:
+    whether some of them had private slots, or jobs behind all threads; `waves`, `ordered_privates`: the largest number
+    of wavefronts of its ordered schedules, and whether one had private slots.
     """
     return dict(in_child(lambda: {item.mark: _check_item(loaded, item, seeds, threads) for item in loaded.items}))
 
@@ -145,6 +149,7 @@ def _check_item(loaded: Loaded, item: Inspected, seeds: Sequence[int], threads: 
     native.threads([0, 1, 0, 1, 0, 1, 0, 1])
     print(f"replaying @{item.mark}", file=sys.stderr, flush=True)
     seen: dict[str, Any] = {"wrong": "", "threads": [], "privates": False, "tail": False}
+    seen |= {"waves": 0, "ordered_privates": False}
     try:
         seen["wrong"] = _check_replay(native, loaded, item, seeds, threads, seen)
     except Exception:
@@ -177,20 +182,59 @@ def _check_replay(
         for count in threads:
             schedule = item.schedule(ordering, count)
             mine = next(region for region in schedule.regions if region.region == item.region)
-            seen["threads"] = sorted({*seen["threads"], mine.threads})
+            seen["threads"] = sorted({*seen["threads"], mine.blocks.widest()})
             seen["privates"] |= bool(mine.privates)
-            seen["tail"] |= mine.threads > 1 and bool(mine.bounds[-2] < mine.bounds[-1])
+            seen["tail"] |= bool(np.any(mine.blocks.waves))
             outcomes = [_replayed(native, replay, item, schedule, variant) for variant in loaded.variants(item)]
-            exact = not rounding or (ordering.method == "unchanged" and mine.threads == 1)
+            exact = not rounding or (ordering.method == "unchanged" and mine.blocks.count == 1)
             for variant, outcome in zip(loaded.variants(item), outcomes, strict=True):
                 found = replay.compare(first, outcome)
                 if not (found.bit_equal or (not exact and found.max_rel_error < TOLERANCE)):
                     at = f"error {found.max_rel_error} at {found.worst}"
-                    return f"{variant}, {ordering.method} order on {mine.threads} threads: {at}"
-            # Threads combine their parts in one order, so variants agree on them too.
+                    return f"{variant}, {ordering.method} order in {mine.blocks.count} blocks: {at}"
+            # Blocks combine their parts in one order, so variants agree on them too.
             if any(not replay.compare(outcomes[0], other).bit_equal for other in outcomes[1:]):
-                return f"{ordering.method} order on {mine.threads} threads: variants differ"
+                return f"{ordering.method} order in {mine.blocks.count} blocks: variants differ"
+        ordered = item.schedule(ordering, reduce=ORDERED)
+        mine = next(region for region in ordered.regions if region.region == item.region)
+        seen["waves"] = max(seen["waves"], int(mine.blocks.waves.max()) + 1)
+        seen["ordered_privates"] |= bool(mine.privates)
+        wrong = _unsteady(native, replay, item, ordered, loaded.variants(item), None if rounding else first)
+        if wrong:
+            return f"{ordering.method} order, {wrong}"
     return ""
+
+
+def _unsteady(
+    native: Native, replay: Any, item: Inspected, schedule: Schedule, variants: Sequence[str], reference: Any
+) -> str:
+    """How an ordered schedule's results depend on the number of threads, or differ from a reference; "" if not."""
+    for count, variant in itertools.product((1, 2, 3, 4, 8), variants):
+        outcome = _replayed(native, replay, item, schedule, variant, count)
+        if reference is None:
+            reference = outcome
+        found = replay.compare(reference, outcome)
+        if not found.bit_equal:
+            return f"ordered, {variant} on {count} threads: error {found.max_rel_error} at {found.worst}"
+    return ""
+
+
+def unsteady(items: Sequence[Inspected], schedules: Sequence[Schedule]) -> dict[str, str]:
+    """Mark → how the results of an ordered schedule depend on the number of threads; of those alone where they do."""
+    loaded = load(items)
+
+    def work() -> dict[str, str]:
+        native, found = loaded.native(), {}
+        native.threads([0, 1, 0, 1, 0, 1, 0, 1])
+        for item, made in zip(items, schedules, strict=True):
+            replay = item.replay(native)
+            try:
+                found[item.mark] = _unsteady(native, replay, item, made, loaded.variants(item), None)
+            except UnsupportedError:  # memory that it would copy was not captured
+                continue
+        return {mark: why for mark, why in found.items() if why}
+
+    return dict(in_child(work))
 
 
 def stopped_by_replay(items: Sequence[Inspected], schedules: Sequence[Schedule]) -> dict[str, str]:
@@ -241,11 +285,12 @@ def _is_what_the_program_did(item: Inspected, outcome: Any) -> bool:
     return all(np.array_equal(wanted[base], outcome.objects[base]) for base in known)
 
 
-def _replayed(native: Native, replay: Any, item: Inspected, schedule: Schedule, variant: str) -> Any:
+def _replayed(
+    native: Native, replay: Any, item: Inspected, schedule: Schedule, variant: str, threads: int = MAX_THREADS
+) -> Any:
     """What a schedule leaves behind, the data back in the program's order."""
     alone = replace(schedule, regions=tuple(region for region in schedule.regions if region.region == item.region))
     codes: dict[int, RegionCode] = {item.region: replay.code(variant)}
-    threads = max(region.threads for region in alone.regions)
     executor = Executor(native, alone, replay.bases(item.guarded[1]), codes, threads=threads)
     replay.restore()
     executor.enter()

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tracecut.codegen.schedule.inspector import split_for_threads
+from tracecut.codegen.schedule.inspector import cut_into_blocks
 from tracecut.support.errors import UnsupportedError
 
 from .checking import Subject
@@ -48,7 +48,7 @@ def inspected(program: Callable[[str], Program]) -> Callable[[str], dict[str, In
 @pytest.fixture
 def few_jobs_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads get jobs however few there are."""
-    monkeypatch.setattr(split_for_threads, "MIN_JOBS", 1)
+    monkeypatch.setattr(cut_into_blocks, "MIN_JOBS", 1)
 
 
 @pytest.fixture

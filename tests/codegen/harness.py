@@ -22,6 +22,7 @@ from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
+from tracecut.codegen.schedule.inspector.cut_into_blocks import FAST
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, inspect_scope
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import Guard, Schedule
@@ -209,12 +210,11 @@ class Inspected:
             f"random-{seed}",
         )
 
-    def schedule(self, ordering: Ordering, threads: int = 1) -> Schedule:
+    def schedule(self, ordering: Ordering, threads: int = 1, reduce: str = FAST) -> Schedule:
         """A checked schedule in this order."""
         guard, objects = self.guarded
-        made = build_schedule(
-            self.inspection.plan, self.graph, ordering, guard, objects, self.cut_out[0], threads=threads
-        )
+        plan, groups = self.inspection.plan, self.cut_out[0]
+        made = build_schedule(plan, self.graph, ordering, guard, objects, groups, threads=threads, reduce=reduce)
         check_schedule(made, objects, self.inspection.accesses, self.cut_out[0], self.inspection.plan.movable)
         return made
 

@@ -33,7 +33,7 @@ def test_replays_agree_with_the_program(inspected: Catalogue, name: str, few_job
 
 
 def test_replays_see_every_way_of_sharing_jobs_out(inspected: Catalogue, few_jobs_a_thread: None) -> None:
-    """Private slots, a tail behind the threads, threads that share nothing, and more threads than jobs."""
+    """Private slots, a tail, wavefronts, blocks that share nothing, and more threads than jobs."""
     chosen = {mark: item for mark, item in inspected("edges").items() if not isinstance(item, str)}
     seen = check_replays(load(apart(chosen)), seeds=(3,), threads=(1, 2, 3, 8))
     assert {mark: found["wrong"] for mark, found in seen.items() if found["wrong"]} == {}
@@ -43,6 +43,7 @@ def test_replays_see_every_way_of_sharing_jobs_out(inspected: Catalogue, few_job
     assert seen["three_jobs"]["threads"] == [1, 2, 3]  # never more than there are jobs
     assert seen["one_job"]["threads"] == [1]
     assert seen["products"]["threads"] == [1]  # products have no private slots
+    assert seen["products"]["waves"] > 1  # but wavefronts
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -38,12 +38,10 @@ def main() -> int:
         except Exception as error:
             traceback.print_exc()
             tally.failed.append(f"seed {seed} raised {type(error).__name__}: {error}")
-        print(
-            f"seed {seed}: {tally.accepted}/{tally.possible} accepted, {len(tally.wrong) + len(tally.stopped)} wrong",
-            file=sys.stderr,
-        )
+        wrong = len(tally.wrong) + len(tally.stopped) + len(tally.unsteady)
+        print(f"seed {seed}: {tally.accepted}/{tally.possible} accepted, {wrong} wrong", file=sys.stderr)
     print(json.dumps(vars(tally)) if options.json else "\n".join(tally.lines()))
-    return 1 if tally.wrong or tally.stopped or tally.unsound or tally.failed else 0
+    return 1 if tally.wrong or tally.stopped or tally.unsteady or tally.unsound or tally.failed else 0
 
 
 def _run(suite: Suite, tally: Tally) -> None:
@@ -61,10 +59,10 @@ def _alone(seed: int, number: int) -> int:
         first, always = run_oracles(suite, Path(folder), report.entries)
     print(f"oracle: {first}, on other data: {always}")
     print("tracecut:", *report.verdicts.values())
-    print("results:", report.wrong or "the same", report.stopped or "")
+    print("results:", report.wrong or "the same", report.stopped or "", report.unsteady or "")
     if report.ran is not None:
         print(f"ended with {report.ran.code}, scopes: {report.ran.report['scopes']}\n{report.ran.stderr}")
-    return 1 if report.wrong or report.stopped else 0
+    return 1 if report.wrong or report.stopped or report.unsteady else 0
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.runtime.reinspect import inspect_again
-from tracecut.codegen.schedule.inspector import split_for_threads
+from tracecut.codegen.schedule.inspector import cut_into_blocks
+from tracecut.codegen.schedule.inspector.cut_into_blocks import ORDERED
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.toolchain.clang import Flags
@@ -22,7 +23,7 @@ from tracecut.pipeline.stages.capture import trace_program
 from tracecut.pipeline.stages.compile import compile_program
 from tracecut.pipeline.stages.settings import Settings
 
-from ..codegen.children import Ran, run_woven, stopped_by_replay, woven
+from ..codegen.children import Ran, run_woven, stopped_by_replay, unsteady, woven
 from ..codegen.harness import Inspected, Program
 from .compare import differences
 from .model import Kernel, Suite
@@ -59,6 +60,7 @@ class Verdict:
 class Report:
     """What came of a suite: verdicts and wrong results by kernel, and how the rescheduled program ended.
 
+    `unsteady`: kernels whose ordered schedule gives other bits on another number of threads.
     `stopped`: kernels whose plan a replay on the captured memory would have stopped, and nothing before it.
     """
 
@@ -67,6 +69,7 @@ class Report:
     wrong: dict[str, str]
     ran: Ran | None
     stopped: dict[str, str] = field(default_factory=dict)
+    unsteady: dict[str, str] = field(default_factory=dict)
 
     @property
     def entries(self) -> dict[str, int]:
@@ -81,26 +84,29 @@ def check(suite: Suite, folder: Path) -> Report:
     verdicts: dict[str, Verdict] = {}
     items: list[Inspected] = []
     schedules: list[Schedule] = []
+    ordered: list[Schedule] = []
     with few_jobs():
         for kernel in suite.kernels:
             verdicts[kernel.name], item = judge(program, kernel)
             if item is None:
                 continue
             try:
-                schedules.append(item.schedule(item.random(suite.seed * 1000 + kernel.number), threads))
+                order = item.random(suite.seed * 1000 + kernel.number)
+                schedules.append(item.schedule(order, threads))
+                ordered.append(item.schedule(order, reduce=ORDERED))
                 items.append(item)
             except UnsupportedError as error:
                 verdicts[kernel.name] = replace(verdicts[kernel.name], reason=error.message)
         if not items:
             return Report(suite, verdicts, {}, None)
-        stopped = stopped_by_replay(items, schedules)
+        stopped, steps = stopped_by_replay(items, schedules), unsteady(items, ordered)
         made = woven(items, schedules, batched=batched, threads=threads)
         again = inspect_any if suite.seed % 3 else None
         ran = run_woven(program, made, cpus=tuple(range(threads)), inspect=again)
     used = {int(scope): count for scope, count in ran.used.items()}
     for item in items:
         verdicts[item.mark] = replace(verdicts[item.mark], scheduled=True, used=used.get(item.scope, 0))
-    return Report(suite, verdicts, _wrong(suite, program, verdicts, ran), ran, stopped)
+    return Report(suite, verdicts, _wrong(suite, program, verdicts, ran), ran, stopped, steps)
 
 
 def traced(suite: Suite, folder: Path) -> Program:
@@ -145,12 +151,12 @@ def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
 @contextmanager
 def few_jobs() -> Iterator[None]:
     """Loops of a few iterations are shared out to threads too."""
-    before = split_for_threads.MIN_JOBS
-    split_for_threads.MIN_JOBS = 2
+    before = cut_into_blocks.MIN_JOBS
+    cut_into_blocks.MIN_JOBS = 2
     try:
         yield
     finally:
-        split_for_threads.MIN_JOBS = before
+        cut_into_blocks.MIN_JOBS = before
 
 
 def inspect_any(host: Any, state: Any, numbers: Any, memory: Any, why: str, per_call: float) -> Schedule | None:

@@ -63,7 +63,8 @@ def last_job_lost(patch: Patch) -> None:
     made = executor.Executor._structure
 
     def shorter(self: Any, region: Any, code: Any, patches: Any) -> Any:
-        return made(self, replace(region, bounds=np.minimum(region.bounds, len(region.jobs) - 1)), code, patches)
+        fewer = replace(region.blocks, bounds=np.minimum(region.blocks.bounds, len(region.jobs) - 1))
+        return made(self, replace(region, blocks=fewer), code, patches)
 
     patch.setattr(executor.Executor, "_structure", shorter)
 
@@ -145,11 +146,11 @@ def merge_cut_short(patch: Patch) -> None:
 
     def shorter(self: Any, region: Any, code: Any, plan: Any) -> None:
         made(self, region, code, plan)
-        count = region.threads * len(region.privates)
+        count = region.blocks.count * len(region.privates)
         ends = (ctypes.c_int64 * count).from_address(plan.private_high) if count else []
         starts = (ctypes.c_int64 * count).from_address(plan.private_low) if count else []
         for place in range(count):
-            width = executor._bytes_of(region.privates[place // region.threads].type)
+            width = executor._bytes_of(region.privates[place // region.blocks.count].type)
             ends[place] = max(starts[place], ends[place] - width)
 
     patch.setattr(executor.Executor, "_privates", shorter)

@@ -22,7 +22,8 @@ class Tally:
             whatever reason.
         unsound: accepted, though the oracle refuses.
         wrong: whose results differ. stopped: whose plan was wrong, as its replay told and nothing before it: in a
-            tuned run the last net. failed: programs that did not end as the original.
+            tuned run the last net. unsteady: whose ordered schedule gives other bits on another number of threads.
+            failed: programs that did not end as the original.
         by_feature: feature → (possible, accepted). reasons: why possible ones were refused.
         by_chance: why those were refused that may be reordered on the program's own data alone.
     """
@@ -36,6 +37,7 @@ class Tally:
     unsound: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
+    unsteady: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     by_feature: dict[str, list[int]] = field(default_factory=lambda: {name: [0, 0] for name in FEATURES})
     reasons: Counter[str] = field(default_factory=Counter)
@@ -50,6 +52,7 @@ class Tally:
         """Count a suite. `first`, `always`: verdicts of the oracle on the program's own data, and on other data too."""
         seed = report.suite.seed
         self.wrong += [f"seed {seed}, {name}: {what}" for name, what in report.wrong.items()]
+        self.unsteady += [f"seed {seed}, {name}: {what}" for name, what in report.unsteady.items()]
         self.stopped += [f"seed {seed}, {name}: {what}" for name, what in report.stopped.items()]
         if report.ran is not None and report.ran.code != 0:
             self.failed.append(f"seed {seed} ended with {report.ran.code}: {report.ran.stderr[-500:]}")
@@ -85,6 +88,7 @@ class Tally:
         here = self.accepted_here / max(1, self.possible_here)
         yield f"{self.accepted_here} of {self.possible_here} that may be on this data alone were accepted: {here:.1%}"
         checks = ("wrong", self.wrong), ("wrong plans that only a replay stopped", self.stopped)
+        checks += (("ordered, with bits that depend on the number of threads", self.unsteady),)
         for name, found in *checks, ("accepted wrongly", self.unsound), ("failed", self.failed):
             yield f"{len(found)} {name}"
             yield from (f"    {text}" for text in found)

@@ -45,11 +45,17 @@ class Plan(ctypes.Structure):
     _fields_ = [
         ("run", ctypes.c_void_p),
         ("jobs", ctypes.c_int64),
-        *[(name, ctypes.c_int32) for name in ("slots", "threads", "checks", "patches", "reductions", "privates")],
+        *[
+            (name, ctypes.c_int32)
+            for name in ("slots", "threads", "checks", "patches", "reductions", "privates", "blocks", "waves")
+        ],
         *[
             (name, ctypes.c_void_p)
             for name in (
                 "bounds",
+                "sequence",
+                "wave_bounds",
+                "results",
                 "check_slot",
                 "check_bytes",
                 "check_value",
@@ -71,16 +77,21 @@ class Plan(ctypes.Structure):
 
 
 class Native:
-    """Typed access to the run-time support in a loaded library. Arrays of numbers are whatever `Block.of` takes."""
+    """Typed access to the run-time support in a loaded library. Arrays of numbers are whatever `Block.of` takes.
 
-    def __init__(self, library: ctypes.CDLL) -> None:
+    Args:
+        library: it. pool: address of the threads that work is done on, None: those of the program (`tc_threads`).
+    """
+
+    def __init__(self, library: ctypes.CDLL, pool: int | None = None) -> None:
         self.library = library
+        self.pool = pool
         pointer, integer, long = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
         prototypes: dict[str, list[Any]] = {
-            "tc_move": [pointer, pointer, pointer, long, long, integer, integer],
+            "tc_move": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_move_pieces": [pointer, pointer, pointer, pointer, pointer, long, long],
-            "tc_permute": [pointer, pointer, pointer, long, long, integer, integer],
-            "tc_renumber": [pointer, long, long, integer, pointer, long, long, integer],
+            "tc_permute": [pointer, pointer, pointer, pointer, long, long, integer, integer],
+            "tc_renumber": [pointer, pointer, long, long, integer, pointer, long, long, integer],
             "tc_fingerprint": [pointer, long, long, integer, pointer, pointer],
             "tc_inverse": [pointer, pointer, long],
             "tc_shifted": [pointer, pointer, long, integer],
@@ -93,17 +104,17 @@ class Native:
         for name, arguments in prototypes.items():
             function = getattr(library, name)
             function.argtypes, function.restype = arguments, None
-        library.tc_execute.argtypes, library.tc_execute.restype = [pointer, pointer, pointer], long
+        library.tc_execute.argtypes, library.tc_execute.restype = [pointer, pointer, pointer, pointer], long
         library.tc_threads.argtypes = [integer, pointer]
 
     def threads(self, cpus: Sequence[int]) -> int:
         """Have a pool of one pinned thread for each CPU (the first is the caller's). Returns how many there are."""
-        return int(self.library.tc_threads(len(cpus), Block.holding(cpus, "i4").address))
+        return int(self.library.tc_threads(len(cpus), (ctypes.c_int32 * len(cpus))(*cpus)))
 
     def move(self, target: int, source: int, index: Any, size: int, *, threads: int, scatter: bool = False) -> None:
         """target[i] = source[index[i]] for records of `size` bytes; with `scatter`, target[index[i]] = source[i]."""
         order = Block.of(index, "i4")
-        self.library.tc_move(target, source, order.address, order.count, size, threads, int(scatter))
+        self.library.tc_move(self.pool, target, source, order.address, order.count, size, threads, int(scatter))
 
     def permute(self, array: int, room: int, index: Any, size: int, *, threads: int, scatter: bool = False) -> None:
         """Permute records of `size` bytes in place: array[i] becomes array[index[i]], with `scatter` the inverse.
@@ -111,7 +122,7 @@ class Native:
         `room` is the address of as many bytes for use on the way.
         """
         order = Block.of(index, "i4")
-        self.library.tc_permute(array, room, order.address, order.count, size, threads, int(scatter))
+        self.library.tc_permute(self.pool, array, room, order.address, order.count, size, threads, int(scatter))
 
     def move_pieces(self, target: int, source: int, order: Any, first: Any, length: Any, size: int) -> None:
         """Copy pieces of records one behind the other: piece order[i] of the source is piece i of the target."""
@@ -123,7 +134,7 @@ class Native:
     ) -> None:
         """Replace values v in [low, high) of a field by ranks[v − low] + low."""
         to = Block.of(ranks, "i4")
-        self.library.tc_renumber(field, count, stride, width, to.address, low, high, threads)
+        self.library.tc_renumber(self.pool, field, count, stride, width, to.address, low, high, threads)
 
     def fingerprint(self, address: int, count: int, stride: int, width: int, secret: Secret) -> tuple[int, int]:
         """127-bit keyed fingerprint of a strided field."""
@@ -179,7 +190,7 @@ class Native:
 
     def execute(self, plan: Plan, given: npt.NDArray[np.uint64], taken: npt.NDArray[np.uint64]) -> int:
         """Run a region once; returns nanoseconds."""
-        return int(self.library.tc_execute(ctypes.byref(plan), given.ctypes.data, taken.ctypes.data))
+        return int(self.library.tc_execute(self.pool, ctypes.byref(plan), given.ctypes.data, taken.ctypes.data))
 
 
 @cache

@@ -4,8 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void run_on(int32_t threads, void (*what)(int32_t, void *), void *data);
-
 typedef struct { char *target; const char *source; const int32_t *index; int64_t count, size; int32_t threads, scatter; } Move;
 
 typedef struct { char bytes[16]; } Bytes16;
@@ -38,10 +36,10 @@ static void move_part(int32_t thread, void *data) {
 }
 
 /* target[i] = source[index[i]], records of `size` bytes; with `scatter`, target[index[i]] = source[i]. */
-void tc_move(void *target, const void *source, const int32_t *index, int64_t count, int64_t size, int32_t threads,
+void tc_move(Pool *pool, void *target, const void *source, const int32_t *index, int64_t count, int64_t size, int32_t threads,
              int32_t scatter) {
     Move move = {target, source, index, count, size, threads < 1 ? 1 : threads, scatter};
-    run_on(move.threads, move_part, &move);
+    run_on(pool, move.threads, move_part, &move);
 }
 
 static void back_part(int32_t thread, void *data) {
@@ -68,12 +66,12 @@ static void populate_part(int32_t thread, void *data) {
 }
 
 /* Permute an array in place by way of a room of the same size. */
-void tc_permute(void *array, void *room, const int32_t *index, int64_t count, int64_t size, int32_t threads,
+void tc_permute(Pool *pool, void *array, void *room, const int32_t *index, int64_t count, int64_t size, int32_t threads,
                 int32_t scatter) {
     Move move = {room, array, index, count, size, threads < 1 ? 1 : threads, scatter};
-    if (!scatter) run_on(move.threads, populate_part, &move); /* on the way back it has been written */
-    run_on(move.threads, move_part, &move);
-    run_on(move.threads, back_part, &move);
+    if (!scatter) run_on(pool, move.threads, populate_part, &move); /* on the way back it has been written */
+    run_on(pool, move.threads, move_part, &move);
+    run_on(pool, move.threads, back_part, &move);
 }
 
 /* Copy pieces: piece i of the target is piece order[i] of the source, at first[order[i]], length[order[i]] records. */
@@ -119,8 +117,8 @@ static void renumber_part(int32_t thread, void *data) {
 }
 
 /* Renumber an index field in place: values v in [low, high) become map[v − low] + low. */
-void tc_renumber(void *field, int64_t count, int64_t stride, int32_t width, const int32_t *map, int64_t low,
+void tc_renumber(Pool *pool, void *field, int64_t count, int64_t stride, int32_t width, const int32_t *map, int64_t low,
                  int64_t high, int32_t threads) {
     Renumber job = {field, count, stride, width, threads < 1 ? 1 : threads, map, low, high};
-    run_on(job.threads, renumber_part, &job);
+    run_on(pool, job.threads, renumber_part, &job);
 }

@@ -2,8 +2,8 @@
 
 It shares no code with the scheduler and believes nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
-(`numbering.py`), copies that hold what is read from them (`copies.py`), threads that never meet in what they write
-(`races.py`).
+(`numbering.py`), copies that hold what is read from them (`copies.py`), blocks that
+never meet in what they write while they may run at the same time (`races.py`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.memory import Object
-from tracecut.tracer.runtime.binding import MAX_THREADS
 
 from .copies import check_copies
 from .numbering import check_numbers
 
 WIDTHS = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
+MAX_BLOCKS = 1 << 14  # their numbers fit 16 bits beside two marks
 MODES = ("direct", "offsets", "segment", "spaced", "plain")
 
 
@@ -65,7 +65,7 @@ def check_schedule(
     for region in schedule.regions:
         _region(schedule, region, objects)
         fixed = movable is not None and region.region not in movable
-        if fixed and (region.threads > 1 or np.any(region.jobs != np.arange(region.jobs.size))):
+        if fixed and (region.blocks.count > 1 or np.any(region.jobs != np.arange(region.jobs.size))):
             raise ScheduleError(f"region {region.region} has to keep its order")
         if accesses is not None:
             from .races import check_threads  # compiled code: a program that only runs its schedule starts without it
@@ -127,24 +127,33 @@ def _moves(schedule: Schedule, objects: Sequence[Object]) -> None:
 def _region(schedule: Schedule, region: RegionSchedule, objects: Sequence[Object]) -> None:
     name = f"region {region.region}"
     _permutation(name, region.jobs, region.jobs.size)
-    bounds = region.bounds
-    if not 1 <= region.threads <= MAX_THREADS or bounds.size != region.threads + 2:
-        raise ScheduleError(f"{name} has {bounds.size} bounds for {region.threads} threads")
-    if bounds[0] != 0 or bounds[-1] != region.jobs.size or np.any(np.diff(bounds) < 0):
-        raise ScheduleError(f"{name} does not run every job exactly once")
+    _blocks(name, region)
     for copy in region.copies:
         _copy(name, schedule, region, copy, objects)
     if any(not 0 <= number < len(region.copies) for number in region.bases.values()):
         raise ScheduleError(f"{name} uses a copy that does not exist")
     for item in region.privates:
-        if len(item.low) != region.threads or len(item.high) != region.threads:
-            raise ScheduleError(f"{name} has private slots for another number of threads")
+        if len(item.low) != region.blocks.count or len(item.high) != region.blocks.count:
+            raise ScheduleError(f"{name} has private slots for another number of blocks")
+        if np.any(region.blocks.waves):
+            raise ScheduleError(f"{name} has private slots, and more than one wavefront")
         if item.type not in WIDTHS:
             raise ScheduleError(f"{name} has private slots of type {item.type}")
         for low, high in zip(item.low, item.high, strict=True):
             if (high - low) % WIDTHS[item.type]:
                 raise ScheduleError(f"{name} has private slots for a part of a number")
             _inside(f"{name} has private slots for", objects, item.object, low, high)
+
+
+def _blocks(name: str, region: RegionSchedule) -> None:
+    bounds, waves = region.blocks.bounds, region.blocks.waves
+    if not 1 <= waves.size < MAX_BLOCKS or bounds.size != waves.size + 1:
+        raise ScheduleError(f"{name} has {bounds.size} bounds for {waves.size} blocks")
+    if bounds[0] != 0 or bounds[-1] != region.jobs.size or np.any(np.diff(bounds) < 0):
+        raise ScheduleError(f"{name} does not run every job exactly once")
+    found = np.unique(waves)
+    if not np.array_equal(found, np.arange(found.size)):
+        raise ScheduleError(f"{name} has the wavefronts {found.tolist()}, those from 0 on were expected")
 
 
 def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, objects: Sequence[Object]) -> None:

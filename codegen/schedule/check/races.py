@@ -1,4 +1,4 @@
-"""The part of the checker that knows threads: no byte that one of them writes is touched by another at that time."""
+"""The part of the checker that knows blocks: no byte that one of them writes is touched by another at that time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.loops.pointer_rotation import split
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
-WRITTEN, SHARED = 128, 127  # what is known of a grain of memory, beside its one owner: the number of a thread + 1
+WRITTEN, SHARED = 1 << 15, 1 << 14  # what is known of a grain of memory, beside its one owner: a block's number + 1
 LONGS = numba.types.Array(numba.int64, 1, "A", readonly=True)
 TRUTHS = numba.types.Array(numba.boolean, 1, "A", readonly=True)
 
@@ -24,8 +24,12 @@ TRUTHS = numba.types.Array(numba.boolean, 1, "A", readonly=True)
 def check_threads(
     region: RegionSchedule, objects: Sequence[Object], accesses: Accesses, groups: Sequence[Group]
 ) -> None:
-    """Raise ScheduleError when two threads of a region may meet. O(pins), once for arrays that are reached alike."""
-    if region.threads == 1:
+    """Raise ScheduleError when two blocks of one wavefront of a region may meet.
+
+    O(pins · wavefronts), once for arrays that are reached alike.
+    """
+    blocks = region.blocks
+    if blocks.widest() == 1:
         return
     name = f"region {region.region}"
     inside = accesses.nest.inside(region.region)  # every run of the code makes its iterations' local arrays anew
@@ -38,19 +42,25 @@ def check_threads(
             if home.get(access.site.key) == item.group and not _within(item, objects, access):
                 raise ScheduleError(f"{name} leaves its private slots at {access.site.place}")
     common = [access for access in touched if not _private(region, objects, home, access)]
-    thread = np.zeros(region.jobs.size, np.uint8)
-    for number in range(region.threads):
-        thread[region.jobs[region.bounds[number] : region.bounds[number + 1]]] = number + 1
+    owners = [_owners(region, wave) for wave in range(int(blocks.waves.max()) + 1)]
     done: set[frozenset[object]] = set()
     for together in split(common):
         for target in dict.fromkeys(access.object for access in together if access.site.writes):
             if target is None:
-                raise ScheduleError(f"{name} runs on threads, but it is not known what it writes")
+                raise ScheduleError(f"{name} runs in several blocks at a time, but it is not known what it writes")
             mine = [access for access in together if access.object is target]
             shape = frozenset(_shape(access, target) for access in mine)
             if shape not in done:
                 done.add(shape)
-                _check_object(name, region.region, target, mine, thread, accesses)
+                _check_object(name, region.region, target, mine, owners, accesses)
+
+
+def _owners(region: RegionSchedule, wave: int) -> Any:
+    """uint16 (jobs): number + 1 of the block of each job in a wavefront, 0 for jobs that run before or after it."""
+    owner = np.zeros(region.jobs.size, np.uint16)
+    for block in np.flatnonzero(region.blocks.waves == wave):
+        owner[region.jobs[region.blocks.bounds[block] : region.blocks.bounds[block + 1]]] = block + 1
+    return owner
 
 
 def _private(
@@ -59,7 +69,7 @@ def _private(
     home: dict[str, int],
     access: Access,
 ) -> bool:
-    """Whether each thread makes an access in memory of its own. Nothing else may reach that part of the object."""
+    """Whether each block makes an access in memory of its own. Nothing else may reach that part of the object."""
     found = [
         item
         for item in region.privates
@@ -99,20 +109,25 @@ def _shape(access: Access, target: Object) -> object:
     )
 
 
-def _check_object(name: str, region: int, target: Object, mine: list[Access], thread: Any, accesses: Accesses) -> None:
+def _check_object(
+    name: str, region: int, target: Object, mine: list[Access], owners: list[Any], accesses: Accesses
+) -> None:
     events = [(access, _reached(name, accesses, access, target)) for access in mine]
     grain = target.base
     for access, found in events:
         grain |= found.bits | access.width
     shift = (grain & -grain).bit_length() - 1
-    state = np.zeros((target.size >> shift) + 1, np.uint8)
-    for access, found in events:
-        jobs = accesses.evaluation.jobs(access.site.loop, region)
-        own = jobs[:0] if access.site.loop == region else jobs  # each iteration is a job
-        mark = WRITTEN if access.site.writes else 0
-        place = (found.start, found.factor, shift, access.width >> shift, mark)
-        if _meet(thread, own, found.values, found.runs, *place, state):
-            raise ScheduleError(f"two threads of {name} meet at {access.site.place}")
+    for owner in owners:
+        if np.count_nonzero(np.bincount(owner)[1:]) < 2:
+            continue  # one block runs alone
+        state = np.zeros((target.size >> shift) + 1, np.uint16)
+        for access, found in events:
+            jobs = accesses.evaluation.jobs(access.site.loop, region)
+            own = jobs[:0] if access.site.loop == region else jobs  # each iteration is a job
+            mark = WRITTEN if access.site.writes else 0
+            place = (found.start, found.factor, shift, access.width >> shift, mark)
+            if _meet(owner, own, found.values, found.runs, *place, state):
+                raise ScheduleError(f"two blocks of {name} meet at {access.site.place}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +150,7 @@ def _reached(name: str, accesses: Accesses, access: Access, target: Object) -> _
             return _Reached(values, valid, start, factor, access.form.const | factor)
     found = accesses.addresses(access)
     if found is None:
-        raise ScheduleError(f"{name} runs on threads, but {access.site.place} is not known")
+        raise ScheduleError(f"{name} runs in several blocks at a time, but {access.site.place} is not known")
     return _Reached(found[0], found[1], -target.base, 1, int(_union(*found)))
 
 
@@ -151,7 +166,7 @@ def _union(addresses: Any, runs: Any) -> int:
 
 @numba.njit(
     numba.boolean(
-        numba.uint8[:],
+        numba.uint16[:],
         LONGS,
         LONGS,
         TRUTHS,
@@ -159,13 +174,13 @@ def _union(addresses: Any, runs: Any) -> int:
         numba.int64,
         numba.int64,
         numba.int64,
-        numba.uint8,
-        numba.uint8[:],
+        numba.uint16,
+        numba.uint16[:],
     ),
     cache=True,
 )
 def _meet(
-    thread: Any,
+    owner: Any,
     jobs: Any,
     values: Any,
     runs: Any,
@@ -176,13 +191,13 @@ def _meet(
     mark: int,
     state: Any,
 ) -> bool:
-    """Mark what each thread touches; whether something that is written has two owners now.
+    """Mark what each block touches; whether something that is written has two owners now.
 
-    `thread`: owner of each job, 0 for those that run behind all threads. `jobs`: of each value; none: its number.
+    `owner`: of each job, 0 for those of other wavefronts. `jobs`: of each value; none: its number.
     `state` of each grain: 0, its one owner (with WRITTEN, if it is), or SHARED.
     """
     for item in range(values.size):
-        mine = thread[jobs[item]] if jobs.size else thread[item]
+        mine = owner[jobs[item]] if jobs.size else owner[item]
         if mine == 0 or not runs[item]:
             continue
         first = (start + factor * values[item]) >> shift

@@ -28,7 +28,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import Array
 from tracecut.tracer.legality.memory import Object
 
-from .split_for_threads import Share, Span, share_out, whole
+from .cut_into_blocks import FAST, Share, Span, share_out, whole
 
 VIEWLESS = (OLD, "")
 
@@ -62,6 +62,7 @@ def build_schedule(
     groups: Mapping[int, list[Group]],
     *,
     threads: int = 1,
+    reduce: str = FAST,
     remark: str = "",
 ) -> Schedule:
     """Make a schedule.
@@ -71,6 +72,7 @@ def build_schedule(
         guard, objects: from `make_guard`, on the same accesses.
         groups: region → groups of its range function.
         threads: how many threads the jobs are shared out to.
+        reduce: `fast`, or `ordered`: results are the same for any number of threads.
 
     Raises UnsupportedError when the emitted code can not express what the plan needs.
     """
@@ -97,7 +99,7 @@ def build_schedule(
             jobs[region] = _jobs_of_space(tied, orders[tied], region, size)
         work = np.diff(graph.graph.offsets[start : start + size + 1]) + 1
         breaks = _breaks(ordering, start, size) if tied is None else None
-        share = share_out(plan, region, jobs[region], threads, work=work, breaks=breaks)
+        share = share_out(plan, region, jobs[region], threads, work=work, breaks=breaks, reduce=reduce)
         privates = _privates(plan, region, groups[region], share.spans, places)
         if privates is None:
             share = whole(size)
@@ -238,8 +240,7 @@ def _region(
     return RegionSchedule(
         region,
         jobs,
-        share.offsets,
-        share.threads,
+        share.blocks,
         tuple(copies),
         bases,
         lengths,

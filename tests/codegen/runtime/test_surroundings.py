@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 from tracecut.codegen.runtime.schedule_listing import first_look
-from tracecut.codegen.schedule.inspector import split_for_threads
+from tracecut.codegen.schedule.inspector import cut_into_blocks
 
 from tracecut import __version__
 from tracecut.pipeline.output.staging import seal
@@ -95,10 +95,10 @@ def result(subject: Program, loops: list[Inspected], kind: str) -> Path:
     """A folder of results in which jobs and data are in random order, for so many threads."""
     threads = int(kind[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(split_for_threads, "MIN_JOBS", 1)
+        patch.setattr(cut_into_blocks, "MIN_JOBS", 1)
         schedules = [item.schedule(item.random(place), threads) for place, item in enumerate(loops)]
     regions = [region for schedule in schedules for region in schedule.regions]
-    assert all(region.threads == threads for region in regions)
+    assert all(region.blocks.widest() == threads for region in regions)
     assert threads == 1 or any(region.privates for region in regions)
     library, scopes, names = woven(loops, schedules, threads=threads, name=kind)
     folder = subject.folder / f"result {kind}"

@@ -267,7 +267,7 @@ def test_the_same_seed_gives_the_same_schedule(optimized_once: Path, tmp_path: P
         (region,) = (region for region in result.regions if region["decision"] == "optimized")
         assert (region["method"], result.seed) == ("spac", 5)
         found = ScopeFile.load(tmp_path / "out" / "scopes" / "scope0.npz").schedule
-        return [found.spaces[0].order, found.regions[0].jobs, found.regions[0].bounds]
+        return [found.spaces[0].order, found.regions[0].jobs, found.regions[0].blocks.bounds]
 
     first, again = schedule(), schedule()
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))

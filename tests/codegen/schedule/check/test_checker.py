@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tracecut.codegen.schedule.plan import access_modes
-from tracecut.codegen.schedule.schedule import Renumbering, Schedule
+from tracecut.codegen.schedule.schedule import Blocks, Renumbering, Schedule
 from tracecut.support.errors import ScheduleError
 
 from ...checking import Subject, check, region_of, running, why, with_region
@@ -45,8 +45,8 @@ def _job_twice(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
 
 def _job_lost(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
     mine = region_of(item, s)
-    bounds = np.minimum(mine.bounds, mine.jobs.size - 1)
-    return with_region(item, s, jobs=np.delete(mine.jobs, a % mine.jobs.size), bounds=bounds)
+    fewer = replace(mine.blocks, bounds=np.minimum(mine.blocks.bounds, mine.jobs.size - 1))
+    return with_region(item, s, jobs=np.delete(mine.jobs, a % mine.jobs.size), blocks=fewer)
 
 
 def _job_outside(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
@@ -74,7 +74,8 @@ def _wrong_dtype(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | Non
 
 
 def _bounds_do_not_cover(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
-    bounds = region_of(item, s).bounds
+    blocks = region_of(item, s).blocks
+    bounds = blocks.bounds
     wrong = [
         bounds[:-1],
         np.append(bounds, bounds[-1]),
@@ -84,15 +85,22 @@ def _bounds_do_not_cover(item: Inspected, s: Schedule, a: int, b: int) -> Schedu
         edited(bounds, 1, -1 - a % 5),
         edited(bounds, 1, int(bounds[-1]) + 1),
     ]
-    return with_region(item, s, bounds=wrong[b % len(wrong)])
+    return with_region(item, s, blocks=replace(blocks, bounds=wrong[b % len(wrong)]))
 
 
-def _threads_that_are_not_there(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
-    count = [0, -1, region_of(item, s).threads + 1, 65, 1 << 20][a % 5]
-    bounds = region_of(item, s).bounds
-    if count > 64:
-        bounds = np.concatenate([bounds[:1].repeat(count - 1), [bounds[-1]] * 3])
-    return with_region(item, s, threads=count, bounds=bounds)
+def _blocks_that_are_not_there(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    blocks = region_of(item, s).blocks
+    count = [0, blocks.count + 1, 1 << 14, 1 << 20][a % 4]
+    bounds = blocks.bounds
+    if count > 1 << 13:
+        bounds = np.concatenate([bounds[:1].repeat(count), bounds[-1:]])
+    return with_region(item, s, blocks=Blocks(bounds, np.zeros(count, np.int32)))
+
+
+def _wavefronts_with_gaps(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    blocks = region_of(item, s).blocks
+    wrong = [-1, -(1 << 31), blocks.count + a % 3, (1 << 31) - 1][b % 4]
+    return with_region(item, s, blocks=replace(blocks, waves=edited(blocks.waves, a, wrong)))
 
 
 def _index_not_renumbered(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
@@ -232,7 +240,8 @@ CHANGES: list[Change] = [
     _datum_outside,
     _wrong_dtype,
     _bounds_do_not_cover,
-    _threads_that_are_not_there,
+    _blocks_that_are_not_there,
+    _wavefronts_with_gaps,
     _index_not_renumbered,
     _copy_of_something_else,
     _pieces_of_something_else,
@@ -310,8 +319,8 @@ def test_a_loop_that_has_to_keep_its_order_keeps_it(subject: Subject) -> None:
     schedule = item.schedule(item.random(1))
     jobs = region_of(item, schedule).jobs
     assert np.array_equal(jobs, np.arange(jobs.size))
-    half = np.array([0, jobs.size // 2, jobs.size, jobs.size])
-    for changes in ({"jobs": np.ascontiguousarray(jobs[::-1])}, {"threads": 2, "bounds": half}):
+    halves = Blocks(np.array([0, jobs.size // 2, jobs.size]), np.zeros(2, np.int32))
+    for changes in ({"jobs": np.ascontiguousarray(jobs[::-1])}, {"blocks": halves}):
         with pytest.raises(ScheduleError, match="has to keep its order"):
             check(item, with_region(item, schedule, **changes))
 

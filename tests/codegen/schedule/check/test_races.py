@@ -1,4 +1,4 @@
-"""The part of the checker that knows threads, and the private slots of what they sum up."""
+"""The part of the checker that knows blocks, and the private slots of what they sum up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tracecut.codegen.schedule.inspector import split_for_threads
+from tracecut.codegen.schedule.inspector import cut_into_blocks
+from tracecut.codegen.schedule.schedule import Blocks
 from tracecut.support.errors import ScheduleError
 
 from ...checking import Subject, check, region_of, running, why, with_region
@@ -14,20 +15,19 @@ from ...harness import Inspected
 
 
 def test_threads_do_not_share_what_they_write(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs of the tail given to a thread meet those for which they were put into it."""
-    monkeypatch.setattr(split_for_threads, "MAX_TAIL", 1.0)
+    """Jobs of the tail that run beside the others meet those for which they were put into it."""
+    monkeypatch.setattr(cut_into_blocks, "MAX_TAIL", 1.0)
     item = subject("pairs", "pairs")
     schedule = item.schedule(item.random(1), 2)
     mine = region_of(item, schedule)
-    assert mine.threads == 2 and not mine.privates and mine.bounds[2] < mine.bounds[3]
-    bounds = mine.bounds.copy()
-    bounds[2] = bounds[3]
-    with pytest.raises(ScheduleError, match="two threads"):
-        check(item, with_region(item, schedule, bounds=bounds))
+    assert mine.blocks.waves.tolist() == [0, 0, 1] and not mine.privates
+    together = replace(mine.blocks, waves=np.zeros(3, np.int32))
+    with pytest.raises(ScheduleError, match="two blocks"):
+        check(item, with_region(item, schedule, blocks=together))
 
 
 def test_races_are_found_where_they_are(subject: Subject) -> None:
-    """The checker against brute force: threads meet exactly where two of them update one element."""
+    """The checker against brute force: blocks meet exactly where two of a wavefront update one element."""
     item = subject("pairs", "flagged")
     reached = _elements(item)
     schedule = item.schedule(item.random(5))
@@ -37,15 +37,16 @@ def test_races_are_found_where_they_are(subject: Subject) -> None:
     for _ in range(40):
         first = int(draw.integers(0, 40))
         second = first + int(draw.integers(0, 40))
-        bounds = np.array([0, first, second, jobs.size], np.int64)  # two threads, and a tail of all the rest
+        bounds = np.array([0, first, second, jobs.size], np.int64)
+        blocks = Blocks(bounds, np.array([0, 0, 1], np.int32))
         owners = [
             {element for job in jobs[low:high] for element in reached[int(job)]}
             for low, high in ((0, first), (first, second))
         ]
         expected = bool(owners[0] & owners[1])
         seen.add(expected)
-        said = why(item, with_region(item, schedule, threads=2, bounds=bounds), item.cut_out[0])
-        assert ("two threads" in said) == expected, (first, second, said)
+        said = why(item, with_region(item, schedule, blocks=blocks), item.cut_out[0])
+        assert ("two blocks" in said) == expected, (first, second, said)
     assert seen == {True, False}
 
 
@@ -63,14 +64,14 @@ def _elements(item: Inspected) -> dict[int, list[int]]:
 
 
 def test_slots_of_one_array_excuse_no_other(subject: Subject) -> None:
-    """Two arrays are updated by all threads; slots for one of them do not help the other."""
+    """Two arrays are updated by all blocks; slots for one of them do not help the other."""
     item = subject("indirect", "two_levels")
     schedule = item.schedule(item.random(1), 2)
     mine = region_of(item, schedule)
-    assert mine.threads == 2 and len({private.object for private in mine.privates}) == 2
+    assert mine.blocks.count == 2 and len({private.object for private in mine.privates}) == 2
     for left_out in mine.privates:
         kept = tuple(private for private in mine.privates if private is not left_out)
-        with pytest.raises(ScheduleError, match="two threads"):
+        with pytest.raises(ScheduleError, match="two blocks"):
             check(item, with_region(item, schedule, privates=kept))
 
 
@@ -79,7 +80,9 @@ def test_two_ways_into_one_array_have_slots_each(subject: Subject) -> None:
     item = subject("rows", "half_list")
     schedule = item.schedule(item.random(1), 2)
     mine = region_of(item, schedule)
-    assert mine.threads == 2 and len(mine.privates) == 2 and len({private.object for private in mine.privates}) == 1
+    assert (
+        mine.blocks.count == 2 and len(mine.privates) == 2 and len({private.object for private in mine.privates}) == 1
+    )
     for left_out in mine.privates:
         kept = tuple(private for private in mine.privates if private is not left_out)
         with pytest.raises(ScheduleError, match="private slots"):
@@ -93,7 +96,7 @@ def test_slots_are_what_they_stand_for(subject: Subject) -> None:
     wrong = {
         "another type": replace(private, type="i32"),
         "no type": replace(private, type="i128"),
-        "slots for fewer threads": replace(private, low=private.low[1:], high=private.high[1:]),
+        "slots for fewer blocks": replace(private, low=private.low[1:], high=private.high[1:]),
         "too short": replace(private, high=tuple(high - 8 for high in private.high)),
         "a part of a number": replace(private, high=tuple(high - 1 for high in private.high)),
         "outside": replace(private, high=tuple(high + 8 for high in private.high)),
@@ -125,13 +128,13 @@ def test_products_get_no_slots(subject: Subject) -> None:
                 privates.append(
                     replace(like, group=group.id, object=place, type=access.site.type, low=(0, 0), high=(size, size))
                 )
-    half = np.array([0, mine.jobs.size // 2, mine.jobs.size, mine.jobs.size])
+    half = Blocks(np.array([0, mine.jobs.size // 2, mine.jobs.size]), np.zeros(2, np.int32))
     with pytest.raises(ScheduleError, match="private slots"):
-        check(item, with_region(item, schedule, threads=2, bounds=half, privates=tuple(privates)))
+        check(item, with_region(item, schedule, blocks=half, privates=tuple(privates)))
 
 
 def test_local_arrays_are_no_race(subject: Subject) -> None:
-    """Every thread makes its own, so that only what outlives an iteration counts."""
+    """Every block makes its own, so that only what outlives an iteration counts."""
     item = subject("locals", "own_rows")
     schedule = item.schedule(item.random(1), 3)
-    assert region_of(item, schedule).threads == 3 and not region_of(item, schedule).privates
+    assert region_of(item, schedule).blocks.count == 3 and not region_of(item, schedule).privates

@@ -1,13 +1,18 @@
-"""Sharing the jobs of a region out to threads without atomics.
+"""Cutting the job order of a region into blocks that run on several threads without atomics.
 
-The new job order is cut into one contiguous chunk a thread. Jobs of different chunks may meet in data that they
-write or reduce: those few are taken out and run by one thread after the others (*tail*). Where too many of them
-meet, reduced arrays get private slots instead: each thread but the first accumulates into zeroed memory of its
-own, which is added afterwards.
+Jobs of different blocks may meet in data that they write or reduce. What is done about it depends on what is wanted:
+
+- `fast`: one block a thread. The few jobs that meet others are taken out, into one block that runs after all others
+  (the *tail*). Where too many meet, reduced arrays get private slots instead: each block but the first accumulates into
+  zeroed memory of its own, which is added afterwards.
+- `ordered`: the same blocks for any number of threads, and so the same results, bit by bit. Blocks that meet run in
+  different wavefronts (`wavefronts.py`); where nearly all of them meet, there are a few blocks with private slots if
+  those are small beside the work, and else a single block.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,19 +21,25 @@ import numba
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
+from tracecut.codegen.schedule.schedule import Blocks
 from tracecut.support.arrays import Ints
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern
 from tracecut.tracer.loops.pointer_rotation import split
 from tracecut.tracer.runtime.binding import TYPES
 
+from .wavefronts import MAX_BLOCKS, meeting_blocks, wavefronts
+
 MIN_JOBS = 256
 MAX_TAIL = 0.15
 SLACK = 0.03  # of a chunk, by which its end may move
+MIN_WIDTH = 2.0  # blocks a wavefront from which on wavefronts are worth their waiting
+SLOTS = 8  # private slots of an ordered region, where reduced arrays are small beside the work
+FAST, ORDERED = "fast", "ordered"
 
 
 @dataclass(frozen=True)
 class Span:
-    """A reduced array with private slots: bytes [low, high) of its object that each thread reaches."""
+    """A reduced array with private slots: bytes [low, high) of its object that each block reaches."""
 
     array: int
     type: str
@@ -38,17 +49,14 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """Who runs which jobs.
+    """Blocks of a region.
 
     Attributes:
-        offsets: int64; thread t runs positions [offsets[t], offsets[t + 1]), the last pair is the tail.
-        threads: number of threads.
-        order: the job order with the tail taken out, None when it is as it was.
+        blocks: they. order: the job order with the tail taken out, None when it is as it was.
         spans: arrays with private slots.
     """
 
-    offsets: npt.NDArray[np.int64]
-    threads: int
+    blocks: Blocks
     order: Ints | None = None
     spans: tuple[Span, ...] = ()
 
@@ -64,8 +72,8 @@ class Meeting:
 
 
 def whole(jobs: int) -> Share:
-    """Everything on one thread."""
-    return Share(np.array([0, jobs, jobs], np.int64), 1)
+    """Everything in one block."""
+    return Share(Blocks(np.array([0, jobs], np.int64), np.zeros(1, np.int32)))
 
 
 def share_out(
@@ -76,32 +84,61 @@ def share_out(
     *,
     work: npt.NDArray[np.int64] | None = None,
     breaks: npt.NDArray[np.int64] | None = None,
+    reduce: str = FAST,
 ) -> Share:
-    """Share the jobs of a region out. O(pins). One thread when they can not be kept apart.
+    """Cut the jobs of a region into blocks. O(pins). One block when they can not be kept apart.
 
     Args:
-        plan, region: what is run. order: int32 (jobs), in which order. threads: how many may take part.
+        plan, region: what is run. order: int32 (jobs), in which order.
+        threads: how many may take part; ordered blocks are the same for any number.
         work: int64 (jobs), what each job costs, by its number; None: all the same.
-        breaks: positions in the order where little is shared, ascending: a chunk that nearly ends there ends there.
+        breaks: positions in the order where little is shared, ascending: a block that nearly ends there ends there.
+        reduce: `fast` or `ordered`.
     """
-    count = min(threads, order.size // MIN_JOBS)
+    count = min(threads if reduce == FAST else MAX_BLOCKS, order.size // MIN_JOBS)
     if count <= 1:
         return whole(order.size)
-    offsets = chunk_ends(order, count, work, breaks)
     met = _meeting_places(plan, region)
     if met is None:
         return whole(order.size)
+    bounds = chunk_ends(order, count, work, breaks)
     if not met:
-        return Share(np.append(offsets, order.size), count)
-    team = np.empty(order.size, np.int32)
-    for thread in range(count):
-        team[order[offsets[thread] : offsets[thread + 1]]] = thread
+        return Share(Blocks(bounds, np.zeros(count, np.int32)))
+    if reduce == ORDERED:
+        return _ordered(plan, region, order, bounds, met, work)
+    block = _block_of_job(order, bounds)
     tail = np.zeros(order.size, bool)
     for item in met:
-        tail |= _sharing(team, item.jobs, item.records, item.size)
+        tail |= _sharing(block, item.jobs, item.records, item.size)
     if tail.mean() <= MAX_TAIL:
-        return _with_tail(order, offsets, tail, count)
-    return _with_privates(plan, region, order, offsets, team, met, count)
+        return _with_tail(order, bounds, tail)
+    return _with_privates(plan, region, order, bounds, met)
+
+
+def _block_of_job(order: Ints, bounds: npt.NDArray[np.int64]) -> Ints:
+    """int32 (jobs): the block of each job, by its number."""
+    block = np.empty(order.size, np.int32)
+    block[order] = np.repeat(np.arange(bounds.size - 1, dtype=np.int32), np.diff(bounds))
+    return block
+
+
+def _ordered(
+    plan: ScopePlan,
+    region: int,
+    order: Ints,
+    bounds: npt.NDArray[np.int64],
+    met: Sequence[Meeting],
+    work: npt.NDArray[np.int64] | None,
+) -> Share:
+    places = [(item.jobs, item.records, item.size) for item in met]
+    waves = wavefronts(meeting_blocks(_block_of_job(order, bounds), places, bounds.size - 1))
+    if waves.size >= MIN_WIDTH * (int(waves.max()) + 1):
+        return Share(Blocks(bounds, waves))
+    slots = min(SLOTS, waves.size)
+    share = _with_privates(plan, region, order, chunk_ends(order, slots, work), met)
+    added = slots * sum(span.high[0] - span.low[0] for span in share.spans)
+    touched = 8 * sum(item.jobs.size for item in met)
+    return share if added <= touched else whole(order.size)
 
 
 def chunk_ends(
@@ -112,7 +149,7 @@ def chunk_ends(
 ) -> npt.NDArray[np.int64]:
     """int64 (count + 1): where the chunks of equal work begin and end, moved to a break where that is close.
 
-    O(jobs). With all work in few jobs some chunks are empty.
+    O(jobs). With all work in few jobs some are empty.
     """
     if work is None:
         ends = np.linspace(0, order.size, count + 1).astype(np.int64)
@@ -129,22 +166,21 @@ def chunk_ends(
     return ends
 
 
-def _with_tail(order: Ints, offsets: npt.NDArray[np.int64], tail: npt.NDArray[np.bool_], count: int) -> Share:
+def _with_tail(order: Ints, bounds: npt.NDArray[np.int64], tail: npt.NDArray[np.bool_]) -> Share:
     late = tail[order]
-    parts = [order[offsets[t] : offsets[t + 1]][~late[offsets[t] : offsets[t + 1]]] for t in range(count)]
-    ends = np.concatenate([[0], np.cumsum([part.size for part in parts]), [order.size]]).astype(np.int64)
-    return Share(ends, count, np.ascontiguousarray(np.concatenate([*parts, order[late]]), np.int32))
+    parts = [order[low:high][~late[low:high]] for low, high in itertools.pairwise(bounds)]
+    if late.any():
+        parts.append(order[late])
+    waves = np.zeros(len(parts), np.int32)
+    waves[bounds.size - 1 :] = 1
+    ends = np.concatenate([[0], np.cumsum([part.size for part in parts])]).astype(np.int64)
+    return Share(Blocks(ends, waves), np.ascontiguousarray(np.concatenate(parts), np.int32))
 
 
 def _with_privates(
-    plan: ScopePlan,
-    region: int,
-    order: Ints,
-    offsets: npt.NDArray[np.int64],
-    team: Ints,
-    met: Sequence[Meeting],
-    count: int,
+    plan: ScopePlan, region: int, order: Ints, bounds: npt.NDArray[np.int64], met: Sequence[Meeting]
 ) -> Share:
+    count = bounds.size - 1
     spans = []
     for place in dict.fromkeys(item.array for item in met):
         array = plan.arrays[place]
@@ -159,7 +195,7 @@ def _with_privates(
         low, high = array.touched
         first, last = array.origin + array.stride * low, array.origin + array.stride * high
         spans.append(Span(place, types.pop(), (first,) * count, (last,) * count))
-    return Share(np.append(offsets, order.size), count, None, tuple(spans))
+    return Share(Blocks(bounds, np.zeros(count, np.int32)), None, tuple(spans))
 
 
 def _varies(plan: ScopePlan, key: str) -> bool:
@@ -213,20 +249,20 @@ def _touched_records(
 
 
 def _sharing(
-    team: Ints, jobs: npt.NDArray[np.int64], records: npt.NDArray[np.int64], size: int
+    block: Ints, jobs: npt.NDArray[np.int64], records: npt.NDArray[np.int64], size: int
 ) -> npt.NDArray[np.bool_]:
-    """Jobs that touch a record which a job of another team touches too."""
+    """Jobs that touch a record which a job of another block touches too."""
     owner = np.full(size, -1, np.int32)
-    result = np.zeros(team.size, np.bool_)
-    _mark_sharing(team, jobs, records, owner, result)
+    result = np.zeros(block.size, np.bool_)
+    _mark_sharing(block, jobs, records, owner, result)
     return result
 
 
 @numba.njit("void(int32[:], int64[:], int64[:], int32[:], boolean[:])", cache=True, nogil=True)
-def _mark_sharing(team: Any, jobs: Any, records: Any, owner: Any, result: Any) -> None:
+def _mark_sharing(block: Any, jobs: Any, records: Any, owner: Any, result: Any) -> None:
     for item in range(jobs.size):
         record = records[item]
-        mine = team[jobs[item]]
+        mine = block[jobs[item]]
         if owner[record] == -1:
             owner[record] = mine
         elif owner[record] != mine:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.codegen.schedule.inspector.split_for_threads import SLACK, chunk_ends
+from tracecut.codegen.schedule.inspector.cut_into_blocks import SLACK, chunk_ends
 
 
 def order_of(size: int) -> np.ndarray:

@@ -1,0 +1,64 @@
+"""Wavefronts of blocks: which of them may run at the same time, since no two of them meet in what they write.
+
+Blocks that meet are the edges of a graph; its greedy colouring gives the wavefronts. (Unlike with one chunk a thread,
+no job is taken out of its block, and no datum is copied.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from tracecut.support.arrays import Ints
+
+MAX_BLOCKS = 64  # one bit each: who touches a record is known from one word
+
+
+def meeting_blocks(
+    block: Ints, meetings: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]], count: int
+) -> npt.NDArray[np.uint64]:
+    """uint64 (count): bit b of word a, whether blocks a and b both touch some record.
+
+    Args:
+        block: int32 (jobs), the block of each. count: of blocks, `MAX_BLOCKS` at most.
+        meetings: (jobs, records, size): jobs[i] touches record records[i] < size of an array that is written.
+
+    O(pins + records · blocks that meet there).
+    """
+    met = np.zeros(count, np.uint64)
+    for jobs, records, size in meetings:
+        touched = np.zeros(size, np.uint64)
+        _touch(block, jobs, records, touched)
+        _meet(touched, met)
+    return met
+
+
+def wavefronts(met: npt.NDArray[np.uint64]) -> Ints:
+    """int32 (blocks): the lowest wavefront where no block meets it, blocks that meet most others first. O(blocks²)."""
+    count = met.size
+    rows = [[b for b in range(count) if int(met[a]) >> b & 1 and a != b] for a in range(count)]
+    waves = np.full(count, -1, np.int32)
+    for a in sorted(range(count), key=lambda a: (-len(rows[a]), a)):
+        taken = {int(waves[b]) for b in rows[a]}
+        waves[a] = next(wave for wave in range(count) if wave not in taken)
+    return waves
+
+
+@numba.njit("void(int32[:], int64[:], int64[:], uint64[:])", cache=True, nogil=True)
+def _touch(block: Any, jobs: Any, records: Any, touched: Any) -> None:
+    for item in range(jobs.size):
+        touched[records[item]] |= np.uint64(1) << np.uint64(block[jobs[item]])
+
+
+@numba.njit("void(uint64[:], uint64[:])", cache=True, nogil=True)
+def _meet(touched: Any, met: Any) -> None:
+    for item in range(touched.size):
+        word = touched[item]
+        if word & (word - np.uint64(1)) == 0:
+            continue  # one block at most
+        for a in range(met.size):
+            if (word >> np.uint64(a)) & np.uint64(1):
+                met[a] |= word
