@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Sequence
 
 from .errors import ArgumentError
 
@@ -19,6 +20,13 @@ def word(name: str, value: object) -> str:
     except UnicodeEncodeError:
         pass
     raise ArgumentError(f"{name} holds {text!r}, which can not be part of a command line")
+
+
+def one_of(name: str, value: object, known: Sequence[str]) -> str:
+    """One of some words. Raises ArgumentError, which names them."""
+    if value in known:
+        return str(value)
+    raise ArgumentError(f"{name} is {value!r}, {' or '.join(map(repr, known))} was expected")
 
 
 def whole_number(name: str, value: int, low: int, high: int | None = None) -> int:

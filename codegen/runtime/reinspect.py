@@ -134,6 +134,7 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         objects,
         groups,
         threads=max(1, host.threads),
+        reduce=str(file.options["reduce"]),
         remark="inspected in the running program",
     )
     check_schedule(schedule, objects, found.accesses, groups, found.plan.movable)

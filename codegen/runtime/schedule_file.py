@@ -23,7 +23,7 @@ from tracecut.tracer.legality.memory import HEAP, Object
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
 MAX_NUMBER = 4096  # scopes and regions of one program, as in runtime.c
-OPTIONS = {"method", "threads", "single", "renumber", "region", "seed"}
+OPTIONS = {"method", "threads", "reduce", "single", "renumber", "region", "seed"}
 COSTS = {"original", "optimized", "inspect", "copy", "sweeps"}
 
 
@@ -38,7 +38,7 @@ class ScopeFile:
         outlined: region → its range function.
         schedule: made for the traced input. key: the secret of its fingerprints.
         costs: nanoseconds a job: `original`, `optimized`, `inspect`, `copy`, and `sweeps` an entry.
-        options: how it was made: method, threads, use_data, renumber, seed.
+        options: how it was made: method, threads, reduce, single, renumber, seed.
     """
 
     number: int

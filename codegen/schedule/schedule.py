@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tracecut.support.arrays import Ints
 
 ANY_SIZE = 0  # no object has no bytes
+FAST, ORDERED = "fast", "ordered"  # sums: whatever is fastest, or the same bits for any number of threads
 
 
 @dataclass(frozen=True)

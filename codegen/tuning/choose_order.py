@@ -22,8 +22,8 @@ from tracecut.codegen.schedule.graph.candidate_orders import (
     seconds,
 )
 from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
-from tracecut.codegen.schedule.inspector.cut_into_blocks import FAST
 from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
+from tracecut.codegen.schedule.schedule import FAST
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture

@@ -14,10 +14,9 @@ from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.candidate_orders import CURVE, Forecast, make_order, shared_data
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
-from tracecut.codegen.schedule.inspector.cut_into_blocks import FAST
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
-from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import FAST, Guard, RegionSchedule, Schedule
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering

@@ -219,6 +219,7 @@ class Worker:
             sweeps=sweeps,
             say=self._stage,
             compare=spec["compare"],
+            reduce=str(spec["reduce"]),
         )
         self._done("candidates")
         self._check_identity(replay)
@@ -283,6 +284,7 @@ class Worker:
                 "single": scope != self.region,
                 "renumber": bool(self.spec["renumber"]),
                 "exact": bool(self.spec["exact"]),
+                "reduce": str(self.spec["reduce"]),
                 "rounding": [str(place) for place in inspection.rounding()],
                 "region": self.region,
                 "variant": best.variant,

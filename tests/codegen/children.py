@@ -23,9 +23,8 @@ from tracecut.codegen.runtime.host import Host, run_program
 from tracecut.codegen.runtime.light_host import Front, run_listed
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.runtime.schedule_listing import first_look
-from tracecut.codegen.schedule.inspector.cut_into_blocks import ORDERED
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.codegen.schedule.schedule import ORDERED, Schedule
 from tracecut.codegen.tuning import trial
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.load_and_run import load_library

@@ -22,10 +22,9 @@ from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
-from tracecut.codegen.schedule.inspector.cut_into_blocks import FAST
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, inspect_scope
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
-from tracecut.codegen.schedule.schedule import Guard, Schedule
+from tracecut.codegen.schedule.schedule import FAST, Guard, Schedule
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.ordering import Ordering
@@ -253,6 +252,7 @@ class Inspected:
             {
                 "method": "rcm",
                 "threads": threads,
+                "reduce": FAST,
                 "single": self.scope != self.region,
                 "renumber": self.renumber,
                 "region": self.region,

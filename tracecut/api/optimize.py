@@ -8,9 +8,10 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracecut.codegen.schedule.schedule import FAST, ORDERED
 from tracecut.ir.machine.machine import Machine
 from tracecut.pipeline.output.result import Optimized
-from tracecut.support.argument_checks import AnyPath, seconds, whole_number, word
+from tracecut.support.argument_checks import AnyPath, one_of, seconds, whole_number, word
 from tracecut.support.errors import ArgumentError, SourceError
 from tracecut.support.memory_budget import LEAST
 from tracecut.support.process.standard_input import problem_of
@@ -32,6 +33,7 @@ def optimize(
     timeout: float | None = None,
     memory: int | None = None,
     exact: bool = False,
+    reduce: str = FAST,
 ) -> Optimized:
     """Make a program faster, starting from its source: what `tracecut optimize` does, without its printing.
 
@@ -53,6 +55,7 @@ def optimize(
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
         memory: bytes that each process of tracecut may take, None: half of what is free; more is refused.
         exact: only orders that leave every bit as it is. Sums of floating-point numbers then stay in order.
+        reduce: `"fast"`, or `"ordered"`: the sums of a schedule are the same bits on any number of threads.
 
     Returns an `Optimized`, also when every loop was refused: the reasons are in its `regions`.
 
@@ -112,6 +115,7 @@ def optimize(
         region=None if region is None else word("region", region),
         machine=machine,
         exact=bool(exact),
+        reduce=one_of("reduce", reduce, (FAST, ORDERED)),
     )
     try:
         result = optimize_program(settings, Progress(quiet=True))

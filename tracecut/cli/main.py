@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracecut.codegen.schedule.schedule import FAST, ORDERED
 from tracecut.support.errors import UsageError, known_names
 from tracecut.support.version import __version__
 
@@ -120,6 +121,7 @@ def _optimize(words: list[str]) -> int:
         region=options.region,
         arch=tuple(map(_known_arch, options.arch or ["sm_90"])),
         exact=options.exact,
+        reduce=options.reduce,
     )
     from tracecut.pipeline.supervise import optimize_program
     from tracecut.support.progress import Progress
@@ -214,6 +216,7 @@ def _optimize_parser() -> argparse.ArgumentParser:
     add("--region", metavar="FILE:LINE", help="optimize the loop that starts there")
     add("--arch", action="append", metavar="SM", help="GPU architecture to emit kernels for (default: sm_90)")
     add("--exact", action="store_true", help="only orders that leave every bit as it is (no reordered sums of floats)")
+    add("--reduce", choices=(FAST, ORDERED), default=FAST, help="ordered: the same bits on any number of threads")
     add("--fail-if-no-gain", action="store_true", help="leave with status 3 when nothing was improved")
     add("--json", action="store_true", help="print the manifest as JSON")
     add("-q", "--quiet", action="store_true", help="no progress lines, no warnings of the compiler")

@@ -25,8 +25,21 @@ OPTIONS = frozenset(
     f"--{name}"
     for name in (
         *("arch", "budget", "check", "cycles", "every", "exact", "fail-if-no-gain", "function", "json", "k", "kinds"),
-        *("loops", "max-instructions", "memory", "method", "opt", "original", "output", "quiet", "region", "seed"),
-        *("start", "stdin", "stdout", "stop", "threads", "timed", "timeout", "totals", "verbose", "weights", "whole"),
+        *("loops", "max-instructions", "memory", "method", "opt", "original", "output", "quiet", "reduce", "region"),
+        *(
+            "seed",
+            "start",
+            "stdin",
+            "stdout",
+            "stop",
+            "threads",
+            "timed",
+            "timeout",
+            "totals",
+            "verbose",
+            "weights",
+            "whole",
+        ),
     )
 )
 

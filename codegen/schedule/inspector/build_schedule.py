@@ -13,6 +13,7 @@ from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
 from tracecut.codegen.schedule.schedule import (
     ANY_SIZE,
+    FAST,
     Copy,
     Guard,
     Move,
@@ -28,7 +29,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import Array
 from tracecut.tracer.legality.memory import Object
 
-from .cut_into_blocks import FAST, Share, Span, share_out, whole
+from .cut_into_blocks import Share, Span, share_out, whole
 
 VIEWLESS = (OLD, "")
 

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
-from tracecut.codegen.schedule.schedule import Blocks
+from tracecut.codegen.schedule.schedule import FAST, ORDERED, Blocks
 from tracecut.support.arrays import Ints
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern
 from tracecut.tracer.loops.pointer_rotation import split
@@ -34,7 +34,6 @@ MAX_TAIL = 0.15
 SLACK = 0.03  # of a chunk, by which its end may move
 MIN_WIDTH = 2.0  # blocks a wavefront from which on wavefronts are worth their waiting
 SLOTS = 8  # private slots of an ordered region, where reduced arrays are small beside the work
-FAST, ORDERED = "fast", "ordered"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.schedule.schedule import FAST
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.errors import UsageError
 from tracecut.tracer.toolchain.clang import Flags
@@ -33,6 +34,7 @@ class Settings:
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
         force: apply the best order even when it gains nothing (tests). renumber: move data, not only jobs.
         exact: only orders that leave every bit as it is; sums of floating-point numbers stay in order.
+        reduce: `fast`, or `ordered`: the result prints the same bits on any number of threads.
     """
 
     sources: tuple[str, ...]
@@ -59,6 +61,7 @@ class Settings:
     force: bool = False
     renumber: bool = True
     exact: bool = False
+    reduce: str = FAST
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the process that does the work."""

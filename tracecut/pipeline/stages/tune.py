@@ -139,6 +139,7 @@ def _tune_one(
         "first_region": first_region,
         "renumber": settings.renumber,
         "exact": settings.exact,
+        "reduce": settings.reduce,
         "force": settings.force,
         "compile": list(settings.flags.compile),
         "library_folders": list(settings.flags.library_folders),
