@@ -8,13 +8,10 @@ seen again.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -28,6 +25,8 @@ from tracecut.partition.datastructures.plain_graphs import PlainGraph
 from tracecut.support.arrays import Floats, Ints, Longs, check_offsets, check_range
 from tracecut.support.errors import ArtefactError, BackendError
 from tracecut.support.files import read_arrays, write_arrays
+from tracecut.support.process.runner import Limits, run
+from tracecut.support.process.workers import phrase
 
 from .worker import GRAPH_KIND, LABELS_KIND, LABELS_MEMBERS
 
@@ -227,27 +226,10 @@ def _run(folder: Path, time_limit: float | None) -> tuple[str, str]:
     # The worker must find the packages that this process found, wherever it was started from.
     search = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     environment = {**os.environ, "PYTHONPATH": search, "OMP_NUM_THREADS": "1"}
-    command = [*COMMAND, str(folder / "graph.npz"), str(folder / "labels.npz"), str(os.getpid())]
-    log = folder / "stderr.txt"
-    with open(log, "wb") as errors:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            env=environment,
-            start_new_session=True,
-        )
-        try:
-            code = process.wait(time_limit)
-        except subprocess.TimeoutExpired:
-            return f"ran past its time limit of {time_limit:g} s", ""
-        finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-    evidence = log.read_bytes()[-TAIL:].decode(errors="replace").strip()
-    if code < 0:
-        return f"was killed by {signal.Signals(-code).name}", evidence
-    return (f"failed with exit status {code}" if code else ""), evidence
+    command: list[str | Path] = [*COMMAND, folder / "graph.npz", folder / "labels.npz"]
+    limits = Limits(seconds=time_limit)
+    finished = run(command, folder=folder, name="worker", env=environment, limits=limits)
+    evidence = finished.stderr.read_bytes()[-TAIL:].decode(errors="replace").strip()
+    if finished.ok:
+        return "", evidence
+    return phrase(finished), evidence

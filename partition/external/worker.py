@@ -1,14 +1,12 @@
-"""The process that foreign partitioners run in: `python -m tracecut.partition.external.worker GRAPH LABELS [PARENT]`.
+"""The process that foreign partitioners run in: `python -m tracecut.partition.external.worker GRAPH LABELS`.
 
-Reads a graph file that `backend` wrote and writes the labels. PARENT is the process to die with.
+Reads a graph file that `client` wrote and writes the labels.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
-import signal
 import sys
 import time
 from pathlib import Path
@@ -27,15 +25,12 @@ GRAPH_MEMBERS = {
     "targets?": "float64",
 }
 LABELS_MEMBERS = {"labels": "int32"}
-PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
     """Partition one graph file; the exit status is 0, or 1 with one line on stderr."""
-    graph, labels = arguments[:2]
+    graph, labels = arguments
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if len(arguments) > 2:
-        _die_with(int(arguments[2]))
     try:
         _partition(graph, labels)
     except (TracecutError, OSError, RuntimeError, ValueError, TypeError, ImportError, MemoryError) as error:
@@ -50,13 +45,6 @@ def _partition(graph: str, labels: str) -> None:
     found = call(meta["tool"], arrays, {**meta, "folder": str(Path(labels).absolute().parent)})
     seconds = time.process_time() - before
     write_arrays(labels, LABELS_KIND, {"labels": found}, {"cpu_seconds": seconds})
-
-
-def _die_with(parent: int) -> None:
-    """Ask the kernel to end this process with its parent; covers a parent that is already gone."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 if __name__ == "__main__":

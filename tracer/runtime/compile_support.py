@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import BinaryIO
 import llvmlite
 from tracecut.support.errors import OutputError, ToolchainError
 from tracecut.support.files import write_atomic
-from tracecut.support.process.runner import describe_status
+from tracecut.support.process.tools import Said, ask_tool
 from tracecut.tracer.toolchain.find_compilers import cache_home, compiler, environment
 from tracecut.tracer.toolchain.passes import emit_object, host_features, host_name
 
@@ -72,11 +71,11 @@ def _compiled(source: Path, options: Sequence[str]) -> bytes:
         return emit_object(out.read_text(), optimise=False)
 
 
-def run_tool(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def run_tool(command: Sequence[str]) -> Said:
     """Run a compiler or linker on files of ours to its end."""
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment(), check=False)
+    return ask_tool(command, env=environment())
 
 
-def last_words(done: subprocess.CompletedProcess[str]) -> str:
+def last_words(done: Said) -> str:
     """What a tool that failed said; how it ended when it said nothing."""
-    return done.stderr[-2000:].strip() or f"The tool said nothing: {describe_status(done.returncode)}."
+    return done.stderr[-2000:].strip() or f"The tool said nothing: {done.end}."

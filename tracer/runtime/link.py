@@ -9,13 +9,13 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import re
-import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tracecut.support.errors import SourceError, ToolchainError
+from tracecut.support.process.tools import Said
 from tracecut.tracer.toolchain.clang import Flags
 from tracecut.tracer.toolchain.find_compilers import linker
 from tracecut.tracer.toolchain.passes import emit_object
@@ -164,7 +164,7 @@ def _mapped(stem: str) -> Path:
     )
 
 
-def _explain(done: subprocess.CompletedProcess[str]) -> SourceError:
+def _explain(done: Said) -> SourceError:
     stderr = done.stderr
     missing = sorted(set(re.findall(r"undefined symbol: (\S+)", stderr)))
     if "main" in missing:

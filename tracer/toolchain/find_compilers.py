@@ -13,16 +13,17 @@ import atexit
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from tracecut.support.errors import ToolchainError
+from tracecut.support.errors import ProgramError, ToolchainError
 from tracecut.support.private_folders import new_folder
+from tracecut.support.process.tools import ask_tool
 
 VARIABLE = "TRACECUT_CC"
 CXX_FOLDER = Path("/usr/include/c++")
+PATIENCE = 60.0  # seconds for a compiler to tell its version
 TAIL = 1000  # characters of what a compiler says that is shown
 
 
@@ -82,17 +83,15 @@ def _c_compiler() -> Compiler:
     else:
         command = (str(zig()), "clang", "--no-default-config", "--target=x86_64-unknown-linux-gnu", *_own_headers())
     try:
-        answer = subprocess.run(
-            [*command, "--version"], capture_output=True, text=True, timeout=60, env=environment(), check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ToolchainError(f"{command[0]} does not run: {error}") from error
+        answer = ask_tool([*command, "--version"], env=environment(), seconds=PATIENCE)
+    except ProgramError as error:
+        raise ToolchainError(f"{command[0]} does not run: {error.message}", hint=error.hint) from error
     first = (answer.stdout.splitlines() or [""])[0]
     version = re.search(r"clang version (\d+)\.(\S+)", first)
     if version is None:
         if answer.returncode != 0 or not first:
             raise ToolchainError(
-                f"`{' '.join(command)} --version` left with status {answer.returncode}, and says no version",
+                f"`{' '.join(command)} --version` {answer.end}, and says no version",
                 detail=answer.stderr.strip()[-TAIL:],
             )
         raise ToolchainError(f"{command[0]} is not clang: it calls itself {first!r}")

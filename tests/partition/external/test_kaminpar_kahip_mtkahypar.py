@@ -82,7 +82,7 @@ def test_a_crash_names_the_saved_graph_and_the_seed(
 def test_a_hang_ends_at_the_time_limit(name: str, mesh: LocalityGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "installed", lambda tool: True)
     monkeypatch.setattr(client, "COMMAND", (sys.executable, "-P", "-c", "import time; time.sleep(60)"))
-    with pytest.raises(BackendError, match=r"ran past its time limit of 0\.2 s"):
+    with pytest.raises(BackendError, match=r"ran longer than 0\.2 s and was stopped"):
         partition(mesh, 6, name, time_limit=0.2)
 
 
@@ -104,7 +104,7 @@ def test_graphs_without_structure_never_reach_a_graph_library(
     monkeypatch.setattr(client, "COMMAND", (sys.executable, "-P", "-c", "raise SystemExit(9)"))
     monkeypatch.setattr(client, "installed", lambda tool: True)
     if name == "mtkahypar-km1" and graph.n_data == 1:  # one datum of four jobs is a net
-        with pytest.raises(BackendError, match="failed with exit status 9"):
+        with pytest.raises(BackendError, match="left with status 9"):
             partition(graph, 3, name)
     else:
         assert partition(graph, 3, name).labels.size == graph.n_jobs

@@ -1,0 +1,28 @@
+"""Compilers and linkers, which answer in text. They run as all foreign programs do (`runner.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tracecut.support.private_folders import private_folder
+
+from .runner import Limits, describe, run
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a tool wrote, its status (minus the signal that killed it), and its end in words."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    end: str
+
+
+def ask_tool(command: Sequence[str], *, env: Mapping[str, str] | None = None, seconds: float | None = None) -> Said:
+    """Run a tool without input to its end, `seconds` at the most. To fail is a result; errors as of `runner.run`."""
+    with private_folder("tracecut-tool-") as folder:
+        finished = run(command, folder=folder, name="tool", env=env, limits=Limits(seconds=seconds))
+        said = [path.read_text(errors="replace") for path in (finished.stdout, finished.stderr)]
+    return Said(finished.returncode, said[0], said[1], describe(finished))
