@@ -121,6 +121,7 @@ class Job:
                     scope.save(self.staging / files[-1])
                 self.listing |= {
                     "exact": self.settings.exact,
+                    "reduce": self.settings.reduce,
                     "globals": names,
                     "scopes": files,
                     "threads": len(self.cpus),
