@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,20 @@ from .executor import Executor, RegionCode
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of a run against the reference: bit-equal, or the largest norm-wise error of any array."""
+    """Results of a run against the reference.
+
+    `errors`: where they are not equal in every bit, the largest norm-wise error of any array by the type it is written
+    as, infinite for what may not differ at all. `worst`: where the largest of them is written.
+    """
 
     bit_equal: bool
-    max_rel_error: float
+    errors: Mapping[str, float] = field(default_factory=dict)
     worst: str = ""
+
+    @property
+    def max_rel_error(self) -> float:
+        """The largest error of any type."""
+        return max(self.errors.values(), default=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +155,15 @@ class Replay:
 
     def compare(self, reference: Outcome, found: Outcome) -> Comparison:
         """Compare two outcomes, array by array in the types that the region writes them with."""
-        worst, place = 0.0, ""
+        errors: dict[str, float] = {}
+        place = ""
         equal = all(np.array_equal(reference.objects[base], found.objects[base]) for base in reference.objects)
         equal &= all(
             _low(a, type) == _low(b, type)
             for a, b, type in zip(reference.results, found.results, reference.types, strict=True)
         )
         if equal:
-            return Comparison(True, 0.0)
+            return Comparison(True)
         written = [
             access
             for access in self.accesses.inside(self.region)
@@ -166,15 +176,17 @@ class Replay:
                 error = _error(reference.objects[base], found.objects[base], access)
             else:
                 error = _block_error(reference.objects[base], found.objects[base], access, written)
-            if error > worst:
-                worst, place = error, str(access.site.place)
+            if error > max(errors.values(), default=0.0):
+                place = str(access.site.place)
+            errors[access.site.type] = max(error, errors.get(access.site.type, 0.0))
         for a, b, type in zip(reference.results, found.results, reference.types, strict=True):
             x, y = (decode([value], [type])[0] for value in (a, b))
             if x is None or y is None or (isinstance(x, int) and x != y):
-                worst = max(worst, float("inf") if x != y else 0.0)
-            elif x != y:
-                worst = max(worst, abs(x - y) / max(abs(x), 1e-300))
-        return Comparison(False, worst, place)
+                error = float("inf") if x != y else 0.0
+            else:
+                error = abs(x - y) / max(abs(x), 1e-300)
+            errors[type] = max(error, errors.get(type, 0.0))
+        return Comparison(False, errors, place)
 
     def translate(self, address: int, home: Object | None = None) -> int:
         """Where a captured address lies in this process; as it is when it lies in no captured object.

@@ -25,12 +25,12 @@ from tracecut.partition import METHODS
 from tracecut.partition.linear_orders.z_order import along_z
 from tracecut.support.errors import BackendError, ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.optional_parts import optional, reason_of
+from tracecut.support.tolerances import RESULTS
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.runtime.binding import Native
 
 from .region_statistics import record_bytes
 
-TOLERANCE = {"double": 1e-12, "float": 1e-5}
 MIN_TIME, MAX_RUNS = 0.25, 12
 
 
@@ -151,7 +151,7 @@ def measure_original(subject: Subject) -> tuple[Candidate, Outcome]:
     first = replay.run(executor) / 1e6
     reference = replay.outcome()
     times = _repeat(replay, executor, first)
-    same = Comparison(True, 0.0)
+    same = Comparison(True)
     found = Candidate("original", inspect_ms=0.0, region_ms=float(np.median(times)), copy_ms=0.0, comparison=same)
     found.schedules[1], found.variants[1] = replay.identity(), ""
     return found, reference
@@ -289,10 +289,8 @@ def _executor(subject: Subject, schedule: Schedule, variant: str, threads: int) 
 
 
 def _verify(subject: Subject, candidate: Candidate, found: Comparison) -> None:
-    tolerance = max(TOLERANCE[type] for type in _float_types(subject) or {"double"})
-    free = rounds_freely(subject.outlined[subject.region].text)
-    rounding = subject.inspection.verdicts[subject.region].rounding or free
-    if not found.bit_equal and (not rounding or not found.max_rel_error <= tolerance):
+    allowed = tolerances(subject)
+    if not found.bit_equal and not all(error <= allowed.get(type, 0.0) for type, error in found.errors.items()):
         raise ChangedResultError(
             f"order {candidate.method} changes the result: error {found.max_rel_error:.3g} at {found.worst}",
             hint="This is a bug in tracecut: please report it with the program.",
@@ -332,7 +330,11 @@ def predict(subject: Subject, machine: Machine, ordering: Ordering) -> list[floa
     return [float(value) for value in locality_profile(flat, ordering, sizes, machine.caches).misses_per_job]
 
 
-def _float_types(subject: Subject) -> set[str]:
-    sites = subject.inspection.accesses.nest.sites_in(subject.region)
-    types = {site.type for site in sites if site.writes and site.type in TOLERANCE}
-    return types | {item.type for item in subject.outlined[subject.region].reductions if item.type in TOLERANCE}
+def tolerances(subject: Subject) -> dict[str, float]:
+    """How far the region's results may be from those of the original order, by type; what is not named, not at all."""
+    outlined = subject.outlined[subject.region]
+    if not (subject.inspection.verdicts[subject.region].rounding or rounds_freely(outlined.text)):
+        return {}
+    written = [site.type for site in subject.inspection.accesses.nest.sites_in(subject.region) if site.writes]
+    types = {*written, *(item.type for item in outlined.reductions)}
+    return {type: allowed for type, allowed in RESULTS.items() if type in types}

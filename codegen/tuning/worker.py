@@ -37,7 +37,7 @@ from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
 from .region_statistics import describe_region
-from .trial import Candidate, ChangedResultError, Subject
+from .trial import Candidate, ChangedResultError, Subject, tolerances
 
 HELD = 3  # the capture, a copy to run on, and what the original order left behind
 PIN, VERTEX = 72, 96  # bytes of a graph, of orders of it that are compared, and of their schedules
@@ -301,6 +301,7 @@ class Worker:
             "views": {str(region): view for region, view in views.items()},
             "regions": regions,
             "comparison": _comparison(best),
+            "tolerance": tolerances(subject),
             "rounding": [str(place) for place in inspection.rounding()],
             "verdicts": {
                 str(loop): [verdict.kind, verdict.reason, [_place(place) for place in verdict.places]]

@@ -25,10 +25,10 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import ORDERED, Schedule
-from tracecut.codegen.tuning import trial
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.load_and_run import load_library
 from tracecut.support.process.program_identity import become
+from tracecut.support.tolerances import RESULTS
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.memory import STACK
 from tracecut.tracer.runtime.binding import MAX_THREADS, Native
@@ -39,7 +39,6 @@ from tracecut.pipeline.stages.weave import weave_program
 from .harness import Inspected, Program
 
 SECONDS = 60.0
-TOLERANCE = 1e-12  # norm-wise, of sums of doubles in another order
 
 
 class ChildFailed(AssertionError):
@@ -188,7 +187,7 @@ def _check_replay(
             exact = not rounding or (ordering.method == "unchanged" and mine.blocks.count == 1)
             for variant, outcome in zip(loaded.variants(item), outcomes, strict=True):
                 found = replay.compare(first, outcome)
-                if not (found.bit_equal or (not exact and found.max_rel_error < TOLERANCE)):
+                if not (found.bit_equal or (not exact and found.max_rel_error < RESULTS["double"])):
                     at = f"error {found.max_rel_error} at {found.worst}"
                     return f"{variant}, {ordering.method} order in {mine.blocks.count} blocks: {at}"
             # Blocks combine their parts in one order, so variants agree on them too.
@@ -259,11 +258,8 @@ def _stopped(loaded: Loaded, item: Inspected, schedule: Schedule) -> str:
         found = replay.compare(first, _replayed(native, replay, item, schedule, variant))
     except UnsupportedError:  # memory that it would copy was not captured: no plan of a tuned run either
         return ""
-    types = {site.type for site in item.inspection.accesses.nest.sites_in(item.region)}
-    types |= {reduction.type for reduction in item.cut_out[1][item.region].reductions}
-    tolerance = trial.TOLERANCE["float" if "float" in types else "double"]
-    rounding = item.inspection.verdicts[item.region].rounding
-    if found.bit_equal or (rounding and found.max_rel_error <= tolerance):
+    allowed = RESULTS if item.inspection.verdicts[item.region].rounding else {}
+    if found.bit_equal or all(error <= allowed.get(type, 0.0) for type, error in found.errors.items()):
         return ""
     return f"error {found.max_rel_error:.3g} at {found.worst}"
 

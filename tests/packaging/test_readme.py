@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
+from tracecut.support.tolerances import OUTPUT, RESULTS
 
 import tracecut
 from tracecut.cli.main import _optimize_parser
@@ -63,3 +65,14 @@ def test_the_package_has_the_version_that_is_built() -> None:
 def test_the_changelog_knows_the_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text()
     assert "## Unreleased" in text or f"## {tracecut.__version__}" in text
+
+
+def test_the_tolerances_are_those_that_are_enforced() -> None:
+    powers = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    text = " ".join(README.split())
+    shown = {name: f"10⁻{str(round(-math.log10(value))).translate(powers)}" for name, value in RESULTS.items()}
+    assert f"to {shown['double']} (`double`) or {shown['float']} (`float`)" in text and set(shown) == {
+        "double",
+        "float",
+    }
+    assert f"agrees to 10⁻{str(round(-math.log10(OUTPUT))).translate(powers)} of each number" in text

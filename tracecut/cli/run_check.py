@@ -20,9 +20,9 @@ from tracecut.pipeline.output.folder import opened
 from tracecut.pipeline.stages.compare_outputs import Difference, compare_outputs, unstable_tokens
 from tracecut.support.errors import OutputError
 from tracecut.support.process.runner import Finished, Limits, describe, run
+from tracecut.support.tolerances import OUTPUT
 
 DIFFERENT = 4  # exit status of a check that found a difference
-TOLERANCE = 1e-7  # relative, as when a program is optimized
 MOST_BYTES, MOST_FILES = 1 << 30, 20_000  # of the current folder, to be copied
 OUTPUT_LIMIT = 1 << 30
 
@@ -153,7 +153,7 @@ def compare(original: Found, other: Found, *, exact: bool, again: Found | None =
         unstable: frozenset[int] | None = frozenset()
         if again is not None and name in again.written:
             unstable = unstable_tokens(first, again.written[name])
-        found = compare_outputs(first, second, tolerance=0.0 if exact else TOLERANCE, unstable=unstable or frozenset())
+        found = compare_outputs(first, second, tolerance=0.0 if exact else OUTPUT, unstable=unstable or frozenset())
         if not found.equal or (exact and not found.exact and not unstable):
             lines.append(f"{name}, {_where(found)}")
     return lines
@@ -168,7 +168,7 @@ def _where(found: Difference) -> str:
 
 def _gap(first: bytes, second: bytes) -> float | None:
     """Largest relative difference of two numbers in two outputs that are equal otherwise."""
-    return compare_outputs(first, second, tolerance=TOLERANCE).largest
+    return compare_outputs(first, second, tolerance=OUTPUT).largest
 
 
 def _usage(counters: Path) -> str:

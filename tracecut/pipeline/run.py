@@ -37,8 +37,6 @@ from tracecut.support.progress import Stages
 from tracecut.support.version import __version__
 from tracecut.tracer.toolchain.self_inspection import asks_of_itself
 
-TOLERANCE = 1e-7
-
 
 class Job:
     """One run of the main job. `work` is for what is needed on the way, `staging` for what is kept."""
@@ -135,7 +133,7 @@ class Job:
         for name, run in runs.items():
             own = name == "original" and not self.settings.flags.relaxed  # in its own order nothing may change at all
             rounding = not (own or self.settings.exact)
-            found = check_output(expected, run.stdout, rounding=rounding, tolerance=TOLERANCE, unstable=unstable)
+            found = check_output(expected, run.stdout, rounding=rounding, unstable=unstable)
             if not found.equal:
                 why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({name})"
                 return self._drop(chosen, why)

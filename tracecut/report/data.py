@@ -72,7 +72,7 @@ class RegionReport:
     """One loop: verdict, decision, and what was measured. Times are of one sweep; None is not measured.
 
     `threads` is how many the result runs on, `all_threads` how many `all_threads_ms` was measured with. `kept` says of
-    each array that stays in place why it does.
+    each array that stays in place why it does. `tolerance`: type → error that was allowed.
     """
 
     id: str
@@ -98,7 +98,7 @@ class RegionReport:
     break_even_sweeps: float | None = None
     pays_off_sweeps: float | None = None
     max_rel_error: float | None = None
-    tolerance: float | None = None
+    tolerance: tuple[tuple[str, float], ...] = ()
     bit_equal: bool | None = None
     rounding: tuple[str, ...] = ()
     replication_before: float | None = None
@@ -260,7 +260,7 @@ def _region(
         break_even_sweeps=item.number("break_even_sweeps"),
         pays_off_sweeps=item.number("pays_off_sweeps"),
         max_rel_error=item.number("max_rel_error"),
-        tolerance=item.number("tolerance"),
+        tolerance=item.numbers("tolerance"),
         bit_equal=item.flag("bit_equal"),
         rounding=tuple(shown.text(line) for line in item.texts("rounding")),
         replication_before=item.number("replication_before"),

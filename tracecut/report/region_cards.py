@@ -139,8 +139,8 @@ def _exactness(region: RegionReport) -> Iterable[tuple[str, Content]]:
     if region.bit_equal:
         yield "Results", "equal in every bit"
     elif region.max_rel_error is not None:
-        allowed = f", {units.error(region.tolerance)} allowed" if region.tolerance is not None else ""
-        yield "Largest relative error", units.error(region.max_rel_error) + allowed
+        allowed = ", ".join(f"{units.error(value)} ({type})" for type, value in region.tolerance)
+        yield "Largest relative error", units.error(region.max_rel_error) + (f"; allowed: {allowed}" if allowed else "")
     elif region.bit_equal is False:
         yield "Results", "not equal in every bit"
     if region.rounding:

@@ -17,6 +17,7 @@ from tracecut.codegen.tuning.trial import Bench, Candidate, try_order
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.errors import ArgumentError, BackendError, ScheduleError, TracecutError
+from tracecut.support.tolerances import RESULTS
 
 from tracecut.pipeline.stages.manifest import stopped_plans
 from tracecut.pipeline.stages.publish import remarks_of
@@ -68,7 +69,7 @@ def test_a_plan_that_only_its_replay_stopped_is_told(monkeypatch: pytest.MonkeyP
 
     def run(worker: tuning_worker.Worker) -> None:
         worker.result["class"] = "parallel"
-        trial._verify(subject, Candidate("rcm"), Comparison(False, float("inf"), "a.c:9"))
+        trial._verify(subject, Candidate("rcm"), Comparison(False, {"i32": float("inf")}, "a.c:9"))
 
     spec = {"folder": str(tmp_path), "region": 4, "machine": None, "values": {}, "entries": {}, "memory": 1 << 30}
     (tmp_path / "spec.json").write_text(json.dumps(spec))
@@ -118,3 +119,35 @@ def test_a_failed_method_is_a_remark() -> None:
 def test_the_kernel_time_is_the_fastest_measured() -> None:
     assert Candidate("rcm", region_ms=3.0, region_all_ms=2.0, copy_ms=4.0).cost(8.0) == 2.5
     assert Candidate("rcm", region_ms=3.0).kernel_ms == 3.0
+
+
+@pytest.mark.parametrize(
+    ("errors", "rounding", "kept"),
+    [
+        ({"double": 9e-13, "float": 9e-6}, True, True),
+        ({"double": 2e-12, "float": 0.0}, True, False),  # what floats may is no excuse for doubles beside them
+        ({"double": 0.0, "float": 2e-5}, True, False),
+        ({"double": 0.0, "i32": float("inf")}, True, False),
+        ({"double": float("nan")}, True, False),
+        ({"double": 1e-16}, False, False),
+    ],
+)
+def test_each_type_keeps_its_own_tolerance(errors: dict[str, float], rounding: bool, kept: bool) -> None:
+    sites = [SimpleNamespace(type=type, writes=True) for type in errors]
+    subject: Any = SimpleNamespace(
+        region=4,
+        outlined={4: SimpleNamespace(text="", reductions=())},
+        inspection=SimpleNamespace(
+            verdicts={4: SimpleNamespace(rounding=rounding)},
+            accesses=SimpleNamespace(nest=SimpleNamespace(sites_in=lambda region: sites)),
+        ),
+    )
+    allowed = {type: RESULTS[type] for type in errors if type in RESULTS}
+    assert trial.tolerances(subject) == (allowed if rounding else {})
+    candidate, found = Candidate("rcm"), Comparison(False, errors, "a.c:9")
+    if kept:
+        trial._verify(subject, candidate, found)
+        assert candidate.comparison is found
+    else:
+        with pytest.raises(ScheduleError, match=r"changes the result.*at a\.c:9"):
+            trial._verify(subject, candidate, found)

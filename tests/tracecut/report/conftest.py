@@ -128,7 +128,7 @@ def optimized_mesh() -> ReportData:
         break_even_sweeps=2.71,
         pays_off_sweeps=1.2,
         max_rel_error=2.1e-13,
-        tolerance=1e-7,
+        tolerance={"double": 1e-12, "output": 1e-7},
         bit_equal=False,
         replication_before=14.2,
         replication_after=1.09,

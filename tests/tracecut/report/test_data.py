@@ -61,7 +61,8 @@ def test_any_numbers_are_shown(data: st.DataObject) -> None:
     times = numbers("inspect_ms region_ms region_all_ms threads predicted_misses")
     region = {**REGION, "decision": data.draw(st.sampled_from(["optimized", "refused"])), "candidates": [times]}
     region |= numbers("line jobs data share speedup_1t speedup_all threads original_ms optimized_ms copy_ms inspect_ms")
-    region |= numbers("max_rel_error tolerance break_even_sweeps pays_off_sweeps replication_before replication_after")
+    region |= numbers("max_rel_error break_even_sweeps pays_off_sweeps replication_before replication_after")
+    region |= {"tolerance": numbers("double output")}
     manifest = numbers("seed native_seconds traced_seconds") | {"timings": numbers("a b c")}
     machine = {**numbers("cores memory"), "caches": [numbers("level size")]}
     program = numbers("original_seconds optimized_seconds speedup")

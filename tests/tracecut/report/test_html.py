@@ -129,7 +129,7 @@ def test_orders_are_told_with_what_they_cost(case: Callable[[str], ReportData]) 
         "not emitted: the assembler knows no such target",
     ):
         assert text.count(words) == 1
-    assert "2.1e-13, 1e-07 allowed" in text
+    assert "2.1e-13; allowed: 1e-12 (double), 1e-07 (output)" in text
     assert "tracecut run OUT -- data/bay.off --scale 5 --steps 60" in text
 
 

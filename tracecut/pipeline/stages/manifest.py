@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.machine.machine import Machine
+from tracecut.support.tolerances import OUTPUT
 from tracecut.tracer.loops.program import Analysis
 
 from .settings import Settings
@@ -56,7 +57,7 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "max_rel_error": comparison.get("max_rel_error"),
         "bit_equal": comparison.get("bit_equal") and not rounding,
         "rounding": rounding,
-        "tolerance": 1e-12 if data["class"] == "reduction" or data.get("relaxed") or rounding else 0.0,
+        "tolerance": _tolerance(data.get("tolerance", {}), rounding),
         "identity_equal": data.get("identity_equal"),
         "stopped": data.get("stopped", ""),
         "inspect_ms": chosen.get("inspect_ms"),
@@ -70,6 +71,11 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
         "failures": list(data.get("failures", [])),
         "kernels": [dict(kernel) for kernel in kernels],
     }
+
+
+def _tolerance(results: Mapping[str, float], rounding: Sequence[str]) -> dict[str, float]:
+    """What was allowed by type: of results in memory, and in all that the program writes where sums are reordered."""
+    return {**results, "output": OUTPUT} if results or rounding else {}
 
 
 def stopped_plans(regions: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -16,6 +16,7 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.errors import TracecutError
 from tracecut.support.private_folders import private_folder
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
+from tracecut.support.tolerances import OUTPUT
 from tracecut.tracer.capture.instrument import global_objects, with_object_table
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object, shared_library
@@ -92,8 +93,6 @@ def run_woven(
     return Run(finished.seconds, finished.stdout.read_bytes(), json.loads(report.read_text()))
 
 
-def check_output(
-    native: bytes, found: bytes, *, rounding: bool, tolerance: float, unstable: frozenset[int] | None
-) -> Difference:
+def check_output(native: bytes, found: bytes, *, rounding: bool, unstable: frozenset[int] | None) -> Difference:
     """Compare what the rescheduled program printed with the original."""
-    return compare_outputs(native, found, tolerance=tolerance if rounding else 0.0, unstable=unstable or frozenset())
+    return compare_outputs(native, found, tolerance=OUTPUT if rounding else 0.0, unstable=unstable or frozenset())
