@@ -16,11 +16,14 @@ import re
 from dataclasses import replace
 
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.ir.llvm import Block, Function, Instruction, TypeTable, parse_module
+from tracecut.ir.llvm import Block, Function, Instruction, TypeTable
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.edit import edit_phis
 from tracecut.ir.llvm.lexer import LOCAL
 from tracecut.tracer.loops.reductions import Uses, memory_reduction
+
+from .induction_values import affine
 
 BATCH = 128
 FORBIDDEN = ("atomicrmw", "cmpxchg", "fence", "alloca")
@@ -32,7 +35,7 @@ def batched(outlined: Outlined, name: str) -> Outlined | None:
 
     The caller vouches that no job reads memory that another job writes.
     """
-    function = next(iter(parse_module(outlined.text).functions.values()))
+    function = outlined.code.copy()
     if len(function.blocks) != 3:
         return None
     body = function.blocks[1]
@@ -46,8 +49,9 @@ def batched(outlined: Outlined, name: str) -> Outlined | None:
     carried = _payload(view, body, late, again)
     if carried is None or not carried:
         return None
+    header = function.header.replace(f"@{outlined.name}(", f"@{name}(")
     return replace(
-        outlined, name=name, text=_emit(outlined, function.header, function.blocks, name, late, again, carried)
+        outlined, name=name, function=Function(f"@{name}", header, _blocks(function.blocks, late, again, carried))
     )
 
 
@@ -154,92 +158,78 @@ def _payload(view: FunctionView, body: Block, late: set[str | int], again: set[s
     return found
 
 
-def _emit(
-    outlined: Outlined,
-    header: str,
-    blocks: list[Block],
-    name: str,
-    late: set[str | int],
-    again: set[str],
-    carried: dict[str, str],
-) -> str:
+def _blocks(blocks: list[Block], late: set[str | int], again: set[str], carried: dict[str, str]) -> list[Block]:
     entry, body, leave = blocks
     counters = [phi for phi in body.phis if phi.result != "%tc.k" and phi.result not in late]
     sums = [phi for phi in body.phis if phi.result in late]
-    lines = [header.replace(f"@{outlined.name}(", f"@{name}("), "entry:"]
-    for place, (_, type) in enumerate(carried.items()):
-        lines.append(f"  %tc.room{place} = alloca [{BATCH} x {type}], align 64")
-    lines += [f"  {instruction}" for instruction in entry.instructions[:-1]]
-    lines.append("  br i1 %tc.any, label %tc.batch, label %tc.exit")
-    lines += _batch_head(sums)
-    lines += _ahead(body, late, counters, carried)
-    lines += _afterwards(body, late, again, counters, sums, carried)
-    lines.append("tc.exit:")
-    for instruction in leave.instructions:
-        text = str(instruction)
-        if instruction.op == "phi":
-            text = re.sub(r"\[ (%\S+), %" + re.escape(body.name) + r" \]", r"[ \1, %tc.late.done ]", text)
-        lines.append(f"  {text}")
-    return "\n".join([*lines, "}"])
+    rooms = [f"%tc.room{place} = alloca [{BATCH} x {type}], align 64" for place, type in enumerate(carried.values())]
+    start = Block(
+        "entry",
+        [
+            *map(Instruction, rooms),
+            *entry.instructions[:-1],
+            Instruction("br i1 %tc.any, label %tc.batch, label %tc.exit"),
+        ],
+    )
+    edit_phis(
+        leave,
+        lambda phi: re.sub(r"\[ (%\S+), %" + re.escape(body.name) + r" \]", r"[ \1, %tc.late.done ]", phi.text),
+    )
+    return [
+        start,
+        _batch_head(sums),
+        _ahead(body, late, counters, carried),
+        *_afterwards(body, late, again, counters, sums, carried),
+        leave,
+    ]
 
 
-def _batch_head(sums: list[Instruction]) -> list[str]:
-    lines = ["tc.batch:", "  %tc.b0 = phi i64 [ %tc.k0, %entry ], [ %tc.b1, %tc.late.done ]"]
+def _latch(phi: Instruction) -> str:
+    """What a sum is after an iteration."""
+    return next(o.text for o in phi.operands if o.text != f"{phi.result}.tc.start")
+
+
+def _batch_head(sums: list[Instruction]) -> Block:
+    lines = ["%tc.b0 = phi i64 [ %tc.k0, %entry ], [ %tc.b1, %tc.late.done ]"]
     for phi in sums:
-        latch = next(o.text for o in phi.operands if o.text != f"{phi.result}.tc.start")
-        lines.append(
-            f"  {phi.result}.tc.sum = phi {phi.type} [ {phi.result}.tc.start, %entry ], [ {latch}, %tc.late.done ]"
-        )
-    return [
-        *lines,
-        f"  %tc.b.end = add nsw i64 %tc.b0, {BATCH}",
-        "  %tc.b.cut = icmp slt i64 %tc.b.end, %tc.k1",
-        "  %tc.b1 = select i1 %tc.b.cut, i64 %tc.b.end, i64 %tc.k1",
-        "  br label %tc.ahead",
+        arms = f"[ {phi.result}.tc.start, %entry ], [ {_latch(phi)}, %tc.late.done ]"
+        lines.append(f"{phi.result}.tc.sum = phi {phi.type} {arms}")
+    lines += [
+        f"%tc.b.end = add nsw i64 %tc.b0, {BATCH}",
+        "%tc.b.cut = icmp slt i64 %tc.b.end, %tc.k1",
+        "%tc.b1 = select i1 %tc.b.cut, i64 %tc.b.end, i64 %tc.k1",
+        "br label %tc.ahead",
     ]
+    return Block.of("tc.batch", lines)
 
 
-def _counters(counters: list[Instruction], number: str, first: str, suffix: str) -> list[str]:
+def _counters(counters: list[Instruction], number: str, suffix: str) -> list[Instruction]:
     """Counters of iteration `number`, from their values at the first iteration of the range."""
-    lines = [f"  %tc.gone{suffix} = sub nsw i64 {number}, {first}"]
+    lines = [f"%tc.gone{suffix} = sub nsw i64 {number}, %tc.k0"]
     for phi in counters:
-        step = _step(phi)
-        name = f"{phi.result}{suffix}"
-        type = "i64" if phi.type == "ptr" else phi.type
-        gone = f"%tc.gone{suffix}"
-        if type != "i64":
-            lines.append(f"  {name}.tc.n = trunc i64 {gone} to {type}")
-            gone = f"{name}.tc.n"
-        lines.append(f"  {name}.tc.o = mul {type} {gone}, {step}")
-        if phi.type == "ptr":
-            lines.append(f"  {name} = getelementptr i8, ptr {phi.result}.tc.start, i64 {name}.tc.o")
-        else:
-            lines.append(f"  {name} = add {type} {phi.result}.tc.start, {name}.tc.o")
-    return lines
+        name, start = f"{phi.result}{suffix}", f"{phi.result}.tc.start"
+        lines += affine(phi.type, name, start, f"{phi.result}.tc.step", f"%tc.gone{suffix}", mark=".tc")
+    return [Instruction(line) for line in lines]
 
 
-def _step(phi: Instruction) -> str:
-    return f"{phi.result}.tc.step"
-
-
-def _ahead(body: Block, late: set[str | int], counters: list[Instruction], carried: dict[str, str]) -> list[str]:
-    lines = ["tc.ahead:", "  %tc.k = phi i64 [ %tc.b0, %tc.batch ], [ %tc.next, %tc.ahead ]"]
-    lines += _counters(counters, "%tc.k", "%tc.k0", "")
-    for instruction in body.instructions:
-        if instruction.op == "phi" or instruction.is_terminator or _is_control(instruction):
+def _ahead(body: Block, late: set[str | int], counters: list[Instruction], carried: dict[str, str]) -> Block:
+    made = [Instruction("%tc.k = phi i64 [ %tc.b0, %tc.batch ], [ %tc.next, %tc.ahead ]")]
+    made += _counters(counters, "%tc.k", "")
+    for item in body.instructions:
+        if item.op == "phi" or item.is_terminator or _is_control(item):
             continue
-        if id(instruction) not in late and instruction.result not in late:
-            lines.append(f"  {instruction}")
-    lines.append("  %tc.at = sub nsw i64 %tc.k, %tc.b0")
+        if id(item) not in late and item.result not in late:
+            made.append(item)
+    lines = ["%tc.at = sub nsw i64 %tc.k, %tc.b0"]
     for place, (value, type) in enumerate(carried.items()):
-        lines.append(f"  %tc.put{place} = getelementptr {type}, ptr %tc.room{place}, i64 %tc.at")
-        lines.append(f"  store {type} {value}, ptr %tc.put{place}")
-    return [
-        *lines,
-        "  %tc.next = add nsw i64 %tc.k, 1",
-        "  %tc.more = icmp slt i64 %tc.next, %tc.b1",
-        "  br i1 %tc.more, label %tc.ahead, label %tc.late.entry",
+        lines.append(f"%tc.put{place} = getelementptr {type}, ptr %tc.room{place}, i64 %tc.at")
+        lines.append(f"store {type} {value}, ptr %tc.put{place}")
+    lines += [
+        "%tc.next = add nsw i64 %tc.k, 1",
+        "%tc.more = icmp slt i64 %tc.next, %tc.b1",
+        "br i1 %tc.more, label %tc.ahead, label %tc.late.entry",
     ]
+    return Block("tc.ahead", [*made, *map(Instruction, lines)])
 
 
 def _afterwards(
@@ -249,33 +239,37 @@ def _afterwards(
     counters: list[Instruction],
     sums: list[Instruction],
     carried: dict[str, str],
-) -> list[str]:
-    lines = ["tc.late.entry:", "  br label %tc.late", "tc.late:"]
-    lines.append("  %tc.k.b = phi i64 [ %tc.b0, %tc.late.entry ], [ %tc.next.b, %tc.late ]")
+) -> list[Block]:
+    lines = ["%tc.k.b = phi i64 [ %tc.b0, %tc.late.entry ], [ %tc.next.b, %tc.late ]"]
     for phi in sums:
-        latch = next(o.text for o in phi.operands if o.text != f"{phi.result}.tc.start")
-        lines.append(f"  {phi.result} = phi {phi.type} [ {phi.result}.tc.sum, %tc.late.entry ], [ {latch}, %tc.late ]")
-    wanted = [phi for phi in counters if phi.result in again]
-    lines += _counters(wanted, "%tc.k.b", "%tc.k0", ".b")
+        arms = f"[ {phi.result}.tc.sum, %tc.late.entry ], [ {_latch(phi)}, %tc.late ]"
+        lines.append(f"{phi.result} = phi {phi.type} {arms}")
+    made = [Instruction(line) for line in lines]
+    made += _counters([phi for phi in counters if phi.result in again], "%tc.k.b", ".b")
     renamed = {name: f"{name}.b" for name in again} | {value: f"{value}.b" for value in carried} | {"%tc.k": "%tc.k.b"}
-    lines.append("  %tc.at.b = sub nsw i64 %tc.k.b, %tc.b0")
+    lines = ["%tc.at.b = sub nsw i64 %tc.k.b, %tc.b0"]
     for place, (value, type) in enumerate(carried.items()):
-        lines.append(f"  %tc.get{place} = getelementptr {type}, ptr %tc.room{place}, i64 %tc.at.b")
-        lines.append(f"  {value}.b = load {type}, ptr %tc.get{place}")
-    for instruction in body.instructions:
-        if instruction.op == "phi" or instruction.is_terminator:
+        lines.append(f"%tc.get{place} = getelementptr {type}, ptr %tc.room{place}, i64 %tc.at.b")
+        lines.append(f"{value}.b = load {type}, ptr %tc.get{place}")
+    made += map(Instruction, lines)
+    for item in body.instructions:
+        if item.op == "phi" or item.is_terminator:
             continue
-        if id(instruction) in late or instruction.result in late or instruction.result in again:
-            text = str(instruction)
-            lines.append("  " + LOCAL.sub(lambda found: renamed.get(found.group(), found.group()), text))
+        if id(item) in late or item.result in late or item.result in again:
+            text = LOCAL.sub(lambda found: renamed.get(found.group(), found.group()), item.text)
+            made.append(Instruction(text, item.meta))
+    lines = [
+        "%tc.next.b = add nsw i64 %tc.k.b, 1",
+        "%tc.more.b = icmp slt i64 %tc.next.b, %tc.b1",
+        "br i1 %tc.more.b, label %tc.late, label %tc.late.done",
+    ]
     return [
-        *lines,
-        "  %tc.next.b = add nsw i64 %tc.k.b, 1",
-        "  %tc.more.b = icmp slt i64 %tc.next.b, %tc.b1",
-        "  br i1 %tc.more.b, label %tc.late, label %tc.late.done",
-        "tc.late.done:",
-        "  %tc.left = icmp slt i64 %tc.b1, %tc.k1",
-        "  br i1 %tc.left, label %tc.batch, label %tc.exit",
+        Block.of("tc.late.entry", ["br label %tc.late"]),
+        Block("tc.late", [*made, *map(Instruction, lines)]),
+        Block.of(
+            "tc.late.done",
+            ["%tc.left = icmp slt i64 %tc.b1, %tc.k1", "br i1 %tc.left, label %tc.batch, label %tc.exit"],
+        ),
     ]
 
 

@@ -13,6 +13,19 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
 
+def affine(type: str, name: str, init: str, step: str, number: str, mark: str = "") -> list[str]:
+    """name = init + step · number, where `number` is an i64; `mark` goes into the names of what it takes."""
+    inner = "i64" if type == "ptr" else type
+    lines = []
+    if inner != "i64":
+        lines.append(f"{name}{mark}.n = trunc i64 {number} to {inner}")
+        number = f"{name}{mark}.n"
+    lines.append(f"{name}{mark}.o = mul {inner} {number}, {step}")
+    if type == "ptr":
+        return [*lines, f"{name} = getelementptr i8, ptr {init}, i64 {name}{mark}.o"]
+    return [*lines, f"{name} = add {type} {init}, {name}{mark}.o"]
+
+
 @dataclass(frozen=True)
 class Walker:
     """A pointer that walks with the loop, from `start` in place of its own: `old`: by the old numbers."""
@@ -37,7 +50,7 @@ class Counters:
         for phi in phis:
             step = self._emit(self._step(phi), lines)
             type = "i64" if phi.type == "ptr" else phi.type
-            lines.append(f"  {phi.result}.tc.step = add {type} {step}, 0")
+            lines.append(f"{phi.result}.tc.step = add {type} {step}, 0")
         for phi in phis:
             lines += self._affine(phi, f"{phi.result}.tc.start", self.initial(phi), "%tc.k0")
         return lines
@@ -47,9 +60,9 @@ class Counters:
         lines: list[str] = []
         if counters or any(walker.old for walker in walkers):
             lines += [
-                "  %tc.order.at = getelementptr i32, ptr %tc.order, i64 %tc.k",
-                "  %tc.order.k = load i32, ptr %tc.order.at, align 4",
-                "  %tc.old = zext i32 %tc.order.k to i64",
+                "%tc.order.at = getelementptr i32, ptr %tc.order, i64 %tc.k",
+                "%tc.order.k = load i32, ptr %tc.order.at, align 4",
+                "%tc.old = zext i32 %tc.order.k to i64",
             ]
         for name in counters:
             phi = self.view.definitions[name].instruction
@@ -64,16 +77,7 @@ class Counters:
         return next(o.text for o, label in zip(phi.operands, phi.labels, strict=True) if label != latch)
 
     def _affine(self, phi: Instruction, name: str, init: str, number: str) -> list[str]:
-        """name = init + step · number, where `number` is an i64."""
-        type = "i64" if phi.type == "ptr" else phi.type
-        lines = []
-        if type != "i64":
-            lines.append(f"  {name}.n = trunc i64 {number} to {type}")
-            number = f"{name}.n"
-        lines.append(f"  {name}.o = mul {type} {number}, {phi.result}.tc.step")
-        if phi.type == "ptr":
-            return [*lines, f"  {name} = getelementptr i8, ptr {init}, i64 {name}.o"]
-        return [*lines, f"  {name} = add {type} {init}, {name}.o"]
+        return affine(phi.type, name, init, f"{phi.result}.tc.step", number)
 
     def _step(self, phi: Instruction) -> Expr:
         step = ScalarView(self.view, self.loop, Pool()).increment(phi, self.loop)
@@ -87,9 +91,9 @@ class Counters:
         parts = [self._emit(argument, lines) for argument in expr.args]
         name = f"%tc.e{len(lines)}"
         if expr.kind == "op" and expr.data[0] in ("add", "sub", "mul", "shl"):
-            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]}, {parts[1]}")
+            lines.append(f"{name} = {expr.data[0]} {expr.data[1]} {parts[0]}, {parts[1]}")
         elif expr.kind == "cast" and expr.data[0] in ("sext", "zext", "trunc"):
-            lines.append(f"  {name} = {expr.data[0]} {expr.data[1]} {parts[0]} to {expr.data[2]}")
+            lines.append(f"{name} = {expr.data[0]} {expr.data[1]} {parts[0]} to {expr.data[2]}")
         else:
             raise UnsupportedError(f"a counter advances by {expr}")
         return name

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from tracecut.codegen.schedule.plan.base_pointer_groups import instruction_of
 from tracecut.codegen.schedule.plan.private_data import follows_counter, private_arrays
 from tracecut.codegen.schedule.plan.range_function import OLD, Group, Outlined, Reduction, Slot
-from tracecut.ir.llvm import Instruction
+from tracecut.ir.llvm import Block, Function, Instruction
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.lexer import constant_address, split_type
@@ -74,22 +74,22 @@ class _Outliner:
         self.slots.append(Slot("order", "%tc.order", "ptr"))
         body = self._body()  # asks for bases on the way
         reductions = self._reductions()
-        entry = ["entry:", *(f"  {name} = {made}" for name, made in self.locals.items())]
+        entry = [f"{name} = {made}" for name, made in self.locals.items()]
         for place, slot in enumerate(self.slots):
-            entry.append(f"  %tc.slot{place} = getelementptr i8, ptr %tc.in, i64 {8 * place}")
-            entry.append(f"  {slot.value} = load {slot.type}, ptr %tc.slot{place}, align 8")
-        entry.extend(f"  {name} = {made}" for made, name in self.constants.items())
+            entry.append(f"%tc.slot{place} = getelementptr i8, ptr %tc.in, i64 {8 * place}")
+            entry.append(f"{slot.value} = load {slot.type}, ptr %tc.slot{place}, align 8")
+        entry.extend(f"{name} = {made}" for made, name in self.constants.items())
         entry.extend(self.steps.starts(self.counters))
-        entry.append("  %tc.any = icmp slt i64 %tc.k0, %tc.k1")
-        entry.append(f"  br i1 %tc.any, label %{self.loop.header}, label %tc.exit")
-        groups = " ".join(dict.fromkeys(re.findall(r"#\d+", self.view.function.header)))
-        text = [
+        entry.append("%tc.any = icmp slt i64 %tc.k0, %tc.k1")
+        entry.append(f"br i1 %tc.any, label %{self.loop.header}, label %tc.exit")
+        groups = " ".join(dict.fromkeys(self.view.function.attribute_groups))
+        header = (
             f"define void @{self.name}(i64 %tc.k0, i64 %tc.k1, ptr noalias %tc.in, ptr noalias %tc.out) {groups} {{"
-        ]
-        text += entry + body + self._exit(reductions) + ["}"]
+        )
+        blocks = [Block.of("entry", entry), *body, Block.of("tc.exit", self._exit(reductions))]
         return Outlined(
             self.name,
-            "\n".join(text),
+            Function(f"@{self.name}", header, blocks),
             tuple(self.slots),
             tuple(self.groups),
             tuple(reductions),
@@ -240,10 +240,10 @@ class _Outliner:
         text = replaced(made, mapping)
         return Instruction(f"{name} = {text.split('=', 1)[1].strip()}", kept(made.meta))
 
-    def _body(self) -> list[str]:
-        pieces: dict[str, list[str]] = {}
+    def _body(self) -> list[Block]:
+        blocks: list[Block] = []
         # First pass: find every clone that is needed (fills self.clones and self.slots).
-        rewritten: dict[int, str] = {}
+        rewritten: dict[int, Instruction] = {}
         for name in self.view.flow.order:
             if name in self.loop.blocks:
                 for instruction in self.view.flow.blocks[name].instructions:
@@ -254,33 +254,32 @@ class _Outliner:
             if name not in self.loop.blocks:
                 continue
             block = self.view.flow.blocks[name]
-            phis: list[str] = []
-            rest: list[str] = []
+            phis: list[Instruction] = []
+            rest: list[Instruction] = []
             if name == self.loop.header:
-                phis.append(f"  %tc.k = phi i64 [ %tc.k0, %entry ], [ %tc.next, %{self.latch} ]")
-                rest.extend(self.steps.old_numbers(order_needed, self.walkers))
+                phis.append(Instruction(f"%tc.k = phi i64 [ %tc.k0, %entry ], [ %tc.next, %{self.latch} ]"))
+                rest += map(Instruction, self.steps.old_numbers(order_needed, self.walkers))
             for instruction in block.instructions:
                 if instruction.is_terminator:
-                    rest.extend(self._end(name, rewritten[id(instruction)]))
+                    rest += self._end(name, rewritten[id(instruction)])
                     continue
-                lines = [rewritten[id(instruction)]] if id(instruction) in rewritten else []
-                lines += [f"  {clone}" for clone in self.clones.get(instruction.result or "", [])]
-                for line in lines:
-                    (phis if " = phi " in line else rest).append(line)
-            pieces[name] = [f"{name}:", *phis, *rest]
-        return [line for name in self.view.flow.order if name in pieces for line in pieces[name]]
+                made = [rewritten[id(instruction)]] if id(instruction) in rewritten else []
+                for item in made + self.clones.get(instruction.result or "", []):
+                    (phis if item.op == "phi" else rest).append(item)
+            blocks.append(Block(name, phis + rest))
+        return blocks
 
     def _is_marker_of_slot(self, instruction: Instruction) -> bool:
         """Whether it says when a stack array lives that is handed in: LLVM wants the `alloca` itself there."""
         marker = instruction.op == "call" and instruction.word.startswith("@llvm.lifetime.")
         return marker and instruction.operands[-1].text not in self.locals
 
-    def _rewrite(self, instruction: Instruction, block: str) -> str:
+    def _rewrite(self, instruction: Instruction, block: str) -> Instruction:
         mapping: dict[str, str] = {}
         text = instruction.text
         if instruction.op == "phi":
             if block == self.loop.header:
-                return "  " + str(Instruction(self._header_phi(instruction), {}))
+                return Instruction(self._header_phi(instruction))
             if instruction.result not in self.closure:
                 mapping = {o.text: self._old(o.text) for o in instruction.operands if o.text in self.closure}
             text = replaced(instruction, mapping)
@@ -299,7 +298,7 @@ class _Outliner:
         meta = kept(instruction.meta)
         if instruction.result in self.closure:
             meta.pop("range", None)  # of the old numbers
-        return "  " + str(Instruction(text, meta))
+        return Instruction(text, meta)
 
     def _rewrite_access(self, instruction: Instruction) -> str:
         key = self._key(instruction)
@@ -334,20 +333,18 @@ class _Outliner:
         value = latch.text if phi.result in self.closure else self._old(latch.text)
         return f"{phi.result} = phi {phi.type} [ {start}, %entry ], [ {value}, %{self.latch} ]"
 
-    def _end(self, name: str, line: str) -> list[str]:
+    def _end(self, name: str, own: Instruction) -> list[Instruction]:
         """The terminator of a block: the loop's own test gives way to the range's, and nothing leaves it early."""
-        exits = {inside for inside, _ in self.loop.exits}
-        lines = []
-        if name in exits and name != self.latch:
+        if name == self.latch:
+            return [
+                Instruction("%tc.next = add nsw i64 %tc.k, 1"),
+                Instruction("%tc.more = icmp slt i64 %tc.next, %tc.k1"),
+                Instruction(f"br i1 %tc.more, label %{self.loop.header}, label %tc.exit"),
+            ]
+        if name in {inside for inside, _ in self.loop.exits}:
             target = next(label for label in self.view.flow.blocks[name].terminator.labels if label in self.loop.blocks)
-            lines.append(f"  br label %{target}")
-        elif name == self.latch:
-            lines.append("  %tc.next = add nsw i64 %tc.k, 1")
-            lines.append("  %tc.more = icmp slt i64 %tc.next, %tc.k1")
-            lines.append(f"  br i1 %tc.more, label %{self.loop.header}, label %tc.exit")
-        else:
-            lines.append(line)
-        return lines
+            return [Instruction(f"br label %{target}")]
+        return [own]
 
     def _reductions(self) -> list[Reduction]:
         found: list[Reduction] = []
@@ -359,13 +356,13 @@ class _Outliner:
         return found
 
     def _exit(self, reductions: list[Reduction]) -> list[str]:
-        lines = ["tc.exit:"]
+        lines = []
         for item in reductions:
             phi = self.view.definitions[item.phi].instruction
             latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
             arms = f"[ {item.phi}.tc.start, %entry ], [ {self._old(latch.text)}, %{self.latch} ]"
-            lines.append(f"  {item.phi}.tc.end = phi {item.type} {arms}")
+            lines.append(f"{item.phi}.tc.end = phi {item.type} {arms}")
         for item in reductions:
-            lines.append(f"  %tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")
-            lines.append(f"  store {item.type} {item.phi}.tc.end, ptr %tc.out{item.out}, align 8")
-        return [*lines, "  ret void"]
+            lines.append(f"%tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")
+            lines.append(f"store {item.type} {item.phi}.tc.end, ptr %tc.out{item.out}, align 8")
+        return [*lines, "ret void"]

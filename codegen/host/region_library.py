@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
-from tracecut.ir.llvm import parse_module
 from tracecut.ir.loops.nest import Nest
 from tracecut.tracer.capture.instrument import with_object_table
 from tracecut.tracer.legality.accesses import Accesses
@@ -71,9 +70,8 @@ def load_regions(
     target: Path,
 ) -> Native:
     """Compile range functions beside the program and load them into this process."""
-    module = parse_module(analysis.text)
-    for item in (*outlined.values(), *batches.values()):
-        module.append(item.text)
+    module = analysis.module.copy()
+    module.items += [item.code for item in (*outlined.values(), *batches.values())]
     add_versions(module, alone=not flags.objects)
     text = with_object_table(module, analysis)
     library = shared_library(

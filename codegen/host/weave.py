@@ -15,15 +15,20 @@ The original loop stays as it is: it runs whenever the executor declines.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.ir.llvm import Block, Instruction, Module
+from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
+from tracecut.ir.llvm.edit import add_array, at_start, before_end, edit_phis, fits_slots, store_values
+from tracecut.ir.loops.expressions import Pool
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.scalar_evolution import ScalarView
+
+from .induction_values import affine
 
 DECLARATIONS = (
     "declare i32 @tc_region(i32, ptr, ptr)",
@@ -57,7 +62,7 @@ class WovenScope:
 def weave(module: Module, regions: list[WovenRegion], scopes: list[WovenScope]) -> None:
     """Add hooks and range functions to `module`, in place. Raises UnsupportedError when a loop can not take them.
 
-    Every check is made before anything is changed.
+    `module` is a copy of the one that the regions are described in. Every check is made before anything is changed.
     """
     for region in regions:
         _check(region)
@@ -66,11 +71,15 @@ def weave(module: Module, regions: list[WovenRegion], scopes: list[WovenScope]) 
         wide = fits_slots(scope.values, scope.view.types)
         if wide is not None:
             raise UnsupportedError(f"the value {wide} does not fit a register")
+    functions = module.functions
+    blocks = {name: function.by_name() for name, function in functions.items()}
     for scope in scopes:  # first, so that entering a scope comes before its first region
-        _weave_scope(scope)
+        name = scope.view.function.name
+        _weave_scope(scope, functions[name], blocks[name])
     for region in regions:
-        _weave_region(region)
-        module.append(region.outlined.text)
+        name = region.view.function.name
+        _weave_region(region, functions[name], blocks[name])
+        module.items.append(region.outlined.code)
     for line in DECLARATIONS:
         module.append(line)
 
@@ -91,22 +100,20 @@ def _check_loop(view: FunctionView, loop: Loop) -> None:
             raise UnsupportedError("the loop shares its exit with other code")
 
 
-def _weave_scope(scope: WovenScope) -> None:
-    function, flow = scope.view.function, scope.view.flow
+def _weave_scope(scope: WovenScope, function: Function, blocks: Mapping[str, Block]) -> None:
     prefix = f"%tc.scope{scope.number}"
     array = add_array(function, f"{prefix}.values", len(scope.values))
     lines = store_values(scope.values, array, f"{prefix}.v")
     lines.append(Instruction(f"call void @tc_scope_enter(i32 {scope.number}, ptr {array})"))
-    before_end(flow.blocks[str(scope.loop.preheader)], lines)
+    before_end(blocks[str(scope.loop.preheader)], lines)
     for target in dict.fromkeys(target for _, target in scope.loop.exits):
-        at_start(flow.blocks[target], [Instruction(f"call void @tc_scope_leave(i32 {scope.number})")])
+        at_start(blocks[target], [Instruction(f"call void @tc_scope_leave(i32 {scope.number})")])
 
 
-def _weave_region(region: WovenRegion) -> None:
-    function, flow, loop = region.view.function, region.view.flow, region.loop
-    outlined = region.outlined
+def _weave_region(region: WovenRegion, function: Function, blocks: Mapping[str, Block]) -> None:
+    loop, outlined = region.loop, region.outlined
     prefix = f"%tc.region{region.number}"
-    preheader = flow.blocks[str(loop.preheader)]
+    preheader = blocks[str(loop.preheader)]
     given = add_array(function, f"{prefix}.in", len(outlined.slots))
     taken = add_array(function, f"{prefix}.out", len(outlined.reductions) + 1)
     starts = {item.slot: item for item in outlined.reductions}
@@ -131,12 +138,10 @@ def _weave_region(region: WovenRegion) -> None:
         function.blocks.index(preheader) + 1, Block(original, [Instruction(f"br label %{loop.header}")])
     )
     function.blocks.insert(function.blocks.index(preheader) + 2, block)
-    for phi in flow.blocks[loop.header].phis:
-        phi.text = phi.text.replace(f"%{loop.preheader} ]", f"%{original} ]")
-    for phi in flow.blocks[target].phis:
-        phi.text = f"{phi.text}, [ {results[str(phi.result)]}, %{done} ]"
+    edit_phis(blocks[loop.header], lambda phi: phi.text.replace(f"%{loop.preheader} ]", f"%{original} ]"))
+    edit_phis(blocks[target], lambda phi: f"{phi.text}, [ {results[str(phi.result)]}, %{done} ]")
     for left in dict.fromkeys(outside for _, outside in loop.exits):
-        at_start(flow.blocks[left], [Instruction(f"call void @tc_region_done(i32 {region.number})")])
+        at_start(blocks[left], [Instruction(f"call void @tc_region_done(i32 {region.number})")])
 
 
 def _slot_value(region: WovenRegion, kind: str, name: str, type: str) -> tuple[str, str] | None:
@@ -199,30 +204,16 @@ def _last_count(region: WovenRegion, name: str, phi: str, taken: str, *, behind:
     The executor leaves n in the slot behind the reductions.
     """
     made = region.view.definitions[phi].instruction
-    step = _step_text(region, phi)
-    type = "i64" if made.type == "ptr" else made.type
     lines = [
         f"{name}.at = getelementptr i8, ptr {taken}, i64 {8 * len(region.outlined.reductions)}",
-        f"{name}.n = load i64, ptr {name}.at, align 8",
-        f"{name}.m = sub i64 {name}.n, {0 if behind else 1}",
+        f"{name}.count = load i64, ptr {name}.at, align 8",
+        f"{name}.m = sub i64 {name}.count, {0 if behind else 1}",
+        *affine(made.type, name, _incoming(region, phi), _step_text(region, phi), f"{name}.m"),
     ]
-    count = f"{name}.m"
-    if type != "i64":
-        lines.append(f"{name}.t = trunc i64 {count} to {type}")
-        count = f"{name}.t"
-    lines.append(f"{name}.o = mul {type} {count}, {step}")
-    init = _incoming(region, phi)
-    if made.type == "ptr":
-        lines.append(f"{name} = getelementptr i8, ptr {init}, i64 {name}.o")
-    else:
-        lines.append(f"{name} = add {type} {init}, {name}.o")
     return [Instruction(line) for line in lines]
 
 
 def _step_text(region: WovenRegion, phi: str) -> str:
-    from tracecut.ir.loops.expressions import Pool
-    from tracecut.tracer.loops.scalar_evolution import ScalarView
-
     made = region.view.definitions[phi].instruction
     step = ScalarView(region.view, region.loop, Pool()).increment(made, region.loop)
     if step is None or step.kind not in ("const", "live"):

@@ -75,6 +75,7 @@ def emit_kernel(
     name: str,
     groups: Sequence[Group],
     *,
+    outlined: Outlined | None = None,
     arch: str = "sm_90",
     variant: str = "reordered",
     disjoint: frozenset[int] = frozenset(),
@@ -86,6 +87,7 @@ def emit_kernel(
         view, nest, loop: the loop, described by `nest` (which may be rooted at a loop around it).
         name: of the kernel; letters, digits and `_`.
         groups: of `group_sites` with the views of the schedule. `swap-indirect` takes no notice of the views.
+        outlined: the range function of the loop with these groups, where there is one already.
         arch: as of `nvptx.ARCHITECTURES`.
         variant: `reordered` or `swap-indirect`.
         disjoint: groups of which no byte is written while the kernel runs, through whatever pointer. They are read
@@ -100,7 +102,8 @@ def emit_kernel(
     used = [replace(group, view=NEW) for group in groups] if swap else list(groups)
     check_loop(view, nest, loop, used)
     private = private_arrays(view, nest, view.loop_ids[loop])
-    outlined = outline(view, nest, loop, name, used)
+    if outlined is None or used != list(outlined.groups):
+        outlined = outline(view, nest, loop, name, used)
     job = job_of(outlined, number_is_old=swap)
     if swap:
         job.substitute(_shared_bases(outlined))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.ir.llvm import Block, Instruction, parse_module
+from tracecut.ir.llvm import Block, Instruction
 from tracecut.ir.llvm.lexer import LOCAL
 
 START, DONE = "tc.job", "tc.done"
@@ -103,8 +103,7 @@ class Job:
 
 def job_of(outlined: Outlined, *, number_is_old: bool) -> Job:
     """The iteration of a range function. `number_is_old`: the job's number is the old one, there is no other."""
-    function = parse_module(outlined.text).functions[f"@{outlined.name}"]
-    entry, *body, last = function.blocks
+    entry, *body, last = outlined.code.copy().blocks
     slots = {f"%tc.slot{place}" for place in range(len(outlined.slots))} | {slot.value for slot in outlined.slots}
     slots |= outlined.locals.keys()  # the kernel makes its own
     starts = [made for made in entry.instructions[:-1] if made.result not in slots | _LOOP_ONLY]

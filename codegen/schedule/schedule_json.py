@@ -41,7 +41,7 @@ def outlined_out(found: Outlined) -> dict[str, Any]:
 def outlined_in(data: Mapping[str, Any]) -> Outlined:
     found = Outlined(
         str(data["name"]),
-        "",
+        None,
         tuple(Slot(str(kind), str(name), str(type), whole(group)) for kind, name, type, group in data["slots"]),
         tuple(Group(whole(n), str(root), tuple(map(str, sites)), str(view)) for n, root, sites, view in data["groups"]),
         tuple(Reduction(str(p), str(t), str(o), whole(slot), whole(out)) for p, t, o, slot, out in data["reductions"]),

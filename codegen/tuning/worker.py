@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from tracecut.codegen.schedule.graph.scope_graph import graph_size, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import views_of
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError, inspect_scope
+from tracecut.ir.llvm.module_json import function_out, module_in
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.machine.machine import Machine
 from tracecut.support import memory_amounts
@@ -66,7 +68,7 @@ class Worker:
         """Inspect, choose, measure. Returns the result; a refusal is a result too."""
         self._stage("reading the capture")
         take_runtime(Path(self.spec["runtime"]).read_bytes())
-        self.analysis = Analysis(Path(self.spec["canonical"]).read_text(errors="surrogateescape"))
+        self.analysis = Analysis(module_in(json.loads(Path(self.spec["module"]).read_text())))
         self.capture = Capture.load(self.spec["capture"])
         self._done("load")
         self._stage("legality")
@@ -229,7 +231,7 @@ class Worker:
             best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
         if best is None:
             return
-        self._save(scope, inspection, subject, candidates[0], best, views, threads)
+        self._save(scope, inspection, subject, candidates[0], best, threads)
 
     def _check_identity(self, replay: Replay) -> None:
         """The identity order has to leave exactly what the program's own loop left."""
@@ -251,7 +253,6 @@ class Worker:
         subject: Subject,
         original: Candidate,
         best: Candidate,
-        views: dict[int, dict[str, str]],
         threads: int,
     ) -> None:
         count = best.threads if best.fastest > 1 else 1
@@ -298,7 +299,7 @@ class Worker:
             "method": best.method,
             "threads": count,
             "variant": best.variant,
-            "views": {str(region): view for region, view in views.items()},
+            "functions": {str(region): function_out(item.code) for region, item in subject.outlined.items()},
             "regions": regions,
             "comparison": _comparison(best),
             "tolerance": tolerances(subject),

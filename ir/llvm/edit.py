@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .data_layout import TypeTable
 from .instruction import Instruction
@@ -34,6 +34,13 @@ def at_start(block: Block, lines: Sequence[Instruction]) -> None:
     """Insert behind the phis, and behind a landing pad, which has to come first."""
     place = _after_phis(block)
     block.instructions[place:place] = lines
+
+
+def edit_phis(block: Block, edit: Callable[[Instruction], str]) -> None:
+    """Give every phi of a block another text."""
+    block.instructions = [
+        Instruction(edit(item), item.meta) if item.op == "phi" else item for item in block.instructions
+    ]
 
 
 def fits_slots(values: Sequence[tuple[str, str]], types: TypeTable) -> str | None:

@@ -8,7 +8,7 @@ pointing at values that are gone; the `!dbg` locations of instructions stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .data_layout import TypeTable
@@ -30,6 +30,11 @@ class Block:
 
     name: str
     instructions: list[Instruction] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str, lines: Iterable[str]) -> Block:
+        """A block of instructions without attachments."""
+        return cls(name, [Instruction(line) for line in lines])
 
     @property
     def terminator(self) -> Instruction:
@@ -105,6 +110,10 @@ class Function:
         for block in self.blocks:
             for instruction in block.instructions:
                 yield block, instruction
+
+    def copy(self) -> Function:
+        """One with blocks of its own. The instructions are shared: an edit puts another one in the place of one."""
+        return Function(self.name, self.header, [Block(item.name, list(item.instructions)) for item in self.blocks])
 
     def __str__(self) -> str:
         lines = [self.header]
@@ -200,6 +209,10 @@ class Module:
     def append(self, text: str) -> None:
         """Add one top-level item, given as text."""
         (self.nodes if text.startswith("!") else self.items).append(text)
+
+    def copy(self) -> Module:
+        """One that can be edited by itself, see `Function.copy`. O(instructions)."""
+        return Module([item if isinstance(item, str) else item.copy() for item in self.items], list(self.nodes))
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.items), *self.nodes]) + "\n"

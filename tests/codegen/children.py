@@ -318,7 +318,7 @@ def woven(
 ) -> tuple[Path, list[ScopeFile], list[str]]:
     """The program with these schedules: its library, its scopes as loaded from files, the names of its globals."""
     program = items[0].program
-    scopes: list[tuple[ScopeFile, Mapping[int, Mapping[str, str]]]] = []
+    scopes: list[tuple[ScopeFile, Mapping[int, Outlined]]] = []
     first = 0
     for number, (item, schedule) in enumerate(zip(items, schedules, strict=True)):
         variant = ""
@@ -327,9 +327,9 @@ def woven(
         file = item.scope_file(number, first, schedule, threads, variant)
         first += len(file.numbers)
         path = file.save(program.folder / f"{name}-{number}.npz")
-        scopes.append((ScopeFile.load(path), item.views))
+        scopes.append((ScopeFile.load(path), item.cut_out[1]))
     library = program.folder / f"{name}.so"
-    names = weave_program(program.settings, program.compiled.text, scopes, library)
+    names = weave_program(program.settings, program.compiled.analysis, scopes, library)
     return library, [scope for scope, _ in scopes], names
 
 

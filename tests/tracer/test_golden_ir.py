@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tracecut.ir.llvm import parse_module
 from tracecut.tracer.capture.instrument import hook_values, traced_module
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.toolchain.clang import Flags, to_ir
@@ -74,7 +75,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     path = folder / f"{request.param}.c"
     path.write_text(SOURCES[request.param])
     text = str(canonical([to_ir(path, Flags(), folder, canonical=True)]))
-    return request.param, Analysis(text)
+    return request.param, Analysis(parse_module(text))
 
 
 def test_canonical_form(made: tuple[str, Analysis]) -> None:

@@ -94,7 +94,6 @@ class Job:
                 compiled.analysis,
                 traced,
                 hots,
-                self.staging / "canonical.ll",
                 self.work,
                 self.cpus,
                 self.progress.detail,
@@ -108,10 +107,10 @@ class Job:
         chosen = [result for result in results if result.optimized]
         if not chosen or isinstance(traced, str):
             return {}
-        scopes = [(result.scope, result.views) for result in chosen if result.scope is not None]
+        scopes = [(result.scope, result.outlined) for result in chosen if result.scope is not None]
         try:
             with self.progress.stage("weave", "building the rescheduled program"):
-                names = weave_program(self.settings, compiled.text, scopes, self.staging / "program.so")
+                names = weave_program(self.settings, compiled.analysis, scopes, self.staging / "program.so")
                 (self.staging / "scopes").mkdir(exist_ok=True)
                 files = []
                 for scope, _ in scopes:
@@ -222,7 +221,7 @@ class Job:
     ) -> dict[str, Any]:
         from tracecut.pipeline.stages.publish import emit_kernels, write_report
 
-        kernels = emit_kernels(self.settings, compiled.text, results, self.staging / "kernels")
+        kernels = emit_kernels(self.settings, compiled.analysis, results, self.staging / "kernels")
         regions = [region_entry(compiled.analysis, result, kernels.get(result.loop, [])) for result in results]
         failures: list[str] = []
         for region, result in zip(regions, results, strict=True):

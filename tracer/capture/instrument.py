@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm import Instruction, Module
 from tracecut.ir.llvm.call_effects import ALLOCATORS, CXX_ALLOCATORS
 from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
 from tracecut.tracer.loops.live_ins import live_ins
@@ -21,7 +21,7 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
         analysis: the canonical module.
         hooked: loop id → values (name, type) that its hook hands over each time the loop is entered.
     """
-    module = parse_module(analysis.text)
+    module = analysis.module.copy()
     functions = module.functions
     blocks = {name: function.by_name() for name, function in functions.items()}
     for number in range(analysis.n_loops):

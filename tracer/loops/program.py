@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tracecut.ir.llvm import Module, parse_module
+from tracecut.ir.llvm import Module
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.ir.llvm.def_use import FunctionView
@@ -30,12 +30,11 @@ class Analysis:
     """Everything that is known of a canonical module without running it.
 
     Args:
-        text: the canonical module.
+        module: the canonical module. It is not to be edited from here on; what instruments and weaves takes a copy.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.module: Module = parse_module(text)
+    def __init__(self, module: Module) -> None:
+        self.module = module
         self.lines = Lines(self.module.metadata())
         self.variables = self.module.globals
         self.types = self.module.types()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from tracecut.ir.llvm import Module, parse_module
+from tracecut.ir.llvm import Instruction, Module, parse_module
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
@@ -183,11 +183,11 @@ def loosened(module: Module) -> Module:
     for function in module.functions.values():
         function.header = _strip_words(function.header)
         for block in function.blocks:
-            for instruction in block.instructions:
-                if instruction.op not in ("call", "invoke") or instruction.word not in own:
-                    continue
-                used.update(re.findall(r"#\d+", instruction.text))
-                instruction.text = _strip_words(re.sub(r"\b(tail|notail) call\b", "call", instruction.text))
+            for place, call in enumerate(block.instructions):
+                if call.op in ("call", "invoke") and call.word in own:
+                    used.update(re.findall(r"#\d+", call.text))
+                    text = _strip_words(re.sub(r"\b(tail|notail) call\b", "call", call.text))
+                    block.instructions[place] = Instruction(text, call.meta)
     library = {
         group
         for item in module.items
@@ -198,10 +198,10 @@ def loosened(module: Module) -> Module:
     fresh = {group: f"#{900_000 + int(group[1:])}" for group in used & library}
     for function in module.functions.values():
         function.header = _regroup(function.header, fresh)
-        for block in function.blocks:
-            for instruction in block.instructions:
-                if instruction.op in ("call", "invoke") and instruction.word in own:
-                    instruction.text = _regroup(instruction.text, fresh)
+        for block in function.blocks if fresh else ():
+            for place, call in enumerate(block.instructions):
+                if call.op in ("call", "invoke") and call.word in own:
+                    block.instructions[place] = Instruction(_regroup(call.text, fresh), call.meta)
     module.items = [
         attribute_group(item.split()[1], _strip_words(groups[item.split()[1]]))
         if isinstance(item, str) and item.startswith("attributes #") and item.split()[1] in used - library

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from tracecut.ir.llvm import Function
+
 NEW, OLD = "new", "old"  # numbers of the data
 
 
@@ -64,15 +68,27 @@ class Outlined:
     """The emitted function and how to call it.
 
     Attributes:
+        function: the code; None in a schedule file, which lies beside the machine code. Whoever edits it takes a copy.
         slots: of `in`. groups: of its accesses. reductions: its accumulators.
         index_bases: index load → group of its access.
         locals: stack arrays of the iterations that the function makes for itself: name → its `alloca`.
     """
 
     name: str
-    text: str
+    function: Function | None
     slots: tuple[Slot, ...]
     groups: tuple[Group, ...]
     reductions: tuple[Reduction, ...]
     index_bases: Mapping[str, int] = field(default_factory=dict)
     locals: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def code(self) -> Function:
+        """The function of one that has code."""
+        assert self.function is not None
+        return self.function
+
+    @property
+    def text(self) -> str:
+        """The function as text."""
+        return str(self.code).replace("\n\n", "\n")

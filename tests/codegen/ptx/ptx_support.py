@@ -87,7 +87,7 @@ def analyse(source: str) -> Analysis:
     with TemporaryDirectory(prefix="tracecut-test-") as name:
         path = Path(name) / "kernels.c"
         path.write_text(source + "\nint main(void) { return 0; }\n")
-        return Analysis(str(canonical([to_ir(path, Flags(), Path(name), canonical=True)])))
+        return Analysis(canonical([to_ir(path, Flags(), Path(name), canonical=True)]))
 
 
 def subject(source: str, function: str) -> Subject:

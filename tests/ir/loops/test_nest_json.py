@@ -52,7 +52,7 @@ void all(int n, const int *start, const int *column, double *x, double *y, doubl
 def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder = tmp_path_factory.mktemp("nest")
     (folder / "all.c").write_text(SOURCE)
-    return Analysis(str(canonical([to_ir(folder / "all.c", Flags(), folder, canonical=True)])))
+    return Analysis(canonical([to_ir(folder / "all.c", Flags(), folder, canonical=True)]))
 
 
 def described_reach(reach: Condition) -> Any:

@@ -38,7 +38,6 @@ int main(void) {
 # What can fail: where the name is looked up, and a word of the remark.
 PARTS: dict[str, tuple[Any, str, str]] = {
     "a GPU kernel": (publish, "emit_kernel", "NoKernel"),
-    "all kernels": (publish, "outline_regions", "NoKernel"),
     "the remarks": (publish, "remarks_of", "remarks.yaml was left out"),
     "the remarks as YAML": (publish, "remarks_yaml", "remarks.yaml was left out"),
     "the source lines": (publish, "_sources", "source lines in report.html was left out"),

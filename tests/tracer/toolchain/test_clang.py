@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 
 
 def test_every_value_has_a_name_and_every_loop_its_shape(tmp_path: Path) -> None:
-    analysis = Analysis(str(canonical([compiled(CALLS, tmp_path)])))
+    analysis = Analysis(canonical([compiled(CALLS, tmp_path)]))
     for view in analysis.views.values():
         for _, instruction in view.function.instructions():
             assert instruction.result is None or not instruction.result[1:].isdigit()

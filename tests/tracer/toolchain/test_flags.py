@@ -218,7 +218,7 @@ RANGE = """define void @tc.loop.5(i64 %tc.k0, i64 %tc.k1, ptr noalias %tc.in, pt
 def versions(body: str, attributes: str = "nounwind", more: str = "", *, alone: bool = True) -> str:
     """The range function with that body, in its versions."""
     module = parse_module("attributes #0 = { " + attributes + " }\n" + more)
-    module.append(RANGE.replace("BODY", body))
+    module.items += parse_module(RANGE.replace("BODY", body)).items
     add_versions(module, alone=alone)
     return str(module)
 

@@ -51,8 +51,8 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
         objects = list(made)
         native = executable([code for code, _ in objects], flags, folder / "program")
         found = list(texts)
-    text = str(canonical(found))
-    analysis = Analysis(text)
+    module = canonical(found)
+    analysis = Analysis(module)
     if "@main" not in analysis.own:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
-    return Compiled(text, analysis, native, "".join(said for _, said in objects))
+    return Compiled(str(module), analysis, native, "".join(said for _, said in objects))

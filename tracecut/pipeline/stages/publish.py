@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracecut.codegen.host.region_library import outline_regions
 from tracecut.codegen.ptx.emit import emit_kernel
-from tracecut.codegen.schedule.plan.range_function import Group
+from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.report import RegionFigures, Remark, ReportData, remarks_yaml, render_report
 from tracecut.support.errors import OutputError
 from tracecut.support.files import write_text
@@ -22,7 +21,7 @@ MAX_SOURCE = 4 << 20
 
 
 def emit_kernels(
-    settings: Settings, text: str, results: Sequence[RegionResult], folder: Path
+    settings: Settings, analysis: Analysis, results: Sequence[RegionResult], folder: Path
 ) -> dict[int, list[dict[str, Any]]]:
     """Write the host kernel and the GPU kernels of every region that was optimized.
 
@@ -30,17 +29,8 @@ def emit_kernels(
     and a note that says why: the result runs without any of them.
     """
     found: dict[int, list[dict[str, Any]]] = {}
-    chosen = [result for result in results if result.optimized and result.scope is not None]
-    analysis: Analysis | None = None
-    for result in chosen:
-        assert result.scope is not None
-        try:
-            analysis = Analysis(text) if analysis is None else analysis
-            _, outlined = outline_regions(analysis, result.scope.nest, result.views)
-        except Exception as error:
-            found[result.loop] = [{"target": "host", "path": "", "note": reason_of(error)}]
-            continue
-        for region, item in outlined.items():
+    for result in (result for result in results if result.optimized):
+        for region, item in result.outlined.items():
             entries = found.setdefault(region, [])
             name = f"loop{region}"
             variant = str(result.data.get("variant") or item.name) if region == result.loop else item.name
@@ -48,7 +38,7 @@ def emit_kernels(
             entries.append({"target": "host", "path": f"kernels/{name}.ll", "variant": variant})
             facts = result.data.get("gpu", {}).get(str(region), {})
             for arch in settings.arch:
-                entries.append(_gpu_kernel(analysis, result, region, item.groups, facts, arch, folder))
+                entries.append(_gpu_kernel(analysis, result, region, item, facts, arch, folder))
     return found
 
 
@@ -56,7 +46,7 @@ def _gpu_kernel(
     analysis: Analysis,
     result: RegionResult,
     region: int,
-    groups: Sequence[Group],
+    outlined: Outlined,
     facts: Mapping[str, list[int]],
     arch: str,
     folder: Path,
@@ -70,7 +60,8 @@ def _gpu_kernel(
             result.scope.nest,
             view.loops[region],
             f"tc_kernel_{region}",
-            list(groups),
+            list(outlined.groups),
+            outlined=outlined,
             arch=arch,
             disjoint=frozenset(facts.get("disjoint", ())),
             exclusive=frozenset(facts.get("exclusive", ())),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.ir.llvm.module_json import function_in, module_out
 from tracecut.support.errors import ArtefactError, TracecutError
-from tracecut.support.files import write_atomic
+from tracecut.support.files import write_atomic, write_text
 from tracecut.support.memory_budget import default_budget
 from tracecut.support.process.runner import Limits
 from tracecut.support.process.workers import run_worker
@@ -30,13 +33,16 @@ SWEEPS = ("region_ms", "region_all_ms")
 
 @dataclass(eq=False)
 class RegionResult:
-    """What became of one hot loop. `data` is the worker's result; `scope` is set when a schedule was made."""
+    """What became of one hot loop. `data` is the worker's result; `scope` is set when a schedule was made.
+
+    `outlined`: the range function of each region of the scope.
+    """
 
     hot: Hot
     loop: int
     data: dict[str, Any]
     scope: ScopeFile | None = None
-    views: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    outlined: Mapping[int, Outlined] = field(default_factory=dict)
     refused: str = ""
 
     @property
@@ -49,7 +55,6 @@ def tune_regions(
     analysis: Analysis,
     traced: Traced,
     hots: Sequence[Hot],
-    canonical: Path,
     folder: Path,
     cpus: Sequence[int],
     say: Callable[[str], None],
@@ -72,9 +77,7 @@ def tune_regions(
             if loop in covered:
                 continue
             free, taken = _scopes(analysis, traced, loop, ordered)
-            result = _tune_one(
-                settings, analysis, traced, hot, loop, free, canonical, folder, cpus, number, first_region, say
-            )
+            result = _tune_one(settings, analysis, traced, hot, loop, free, folder, cpus, number, first_region, say)
             if "scopes_refused" in result.data:
                 result.data["scopes_refused"] |= taken
             tried.append(result)
@@ -107,7 +110,6 @@ def _tune_one(
     hot: Hot,
     loop: int,
     scopes: Sequence[int],
-    canonical: Path,
     folder: Path,
     cpus: Sequence[int],
     number: int,
@@ -120,7 +122,7 @@ def _tune_one(
     spec = {
         "runtime": str(_runtime(folder)),
         "folder": str(folder / f"region{loop}"),
-        "canonical": str(canonical),
+        "module": str(_module(folder, analysis)),
         "capture": str(capture),
         "after": str(after) if after.exists() else None,
         "region": loop,
@@ -180,7 +182,10 @@ def _tune_one(
         except ArtefactError as error:
             result.refused = f"its schedule could not be read back: {error.message}"
             return result
-        result.views = {int(region): view for region, view in data["views"].items()}
+        functions = {int(region): function_in(found) for region, found in data["functions"].items()}
+        result.outlined = {
+            region: replace(result.scope.outlined[region], function=found) for region, found in functions.items()
+        }
         _decide(settings, result, _kept_apart(analysis, data))
     return result
 
@@ -194,6 +199,14 @@ def _runtime(folder: Path) -> Path:
             file.write(runtime_object())
 
         write_atomic(path, put, sync=False)
+    return path
+
+
+def _module(folder: Path, analysis: Analysis) -> Path:
+    """The canonical module for the processes that look at loops, as it was parsed here."""
+    path = folder / "module.json"
+    if not path.exists():
+        write_text(path, json.dumps(module_out(analysis.module)), sync=False)
     return path
 
 

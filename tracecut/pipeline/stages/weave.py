@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.host.compute_then_update import batched
-from tracecut.codegen.host.region_library import outline_regions
 from tracecut.codegen.host.vector_versions import add_versions
 from tracecut.codegen.host.weave import WovenRegion, WovenScope, weave
 from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.support.errors import TracecutError
 from tracecut.support.private_folders import private_folder
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
@@ -36,20 +36,21 @@ class Run:
 
 
 def weave_program(
-    settings: Settings, text: str, scopes: Sequence[tuple[ScopeFile, Mapping[int, Mapping[str, str]]]], target: Path
+    settings: Settings, analysis: Analysis, scopes: Sequence[tuple[ScopeFile, Mapping[int, Outlined]]], target: Path
 ) -> list[str]:
-    """Compile the program with its rescheduled regions. Returns the names of its globals."""
-    analysis = Analysis(text)
+    """Compile the program with its rescheduled regions. Returns the names of its globals.
+
+    `scopes`: each with the range functions of its regions.
+    """
+    module = analysis.module.copy()
     regions: list[WovenRegion] = []
     woven: list[WovenScope] = []
-    batches: list[str] = []
-    for file, views in scopes:
-        _, outlined = outline_regions(analysis, file.nest, views)
+    for file, outlined in scopes:
         wanted, region = file.options.get("variant"), int(file.options["region"])
         if wanted and wanted != outlined[region].name:
             made = batched(outlined[region], str(wanted))
             assert made is not None
-            batches.append(made.text)
+            module.items.append(made.code)
         for region, number in file.numbers.items():
             regions.append(
                 WovenRegion(
@@ -58,11 +59,9 @@ def weave_program(
             )
         root = file.nest.root
         woven.append(WovenScope(file.number, analysis.view_of(root), analysis.loop(root), tuple(file.values)))
-    weave(analysis.module, regions, woven)
-    for function in batches:
-        analysis.module.append(function)
-    add_versions(analysis.module, alone=not settings.flags.objects)
-    text = with_object_table(analysis.module, analysis)
+    weave(module, regions, woven)
+    add_versions(module, alone=not settings.flags.objects)
+    text = with_object_table(module, analysis)
     with private_folder("tracecut-weave-") as folder:
         code = optimised_object(text, settings.flags, folder, "woven")
     shared_library([code, runtime_object()], settings.flags, target)
