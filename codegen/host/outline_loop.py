@@ -25,7 +25,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.lexer import constant_address, split_type
 from tracecut.ir.llvm.substitute import alignment, for_any_number, is_literal, kept, replaced
-from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest import Nest, ValueKind
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.index_roles import exit_tests, piece_pairs, roles
 from tracecut.tracer.loops.live_ins import live_ins
@@ -49,7 +49,7 @@ class _Outliner:
         self.info = nest.loops[view.loop_ids[loop]]
         self.uses = Uses(view)
         self.latch = loop.latches[0]
-        self.counters = {carried.name for carried in self.info.carried if carried.kind == "counter"}
+        self.counters = {carried.name for carried in self.info.carried if carried.kind is ValueKind.COUNTER}
         self.group_of = {key: group for group in groups for key in group.sites}
         self.slots: list[Slot] = []
         self.bases: dict[tuple[int, str], str] = {}
@@ -132,7 +132,7 @@ class _Outliner:
         A copy with new numbers in it is then read here too, and the program has to compute with the old ones.
         """
         types = ("i8", "i16", "i32", "i64")
-        plain = {site.key for site in self.nest.sites_in(self.info.id) if site.kind == "read" and site.type in types}
+        plain = {site.key for site in self.nest.sites_in(self.info.id) if not site.writes and site.type in types}
         mixed = [set(group.sites) for group in self.groups if self.index_loads & set(group.sites)]
         return plain & set().union(*mixed)
 
@@ -349,7 +349,7 @@ class _Outliner:
     def _reductions(self) -> list[Reduction]:
         found: list[Reduction] = []
         for carried in self.info.carried:
-            if carried.kind == "reduction":
+            if carried.kind is ValueKind.REDUCTION:
                 slot = len(self.slots)
                 self.slots.append(Slot("start", carried.name, carried.type))
                 found.append(Reduction(carried.name, carried.type, carried.operator, slot, len(found)))

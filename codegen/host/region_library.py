@@ -56,7 +56,7 @@ def reads_stay(accesses: Accesses, region: int) -> bool:
         return False
     for together in split(touched):
         written = {access.object for access in together if access.site.writes}
-        read = {access.object for access in together if access.site.kind == "read"}
+        read = {access.object for access in together if not access.site.writes}
         if written & read or None in written | read:
             return False
     return True

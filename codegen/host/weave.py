@@ -24,7 +24,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.edit import add_array, at_start, before_end, edit_phis, fits_slots, store_values
 from tracecut.ir.loops.expressions import Pool
-from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest import Nest, ValueKind
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
@@ -174,11 +174,11 @@ def _results(region: WovenRegion, prefix: str, taken: str, done: str, target: st
     after = info.exit[0] == latch
     for place, result in enumerate(info.results):
         name = f"{prefix}.r{place}"
-        if result.kind == "invariant":
+        if result.kind is ValueKind.INVARIANT:
             values[result.phi] = result.value
             continue
         phi = _phi_behind(region, result.value, latch)
-        if result.kind == "reduction":
+        if result.kind is ValueKind.REDUCTION:
             at = 8 * places[phi].out
             lines.append(Instruction(f"{name}.at = getelementptr i8, ptr {taken}, i64 {at}"))
             lines.append(Instruction(f"{name} = load {result.type}, ptr {name}.at, align 8"))

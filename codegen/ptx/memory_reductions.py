@@ -61,7 +61,7 @@ def lower_memory_reductions(job: Job, view: FunctionView, sites: Collection[Site
     Raises UnsupportedError where neither is possible.
     """
     done: list[tuple[Site, str]] = []
-    placed = [(site, *_store_number(view, site)) for site in sites if site.kind == "reduce"]
+    placed = [(site, *_store_number(view, site)) for site in sites if site.operator]
     # From the last store to the first: splitting a block leaves what is in front of the split where it was.
     for site, block, number in sorted(placed, key=lambda item: (item[1], -item[2])):
         done.append((site, _lower_memory(job, site, job.block(block), number, len(done))))

@@ -9,6 +9,7 @@ from tracecut.ir.llvm import Instruction, int_bits
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
 
 from .job_body import Job
@@ -26,17 +27,11 @@ def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Grou
     if info.early:
         raise UnsupportedError(f"the loop at {info.place} {info.why}")
     inside = nest.inside(info.id)
-    for number in sorted(inside):
-        for obstacle in nest.loops[number].obstacles:
-            raise UnsupportedError(f"{obstacle.reason} at {obstacle.place} can not run on the device")
     if info.trip is None:
-        raise UnsupportedError(f"how often the loop at {info.place} runs is not known before: {info.why}")
-    for carried in info.carried:
-        if carried.kind not in ("counter", "reduction"):
-            raise UnsupportedError(f"the iterations of the loop at {info.place} hand {carried.name} on to one another")
-    for result in info.results:
-        if result.kind not in ("counter", "reduction", "invariant"):
-            raise UnsupportedError(f"the last iteration of the loop at {info.place} leaves {result.value} behind")
+        raise UnsupportedError(f"the loop at {info.place} {info.why}")
+    found = refusal(nest, info.id)
+    if found is not None:
+        raise UnsupportedError(f"the loop at {info.place} {found.says} ({found.places[-1]})")
     _check_roots(view, nest, loop, groups, inside)
 
 

@@ -65,7 +65,7 @@ class Kernel:
             for place, (name, operator, type) in enumerate(self.reductions)
         )
         groups = tuple(Group(number, f"array{number}", ()) for number in range(len(self.arrays)))
-        return Outlined("kernel", "", tuple(slots), groups, made)
+        return Outlined("kernel", None, tuple(slots), groups, made)
 
 
 class Running:

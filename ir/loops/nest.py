@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 
 from tracecut.ir.llvm.debug_info import Place
@@ -19,28 +20,91 @@ NOWHERE = Place("", 0)
 Edge = tuple[str, str]
 
 
+class AccessKind(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    REDUCE = "reduce"
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a load does, and a call that reads."""
+
+    kind = AccessKind.READ
+
+    def __str__(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a store does of which nothing more is known."""
+
+    kind = AccessKind.WRITE
+
+    def __str__(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Fill(Write):
+    """What a call does that writes the same byte everywhere."""
+
+    def __str__(self) -> str:
+        return "fill"
+
+
+@dataclass(frozen=True)
+class Put(Write):
+    """What a store does that may come twice: it puts the constant `value`.
+
+    Where there are `loads`, `value` is what these loads and the index in the address decide.
+    """
+
+    value: str
+    loads: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"= {self.value}" + (f" from {' '.join(self.loads)}" if self.loads else "")
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """What a load, a combination and a store to one address do; the load has no site of its own.
+
+    Attributes:
+        load: the result of the load. between: keys of stores that stand between the load and the store.
+    """
+
+    operator: str
+    load: str = ""
+    between: tuple[str, ...] = ()
+    kind = AccessKind.REDUCE
+
+    def __str__(self) -> str:
+        return self.operator
+
+
+Effect = Read | Write | Reduce
+
+
 @dataclass(frozen=True, eq=False)
 class Site:
     """One memory access of the nest.
 
     Attributes:
         key: names the instruction: the result of a load, `store:block:n`, `call:block:n:r|w`.
-        kind: `read`, `write` or `reduce` (a load-combine-store; the load has no site of its own).
-        operator: of a reduce; `fill` of a call that writes the same byte everywhere; `= 7` of a store of this constant,
-            `= %x from %y %z` of a store of what these loads and the index in the address decide.
+        effect: what it does to memory.
         type: accessed type; `bytes` for ranges.
         size: bytes of one access; of a range, 1.
         address: first byte. `length`: bytes of a range, None for a plain access.
         loop: id of the innermost loop around it.
         reach: when it runs, given that the body of `loop` does.
-        between: keys of stores that stand between the load and the store of a reduce.
-        load: of a reduce, the result of its load.
         private: the loop each of whose iterations has this memory for itself (a local array that is born there).
     """
 
     key: str
-    kind: str
-    operator: str
+    effect: Effect
     type: str
     size: int
     address: Expr
@@ -48,43 +112,77 @@ class Site:
     loop: int
     reach: Condition
     place: Place
-    between: tuple[str, ...] = ()
-    load: str = ""
     private: int | None = None
 
     @property
+    def kind(self) -> AccessKind:
+        return self.effect.kind
+
+    @property
     def writes(self) -> bool:
-        return self.kind != "read"
+        return self.kind is not AccessKind.READ
+
+    @property
+    def operator(self) -> str:
+        """Of a reduction; empty for everything else."""
+        return self.effect.operator if isinstance(self.effect, Reduce) else ""
+
+    @property
+    def load(self) -> str:
+        """The result of the load of a reduction; empty for everything else."""
+        return self.effect.load if isinstance(self.effect, Reduce) else ""
+
+    @property
+    def update(self) -> tuple[str, str]:
+        """What makes updates of one place interchangeable: the same is done to the same type."""
+        return str(self.effect), self.type
+
+
+class ObstacleKind(StrEnum):
+    IO = "io"
+    CLOCK = "clock"
+    MEMORY = "memory"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Something that keeps iterations from being moved. `kind`: `io`, `clock`, `memory`, `unknown`."""
+    """Something that keeps iterations from being moved."""
 
-    kind: str
+    kind: ObstacleKind
     reason: str
     place: Place
 
 
+class ValueKind(StrEnum):
+    """How a value of a loop comes about."""
+
+    INVARIANT = "invariant"  # made outside of the loop
+    COUNTER = "counter"  # start + step · number of the iteration
+    REDUCTION = "reduction"
+    DELAYED = "delayed"  # what the iteration before loaded
+    OTHER = "other"
+
+
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """A header phi: `counter` (affine), `reduction`, `delayed` (what the iteration before loaded) or `other`."""
+    """A header phi. `operator`: of a reduction."""
 
     name: str
     type: str
-    kind: str
+    kind: ValueKind
     operator: str
     place: Place
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A value that the loop leaves behind: the phi in the exit block, the value inside, how it comes about."""
+    """A value that is used behind the loop: the phi in the exit block, the value inside, how it comes about."""
 
     phi: str
     value: str
     type: str
-    kind: str
+    kind: ValueKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +282,14 @@ class Nest:
         """Accesses in `loop`, inner loops included."""
         inside = self.inside(loop)
         return [site for site in self.sites if site.loop in inside]
+
+    def is_indirect(self, loop: int) -> bool:
+        """Whether some address in the loop is made of a loaded number."""
+        return any(
+            node.kind == "load" and node.data[1] != "ptr" and node is not site.address
+            for site in self.sites_in(loop)
+            for node in site.address.walk()
+        )
 
 
 def _lives(expressions: list[Expr]) -> dict[str, str]:

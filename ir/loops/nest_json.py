@@ -9,7 +9,24 @@ from tracecut.ir.llvm.debug_info import Place
 from tracecut.support.errors import ArtefactError
 
 from .expressions import Expr, Pool, dump, restore
-from .nest import Carried, Edge, Nest, NestLoop, Obstacle, Result, Site
+from .nest import (
+    AccessKind,
+    Carried,
+    Edge,
+    Effect,
+    Fill,
+    Nest,
+    NestLoop,
+    Obstacle,
+    ObstacleKind,
+    Put,
+    Read,
+    Reduce,
+    Result,
+    Site,
+    ValueKind,
+    Write,
+)
 from .path_conditions import Condition, literals
 
 
@@ -67,7 +84,7 @@ def _check(nest: Nest, nodes: list[Expr]) -> None:
     if nest.root not in seen or not seen.issuperset(named):
         raise ValueError("a loop is missing")
     for site in nest.sites:
-        if site.kind not in ("read", "write", "reduce") or site.size < 0:
+        if site.size < 0:
             raise ValueError(f"the access {site.key} is none")
 
 
@@ -139,9 +156,11 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
         trip=None if data["trip"] is None else _node(nodes, data["trip"]),
         why=str(data["why"]),
         reach=_reach_in(data["reach"], nodes),
-        obstacles=tuple(Obstacle(kind, reason, _place_in(place)) for kind, reason, place in data["obstacles"]),
+        obstacles=tuple(
+            Obstacle(ObstacleKind(kind), reason, _place_in(place)) for kind, reason, place in data["obstacles"]
+        ),
         carried=tuple(_carried_in(item) for item in data["carried"]),
-        results=tuple(Result(*item) for item in data["results"]),
+        results=tuple(Result(phi, value, type, ValueKind(kind)) for phi, value, type, kind in data["results"]),
         instructions=int(data["instructions"]),
         counter_data=_places_in(data["counter_data"]),
         exit=_edge_in(data["exit"]),
@@ -156,14 +175,14 @@ def _edge_in(data: list[Any]) -> Edge:
 
 def _carried_in(item: list[Any]) -> Carried:
     name, type, kind, operator, place = item
-    return Carried(str(name), str(type), str(kind), str(operator), _place_in(place))
+    return Carried(str(name), str(type), ValueKind(kind), str(operator), _place_in(place))
 
 
 def _site_out(site: Site, known: Mapping[int, int | None]) -> list[Any]:
     return [
         site.key,
         site.kind,
-        site.operator,
+        str(site.effect),
         site.type,
         site.size,
         known[id(site.address)],
@@ -171,7 +190,7 @@ def _site_out(site: Site, known: Mapping[int, int | None]) -> list[Any]:
         site.loop,
         _reach_out(site.reach, known),
         _place_out(site.place),
-        list(site.between),
+        list(site.effect.between) if isinstance(site.effect, Reduce) else [],
         site.load,
         site.private,
     ]
@@ -181,8 +200,7 @@ def _site_in(data: list[Any], nodes: list[Expr]) -> Site:
     key, kind, operator, type, size, address, length, loop, reach, place, between, load, private = data
     return Site(
         str(key),
-        str(kind),
-        str(operator),
+        _effect_in(AccessKind(kind), str(operator), str(load), tuple(map(str, between))),
         str(type),
         int(size),
         _node(nodes, address),
@@ -190,7 +208,17 @@ def _site_in(data: list[Any], nodes: list[Expr]) -> Site:
         int(loop),
         _reach_in(reach, nodes),
         _place_in(place),
-        tuple(str(item) for item in between),
-        str(load),
         None if private is None else int(private),
     )
+
+
+def _effect_in(kind: AccessKind, text: str, load: str, between: tuple[str, ...]) -> Effect:
+    """The effect of which `text` is the printed form."""
+    if kind is AccessKind.REDUCE:
+        return Reduce(text, load, between)
+    if kind is AccessKind.READ:
+        return Read()
+    if text == "fill":
+        return Fill()
+    value, _, loads = text.removeprefix("= ").partition(" from ")
+    return Put(value, tuple(loads.split())) if text else Write()

@@ -89,7 +89,7 @@ HARMLESS: dict[str, tuple[str, str]] = {
     "prints megabytes": (
         "#include <stdio.h>\n"
         'int main(void) { for (int i = 0; i < 900000; i++) printf("line %d of many, many, many\\n", i); return 0; }',
-        "it holds a call to printf",
+        "the loop contains a call to printf",
     ),
     "endless loop left by exit": (
         "#include <stdlib.h>\nint main(void) { for (volatile int i = 0;; i++) if (i == 1000000) exit(0); }",

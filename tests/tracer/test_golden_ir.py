@@ -101,7 +101,7 @@ def test_description(made: tuple[str, Analysis]) -> None:
             lines.append(f"{record.id}: loop {number} at line {loop.place.line}: {loop.trip} {loop.why}".rstrip())
             lines.extend(f"{record.id}:   carried {c.name} {c.kind} {c.operator}".rstrip() for c in loop.carried)
         for site in nest.sites:
-            what = f"{site.kind} {site.operator}".strip()
+            what = f"{site.kind} {site.effect}".strip()
             lines.append(f"{record.id}:   loop {site.loop}: {what} {site.type} at {site.address}")
     check(f"{name}.txt", "\n".join(lines) + "\n")
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.ir.llvm.debug_info import Place
-from tracecut.ir.loops.nest import NestLoop
+from tracecut.ir.loops.nest import AccessKind, Put, Reduce
+from tracecut.ir.loops.refusals import refusal
 from tracecut.support import memory_amounts
 from tracecut.tracer.loops.pointer_rotation import agree, split
 from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
@@ -19,6 +20,7 @@ from .accesses import Access, Accesses
 from .conflicts import READ, REDUCE, WRITE, Events, find_conflict
 from .memory import Object
 
+VERBS = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.REDUCE: "updated"}
 MAX_UPDATES = 6  # ways to update one array that are told apart
 EVENT_BYTES = 8 * 3  # of one access in one iteration, while conflicts are counted: job, place, address
 
@@ -50,13 +52,12 @@ def judge(accesses: Accesses, region: int) -> Verdict:
     """Verdict for the iterations of loop `region`. O(accesses of the region to objects that it writes)."""
     nest = accesses.nest
     info = nest.loops[region]
-    for loop in sorted(nest.inside(region)):
-        found = _obstacle(nest.loops[loop], region)
-        if found is not None:
-            return found
+    found = refusal(nest, region)
+    if found is not None:
+        return Verdict("ordered" if found.ordered else "rejected", f"the loop {found.says}", found.places)
     if accesses.evaluation.domain(region) is None:
         return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", (info.place,))
-    operators = {carried.operator for carried in info.carried if carried.kind == "reduction"}
+    operators = {carried.operator for carried in info.carried if carried.operator}
     inside = nest.inside(region)  # what an iteration has for itself, no other iteration touches
     touched = [access for access in accesses.inside(region) if access.runs and access.site.private not in inside]
     written = [access for access in touched if access.site.writes]
@@ -86,31 +87,16 @@ def judge(accesses: Accesses, region: int) -> Verdict:
     return Verdict("parallel", "no iteration writes what another one touches", (info.place,))
 
 
-def _obstacle(info: NestLoop, region: int) -> Verdict | None:
-    for obstacle in info.obstacles:
-        return Verdict("rejected", f"it holds {obstacle.reason}", (obstacle.place,))
-    if info.id != region:
-        return None
-    for carried in info.carried:
-        if carried.kind == "delayed":
-            reason = "a value that one iteration loads is used by the next"
-            return Verdict("rejected", reason, (info.place, carried.place))
-        if carried.kind == "other":
-            return Verdict("ordered", "a value is carried from each iteration to the next", (info.place, carried.place))
-    for result in info.results:
-        if result.kind == "other":
-            return Verdict("ordered", "the value that the last iteration leaves behind is used later", (info.place,))
-    return None
-
-
 def _judge_object(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
     if _own_records(touched, region):
         return Verdict("parallel", "")
     sites = {access.site.key: access.site for access in touched}.values()
-    operators = {site.operator for site in sites if site.kind == "reduce"}
-    if len(operators) == 1 and all(site.kind == "reduce" for site in sites):
+    effects = [site.effect for site in sites]
+    reductions = [effect for effect in effects if isinstance(effect, Reduce)]
+    operators = {effect.operator for effect in reductions}
+    if len(operators) == 1 and len(reductions) == len(effects):
         same = len({(site.type, site.size) for site in sites}) == 1
-        if same and _aligned(item, touched) and not any(site.between for site in sites):
+        if same and _aligned(item, touched) and not any(effect.between for effect in reductions):
             return Verdict("reduction", "", operators=tuple(operators))
     return _count_conflicts(accesses, region, item, touched)
 
@@ -164,11 +150,12 @@ def _fit(accesses: Accesses, touched: list[Access]) -> bool:
 
 
 def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: list[Access]) -> Verdict:
-    operators = sorted({access.site.operator for access in touched if access.site.kind == "reduce"})
-    updates = sorted({_update(access) for access in touched if access.site.kind == "reduce"})
+    reducing = [access.site for access in touched if access.site.operator]
+    operators = sorted({site.operator for site in reducing})
+    updates = sorted({site.update for site in reducing})
     if len(updates) > MAX_UPDATES:
         return Verdict("rejected", "one array is reduced in many ways", (touched[0].site.place,))
-    constants = sorted({_update(access) for access in touched if _sets(accesses, region, access)})
+    constants = sorted({access.site.update for access in touched if _puts(accesses, region, access)})
     updates += constants[: MAX_UPDATES - len(updates)]  # a store of a constant may come twice, in any order
     bits = {update: REDUCE << place for place, update in enumerate(updates)}
     whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
@@ -178,7 +165,7 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     broken = _broken_reductions(accesses, touched)
     for access in touched:
         site = access.site
-        kind = READ if site.kind == "read" else bits.get(_update(access), WRITE)
+        kind = bits.get(site.update, WRITE) if site.writes else READ
         if site.key in broken:
             kind = READ | WRITE
         found = accesses.addresses(access)
@@ -194,7 +181,7 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
             addresses, jobs = addresses[runs], jobs[runs]
         offsets = np.ascontiguousarray(addresses - item.base)
         if site.writes:
-            whole.setdefault(_update(access), set()).update(np.unique(offsets % access.width).tolist())
+            whole.setdefault(site.update, set()).update(np.unique(offsets % access.width).tolist())
         events.append(Events(jobs, offsets, access.width, kind))
     torn = {bits[update] for update, found in whole.items() if len(found) > 1 and update in bits}
     events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
@@ -202,27 +189,26 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     if conflict is not None:
         first, second = (touched[place].site for place in conflict.events)
         what = f"iterations {conflict.jobs[0]} and {conflict.jobs[1]} both touch {_name(item)}, byte {conflict.offset}"
-        verbs = " and ".join({"read": "read", "write": "written", "reduce": "updated"}[s.kind] for s in (first, second))
+        verbs = " and ".join(VERBS[site.kind] for site in (first, second))
         return Verdict("ordered", f"{what}: {verbs}", (first.place, second.place))
-    reducing = set(operators) if any(site.site.kind == "reduce" for site in touched) else set()
-    return Verdict("reduction" if reducing else "parallel", "", operators=tuple(sorted(reducing)))
+    return Verdict("reduction" if operators else "parallel", "", operators=tuple(operators))
 
 
-def _sets(accesses: Accesses, region: int, access: Access) -> bool:
+def _puts(accesses: Accesses, region: int, access: Access) -> bool:
     """Whether a store leaves the same in one place whenever it comes there: a constant, or what its address decides.
 
     The address has to name the index, one by one, and nothing may write what else the value is loaded from.
     """
-    if access.site.kind != "write" or not access.site.operator.startswith("= "):
+    effect = access.site.effect
+    if not isinstance(effect, Put):
         return False
-    _, found, names = access.site.operator.partition(" from ")
-    if not found:
+    if not effect.loads:
         return True
     if access.form is None or [atom.kind for atom in access.form.terms] != ["load"]:
         return False
     writes = [other for other in accesses.inside(region) if other.runs and other.site.writes]
-    reads = [read for name in names.split() for read in accesses.by_site.get(name, ()) if read.runs]
-    if len({read.site.key for read in reads}) != len(names.split()) or any(read.object is None for read in reads):
+    reads = [read for name in effect.loads for read in accesses.by_site.get(name, ()) if read.runs]
+    if len({read.site.key for read in reads}) != len(effect.loads) or any(read.object is None for read in reads):
         return False
     return not any(
         other.object is None or (other.object is read.object and other.overlaps(read.low, read.high))
@@ -231,16 +217,12 @@ def _sets(accesses: Accesses, region: int, access: Access) -> bool:
     )
 
 
-def _update(access: Access) -> tuple[str, str]:
-    """What makes updates of one place interchangeable: the same operator on the same type."""
-    return access.site.operator, access.site.type
-
-
 def _broken_reductions(accesses: Accesses, touched: list[Access]) -> set[str]:
     """Reductions with a store in between that, in some iteration, goes to the very address."""
     broken = set()
     for access in touched:
-        for key in access.site.between:
+        effect = access.site.effect
+        for key in effect.between if isinstance(effect, Reduce) else ():
             for other in accesses.by_site.get(key, []):
                 if not other.runs or not agree(other.state, access.state):
                     continue

@@ -85,10 +85,6 @@ class Analysis:
         nest = self.nest(root)
         found = []
         for number, info in nest.loops.items():
-            indirect = any(
-                node.kind == "load" and node.data[1] != "ptr" and node is not site.address
-                for site in nest.sites_in(number)
-                for node in site.address.walk()
-            )
+            indirect = nest.is_indirect(number)
             found.append(LoopRecord(number, view.function.name, info.place, self.parent(number), info.depth, indirect))
         return found

@@ -13,6 +13,7 @@ from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.judge import Verdict, judge
@@ -66,44 +67,26 @@ def candidate_regions(nest: Nest, single: bool) -> list[int]:
         for number, info in nest.loops.items():
             if info.parent != parent:
                 continue
-            if is_indirect(nest, number) and _can_run(nest, number):
+            if nest.is_indirect(number) and _can_run(nest, number):
                 found.append(number)
             else:
                 stack.append(number)
     return sorted(found)
 
 
-def is_indirect(nest: Nest, loop: int) -> bool:
-    """Whether some address in the loop is made of a loaded number."""
-    return any(
-        node.kind == "load" and node.data[1] != "ptr" and node is not site.address
-        for site in nest.sites_in(loop)
-        for node in site.address.walk()
-    )
-
-
 def _can_run(nest: Nest, loop: int) -> bool:
     """Whether a range function could be made of the loop."""
-    info = nest.loops[loop]
-    return (
-        info.trip is not None
-        and not any(carried.kind in ("other", "delayed") for carried in info.carried)
-        and not any(result.kind == "other" for result in info.results)
-        and not any(nest.loops[number].obstacles for number in nest.inside(loop))
-    )
+    return nest.loops[loop].trip is not None and refusal(nest, loop) is None
 
 
 def _why_none(nest: Nest) -> str:
     """Why no loop of a scope could run as a region."""
     for number, info in nest.loops.items():
-        if not is_indirect(nest, number) or _can_run(nest, number):
+        if not nest.is_indirect(number) or _can_run(nest, number):
             continue
-        for inner in sorted(nest.inside(number)):
-            for obstacle in nest.loops[inner].obstacles:
-                return f"it holds {obstacle.reason} ({obstacle.place.told})"
-        for carried in info.carried:
-            if carried.kind in ("other", "delayed"):
-                return f"a value is carried from each iteration of the loop at {info.place} to the next"
+        found = refusal(nest, number)
+        if found is not None:
+            return f"the loop at {info.place} {found.says} ({found.places[-1].told})"
         if info.trip is None and info.parent is not None:
             return f"the loop at {info.place} {info.why}"
     return "no loop in it is indexed by what it loads, and runs once in each iteration"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
+from tracecut.ir.loops.nest import Fill
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
 
@@ -172,7 +173,7 @@ class _Planner:
         """A block that is filled: it has to cover whole records."""
         first, rest = divmod(pattern.first - array.origin, array.stride)
         last, tail = divmod(pattern.first + pattern.extent - array.origin, array.stride)
-        if rest or tail or pattern.access.site.operator != "fill":
+        if rest or tail or not isinstance(pattern.access.site.effect, Fill):
             self._keep(place, f"the block at {pattern.access.site.place.told} is copied or cut inside of a record")
         cuts.setdefault(place, set()).update((first, last))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from tracecut.ir.loops.refusals import refusal
 from tracecut.tracer.legality.access_patterns import DIRECT, OTHER, SCALAR, Array, Pattern, find_arrays, find_pattern
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
@@ -37,13 +38,9 @@ def examine(accesses: Accesses, loop: int) -> Companion:
     """Whether a loop does the same on any numbering of what it walks. O(accesses in it)."""
     nest = accesses.nest
     info = nest.loops[loop]
-    for number in sorted(nest.inside(loop)):
-        for obstacle in nest.loops[number].obstacles:
-            return Companion(loop, 0, 0, f"holds {obstacle.reason}")
-    if any(carried.kind in ("other", "delayed") for carried in info.carried):
-        return Companion(loop, 0, 0, "carries a value from one iteration to the next")
-    if any(result.kind == "other" for result in info.results):
-        return Companion(loop, 0, 0, "leaves a value of its last iteration behind")
+    refused = refusal(nest, loop)
+    if refused is not None:
+        return Companion(loop, 0, 0, refused.says)
     if info.counter_data:
         return Companion(loop, 0, 0, f"uses its counter as data ({info.counter_data[0]})")
     for number in sorted(nest.inside(loop) - {loop}):
@@ -60,7 +57,7 @@ def examine(accesses: Accesses, loop: int) -> Companion:
     for pattern in patterns:
         if pattern.kind == OTHER and _may_follow(pattern, loop):
             return Companion(loop, 0, 0, "picks by its number what is not renumbered")
-    operators = {carried.operator for carried in info.carried if carried.kind == "reduction"}
+    operators = {carried.operator for carried in info.carried if carried.operator}
     for array in find_arrays(patterns):
         if array.written and not _any_order(array, loop):
             return Companion(loop, 0, 0, "may write what another of its iterations touches")
@@ -91,7 +88,7 @@ def _entry_size(accesses: Accesses, loop: int) -> int | None:
 
 def _any_order(array: Array, loop: int) -> bool:
     sites = [pattern.access.site for pattern in array.patterns]
-    if all(site.kind == "reduce" for site in sites) and len({site.operator for site in sites}) == 1:
+    if all(site.operator for site in sites) and len({site.operator for site in sites}) == 1:
         return all(pattern.kind == SCALAR for pattern in array.patterns) or _own_record(array, loop)
     return _own_record(array, loop)
 

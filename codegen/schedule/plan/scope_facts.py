@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tracecut.ir.loops.expressions import Expr
 from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.refusals import scope_refusal
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import (
     DIRECT,
@@ -107,10 +108,9 @@ def inner_trip_loads(nest: Nest, region: int) -> list[Expr]:
 
 
 def _check_scope(nest: Nest, shared: list[Access]) -> None:
-    for info in nest.loops.values():
-        for obstacle in info.obstacles:
-            if obstacle.kind in ("unknown", "memory"):
-                raise UnsupportedError(f"it holds {obstacle.reason} ({obstacle.place})")
+    refused = scope_refusal(nest)
+    if refused is not None:
+        raise UnsupportedError(f"the loop {refused.says} ({refused.places[0]})")
     for access in shared:
         if access.object is None:
             verb = "written" if access.site.writes else "read"

@@ -39,9 +39,9 @@ void address(long n, double **x) { for (long i = 0; i < n; i++) if (x[i] == &tab
 void fine(long n, const int *key, const double *x, double *y) { for (long i = 0; i < n; i++) y[key[i]] += x[i]; }
 """
 REASONS = {
-    "prints": "a call to printf at .* can not run on the device",
-    "prefix": "hand .* on to one another",
-    "search": "runs is not known before|left in several places",
+    "prints": "contains a call to printf",
+    "prefix": "carries a value across iterations",
+    "search": "left in several places",
     "allocates": "a call to malloc",
     "chases": "stored in memory, and device addresses are others|is another one in every iteration",
     "jagged": "stored in memory, and device addresses are others|is another one in every iteration",
@@ -49,7 +49,7 @@ REASONS = {
     "numbers": "turns pointers into numbers",
     "precise": "long double",
     "digits": "integers wider than 64 bits",
-    "last": "leaves .* behind",
+    "last": "leaves a value of its last iteration to later code",
     "quads": "a call to strtod",
     "address": "pointer",
 }

@@ -67,8 +67,17 @@ def described_loop(loop: NestLoop) -> Any:
 
 
 def described_site(site: Site) -> Any:
-    plain = [site.key, site.kind, site.operator, site.type, site.size, str(site.address), str(site.length), site.loop]
-    return [*plain, described_reach(site.reach), site.place, site.between, site.load, site.private]
+    plain = [
+        site.key,
+        type(site.effect),
+        site.effect,
+        site.type,
+        site.size,
+        str(site.address),
+        str(site.length),
+        site.loop,
+    ]
+    return [*plain, described_reach(site.reach), site.place, site.private]
 
 
 def described(nest: Nest) -> Any:
@@ -138,7 +147,7 @@ def test_damage_is_named_or_harmless(analysis: Analysis, data: st.DataObject) ->
         (lambda d: d["loops"][0].update(parent=0), "has no place in the nest"),
         (lambda d: d["loops"].reverse(), "has no place in the nest|a loop is missing"),
         (lambda d: d["sites"][0].__setitem__(7, 99), "a loop is missing"),
-        (lambda d: d["sites"][0].__setitem__(1, "peek"), "the access .* is none"),
+        (lambda d: d["sites"][0].__setitem__(1, "peek"), "'peek' is not a valid AccessKind"),
         (lambda d: d["sites"][0].__setitem__(4, -8), "the access .* is none"),
         (lambda d: d["sites"][0].__setitem__(5, len(d["nodes"])), "there is no expression"),
         (lambda d: d["sites"][0].__setitem__(5, -1), "there is no expression"),

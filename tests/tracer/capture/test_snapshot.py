@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tracecut.ir.loops.nest import NOWHERE, Site
+from tracecut.ir.loops.nest import NOWHERE, Site, Write
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.support.errors import ArtefactError, TracecutError
 from tracecut.support.files import write_arrays
@@ -180,7 +180,7 @@ def test_objects_behind_the_pointers_of_a_loop() -> None:
     """Base pointers tell the objects; which elements are touched does not matter."""
     here = setting()
     address = here.pool.op("add", "ptr", here.pool.live("base5000", "ptr"), here.pool.counter(0))
-    site = Site("store:b:0", "write", "", "i64", 8, address, None, 0, ALWAYS, NOWHERE)
+    site = Site("store:b:0", Write(), "i64", 8, address, None, 0, ALWAYS, NOWHERE)
     nest = replace(here.nest, sites=(site,))
     lives = {name: int(number) for name, number in here.lives.items() if isinstance(number, int)}
     touched = {item.base for item in touched_objects(nest, here.memory, lives)}

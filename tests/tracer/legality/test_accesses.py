@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
-from tracecut.ir.loops.nest import NOWHERE, Nest, Site
+from tracecut.ir.loops.nest import NOWHERE, Nest, Read, Reduce, Site, Write
 from tracecut.ir.loops.path_conditions import ALWAYS, Condition, both
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.judge import judge
@@ -82,7 +82,7 @@ def loads_of(sites: list[Site]) -> list[Expr]:
 def reading(node: Expr) -> Site:
     """The site of a load."""
     inner = any(part.kind == "counter" and part.data[0] == 1 for part in node.walk())
-    return Site(str(node.data[0]), "read", "", "i32", 4, node.args[0], None, int(inner), ALWAYS, NOWHERE)
+    return Site(str(node.data[0]), Read(), "i32", 4, node.args[0], None, int(inner), ALWAYS, NOWHERE)
 
 
 @st.composite
@@ -91,7 +91,7 @@ def cases(draw: st.DrawFn) -> Case:
     sites: list[Site] = []
     for place in range(draw(st.integers(1, 3))):
         inner = draw(st.booleans())
-        kind = draw(st.sampled_from(["read", "write", "write", "reduce", "reduce"]))
+        effect = draw(st.sampled_from([Read(), Write(), Write(), Reduce("add"), Reduce("add"), Reduce("mul")]))
         size = draw(st.sampled_from([8, 8, 8, 4, 2]))
         stride = draw(st.sampled_from([size, size, 8, 4, 16]))
         base = pool.live(draw(st.sampled_from(["%one", "%one", "%one", "%two", "%col"])), "ptr")
@@ -108,8 +108,7 @@ def cases(draw: st.DrawFn) -> Case:
             reach = both(ALWAYS, (draw(conditions(pool)), draw(st.booleans())))
         if draw(st.integers(0, 9)) == 0:
             reach = None
-        operator = draw(st.sampled_from(["add", "add", "mul"])) if kind == "reduce" else ""
-        sites.append(Site(f"s{place}", kind, operator, f"i{8 * size}", size, address, None, int(inner), reach, NOWHERE))
+        sites.append(Site(f"s{place}", effect, f"i{8 * size}", size, address, None, int(inner), reach, NOWHERE))
     reads = [reading(node) for node in loads_of(sites)]
     zero, one = pool.const(0), pool.const(1)
     trips = [pool.make("trip", (64, "slt", False, 0), (zero, one, pool.const(n))) for n in (JOBS, INNER)]
@@ -204,7 +203,7 @@ def test_what_may_be_moved_has_no_conflict(case: Case, arms: int) -> None:
     if verdict.movable:
         assert not conflicting(case, touches), (verdict, where)
     if verdict.kind == "parallel":
-        sites = [replace(site, kind="write") if site.writes else site for site in case.nest.sites]
+        sites = [replace(site, effect=Write()) if site.writes else site for site in case.nest.sites]
         plain = replace(case, nest=replace(case.nest, sites=tuple(sites)))
         assert not conflicting(plain, touches), where
 
@@ -247,13 +246,13 @@ def test_movable_loops_are_found_at_all() -> None:
     """The comparison would say nothing if every verdict were a refusal."""
     pool = Pool()
     kinds = []
-    for kind, operator in (("write", ""), ("reduce", "add")):
+    for effect in (Write(), Reduce("add")):
         for through in (False, True):
             index: Expr = pool.counter(0)
             if through:
                 index = pool.make("cast", ("sext", "i32", "i64"), (index_load(pool, "%col", index),))
             address = pool.op("add", "ptr", pool.live("%one", "ptr"), pool.op("mul", "i64", index, pool.const(8)))
-            site = Site("s", kind, operator, "i64", 8, address, None, 0, ALWAYS, NOWHERE)
+            site = Site("s", effect, "i64", 8, address, None, 0, ALWAYS, NOWHERE)
             trip = pool.make("trip", (64, "slt", False, 0), (pool.const(0), pool.const(1), pool.const(JOBS)))
             nest = Nest("@f", 0, {0: loop(0, None, trip)}, (site,), {}, {}, {}, pool)
             data = {base: np.zeros(SIZE, np.uint8) for base in BASES.values()}
@@ -271,7 +270,7 @@ def test_a_mask_that_takes_bits_away_is_not_looked_through() -> None:
     for index in (pool.counter(0), pool.op("add", "i64", pool.counter(0), pool.const(8))):
         masked = pool.op("mask", "i64", index, pool.const(7))
         address = pool.op("add", "ptr", pool.live("%few", "ptr"), pool.op("mul", "i64", masked, pool.const(8)))
-        site = Site("s", "read", "", "i64", 8, address, None, 0, ALWAYS, NOWHERE)
+        site = Site("s", Read(), "i64", 8, address, None, 0, ALWAYS, NOWHERE)
         nest = Nest("@f", 0, {0: loop(0, None, trip)}, (site,), {}, {}, {}, pool)
         (access,) = Accesses(nest, memory, {"%few": 0x1000}, single=False).all()
         assert (access.object, access.low, access.high) == (objects[0], 0, 64)

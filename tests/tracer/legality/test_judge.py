@@ -79,7 +79,7 @@ def ordered(verbs: str, first: str, second: str) -> Refused:
     return Refused("ordered", verbs, (first, second))
 
 
-CARRIED = "a value is carried from each iteration to the next"
+CARRIED = "the loop carries a value across iterations"
 REFUSED = {
     "observed": ordered("updated", "@observed", "@observed"),
     "seen_later": ordered("", "// ", "// "),
@@ -112,9 +112,9 @@ REFUSED = {
     "decay": Refused("ordered", CARRIED, ("@decay", "@decay")),
     "hunt": Refused("ordered", CARRIED, ("@hunt", "@hunt")),
     "compact": Refused("ordered", CARRIED, ("@compact", "@compact")),
-    "last": Refused("ordered", "the value that the last iteration leaves behind is used later", ("@last",)),
+    "last": Refused("ordered", "the loop leaves a value of its last iteration to later code", ("@last",)),
     "latest": Refused("ordered", CARRIED, ("@latest", "@latest")),
-    "previous": Refused("rejected", "a value that one iteration loads is used by the next", ("@previous", "@previous")),
+    "previous": Refused("rejected", "carries a loaded value to its next iteration", ("@previous", "@previous")),
     "shaky": Refused("rejected", "a volatile or atomic access", ("@shaky",)),
     "atomically": Refused("rejected", "an atomic operation (atomicrmw)", ("@atomically",)),
     "atomic_read": Refused("rejected", "a volatile or atomic access", ("@atomic_read",)),

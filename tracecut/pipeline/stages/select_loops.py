@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.refusals import carried_values, obstacles
 from tracecut.support.errors import UsageError
 from tracecut.tracer.capture.snapshot import Profile
 from tracecut.tracer.loops.program import Analysis, LoopRecord
@@ -100,17 +101,16 @@ def _without_capture(
         return "rejected", refused[loop], (info.place,)
     records = {record.id: record for record in analysis.records}
     for number in sorted(nest.inside(loop)):
-        inner = nest.loops[number]
         heavy = shares.get(number, 0.0) > shares[loop] / 2
-        for carried in inner.carried:
-            if carried.kind == "other" and heavy and not children.get(number):
-                return "ordered", "a value is carried from each iteration to the next", (inner.place, carried.place)
-    for obstacle in info.obstacles:
-        return "rejected", f"it holds {obstacle.reason}", (obstacle.place,)
+        for found in carried_values(nest, number) if heavy and not children.get(number) else ():
+            if found.ordered:
+                return "ordered", f"the loop {found.says}", found.places
+    for found in obstacles(nest, loop):
+        return "rejected", f"the loop {found.says}", found.places
     if not records[loop].indirect:
-        for carried in info.carried:  # a list is followed, say: irregular all the same
-            if carried.kind == "other":
-                return "ordered", "a value is carried from each iteration to the next", (info.place, carried.place)
+        for found in carried_values(nest, loop):  # a list is followed, say: irregular all the same
+            if found.ordered:
+                return "ordered", f"the loop {found.says}", found.places
         return "rejected", "its addresses are regular: no index is loaded, so there is no reuse to gain", (info.place,)
     if info.trip is None or info.early:
         return "rejected", f"it {info.why}", (info.place,)

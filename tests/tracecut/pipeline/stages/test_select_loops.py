@@ -79,9 +79,9 @@ def test_the_indexed_loop_is_captured(found: dict[int, Hot]) -> None:
     [
         ("regular", "rejected", "its addresses are regular"),
         ("pointers", "rejected", "it follows pointers that are stored in memory"),
-        ("carried", "ordered", "a value is carried from each iteration to the next"),
-        ("prints", "rejected", "it holds a call to puts"),
-        ("follows", "ordered", "a value is carried from each iteration to the next"),
+        ("carried", "ordered", "the loop carries a value across iterations"),
+        ("prints", "rejected", "the loop contains a call to puts"),
+        ("follows", "ordered", "the loop carries a value across iterations"),
     ],
 )
 def test_the_others_have_a_reason(found: dict[int, Hot], mark: str, kind: str, reason: str) -> None:

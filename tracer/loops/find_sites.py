@@ -1,0 +1,220 @@
+"""The memory accesses of a loop: which instructions and calls touch memory, what they do to it, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracecut.ir.llvm import Instruction, Operand
+from tracecut.ir.llvm.call_effects import effect_of
+from tracecut.ir.llvm.control_flow import Loop
+from tracecut.ir.llvm.debug_info import Lines
+from tracecut.ir.llvm.module import GlobalVariable
+from tracecut.ir.loops.expressions import Expr, pointer_roots
+from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind, Put, Read, Reduce, Site, Write
+from tracecut.ir.loops.path_conditions import Condition
+
+from .array_lifetimes import birthplace
+from .reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
+from .scalar_evolution import ScalarView
+
+
+def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
+    """Nodes of an expression; what lies below those of `inside`, and these themselves, left out."""
+    found: dict[Expr, None] = {}
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if node not in found and node not in inside:
+            found[node] = None
+            stack.extend(node.args)
+    return list(found)
+
+
+class SiteFinder:
+    """Finds the accesses of the loops of a nest.
+
+    Args:
+        scalars: values relative to the root of the nest.
+        variables, own: globals and functions of the module.
+    """
+
+    def __init__(
+        self,
+        scalars: ScalarView,
+        uses: Uses,
+        lines: Lines,
+        variables: Mapping[str, GlobalVariable],
+        own: set[str],
+    ) -> None:
+        self.scalars = scalars
+        self.view = scalars.view
+        self.uses = uses
+        self.lines = lines
+        self.variables = variables
+        self.own = own
+        self.births: dict[str, int | None] = {}
+
+    def obstacle(self, kind: ObstacleKind, reason: str, instruction: Instruction) -> Obstacle:
+        """Something that keeps iterations from being moved, at an instruction."""
+        return Obstacle(kind, reason, self.lines.place(instruction.meta.get("dbg")) or NOWHERE)
+
+    def find(self, loop: Loop, number: int, reach: Mapping[str, Condition], obstacles: list[Obstacle]) -> list[Site]:
+        """Accesses whose innermost loop is `loop`; what is none that could be moved goes to `obstacles`."""
+        sites: list[Site] = []
+        reductions = self._reductions(loop)
+        folded = {id(found.load) for _, found in reductions.values()}
+        keys = {
+            id(item): f"store:{name}:{place}"
+            for name in loop.blocks
+            for place, item in enumerate(self.view.flow.blocks[name].instructions)
+        }
+        for name in self.view.flow.order:
+            if self.view.innermost(name) is not loop:
+                continue
+            block = self.view.flow.blocks[name]
+            condition = reach.get(name)
+            for instruction in block.instructions:
+                op = instruction.op
+                if op in ("load", "store"):
+                    if not instruction.is_simple_access:
+                        obstacles.append(self.obstacle(ObstacleKind.MEMORY, "a volatile or atomic access", instruction))
+                    elif id(instruction) not in folded:
+                        # A reduction happens where its load does, which may be in front of a test.
+                        head, reduction = reductions.get(id(instruction), (name, None))
+                        sites.append(self._access(instruction, number, reach.get(head), keys, reduction))
+                elif op in ("call", "invoke"):
+                    sites.extend(self._call(instruction, number, condition, keys, obstacles))
+                elif op in ("atomicrmw", "cmpxchg", "fence"):
+                    obstacles.append(self.obstacle(ObstacleKind.MEMORY, f"an atomic operation ({op})", instruction))
+                elif op in ("indirectbr", "callbr", "resume", "landingpad", "va_arg"):
+                    obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, f"a {op}", instruction))
+        return sites
+
+    def _reductions(self, loop: Loop) -> dict[int, tuple[str, MemoryReduction]]:
+        """Store → (block of the load, the reduction that the store closes)."""
+        found: dict[int, tuple[str, MemoryReduction]] = {}
+        for name in self.view.flow.order:
+            block = self.view.flow.blocks[name]
+            for instruction in block.instructions if self.view.innermost(name) is loop else ():
+                if instruction.op != "store" or not instruction.is_simple_access:
+                    continue
+                plain = memory_reduction(self.uses, block, instruction)
+                made = (name, plain) if plain is not None else guarded_reduction(self.uses, block, instruction)
+                if made is not None and self.view.innermost(made[0]) is loop:
+                    found[id(instruction)] = made
+        return found
+
+    def _access(
+        self,
+        instruction: Instruction,
+        number: int,
+        condition: Condition,
+        keys: dict[int, str],
+        reduction: MemoryReduction | None,
+    ) -> Site:
+        pointer = instruction.operands[-1]
+        type = instruction.type if instruction.op == "load" else instruction.operands[0].type
+        address = self.scalars.operand(pointer)
+        return Site(
+            key=str(instruction.result) if instruction.op == "load" else keys[id(instruction)],
+            effect=self._effect(instruction, address, keys, reduction),
+            type=type,
+            size=self._size(type),
+            address=address,
+            length=None,
+            loop=number,
+            reach=condition,
+            place=self.lines.place(instruction.meta.get("dbg")) or NOWHERE,
+            private=self._birthplace(address),
+        )
+
+    def _effect(
+        self, instruction: Instruction, address: Expr, keys: Mapping[int, str], reduction: MemoryReduction | None
+    ) -> Effect:
+        if reduction is not None:
+            between = tuple(keys[id(other)] for other in reduction.between)
+            return Reduce(reduction.operator, str(reduction.load.result), between)
+        if instruction.op == "load":
+            return Read()
+        return self._put(instruction.operands[0], address) or Write()
+
+    def _put(self, value: Operand, address: Expr) -> Put | None:
+        """Effect of a store that may come twice: of a constant, or of what the index of its address decides."""
+        if value.text in ("undef", "poison"):
+            return None
+        if not value.text.startswith("%"):
+            return Put(value.text)
+        every = {node for node in address.walk() if node.kind == "load" and node.data[1] != "ptr"}
+        indices = every - {inner for node in every for inner in node.args[0].walk()}  # not what an index is loaded by
+        loads: dict[str, None] = {}
+        for node in _walk_outside(self.scalars.operand(value), indices):
+            if node.kind in ("counter", "opaque", "any", "state"):
+                return None
+            if node.kind == "load":
+                loads[str(node.data[0])] = None
+        return Put(value.text, tuple(loads)) if indices else None
+
+    def _call(
+        self,
+        call: Instruction,
+        number: int,
+        condition: Condition,
+        keys: dict[int, str],
+        obstacles: list[Obstacle],
+    ) -> list[Site]:
+        name = call.word.removeprefix("@")
+        if call.word in self.own:
+            obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, f"a call to {name}, which could not be inlined", call))
+            return []
+        effect = effect_of(call)
+        if effect.kind == "unknown":
+            what = "inline assembly" if call.word == "asm" else f"a call to {name}, whose effects are not known"
+            obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, what, call))
+            return []
+        if effect.kind in ("io", "clock"):
+            obstacles.append(self.obstacle(ObstacleKind(effect.kind), f"a call to {name}", call))
+        elif effect.kind in ("allocate", "free"):
+            obstacles.append(self.obstacle(ObstacleKind.MEMORY, f"a call to {name}", call))
+            return []
+        if name.startswith("llvm.mem") and call.operands[-1].text == "true":
+            obstacles.append(self.obstacle(ObstacleKind.MEMORY, "a volatile access", call))
+        if effect.movable:
+            return []
+        length: Expr = self.scalars.pool.opaque("length of what a call touches")
+        if effect.kind in ("fill", "copy"):
+            length = self.scalars.operand(call.operands[2])
+        sites = []
+        reads = range(len(call.operands)) if effect.reads is None else effect.reads
+        written = Fill() if effect.kind == "fill" else Write()
+        for positions, does in ((reads, Read()), (effect.writes, written)):
+            for place in positions:
+                operand = call.operands[place] if place < len(call.operands) else None
+                if operand is None or operand.type != "ptr" or self._is_constant(operand):
+                    continue
+                key = keys[id(call)].replace("store:", "call:") + f":{place}{does.kind[0]}"
+                address = self.scalars.operand(operand)
+                place_of = self.lines.place(call.meta.get("dbg")) or NOWHERE
+                birth = self._birthplace(address)
+                sites.append(Site(key, does, "bytes", 1, address, length, number, condition, place_of, birth))
+        return sites
+
+    def _is_constant(self, operand: Operand) -> bool:
+        found = self.variables.get(operand.text)
+        return operand.text == "null" or (found is not None and found.constant)
+
+    def _birthplace(self, address: Expr) -> int | None:
+        """The loop in whose body the stack array that an address lies in, whatever else decides, is born and dies."""
+        roots = pointer_roots(address)
+        name = self.view.origin(str(roots[0].data[0])) if len(roots) == 1 and roots[0].kind == "live" else ""
+        if name not in self.view.definitions or self.view.definitions[name].instruction.op != "alloca":
+            return None
+        if name not in self.births:
+            loop = birthplace(self.uses, name)
+            self.births[name] = None if loop is None else self.view.loop_ids[loop]
+        return self.births[name]
+
+    def _size(self, type: str) -> int:
+        try:
+            return self.view.types.stored(type)
+        except ValueError:
+            return 0
