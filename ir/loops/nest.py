@@ -56,16 +56,16 @@ class Fill(Write):
 
 @dataclass(frozen=True)
 class Put(Write):
-    """What a store does that may come twice: it puts the constant `value`.
+    """What a store does that may come twice: `value` is a constant.
 
-    Where there are `loads`, `value` is what these loads and the index in the address decide.
+    With `loads`, be there none of them, it is what these loads and the index in the address decide.
     """
 
     value: str
-    loads: tuple[str, ...] = ()
+    loads: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
-        return f"= {self.value}" + (f" from {' '.join(self.loads)}" if self.loads else "")
+        return f"= {self.value}" + ("" if self.loads is None else f" from {' '.join(self.loads)}")
 
 
 @dataclass(frozen=True)

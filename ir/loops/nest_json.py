@@ -220,5 +220,5 @@ def _effect_in(kind: AccessKind, text: str, load: str, between: tuple[str, ...])
         return Read()
     if text == "fill":
         return Fill()
-    value, _, loads = text.removeprefix("= ").partition(" from ")
-    return Put(value, tuple(loads.split())) if text else Write()
+    value, decided, loads = text.removeprefix("= ").partition(" from ")
+    return Put(value, tuple(loads.split()) if decided else None) if text else Write()

@@ -80,7 +80,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_canonical_form(made: tuple[str, Analysis]) -> None:
     name, analysis = made
-    check(f"{name}.ll", plain(analysis.text))
+    check(f"{name}.ll", plain(str(analysis.module)))
 
 
 def test_instrumented_form(made: tuple[str, Analysis]) -> None:

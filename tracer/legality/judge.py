@@ -202,7 +202,7 @@ def _puts(accesses: Accesses, region: int, access: Access) -> bool:
     effect = access.site.effect
     if not isinstance(effect, Put):
         return False
-    if not effect.loads:
+    if effect.loads is None:
         return True
     if access.form is None or [atom.kind for atom in access.form.terms] != ["load"]:
         return False

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir.loops.nest import Nest, NestLoop, Site
+from tracecut.ir.loops.nest import Effect, Fill, Nest, NestLoop, Put, Read, Reduce, Site, Write
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.loops.path_conditions import Condition
 from tracecut.support.errors import ArtefactError
@@ -162,3 +163,15 @@ def test_what_does_not_fit_together(analysis: Analysis, change: Any, message: st
     change(data)
     with pytest.raises(ArtefactError, match=message):
         from_json(data)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [Read(), Write(), Fill(), Put("7"), Put("%x", ()), Put("%x", ("%y", "%z")), Reduce("fadd", "%old", ("store:b:1",))],
+    ids=str,
+)
+def test_what_an_access_does_comes_back(analysis: Analysis, effect: Effect) -> None:
+    nest = analysis.nest(0)
+    changed = replace(nest, sites=(replace(nest.sites[0], effect=effect), *nest.sites[1:]))
+    found = from_json(to_json(changed)).sites[0].effect
+    assert (type(found), found) == (type(effect), effect)

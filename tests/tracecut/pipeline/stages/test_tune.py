@@ -76,8 +76,6 @@ def test_an_inspection_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch:
     hots = choose_loops(settings, compiled.analysis, traced.profile)
     monkeypatch.setattr(tune, "SECONDS", 0.05)
     monkeypatch.setattr(tune, "PATIENCE", 0.0)
-    canonical = tmp_path / "canonical.ll"
-    canonical.write_text(compiled.text)
-    results = tune.tune_regions(settings, compiled.analysis, traced, hots, canonical, tmp_path, [0], lambda text: None)
+    results = tune.tune_regions(settings, compiled.analysis, traced, hots, tmp_path, [0], lambda text: None)
     refused = [result.refused for result in results if result.hot.captured]
     assert refused and all("it could not be inspected: " in why and "longer than 0.05 s" in why for why in refused)
