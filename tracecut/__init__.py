@@ -6,9 +6,9 @@
     print(result.improved, result.speedup)
     print(result.run(["--steps", "1000"]).stdout.decode())
 
-`optimize` is the main job, as on the command line. `trace` records a run instruction by instruction. `partition` and
-`methods` are the partitioners by themselves. All errors are `errors.TracecutError` or its children. Whatever is needed
-is imported when it is first used.
+`optimize` does what the command of that name does. `trace` records a run instruction by instruction. `partition` and
+`methods` give the partitioners on their own. All errors are subclasses of `errors.TracecutError`. Modules are imported
+when they are first used.
 """
 
 from __future__ import annotations

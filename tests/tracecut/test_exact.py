@@ -187,7 +187,7 @@ def test_a_sum_over_data_in_a_new_order_is_told(tmp_path: Path, capsys: pytest.C
     assert f"Sums in another order</dt><dd>{place}" in re.sub(r"\s*\n\s*", "", (output / "report.html").read_text())
     assert "RoundedOtherwise" in (output / "remarks.yaml").read_text()
     assert print_usage(output, as_json=False) == 0
-    assert f"rounded otherwise: sums of {place}, in the order of the new layout" in capsys.readouterr().out
+    assert f"rounded differently: sums of {place}, in the order of the new layout" in capsys.readouterr().out
 
 
 def test_exact_keeps_the_order_of_such_a_sum(tmp_path: Path) -> None:

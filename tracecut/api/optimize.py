@@ -35,10 +35,10 @@ def optimize(
     exact: bool = False,
     reduce: str = FAST,
 ) -> Optimized:
-    """Make a program faster, starting from its source: what `tracecut optimize` does, without its printing.
+    """Make a program faster, starting from its source: `tracecut optimize` without its output on the terminal.
 
-    The program is compiled, run, traced, inspected, and built anew with its hot irregular loops rescheduled; the
-    result is verified against the original. All of it happens in child processes: whatever the program or a compiler
+    The program is compiled, run, traced and inspected, and rebuilt with its hot irregular loops rescheduled; the result
+    is verified against the original. All of it happens in child processes: whatever the program or a compiler
     does, this process goes on. Takes some ten runs of the program, and `budget` seconds for each hot loop.
 
     Args:
@@ -46,15 +46,15 @@ def optimize(
         argv: arguments to run the program with; the result is made for what the program then reads.
         machine: what to optimize for, None: this machine.
         method: `"auto"`, or the name of one of `tracecut.methods()`.
-        k: number of clusters, None: from the sizes of the caches.
-        seed: of every random choice; the same seed gives the same schedule when the measured times agree on it.
-        threads: threads of the result, None: one a core.
+        k: number of clusters, None: from the cache sizes.
+        seed: of all random choices; the same seed gives the same schedule where the measured times agree.
+        threads: threads of the result, None: one per core.
         output: folder for the results; None is a temporary one, removed together with the returned object.
         stdin: file, pipe or device that the program reads as its standard input, None: empty input.
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
-        memory: bytes that each process of tracecut may take, None: half of what is free; more is refused.
-        exact: only orders that leave every bit as it is. Sums of floating-point numbers then stay in order.
+        memory: bytes that each tracecut process may use, None: half of the free memory. What needs more is refused.
+        exact: only orders that keep every bit: sums of floating-point numbers stay in order.
         reduce: `"fast"`, or `"ordered"`: the sums of a schedule are the same bits on any number of threads.
 
     Returns an `Optimized`, also when every loop was refused: the reasons are in its `regions`.
@@ -87,7 +87,7 @@ def optimize(
     if method not in METHODS and method not in ("auto", "original"):
         raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
     if method in METHODS and "coords" in METHODS[method].uses:
-        raise ArgumentError(f"method is {method!r}, which needs to know where the data lie; a trace does not tell")
+        raise ArgumentError(f"method is {method!r}, which needs coordinates of the data; a trace has none")
     k = None if k is None else whole_number("k", k, 1)
     threads = None if threads is None else whole_number("threads", threads, 1)
     seed = whole_number("seed", seed, 0, MAX_SEED)

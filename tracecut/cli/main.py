@@ -1,4 +1,4 @@
-"""The command line: `tracecut optimize`, `run`, `methods`, `partition`, `trace`, `info`.
+"""The entry of the command line: finds the command; `optimize`, `run` and `methods` are read here.
 
 Nothing heavy is imported before it is needed: `--help` and `run` have to start at once.
 """
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracecut.codegen.schedule.schedule import FAST, ORDERED
+from tracecut.pipeline.stage_names import STAGES
 from tracecut.support.errors import UsageError, known_names
 from tracecut.support.version import __version__
 
@@ -39,7 +40,7 @@ MODULES = {  # of the commands that have one of their own
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Entry point; leaves with 0 done, 1 the user's input, 2 usage, 3 nothing improved (on request), 130, 143."""
+    """Entry point. Exit status: 0 success, 1 bad input, 2 usage, 3 nothing improved (on request), 128 + signal."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] != ["run"]:  # whose program has all of this from the caller
         leave_at_once()
@@ -83,12 +84,12 @@ def _dispatch(words: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"tracecut {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     commands.add_parser("optimize", help="make a program faster, starting from its source")
-    commands.add_parser("run", help="run the optimized program in the place of the original")
+    commands.add_parser("run", help="run the optimized program in place of the original")
     commands.add_parser("methods", help="list the partitioning and ordering methods")
     commands.add_parser("partition", help="partition a graph from a file")
     commands.add_parser("trace", help="record every instruction and address of a run")
-    commands.add_parser("info", help="say what a trace file holds")
-    commands.add_parser("annotate", help="show how much of the work each source line did")
+    commands.add_parser("info", help="describe a trace file, or count the runs of a result")
+    commands.add_parser("annotate", help="show the work of each source line")
     commands.add_parser("graph", help="build the dynamic dependence graph of a run")
     parser.parse_args([command, *rest] if command.startswith("-") else ["--help"] if not words else [command])
     return 0
@@ -146,10 +147,10 @@ def _run(words: list[str]) -> int:
     ours, program = split_words(words)
     parser = Parser(prog="tracecut run", usage=RUN_USAGE, allow_abbrev=False)
     parser.add_argument("output", help="folder that `tracecut optimize` wrote")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say on stderr which schedules are used")
-    parser.add_argument("--threads", type=positive, help="threads (default: as measured to be best)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="report on stderr which schedules are used")
+    parser.add_argument("--threads", type=positive, help="number of threads (default: fastest measured)")
     parser.add_argument("--original", action="store_true", help="run the original loops (for comparison)")
-    compared = "run the original, too, and compare: status 0 when they agree, 4 when not"
+    compared = "also run the original and compare: status 0 if they agree, 4 if not"
     parser.add_argument("--check", action="store_true", help=compared)
     parser.add_argument("--counters", type=Path, help=argparse.SUPPRESS)
     options, extra = parser.parse_known_args(ours)
@@ -157,7 +158,7 @@ def _run(words: list[str]) -> int:
         raise UsageError(f"{extra[0]}: not an option of `tracecut run`", hint="Program arguments go after `--`.")
     if options.check:
         if options.original or options.counters is not None:
-            raise UsageError("--check runs the original beside the result: it goes with neither of the other options")
+            raise UsageError("--check runs both programs: it can not be combined with --original or --counters")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         from .run_check import check_result
 
@@ -201,26 +202,39 @@ def _optimize_parser() -> argparse.ArgumentParser:
         prog="tracecut optimize",
         usage=OPTIMIZE_USAGE,
         description="Everything that is not listed here goes to the compiler (-I, -D, -O3, -lm, …).",
+        epilog=f"stages: {', '.join(STAGES)}",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("-o", "--output", default="tracecut-out", metavar="OUT", help="folder for the results (default: %(default)s)")
     add("--method", default="auto", help="order to use: auto, or a name from `tracecut methods`")
     add("--k", type=positive, help="number of clusters (default: from the cache sizes)")
-    add("--threads", type=positive, help="threads of the result (default: one a core)")
-    add("--seed", type=int, default=0, help="of every random choice (default: 0)")
-    add("--budget", type=seconds, default=20.0, metavar="S", help="seconds for trying orders (default: 20)")
-    add("--timeout", type=seconds, metavar="S", help="stop the program when one run takes longer")
-    add("--memory", type=size, metavar="SIZE", help="of each process of tracecut (default: half of what is free)")
+    add("--threads", type=positive, help="threads of the result (default: one per core)")
+    add("--seed", type=int, default=0, help="seed of all random choices (default: 0)")
+    add(
+        "--budget", type=seconds, default=20.0, metavar="S", help="seconds for trying orders of each loop (default: 20)"
+    )
+    add("--timeout", type=seconds, metavar="S", help="stop the program if a run takes longer")
+    add(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="memory limit of each tracecut process (default: half of the free memory)",
+    )
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
-    add("--region", metavar="FILE:LINE", help="optimize the loop that starts there")
+    add("--region", metavar="FILE:LINE", help="optimize the loop that starts on this line")
     add("--arch", action="append", metavar="SM", help="GPU architecture to emit kernels for (default: sm_90)")
-    add("--exact", action="store_true", help="only orders that leave every bit as it is (no reordered sums of floats)")
-    add("--reduce", choices=(FAST, ORDERED), default=FAST, help="ordered: the same bits on any number of threads")
-    add("--fail-if-no-gain", action="store_true", help="leave with status 3 when nothing was improved")
+    add("--exact", action="store_true", help="only orders that keep every bit: no reordered floating-point sums")
+    add(
+        "--reduce",
+        choices=(FAST, ORDERED),
+        default=FAST,
+        help="ordered: the same result on any number of threads (default: fast)",
+    )
+    add("--fail-if-no-gain", action="store_true", help="exit with status 3 if nothing was improved")
     add("--json", action="store_true", help="print the manifest as JSON")
-    add("-q", "--quiet", action="store_true", help="no progress lines, no warnings of the compiler")
-    add("-v", "--verbose", action="store_true", help="all that the compiler has to say of the source")
+    add("-q", "--quiet", action="store_true", help="no progress lines and no compiler warnings")
+    add("-v", "--verbose", action="store_true", help="show all compiler warnings")
     return parser
 
 
@@ -233,7 +247,7 @@ def _known_method(name: str) -> str:
         hint = f"{known_names(name, ('auto', *METHODS))} `tracecut methods` tells more."
         raise UsageError(f"--method {name}: no such method", hint=hint)
     if name in METHODS and "coords" in METHODS[name].uses:
-        raise UsageError(f"--method {name}: it needs to know where the data lie, which a trace does not tell")
+        raise UsageError(f"--method {name}: it needs coordinates of the data, which a trace does not have")
     return name
 
 

@@ -1,4 +1,4 @@
-"""`tracecut run`: the optimized program in the place of the original.
+"""`tracecut run`: the optimized program in place of the original.
 
 The user's program is to notice nothing: it has this process's folder, environment, descriptors, limits and signals,
 and ends as it ends. Until it starts, everything that can go wrong is a named error; then it is the program's turn.

@@ -178,7 +178,7 @@ def _usage(counters: Path) -> str:
     try:
         scopes = json.loads(counters.read_text())["scopes"].values()
     except (OSError, ValueError, KeyError):
-        return "layout: not known, the program did not end by itself"
+        return "layout: not known, the program was stopped"
     used, entries = (sum(scope[name] for scope in scopes) for name in ("used", "entries"))
     why = "; ".join(dict.fromkeys(scope["refused"] for scope in scopes if scope["refused"]))
     return f"layout: used in {used} of {entries} entries{f' ({why})' if why else ''}"

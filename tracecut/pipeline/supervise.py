@@ -80,7 +80,7 @@ def _run_job(settings: Settings, progress: Progress, work: Path, folder: Path) -
 def _died(settings: Settings, finished: Finished, stage: str) -> TracecutError:
     """Why the process ended without an answer: as a rule LLVM, which gives up by ending it."""
     detail = tail_of(finished.stderr)
-    if stage == "frontend":
+    if stage == "compile":
         return SourceError(f"{', '.join(settings.sources)}: no machine code can be made of it", detail=detail)
     return BackendError(
         f"the optimizer {describe(finished)} in the stage {stage or 'start'}",

@@ -191,7 +191,7 @@ def _footer(data: ReportData) -> Iterable[Content]:
     if data.seed is not None:
         rows.append(("Seed", str(data.seed)))
     if data.input_hash:
-        rows.append(("Hash of the input", el("code", user(data.input_hash))))
+        rows.append(("Input hash", el("code", user(data.input_hash))))
     rows.append(("Command", command(data.command)))
     if data.optimized:
         rows.append(("Run the result", join(command(result), " (OUT: the folder of this report)")))

@@ -15,9 +15,9 @@ from .source_excerpt import Excerpt
 
 MEANING = {
     "parallel": "iterations are independent",
-    "reduction": "iterations meet only in sums and the like",
-    "ordered": "an iteration needs an earlier one",
-    "rejected": "left as it is",
+    "reduction": "iterations interact only through reductions",
+    "ordered": "iterations depend on earlier ones",
+    "rejected": "not reordered",
 }
 LONG, NAME = 1200, 60
 
@@ -100,7 +100,7 @@ def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
         yield "Order", user(region.method)
     yield from _times(region)
     if region.scope is not None:
-        yield "New layout inside of", user(str(region.scope))
+        yield "New layout inside", user(str(region.scope))
     if region.copy_ms is not None:
         yield "Copies, in and out", units.milliseconds(region.copy_ms)
     if region.inspect_ms is not None:
@@ -108,7 +108,7 @@ def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
     if region.pays_off_sweeps is not None:
         yield "Copies pay off after", units.plural(max(1, math.ceil(region.pays_off_sweeps)), "sweep")
     if region.break_even_sweeps is not None:
-        yield "With inspection anew, after", units.plural(max(1, math.ceil(region.break_even_sweeps)), "sweep")
+        yield "With a new inspection, after", units.plural(max(1, math.ceil(region.break_even_sweeps)), "sweep")
     before, after = region.replication_before, region.replication_after
     if before is not None and after is not None:
         yield "Blocks touching a datum", f"{before:.2f} → {after:.2f}"
@@ -144,7 +144,10 @@ def _exactness(region: RegionReport) -> Iterable[tuple[str, Content]]:
     elif region.bit_equal is False:
         yield "Results", "not equal in every bit"
     if region.rounding:
-        yield "Sums in another order", f"{', '.join(region.rounding)}: rounded otherwise while the layout is in force"
+        yield (
+            "Sums in another order",
+            f"{', '.join(region.rounding)}: rounded differently while the new layout is active",
+        )
 
 
 def candidates(region: RegionReport) -> Html:
@@ -162,7 +165,7 @@ def candidates(region: RegionReport) -> Html:
         columns.append((f"{many}, ms", units.column([row.region_all_ms for row in rows])))
         columns.append(("of original", [_part(row.region_all_ms, first) for row in rows]))
     if any(row.predicted_misses is not None for row in rows):
-        columns.append(("predicted L2 misses a job", units.column([row.predicted_misses for row in rows])))
+        columns.append(("predicted L2 misses per job", units.column([row.predicted_misses for row in rows])))
     body = []
     for place, row in enumerate(rows):
         chosen = bool(region.method) and row.method == region.method

@@ -14,6 +14,7 @@ import pytest
 from tracecut.partition import METHODS, methods
 
 import tracecut
+from tracecut.pipeline.stage_names import STAGES
 from tracecut.pipeline.stages.select_loops import same_file
 
 GATHER = r"""
@@ -149,7 +150,7 @@ def test_every_method(method: str, shell: Any) -> None:
 def test_a_method_that_needs_coordinates_is_refused(method: str, shell: Any) -> None:
     done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--method", method)
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"tracecut: --method {method}: it needs to know where the data lie")
+    assert done.err.startswith(f"tracecut: --method {method}: it needs coordinates of the data")
 
 
 def test_a_region_is_asked_for(shell: Any) -> None:
@@ -256,7 +257,7 @@ def test_progress_is_for_terminals(shell: Any) -> None:
     shell.source("int main(void) { return 0; }")
     words = ["optimize", "program.c", "-o", "out"]
     out, shown = on_a_terminal(shell, *words, NO_COLOR="1")
-    for stage in ("compiling", "running the original", "running the traced program", "writing the results"):
+    for stage in (STAGES[name] for name in ("compile", "original", "capture", "tune", "publish")):
         assert re.search(rf"{stage} +\d+\.\d\d s", shown), shown
     assert "compiling" not in out
     assert on_a_terminal(shell, *words, "-q")[1] == ""

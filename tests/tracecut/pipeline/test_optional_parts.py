@@ -13,11 +13,11 @@ from tracecut.support.progress import Stages
 
 from tracecut.cli.optimize import print_summary
 from tracecut.errors import ArgumentError, BackendError, OutputError
-from tracecut.pipeline import run as jobs
+from tracecut.pipeline import steps
 from tracecut.pipeline.output.result import Optimized
 from tracecut.pipeline.output.staging import publish as publish_result
 from tracecut.pipeline.output.staging import staging
-from tracecut.pipeline.run import Job
+from tracecut.pipeline.run import run_stages
 from tracecut.pipeline.stages import publish, tune
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.report import region_cards
@@ -44,7 +44,7 @@ PARTS: dict[str, tuple[Any, str, str]] = {
     "the numbers of the charts": (publish.RegionFigures, "make", "the charts of program-8 was left out"),
     "the charts": (region_cards, "region_charts", "a chart was left out"),
     "the report": (publish, "render_report", "report.html was left out"),
-    "the times of whole runs": (jobs, "_measured", "the measured times of program-8 was left out"),
+    "the times of whole runs": (steps, "measured", "the measured times of program-8 was left out"),
     "GPU facts": (worker, "gpu_facts", "the GPU kernels could assume was left out"),
     "reuse distances, charts": (
         worker,
@@ -85,10 +85,9 @@ def optimize(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Optimized:
     (folder / "work").mkdir()
     settings = Settings((str(source),), output=folder / "out", method="rcm", force=True, budget=0.1)
     with staging(folder / "out") as place:
-        job = Job(settings, Stages(), folder / "work", place)
-        manifest = job.run()
-        publish_result(place, folder / "out", job.listing)
-    return Optimized(folder / "out", manifest)
+        found = run_stages(settings, Stages(), folder / "work", place)
+        publish_result(place, folder / "out", found.listing)
+    return Optimized(folder / "out", dict(found.manifest))
 
 
 @pytest.mark.parametrize("number", range(len(PARTS)), ids=list(PARTS))

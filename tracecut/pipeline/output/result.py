@@ -63,7 +63,7 @@ class Optimized:
 
         Args:
             argv: its arguments. stdin: file that it reads, None: empty input.
-            threads: None is the number that was measured to be best. timeout: seconds after which it is killed.
+            threads: None: the fastest measured. timeout: seconds after which it is killed.
 
         Raises ArtefactError when the folder was damaged since, ProgramError when the time limit passes.
         """

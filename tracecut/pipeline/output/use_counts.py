@@ -1,4 +1,4 @@
-"""How often the schedules of a result were used: counts in its folder, of the runs that ended by themselves.
+"""How often the schedules of a result were used: counts in its folder, of the runs that completed.
 
 `tracecut run` adds to them at its end, `tracecut info OUT` shows them. They are no part of the result: a folder that
 can not be written, a full disk, or another run that holds the counts for long cost the counts and nothing else.
@@ -126,13 +126,11 @@ def print_usage(folder: Path, *, as_json: bool) -> int:
     for scope in shown:
         print(f"  rescheduled      {', '.join(scope['places'])} ({scope['method']}, threads: {scope['threads']})")
         if scope["rounding"]:
-            print(f"  rounded otherwise: sums of {', '.join(scope['rounding'])}, in the order of the new layout")
+            print(f"  rounded differently: sums of {', '.join(scope['rounding'])}, in the order of the new layout")
     if not shown:
         print("  nothing was optimized: the original program runs")
     declined = counts["entries"] - counts["used"]
-    print(
-        f"  runs             {counts['runs']:,} that ended by themselves, {counts['native']:,} by the original program"
-    )
+    print(f"  runs             {counts['runs']:,} completed, {counts['native']:,} of them by the original program")
     print(f"  layout           used in {counts['used']:,} of {counts['entries']:,} entries, fell back in {declined:,}")
     for why, times in sorted(counts["reasons"].items(), key=lambda item: -item[1]):
         print(f"    {times:>8,} × {why}")

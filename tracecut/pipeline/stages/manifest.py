@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.machine.machine import Machine
+from tracecut.support.process.runner import Finished
 from tracecut.support.tolerances import OUTPUT
 from tracecut.tracer.loops.program import Analysis
 
+from .accept import Weighed
 from .settings import Settings
 from .tune import RegionResult
+from .weave import Run
 
 
 def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -188,3 +191,58 @@ def break_even(
     if before is None or after is None or before <= after:
         return None
     return float(sum(chosen.get(name) or 0.0 for name in costs)) / (before - after)
+
+
+def program_entry(
+    native: Finished, weighed: Weighed | None, runs: Mapping[str, Run], results: Sequence[RegionResult], why: str
+) -> dict[str, Any]:
+    """The whole program in the manifest, before and after."""
+    before = native.seconds if weighed is None else weighed.original
+    optimized = [run.seconds for name, run in runs.items() if name != "original"]
+    best = min(optimized, default=before) if weighed is None else weighed.optimized
+    done = any(result.optimized for result in results)
+    return {
+        "original_seconds": before,
+        "optimized_seconds": best,
+        "speedup": before / best if best else None,
+        "output_equal": True,
+        "status": native.returncode,
+        "reason": "" if done else (why or "no hot loop could be made faster"),
+        "runs": {name: run.seconds for name, run in runs.items()},
+    }
+
+
+def measured(result: RegionResult, runs: Mapping[str, Run]) -> dict[str, Any] | None:
+    """Times of a region in the whole runs, all copies charged."""
+    if result.scope is None or not runs:
+        return None
+    found: dict[str, Any] = {}
+    for name, run in runs.items():
+        region = run.counters["regions"].get(str(result.loop), {})
+        scope = run.counters["scopes"].get(str(result.scope.nest.root), {})
+        copies = 0 if name == "original" else scope.get("nanoseconds", 0)
+        spent = region.get("nanoseconds", 0) + region.get("original_nanoseconds", 0)
+        found[name] = {
+            "calls": region.get("calls", 0),
+            "declined": region.get("declined", 0),
+            "region_seconds": spent / 1e9,
+            "copy_seconds": copies / 1e9,
+            "guard_seconds": scope.get("guard_nanoseconds", 0) / 1e9,
+            "scope_entries": scope.get("entries", 0),
+            "scope_used": scope.get("used", 0),
+        }
+    return found
+
+
+def where_it_went(before: Run, after: Run) -> str:
+    """What the counters of two whole runs say of a program that does not get faster, as the end of a sentence."""
+
+    def loops(run: Run) -> float:
+        regions = run.counters["regions"].values()
+        return sum(item.get("nanoseconds", 0) + item.get("original_nanoseconds", 0) for item in regions) / 1e9
+
+    copies = sum(item.get("nanoseconds", 0) for item in after.counters["scopes"].values()) / 1e9  # guards included
+    return (
+        f": its loops take {loops(after):.3g} s instead of {loops(before):.3g} s, copies and guards {copies:.3g} s, "
+        "and the rescheduled program has to be started"
+    )

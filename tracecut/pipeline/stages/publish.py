@@ -131,7 +131,7 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
             )
         )
     else:
-        args = [("String", "left alone: "), ("Reason", str(region["reason"]))]
+        args = [("String", "not changed: "), ("Reason", str(region["reason"]))]
         args += [("Place", f"{file}:{line}") for file, line, *_ in region["places"]]
         found.append(Remark("missed", "Refused", args=tuple(args), **place))  # type: ignore[arg-type]
     for item in region["candidates"]:

@@ -23,9 +23,9 @@ class Settings:
         output: folder of the results. stdin: file that the program reads, None: empty input.
         method: `auto` or a name of `tracecut.methods()`. k: clusters, None: from the caches.
         compare: methods that are measured besides, for comparison, but never chosen.
-        threads: threads of the result, None: one a core. seed: of every random choice.
+        threads: threads of the result, None: one per core. seed: of all random choices.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
-        memory: bytes that each process of the job may take, None: half of what is free.
+        memory: bytes that each process of the job may use, None: half of the free memory.
         region: `FILE:LINE` of a loop to optimize instead of the hottest ones.
         arch: GPU architectures to emit kernels for.
         machine: what to optimize for, None: this machine.
@@ -33,7 +33,7 @@ class Settings:
         min_share: share of executed work from which a loop is looked at.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
         force: apply the best order even when it gains nothing (tests). renumber: move data, not only jobs.
-        exact: only orders that leave every bit as it is; sums of floating-point numbers stay in order.
+        exact: only orders that keep every bit; sums of floating-point numbers stay in order.
         reduce: `fast`, or `ordered`: the result prints the same bits on any number of threads.
     """
 

@@ -31,7 +31,7 @@ ALIKE = 1.02  # times within this factor are the same
 SWEEPS = ("region_ms", "region_all_ms")
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class RegionResult:
     """What became of one hot loop. `data` is the worker's result; `scope` is set when a schedule was made.
 
@@ -164,30 +164,30 @@ def _tune_one(
         )
     except TracecutError as error:
         last = (error.detail.splitlines() or [""])[-1].strip()
-        reason = f"it could not be inspected: {error.message}{f' ({last})' if last else ''}"
+        reason = f"its inspection failed: {error.message}{f' ({last})' if last else ''}"
         return RegionResult(hot, loop, {"class": "rejected", "reason": reason, "places": []}, refused=reason)
-    result = RegionResult(hot, loop, data)
+    apart = _kept_apart(analysis, data)
+    scope, refused = None, ""
+    outlined: dict[int, Outlined] = {}
     if data.get("failed"):
-        result.refused = str(data["failed"])
+        refused = str(data["failed"])
     elif data["class"] not in ("parallel", "reduction"):
-        result.refused = str(data["reason"])
+        refused = str(data["reason"])
     elif "schedule" not in data:
-        result.refused = _no_order(data["candidates"], data.get("sweeps", 1.0), _kept_apart(analysis, data))
+        refused = _no_order(data["candidates"], data.get("sweeps", 1.0), apart)
     elif data.get("identity_equal") is False:
-        result.refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
+        refused = "the self-test failed: the extracted loop does not reproduce the original bit for bit"
         data["stopped"] = "self-test"
     else:
         try:
-            result.scope = ScopeFile.load(data["schedule"])
+            scope = ScopeFile.load(data["schedule"])
         except ArtefactError as error:
-            result.refused = f"its schedule could not be read back: {error.message}"
-            return result
-        functions = {int(region): function_in(found) for region, found in data["functions"].items()}
-        result.outlined = {
-            region: replace(result.scope.outlined[region], function=found) for region, found in functions.items()
-        }
-        _decide(settings, result, _kept_apart(analysis, data))
-    return result
+            refused = f"its schedule could not be read back: {error.message}"
+        else:
+            functions = {int(region): function_in(found) for region, found in data["functions"].items()}
+            outlined = {region: replace(scope.outlined[region], function=found) for region, found in functions.items()}
+            refused = _too_costly(settings, data, scope, apart)
+    return RegionResult(hot, loop, data, scope, outlined, refused)
 
 
 def _runtime(folder: Path) -> Path:
@@ -271,12 +271,12 @@ def _scopes(
     return found[::-1], taken
 
 
-def _decide(settings: Settings, result: RegionResult, apart: str) -> None:
-    """Refuse a schedule whose gain does not outweigh what it costs to enter and leave the layout."""
-    assert result.scope is not None
-    costs = result.scope.costs
+def _too_costly(settings: Settings, data: Mapping[str, Any], scope: ScopeFile, apart: str) -> str:
+    """Why a gain does not outweigh what it costs to enter and leave the layout; empty when it does."""
+    costs = scope.costs
     saved = costs["sweeps"] * (costs["original"] - costs["optimized"]) - costs["copy"]
-    if saved <= settings.min_gain * costs["sweeps"] * costs["original"] and not settings.force:
-        jobs = max(1, result.data.get("jobs") or 1) / 1e6
-        before, after, copy = (costs[name] * jobs for name in ("original", "optimized", "copy"))
-        result.refused = _copies_cost(str(result.data["method"]), before, after, copy, costs["sweeps"], apart)
+    if settings.force or saved > settings.min_gain * costs["sweeps"] * costs["original"]:
+        return ""
+    jobs = max(1, data.get("jobs") or 1) / 1e6
+    before, after, copy = (costs[name] * jobs for name in ("original", "optimized", "copy"))
+    return _copies_cost(str(data["method"]), before, after, copy, costs["sweeps"], apart)

@@ -78,4 +78,4 @@ def test_an_inspection_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(tune, "PATIENCE", 0.0)
     results = tune.tune_regions(settings, compiled.analysis, traced, hots, tmp_path, [0], lambda text: None)
     refused = [result.refused for result in results if result.hot.captured]
-    assert refused and all("it could not be inspected: " in why and "longer than 0.05 s" in why for why in refused)
+    assert refused and all("its inspection failed: " in why and "longer than 0.05 s" in why for why in refused)

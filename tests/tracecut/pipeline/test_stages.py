@@ -1,0 +1,69 @@
+"""The stages: one list of names, in files, manifest and help; which of them run."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tracecut.support.progress import Stages
+
+import tracecut.pipeline
+from tracecut.cli.main import _optimize_parser
+from tracecut.pipeline import run
+from tracecut.pipeline.artefact import Artefact
+from tracecut.pipeline.run import PIPELINE, Stage, run_stages
+from tracecut.pipeline.stage_names import STAGES
+from tracecut.pipeline.stages.tune import RegionResult
+
+FOLDER = Path(*tracecut.pipeline.__path__)
+
+
+def test_each_stage_has_one_name() -> None:
+    assert [stage.name for stage in PIPELINE] == list(STAGES)
+    assert f"stages: {', '.join(STAGES)}" in " ".join(_optimize_parser().format_help().split())
+    files = {path.stem for path in (FOLDER / "stages").glob("*.py")}
+    assert set(STAGES) - files == {"original"}  # which is one call of the runner
+
+
+def test_nobody_else_names_a_stage() -> None:
+    """What is told while a stage runs has its name from the list, in the one place that runs them."""
+    calls = [
+        (path.name, node)
+        for path in FOLDER.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "stage"
+    ]
+    assert [name for name, _ in calls] == ["run.py"]
+
+
+REFUSED: Any = RegionResult(SimpleNamespace(), 3, {}, refused="slow")  # type: ignore[arg-type]
+KEPT: Any = RegionResult(SimpleNamespace(), 4, {}, scope=SimpleNamespace())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("found", "names"),
+    [
+        ({"capture": {"why": "it can not be traced"}}, "compile original capture publish"),
+        ({"tune": {"results": (REFUSED,)}}, "compile original capture tune publish"),
+        ({"tune": {"results": (REFUSED, KEPT)}}, "compile original capture tune weave accept publish"),
+        (
+            {"tune": {"results": (KEPT,)}, "weave": {"results": (REFUSED,)}},
+            "compile original capture tune weave publish",
+        ),
+    ],
+)
+def test_stages_that_are_not_needed_are_left_out(
+    found: dict[str, dict[str, Any]], names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def planted(stage: Stage) -> Stage:
+        return replace(stage, run=lambda artefact: replace(artefact, **found.get(stage.name, {})))
+
+    monkeypatch.setattr(run, "PIPELINE", tuple(map(planted, PIPELINE)))
+    settings: Any = SimpleNamespace(machine=SimpleNamespace(cores=()), threads=None)
+    progress = Stages()
+    last = run_stages(settings, progress, tmp_path, tmp_path)
+    assert isinstance(last, Artefact) and list(progress.timings) == names.split()

@@ -1,0 +1,73 @@
+"""What goes from stage to stage: everything that is known of a program so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tracecut.ir.machine.machine import Machine
+from tracecut.support.process.runner import Finished
+from tracecut.support.progress import Stages
+from tracecut.support.version import __version__
+
+from .stages.accept import Weighed
+from .stages.capture import Traced
+from .stages.compile import Compiled
+from .stages.settings import Settings
+from .stages.tune import RegionResult
+from .stages.weave import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Artefact:
+    """What is asked for, and what the stages have found; each stage gives a new one with more in it.
+
+    Attributes:
+        settings, progress: what to do, and where it is told. machine: what for.
+        work: folder of what is needed on the way. staging: folder of what is kept.
+        program: what `compile` made. native: the run of `original`. captured: what `capture` found, or why nothing.
+        results: one for each hot loop, of `tune`. why: why no loop is looked at.
+        runs: whole runs of the result by their names in the manifest. weighed: what `accept` made of their times.
+        listing: what `tracecut run` has to know. manifest: what `publish` wrote.
+    """
+
+    settings: Settings
+    progress: Stages
+    machine: Machine
+    work: Path
+    staging: Path
+    program: Compiled | None = None
+    native: Finished | None = None
+    captured: Traced | str = ""
+    results: tuple[RegionResult, ...] = ()
+    why: str = ""
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    weighed: Weighed | None = None
+    listing: Mapping[str, Any] = field(
+        default_factory=lambda: {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1, "guards": []}
+    )
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> list[RegionResult]:
+        """The loops with a schedule that is kept so far."""
+        return [result for result in self.results if result.optimized]
+
+    @property
+    def cpus(self) -> list[int]:
+        """The processors that the result may use."""
+        cpus = [core.cpu for core in self.machine.cores]
+        return cpus[: self.settings.threads] if self.settings.threads else cpus
+
+    @property
+    def status(self) -> int:
+        """What the program ends with."""
+        return 0 if self.native is None else self.native.returncode
+
+    def folder(self, name: str) -> Path:
+        """A folder in `work`."""
+        path = self.work / name
+        path.mkdir(exist_ok=True)
+        return path

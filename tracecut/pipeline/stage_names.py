@@ -1,0 +1,11 @@
+"""The stages of `tracecut optimize` in their order: name (files, manifest, help) and what the terminal says."""
+
+STAGES = {
+    "compile": "compiling",
+    "original": "running the original",
+    "capture": "running the instrumented program",
+    "tune": "inspecting and tuning the hot loops",
+    "weave": "building the rescheduled program",
+    "accept": "running and comparing the result",
+    "publish": "writing the results",
+}

@@ -1,0 +1,233 @@
+"""What each stage does: a function from what is known to what is known then. `run.py` puts them into their order."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+from tracecut.codegen.runtime.schedule_listing import first_look
+from tracecut.support.errors import TracecutError
+from tracecut.support.files import write_json, write_text
+from tracecut.support.optional_parts import optional
+from tracecut.support.process.runner import Finished
+from tracecut.support.process.workers import run_native, tail_of
+from tracecut.support.version import __version__
+from tracecut.tracer.toolchain.self_inspection import asks_of_itself
+
+from .artefact import Artefact
+from .output.staging import seal
+from .stages.accept import weigh
+from .stages.capture import Traced, trace_program
+from .stages.compare_outputs import unstable_tokens
+from .stages.compile import compile_program
+from .stages.manifest import build_manifest, measured, program_entry, region_entry, stopped_plans, where_it_went
+from .stages.select_loops import choose_loops
+from .stages.tune import tune_regions
+from .stages.weave import Run, check_output, run_woven, weave_program
+
+
+def compile_sources(artefact: Artefact) -> Artefact:
+    """Sources → the canonical module, and the program as the user would have built it."""
+    program = compile_program(artefact.settings, artefact.work)
+    artefact.progress.said(program.said)
+    shutil.copy2(program.native, artefact.staging / "program")
+    write_text(artefact.staging / "canonical.ll", program.text, sync=False)
+    return replace(artefact, program=program)
+
+
+def run_original(artefact: Artefact) -> Artefact:
+    """The program as it is: its output, status and time are what the result is compared with."""
+    return replace(artefact, native=_original(artefact, "."))
+
+
+def capture_memory(artefact: Artefact) -> Artefact:
+    """The instrumented program → how often each loop ran, and the memory of the hot ones."""
+    assert artefact.program is not None
+    program, folder = artefact.staging / "program", artefact.folder("capture")
+    captured = trace_program(artefact.settings, artefact.program.analysis, program, folder, status=artefact.status)
+    if isinstance(captured, str):
+        return replace(artefact, captured=captured, why=captured)
+    alone = asks_of_itself(artefact.program.text)
+    return replace(artefact, captured=captured, why=f"the program is not changed: {alone}" if alone else "")
+
+
+def tune_loops(artefact: Artefact) -> Artefact:
+    """Captured memory → for each hot loop its fastest schedule, or why there is none."""
+    assert artefact.program is not None and isinstance(artefact.captured, Traced)
+    analysis = artefact.program.analysis
+    hots = choose_loops(artefact.settings, analysis, artefact.captured.profile)
+    results = tune_regions(
+        artefact.settings,
+        analysis,
+        artefact.captured,
+        hots,
+        artefact.work,
+        artefact.cpus,
+        artefact.progress.detail,
+    )
+    why = "" if hots else "no loop runs a noticeable share of the program's work"
+    return replace(artefact, results=tuple(results), why=why)
+
+
+def weave_schedules(artefact: Artefact) -> Artefact:
+    """The schedules that are kept → the program with them, and the files that it reads them from."""
+    assert artefact.program is not None
+    scopes = [(result.scope, result.outlined) for result in artefact.chosen if result.scope is not None]
+    try:
+        names = weave_program(artefact.settings, artefact.program.analysis, scopes, artefact.staging / "program.so")
+        (artefact.staging / "scopes").mkdir(exist_ok=True)
+        files = []
+        for scope, _ in scopes:
+            files.append(f"scopes/scope{scope.number}.npz")
+            scope.save(artefact.staging / files[-1])
+        asked = {"exact": artefact.settings.exact, "reduce": artefact.settings.reduce}
+        found = {"globals": names, "scopes": files, "threads": len(artefact.cpus)}
+        return _sealed(replace(artefact, listing={**artefact.listing, **asked, **found}))
+    except TracecutError as error:
+        return _failed(artefact, error)
+
+
+def accept_result(artefact: Artefact) -> Artefact:
+    """Whole runs of the result → the result, if they print what the original prints and are faster.
+
+    A schedule that changes the output is dropped with all others.
+    """
+    assert artefact.native is not None and isinstance(artefact.captured, Traced)
+    try:
+        runs = {"original": _run(artefact, 1, original=True)}
+        runs |= {_name(threads): _run(artefact, threads) for threads in _counts(artefact)}
+        expected = artefact.native.stdout.read_bytes()
+        unstable = unstable_tokens(expected, artefact.captured.finished.stdout.read_bytes())
+        for name, run in runs.items():
+            own = (
+                name == "original" and not artefact.settings.flags.relaxed
+            )  # in its own order nothing may change at all
+            rounding = not (own or artefact.settings.exact)
+            found = check_output(expected, run.stdout, rounding=rounding, unstable=unstable)
+            if not found.equal:
+                why = f"line {found.where} of its output changes from {found.expected!r} to {found.found!r} ({name})"
+                return _dropped(artefact, why)
+        return replace(artefact, runs=runs) if artefact.settings.force else _weighed(artefact, runs)
+    except TracecutError as error:
+        return _failed(artefact, error)
+
+
+def publish_results(artefact: Artefact) -> Artefact:
+    """All of it → kernels, remarks, report and manifest, in the folder of what is kept."""
+    from .stages.publish import emit_kernels, write_report
+
+    assert artefact.program is not None and artefact.native is not None
+    settings, staging, results = artefact.settings, artefact.staging, artefact.results
+    kernels = emit_kernels(settings, artefact.program.analysis, results, staging / "kernels")
+    regions = [region_entry(artefact.program.analysis, result, kernels.get(result.loop, [])) for result in results]
+    failures: list[str] = []
+    for region, result in zip(regions, results, strict=True):
+        region["measured"] = None
+        with optional(f"the measured times of {region['id']}", failures):
+            region["measured"] = measured(result, artefact.runs)
+    captured = artefact.captured
+    manifest = build_manifest(
+        __version__,
+        settings,
+        artefact.machine,
+        artefact.progress.timings,
+        artefact.native.seconds,
+        None if isinstance(captured, str) else captured.profile.seconds,
+        program_entry(artefact.native, artefact.weighed, artefact.runs, results, artefact.why),
+        regions,
+    )
+    if artefact.status:
+        said = tail_of(artefact.native.stderr).splitlines()[-1:]
+        manifest["notes"].insert(0, ": ".join([f"the program ends with status {artefact.status}", *said]))
+    manifest["notes"] += [why for region in regions for why in region["failures"]] + failures
+    manifest["notes"] += stopped_plans(regions)
+    manifest["notes"] += write_report(staging, settings.output, manifest, results)
+    for part, name in (("report", "report.html"), ("remarks", "remarks.yaml")):
+        manifest[part] = name if (staging / name).is_file() else ""
+    write_json(staging / "manifest.json", manifest)
+    return replace(artefact, manifest=manifest)
+
+
+def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
+    """Keep the result only if it is faster as a whole; it then runs on as many threads as that was best with."""
+    assert artefact.native is not None
+    settings = artefact.settings
+
+    def again(threads: int) -> float:
+        found = _run(artefact, threads)
+        if found.seconds < runs[_name(threads)].seconds:
+            runs[_name(threads)] = found
+        return found.seconds
+
+    artefact.progress.detail("comparing the times of whole runs")
+    times = {threads: runs[_name(threads)].seconds for threads in _counts(artefact)}
+    seconds = artefact.native.seconds
+    found = weigh(seconds, times, lambda: _original(artefact, "again").seconds, again, min_gain=settings.min_gain)
+    if not found.pays:
+        why = f"the whole program would take {found.optimized:.3g} s instead of {found.original:.3g} s"
+        return _dropped(artefact, why + where_it_went(runs["original"], runs[_name(found.threads)]))
+    results = []
+    for result in artefact.results:
+        scope = result.scope
+        if result.optimized and scope is not None:
+            if scope.options["threads"] != found.threads:
+                scope = replace(scope, options={**scope.options, "threads": found.threads})
+                scope.save(artefact.staging / "scopes" / f"scope{scope.number}.npz")
+            result = replace(result, scope=scope, data={**result.data, "threads": found.threads})
+        results.append(result)
+    slower = {"argv": list(settings.argv), "threads": list(found.slower)}
+    listing = {**artefact.listing, "slower": slower}
+    return _sealed(replace(artefact, results=tuple(results), runs=runs, weighed=found, listing=listing))
+
+
+def _sealed(artefact: Artefact) -> Artefact:
+    """Write the listing, with what of each schedule can be judged without loading it."""
+    scopes = [result.scope for result in artefact.chosen if result.scope is not None]
+    names = artefact.listing["scopes"]
+    guards = [first_look(scope, name, artefact.staging) for scope, name in zip(scopes, names, strict=True)]
+    listing = {**artefact.listing, "guards": guards}
+    seal(artefact.staging, listing)
+    return replace(artefact, listing=listing)
+
+
+def _failed(artefact: Artefact, error: TracecutError) -> Artefact:
+    return _dropped(artefact, f"the rescheduled program failed: {error}")
+
+
+def _dropped(artefact: Artefact, why: str) -> Artefact:
+    """The original program stays as it was, with all of its loops."""
+    (artefact.staging / "program.so").unlink(missing_ok=True)
+    shutil.rmtree(artefact.staging / "scopes", ignore_errors=True)
+    results = tuple(replace(result, refused=why) if result.optimized else result for result in artefact.results)
+    listing = {**artefact.listing, "globals": [], "scopes": [], "guards": []}
+    return replace(artefact, results=results, listing=listing, runs={})
+
+
+def _original(artefact: Artefact, folder: str) -> Finished:
+    settings, program = artefact.settings, artefact.staging / "program"
+    place = artefact.folder(folder)
+    return run_native(program, settings.argv, stdin=settings.stdin, folder=place, timeout=settings.timeout)
+
+
+def _run(artefact: Artefact, threads: int, *, original: bool = False) -> Run:
+    """One run of the result, or of the original loops in it."""
+    name = "original" if original else f"threads{threads}"
+    return run_woven(
+        artefact.settings,
+        artefact.staging,
+        artefact.work,
+        name,
+        threads=threads,
+        original=original,
+        status=artefact.status,
+    )
+
+
+def _counts(artefact: Artefact) -> list[int]:
+    """Numbers of threads that the result is tried with."""
+    return sorted({1, len(artefact.cpus)})
+
+
+def _name(threads: int) -> str:
+    """What the runs on so many threads are called in the manifest."""
+    return f"{threads} threads"
