@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.loops.pointer_rotation import split
 
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
+LANES = 16  # wavefronts that are looked at at once
 WRITTEN, SHARED = 1 << 15, 1 << 14  # what is known of a grain of memory, beside its one owner: a block's number + 1
 LONGS = numba.types.Array(numba.int64, 1, "A", readonly=True)
 TRUTHS = numba.types.Array(numba.boolean, 1, "A", readonly=True)
@@ -26,7 +27,7 @@ def check_threads(
 ) -> None:
     """Raise ScheduleError when two blocks of one wavefront of a region may meet.
 
-    O(pins · wavefronts), once for arrays that are reached alike.
+    O(pins), once for arrays that are reached alike, and once more for each further `LANES` wavefronts.
     """
     blocks = region.blocks
     if blocks.widest() == 1:
@@ -42,7 +43,7 @@ def check_threads(
             if home.get(access.site.key) == item.group and not _within(item, objects, access):
                 raise ScheduleError(f"{name} leaves its private slots at {access.site.place}")
     common = [access for access in touched if not _private(region, objects, home, access)]
-    owners = [_owners(region, wave) for wave in range(int(blocks.waves.max()) + 1)]
+    turns = list(_turns(region))
     done: set[frozenset[object]] = set()
     for together in split(common):
         for target in dict.fromkeys(access.object for access in together if access.site.writes):
@@ -52,15 +53,25 @@ def check_threads(
             shape = frozenset(_shape(access, target) for access in mine)
             if shape not in done:
                 done.add(shape)
-                _check_object(name, region.region, target, mine, owners, accesses)
+                _check_object(name, region.region, target, mine, turns, accesses)
 
 
-def _owners(region: RegionSchedule, wave: int) -> Any:
-    """uint16 (jobs): number + 1 of the block of each job in a wavefront, 0 for jobs that run before or after it."""
-    owner = np.zeros(region.jobs.size, np.uint16)
-    for block in np.flatnonzero(region.blocks.waves == wave):
-        owner[region.jobs[region.blocks.bounds[block] : region.blocks.bounds[block + 1]]] = block + 1
-    return owner
+def _turns(region: RegionSchedule) -> Iterator[tuple[Any, Any, int]]:
+    """Some wavefronts in which several blocks run: owners, lanes, and how many lanes there are.
+
+    Owners: uint16 (jobs), number + 1 of the block of each job, 0 for jobs of other wavefronts. Lanes: uint8 (jobs),
+    which of these wavefronts it is.
+    """
+    bounds, waves = region.blocks.bounds, region.blocks.waves
+    full = np.flatnonzero(np.diff(bounds))
+    several = np.flatnonzero(np.bincount(waves[full]) > 1)
+    for first in range(0, several.size, LANES):
+        owner, lanes = np.zeros(region.jobs.size, np.uint16), np.zeros(region.jobs.size, np.uint8)
+        for lane, wave in enumerate(several[first : first + LANES]):
+            for block in np.flatnonzero(waves == wave):
+                jobs = region.jobs[bounds[block] : bounds[block + 1]]
+                owner[jobs], lanes[jobs] = block + 1, lane
+        yield owner, lanes, min(LANES, several.size - first)
 
 
 def _private(
@@ -110,23 +121,21 @@ def _shape(access: Access, target: Object) -> object:
 
 
 def _check_object(
-    name: str, region: int, target: Object, mine: list[Access], owners: list[Any], accesses: Accesses
+    name: str, region: int, target: Object, mine: list[Access], turns: list[tuple[Any, Any, int]], accesses: Accesses
 ) -> None:
     events = [(access, _reached(name, accesses, access, target)) for access in mine]
     grain = target.base
     for access, found in events:
         grain |= found.bits | access.width
     shift = (grain & -grain).bit_length() - 1
-    for owner in owners:
-        if np.count_nonzero(np.bincount(owner)[1:]) < 2:
-            continue  # one block runs alone
-        state = np.zeros((target.size >> shift) + 1, np.uint16)
+    for owner, lanes, count in turns:
+        state = np.zeros(((target.size >> shift) + 1, count), np.uint16)
         for access, found in events:
             jobs = accesses.evaluation.jobs(access.site.loop, region)
             own = jobs[:0] if access.site.loop == region else jobs  # each iteration is a job
             mark = WRITTEN if access.site.writes else 0
             place = (found.start, found.factor, shift, access.width >> shift, mark)
-            if _meet(owner, own, found.values, found.runs, *place, state):
+            if _meet(owner, lanes, own, found.values, found.runs, *place, state):
                 raise ScheduleError(f"two blocks of {name} meet at {access.site.place}")
 
 
@@ -167,6 +176,7 @@ def _union(addresses: Any, runs: Any) -> int:
 @numba.njit(
     numba.boolean(
         numba.uint16[:],
+        numba.uint8[:],
         LONGS,
         LONGS,
         TRUTHS,
@@ -175,12 +185,13 @@ def _union(addresses: Any, runs: Any) -> int:
         numba.int64,
         numba.int64,
         numba.uint16,
-        numba.uint16[:],
+        numba.uint16[:, :],
     ),
     cache=True,
 )
 def _meet(
     owner: Any,
+    lanes: Any,
     jobs: Any,
     values: Any,
     runs: Any,
@@ -193,20 +204,21 @@ def _meet(
 ) -> bool:
     """Mark what each block touches; whether something that is written has two owners now.
 
-    `owner`: of each job, 0 for those of other wavefronts. `jobs`: of each value; none: its number.
-    `state` of each grain: 0, its one owner (with WRITTEN, if it is), or SHARED.
+    `owner`, `lanes`: of each job (`_turns`). `jobs`: of each value; none: its number.
+    `state` of each grain in each wavefront: 0, its one owner (with WRITTEN, if it is), or SHARED.
     """
     for item in range(values.size):
-        mine = owner[jobs[item]] if jobs.size else owner[item]
+        job = jobs[item] if jobs.size else item
+        mine, lane = owner[job], lanes[job]
         if mine == 0 or not runs[item]:
             continue
         first = (start + factor * values[item]) >> shift
         for place in range(first, first + grains):
-            found = state[place]
+            found = state[place, lane]
             if found == 0 or (found | WRITTEN) == (mine | WRITTEN):
-                state[place] = found | mine | mark
+                state[place, lane] = found | mine | mark
             elif mark != 0 or found & WRITTEN != 0:
                 return True
             else:
-                state[place] = SHARED
+                state[place, lane] = SHARED
     return False
