@@ -18,17 +18,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.ir.llvm import Block, Function, Instruction, Module
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
-from tracecut.ir.llvm.edit import add_array, at_start, before_end, edit_phis, fits_slots, store_values
+from tracecut.ir.llvm.edit import add_array, at_start, before_end, edit_phis, store_values
 from tracecut.ir.loops.expressions import Pool
-from tracecut.ir.loops.nest import Nest, ValueKind
+from tracecut.ir.loops.nest import ValueKind
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
 from .induction_values import affine
+from .target import HostTarget, RegionCode, check_loop, check_slots
 
 DECLARATIONS = (
     "declare i32 @tc_region(i32, ptr, ptr)",
@@ -36,17 +36,6 @@ DECLARATIONS = (
     "declare void @tc_scope_enter(i32, ptr)",
     "declare void @tc_scope_leave(i32)",
 )
-
-
-@dataclass(frozen=True)
-class WovenRegion:
-    """A region to weave in. `number` is the executor's name for it."""
-
-    number: int
-    view: FunctionView
-    nest: Nest
-    loop: Loop
-    outlined: Outlined
 
 
 @dataclass(frozen=True)
@@ -59,18 +48,16 @@ class WovenScope:
     values: tuple[tuple[str, str], ...]
 
 
-def weave(module: Module, regions: list[WovenRegion], scopes: list[WovenScope]) -> None:
+def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -> None:
     """Add hooks and range functions to `module`, in place. Raises UnsupportedError when a loop can not take them.
 
     `module` is a copy of the one that the regions are described in. Every check is made before anything is changed.
     """
     for region in regions:
-        _check(region)
+        HostTarget().check(region)
     for scope in scopes:
-        _check_loop(scope.view, scope.loop)
-        wide = fits_slots(scope.values, scope.view.types)
-        if wide is not None:
-            raise UnsupportedError(f"the value {wide} does not fit a register")
+        check_loop(scope.view, scope.loop)
+        check_slots(scope.view, list(scope.values))
     functions = module.functions
     blocks = {name: function.by_name() for name, function in functions.items()}
     for scope in scopes:  # first, so that entering a scope comes before its first region
@@ -84,22 +71,6 @@ def weave(module: Module, regions: list[WovenRegion], scopes: list[WovenScope]) 
         module.append(line)
 
 
-def _check(region: WovenRegion) -> None:
-    _check_loop(region.view, region.loop)
-    slots = [(slot.name, slot.type) for slot in region.outlined.slots if slot.kind == "live"]
-    wide = fits_slots(slots, region.view.types)
-    if wide is not None:
-        raise UnsupportedError(f"the value {wide} does not fit a register")
-
-
-def _check_loop(view: FunctionView, loop: Loop) -> None:
-    if loop.preheader is None:
-        raise UnsupportedError("the loop is entered in several places")
-    for _, target in loop.exits:
-        if any(pred not in loop.blocks for pred in view.flow.predecessors[target]):
-            raise UnsupportedError("the loop shares its exit with other code")
-
-
 def _weave_scope(scope: WovenScope, function: Function, blocks: Mapping[str, Block]) -> None:
     prefix = f"%tc.scope{scope.number}"
     array = add_array(function, f"{prefix}.values", len(scope.values))
@@ -110,7 +81,7 @@ def _weave_scope(scope: WovenScope, function: Function, blocks: Mapping[str, Blo
         at_start(blocks[target], [Instruction(f"call void @tc_scope_leave(i32 {scope.number})")])
 
 
-def _weave_region(region: WovenRegion, function: Function, blocks: Mapping[str, Block]) -> None:
+def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, Block]) -> None:
     loop, outlined = region.loop, region.outlined
     prefix = f"%tc.region{region.number}"
     preheader = blocks[str(loop.preheader)]
@@ -144,7 +115,7 @@ def _weave_region(region: WovenRegion, function: Function, blocks: Mapping[str, 
         at_start(blocks[left], [Instruction(f"call void @tc_region_done(i32 {region.number})")])
 
 
-def _slot_value(region: WovenRegion, kind: str, name: str, type: str) -> tuple[str, str] | None:
+def _slot_value(region: RegionCode, kind: str, name: str, type: str) -> tuple[str, str] | None:
     """What the program itself puts into a slot: live-ins, and roots that are made outside of the loop."""
     if kind == "live":
         return name, type
@@ -155,7 +126,7 @@ def _slot_value(region: WovenRegion, kind: str, name: str, type: str) -> tuple[s
     return None
 
 
-def _incoming(region: WovenRegion, phi: str) -> str:
+def _incoming(region: RegionCode, phi: str) -> str:
     made = region.view.definitions[phi].instruction
     return next(
         operand.text
@@ -164,7 +135,7 @@ def _incoming(region: WovenRegion, phi: str) -> str:
     )
 
 
-def _results(region: WovenRegion, prefix: str, taken: str, done: str, target: str) -> tuple[dict[str, str], Block]:
+def _results(region: RegionCode, prefix: str, taken: str, done: str, target: str) -> tuple[dict[str, str], Block]:
     """Values that the exit's phis get from the rescheduled loop, and the block that loads them."""
     info = region.nest.loops[region.view.loop_ids[region.loop]]
     lines: list[Instruction] = []
@@ -189,7 +160,7 @@ def _results(region: WovenRegion, prefix: str, taken: str, done: str, target: st
     return values, Block(done, lines)
 
 
-def _phi_behind(region: WovenRegion, value: str, latch: str) -> str:
+def _phi_behind(region: RegionCode, value: str, latch: str) -> str:
     """The header phi that a result belongs to: itself, or the one whose next value it is."""
     for phi in region.view.flow.blocks[region.loop.header].phis:
         incoming = {label: operand.text for operand, label in zip(phi.operands, phi.labels, strict=True)}
@@ -198,7 +169,7 @@ def _phi_behind(region: WovenRegion, value: str, latch: str) -> str:
     raise UnsupportedError(f"the result {value} of the loop is not understood")
 
 
-def _last_count(region: WovenRegion, name: str, phi: str, taken: str, *, behind: bool) -> list[Instruction]:
+def _last_count(region: RegionCode, name: str, phi: str, taken: str, *, behind: bool) -> list[Instruction]:
     """A counter's value behind the loop: start + step · n (n − 1 for what it was in the last iteration).
 
     The executor leaves n in the slot behind the reductions.
@@ -213,7 +184,7 @@ def _last_count(region: WovenRegion, name: str, phi: str, taken: str, *, behind:
     return [Instruction(line) for line in lines]
 
 
-def _step_text(region: WovenRegion, phi: str) -> str:
+def _step_text(region: RegionCode, phi: str) -> str:
     made = region.view.definitions[phi].instruction
     step = ScalarView(region.view, region.loop, Pool()).increment(made, region.loop)
     if step is None or step.kind not in ("const", "live"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tracecut.codegen.ptx import target
 from tracecut.codegen.tuning import choose_order, trial, worker
 from tracecut.support.progress import Stages
 
@@ -37,7 +38,7 @@ int main(void) {
 
 # What can fail: where the name is looked up, and a word of the remark.
 PARTS: dict[str, tuple[Any, str, str]] = {
-    "a GPU kernel": (publish, "emit_kernel", "NoKernel"),
+    "a GPU kernel": (target, "emit_kernel", "NoKernel"),
     "the remarks": (publish, "remarks_of", "remarks.yaml was left out"),
     "the remarks as YAML": (publish, "remarks_yaml", "remarks.yaml was left out"),
     "the source lines": (publish, "_sources", "source lines in report.html was left out"),

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracecut.codegen.ptx.emit import emit_kernel
-from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.host.target import RegionCode, Target
+from tracecut.codegen.ptx.target import all_targets
 from tracecut.report import RegionFigures, Remark, ReportData, remarks_yaml, render_report
 from tracecut.support.errors import OutputError
 from tracecut.support.files import write_text
@@ -30,58 +30,41 @@ def emit_kernels(
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for result in (result for result in results if result.optimized):
-        for region, item in result.outlined.items():
-            entries = found.setdefault(region, [])
-            name = f"loop{region}"
-            variant = str(result.data.get("variant") or item.name) if region == result.loop else item.name
-            write_text(folder / f"{name}.ll", item.text + "\n", sync=False)
-            entries.append({"target": "host", "path": f"kernels/{name}.ll", "variant": variant})
-            facts = result.data.get("gpu", {}).get(str(region), {})
-            for arch in settings.arch:
-                entries.append(_gpu_kernel(analysis, result, region, item, facts, arch, folder))
+        for region in result.outlined:
+            code = _region_code(analysis, result, region)
+            found[region] = [_kernel(target, code, folder) for target in all_targets(settings.arch)]
     return found
 
 
-def _gpu_kernel(
-    analysis: Analysis,
-    result: RegionResult,
-    region: int,
-    outlined: Outlined,
-    facts: Mapping[str, list[int]],
-    arch: str,
-    folder: Path,
-) -> dict[str, Any]:
+def _region_code(analysis: Analysis, result: RegionResult, region: int) -> RegionCode:
     assert result.scope is not None
     view = analysis.view_of(region)
-    entry: dict[str, Any] = {"target": arch, "path": "", "variant": "reordered"}
+    facts = result.data.get("gpu", {}).get(str(region), {})
+    return RegionCode(
+        region,
+        view,
+        result.scope.nest,
+        view.loops[region],
+        result.outlined[region],
+        str(result.data.get("variant") or "") if region == result.loop else "",
+        frozenset(facts.get("disjoint", ())),
+        frozenset(facts.get("exclusive", ())),
+    )
+
+
+def _kernel(target: Target, code: RegionCode, folder: Path) -> dict[str, Any]:
+    entry = {"target": target.name, "path": "", "variant": target.variant(code)}
     try:
-        kernel = emit_kernel(
-            view,
-            result.scope.nest,
-            view.loops[region],
-            f"tc_kernel_{region}",
-            list(outlined.groups),
-            outlined=outlined,
-            arch=arch,
-            disjoint=frozenset(facts.get("disjoint", ())),
-            exclusive=frozenset(facts.get("exclusive", ())),
-        )
-        stem = f"loop{region}-{arch}"
-        write_text(folder / f"{stem}.ptx", kernel.ptx, sync=False)
-        write_text(folder / f"{stem}.ll", kernel.llvm, sync=False)
-        parameters = [[item.kind, item.name, item.type, item.group] for item in kernel.parameters]
+        target.check(code)
+        made = target.emit(code)
+        names = {ending: f"loop{code.number}{ending}" for ending in made.files}
+        for ending, text in made.files.items():
+            write_text(folder / names[ending], text, sync=False)
     except OutputError:
         raise
     except Exception as error:
         return {**entry, "note": reason_of(error)}
-    return {
-        **entry,
-        "path": f"kernels/{stem}.ptx",
-        "name": kernel.name,
-        "block_size": kernel.block_size,
-        "parameters": parameters,
-        "remarks": list(kernel.remarks),
-    }
+    return {**entry, "path": f"kernels/{next(iter(names.values()))}", **made.launch}
 
 
 def write_report(folder: Path, output: Path, manifest: Mapping[str, Any], results: Sequence[RegionResult]) -> list[str]:

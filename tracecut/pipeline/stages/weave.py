@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.host.compute_then_update import batched
+from tracecut.codegen.host.target import RegionCode
 from tracecut.codegen.host.vector_versions import add_versions
-from tracecut.codegen.host.weave import WovenRegion, WovenScope, weave
+from tracecut.codegen.host.weave import WovenScope, weave
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.support.errors import TracecutError
@@ -43,7 +44,7 @@ def weave_program(
     `scopes`: each with the range functions of its regions.
     """
     module = analysis.module.copy()
-    regions: list[WovenRegion] = []
+    regions: list[RegionCode] = []
     woven: list[WovenScope] = []
     for file, outlined in scopes:
         wanted, region = file.options.get("variant"), int(file.options["region"])
@@ -53,7 +54,7 @@ def weave_program(
             module.items.append(made.code)
         for region, number in file.numbers.items():
             regions.append(
-                WovenRegion(
+                RegionCode(
                     number, analysis.view_of(region), analysis.nest(region), analysis.loop(region), outlined[region]
                 )
             )
