@@ -6,28 +6,17 @@ value in between must not be seen by anybody else: a prefix sum has the same sha
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Instruction, int_bits
+from tracecut.ir.llvm.associative import combined
+from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 
 from .min_max_reductions import chosen_extreme, extreme
 
-_OPERATORS = {
-    "add": "add",
-    "sub": "add",
-    "fadd": "fadd",
-    "fsub": "fadd",
-    "mul": "mul",
-    "fmul": "fmul",
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
-}
-_INTRINSICS = re.compile(r"@llvm\.(smin|smax|umin|umax|minnum|maxnum|minimumnum|maximumnum)\.")
-_FUSED = re.compile(r"@llvm\.fm(?:a|uladd)\.")
+_NAN_TAKEN = ("minimum", "maximum")  # of these, what is left depends on which NaN came first
 _EXTENSIONS = ("sext", "zext", "trunc", "fpext", "fptrunc", "freeze")
 FLOAT_OPERATORS = frozenset({"fadd", "fmul", "fmin", "fmax"})  # of the last two, the sign of zero
 _COMPARED = frozenset({"smin", "smax", "umin", "umax", "fmin", "fmax"})
@@ -184,16 +173,15 @@ def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chai
         return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands[1:]])
     if made.op == "phi" and loop is not None and found.block in loop.blocks:
         return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands])
-    links = _links(made)
-    if links is None:
+    link = combined(made)
+    if link is None or link[0] in _NAN_TAKEN:
         return None
-    operator, candidates = links
-    for name in candidates:
+    operator, candidates = link
+    for name in (operand.text for operand in candidates):
         if name.startswith("%") and _depends(view, name, target, 0):
-            others = [other for other in candidates if other != name]
-            if len(others) < len(candidates) - 1 or any(
-                _depends(view, other, target, 0) for other in _inputs(made, name)
-            ):
+            others = [operand.text for operand in made.operands]
+            others.remove(name)
+            if any(_depends(view, other, target, 0) for other in others):
                 return None
             below = _descend(view, name, target, loop, chain, deeper)
             return operator if below in ("same", operator) else None
@@ -212,27 +200,6 @@ def _compared(
         chain.add(made.operands[0].text)
         return operator if operator is not None and below in ("same", operator) else None
     return None
-
-
-def _links(made: Instruction) -> tuple[str, list[str]] | None:
-    """(operator, operands through which a chain may run)."""
-    if made.op in _OPERATORS:
-        names = [operand.text for operand in made.operands]
-        return _OPERATORS[made.op], names[:1] if made.op in ("sub", "fsub") else names
-    if made.op == "call":
-        found = _INTRINSICS.match(made.word)
-        if found:
-            return found.group(1), [operand.text for operand in made.operands]
-        if _FUSED.match(made.word):
-            return "fadd", [made.operands[2].text]
-    return None
-
-
-def _inputs(made: Instruction, chained: str) -> list[str]:
-    """The operands that are not the chain."""
-    names = [operand.text for operand in made.operands]
-    names.remove(chained)
-    return names
 
 
 def _agree(found: list[str | None]) -> str | None:
@@ -263,8 +230,4 @@ def _depends(view: FunctionView, text: str, target: str, depth: int, seen: set[s
 def _may_write(instruction: Instruction) -> bool:
     if instruction.op in ("atomicrmw", "cmpxchg", "fence", "invoke"):
         return True
-    if instruction.op != "call":
-        return False
-    from tracecut.ir.llvm.call_effects import effect_of
-
-    return not effect_of(instruction).movable
+    return instruction.op == "call" and not effect_of(instruction).movable

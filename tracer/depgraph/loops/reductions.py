@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from tracecut.ir.llvm import Block, Function, Instruction, Operand
+from tracecut.ir.llvm.associative import combined
 from tracecut.ir.llvm.control_flow import Loop
 
-OPERATORS = {
-    "add": "+",
-    "sub": "+",
-    "fadd": "+",
-    "fsub": "+",
-    "mul": "*",
-    "fmul": "*",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-}
-EXTREMES = re.compile(r"@llvm\.([su]?max|[su]?min|maxnum|minnum|maximum|minimum)\b")
-FUSED = re.compile(r"@llvm\.(fma|fmuladd)\b")
+# Operator → as it is shown; and the words of `atomicrmw`.
+SYMBOLS = {"add": "+", "fadd": "+", "mul": "*", "fmul": "*", "and": "&", "or": "|", "xor": "^"}
+ATOMIC = {**SYMBOLS, "sub": "+", "fsub": "+"}
 
 
-def operator_of(instruction: Instruction) -> str:
-    """The associative and commutative operator that an instruction applies, empty when there is none.
-
-    A subtraction counts as an addition, and so does a product that is added: see `_accumulators`.
-    """
-    if instruction.op == "call":
-        if FUSED.match(instruction.word):
-            return "+"
-        found = EXTREMES.match(instruction.word)
-        return "" if found is None else "max" if "max" in found.group(1) else "min"
-    return OPERATORS.get(instruction.op, "")
-
-
-def _accumulators(operation: Instruction) -> tuple[Operand, ...]:
-    """The operands that may be the accumulator: of a difference the first, of a product and sum the last."""
-    if operation.op in ("sub", "fsub"):
-        return operation.operands[:1]
-    fused = operation.op == "call" and FUSED.match(operation.word)
-    return operation.operands[2:3] if fused else operation.operands
+def operator_of(instruction: Instruction) -> tuple[str, tuple[Operand, ...]]:
+    """(operator as it is shown, operands that may be the accumulator); empty when an instruction applies none."""
+    found = combined(instruction)
+    if found is None:
+        return "", ()
+    return SYMBOLS.get(found[0]) or ("max" if "max" in found[0] else "min"), found[1]
 
 
 def updates_of(function: Function, loop: Loop, base: int) -> dict[int, str]:
@@ -64,17 +41,17 @@ def _in_block(block: Block, first: int, uses: Counter[str]) -> dict[int, str]:
     place = {str(instruction.result): number for number, instruction in enumerate(block.instructions)}
     found: dict[int, str] = {}
     for number, store in enumerate(block.instructions):
-        if store.op == "atomicrmw" and store.word in OPERATORS and (store.result is None or not uses[store.result]):
-            found[first + number] = OPERATORS[store.word]
+        if store.op == "atomicrmw" and store.word in ATOMIC and (store.result is None or not uses[store.result]):
+            found[first + number] = ATOMIC[store.word]
         if store.op != "store":
             continue
         value, pointer = store.operands
         middle = place.get(value.text, -1)
-        operator = operator_of(block.instructions[middle]) if middle >= 0 else ""
+        operator, accumulators = operator_of(block.instructions[middle]) if middle >= 0 else ("", ())
         if not operator or uses[value.text] != 1:
             continue
         operation = block.instructions[middle]
-        for operand in _accumulators(operation):
+        for operand in accumulators:
             source = place.get(operand.text, -1)
             load = block.instructions[source] if source >= 0 else None
             if load is None or load.op != "load" or load.operands[0].text != pointer.text or uses[operand.text] != 1:
@@ -110,7 +87,7 @@ def _carried(name: str, back: set[str], made: dict[str, Instruction], uses: Coun
     steady = all(not other.startswith("%") for other in others)
     if step.op in ("add", "sub", "getelementptr") and steady and step.operands[0].text == name:
         return "counter"
-    operator = operator_of(step)
-    if all(operand.text != name for operand in _accumulators(step)):
+    operator, accumulators = operator_of(step)
+    if all(operand.text != name for operand in accumulators):
         return "value"
     return operator if operator and uses[name] == 1 and uses[text] == 1 else "value"
