@@ -24,7 +24,7 @@ from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLar
 from tracecut.ir.llvm.module_json import function_out, module_in
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.machine.machine import Machine
-from tracecut.support import memory_amounts
+from tracecut.support import dataclass_json, memory_amounts
 from tracecut.support.errors import ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
@@ -53,7 +53,9 @@ class Worker:
         self.secret = Secret.draw()
         self.folder = Path(spec["folder"])
         self.region = int(spec["region"])
-        self.machine = Machine.detect() if spec["machine"] is None else Machine.from_json(spec["machine"])
+        self.machine = (
+            Machine.detect() if spec["machine"] is None else dataclass_json.from_json(Machine, spec["machine"])
+        )
         self.timings: dict[str, float] = {}
         self.result: dict[str, Any] = {
             "region": self.region,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tracecut.support.lazy_attributes import once
-
+from .lazy_attributes import once
 from .lexer import GLOBAL, LOCAL, NAME, STRING
 from .operands import BINARY, CASTS, Operand, Parsed, parsed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -81,13 +80,6 @@ class Machine:
         """
         caches = (Cache(1, 64 << 10, 32, 4, latency=4), Cache(2, 256 << 10, 32, 8, latency=14))
         return cls("model", (Core(0),), caches, 4 << 30, memory_latency=200)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Machine:
-        """What `dataclasses.asdict` gave, after a way through JSON."""
-        cores = tuple(Core(**core) for core in data["cores"])
-        caches = tuple(Cache(**cache) for cache in data["caches"])
-        return cls(data["name"], cores, caches, data["memory"], data.get("memory_latency", 0))
 
     def summary(self) -> dict[str, Any]:
         """Plain values for a manifest."""

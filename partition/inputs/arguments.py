@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.support.argument_checks import MAX_SEED
 from tracecut.support.arrays import Floats, Ints, check_permutation, frozen
 from tracecut.support.arrays import check_weights as check_each
 from tracecut.support.errors import ArgumentError
 
-MAX_SEED = 2**31 - 2
 SHARED = frozenset({"seed", "threads", "balance"})  # harmless to give to a method that makes no use of them
 
 

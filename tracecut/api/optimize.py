@@ -8,12 +8,11 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracecut.codegen.schedule.schedule import FAST, ORDERED
+from tracecut.codegen.schedule.schedule import FAST
 from tracecut.ir.machine.machine import Machine
 from tracecut.pipeline.output.result import Optimized
-from tracecut.support.argument_checks import AnyPath, one_of, seconds, whole_number, word
+from tracecut.support.argument_checks import AnyPath, word
 from tracecut.support.errors import ArgumentError, SourceError
-from tracecut.support.memory_budget import LEAST
 from tracecut.support.process.standard_input import problem_of
 
 
@@ -64,8 +63,7 @@ def optimize(
     folder is then as it was.
     """
     from tracecut.partition import METHODS
-    from tracecut.partition.inputs.arguments import MAX_SEED
-    from tracecut.pipeline.stages.settings import Settings
+    from tracecut.pipeline.stages.settings import Settings, checked
     from tracecut.pipeline.supervise import optimize_program
     from tracecut.support.private_folders import new_folder
     from tracecut.support.progress import Progress
@@ -88,35 +86,16 @@ def optimize(
         raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
     if method in METHODS and "coords" in METHODS[method].uses:
         raise ArgumentError(f"method is {method!r}, which needs coordinates of the data; a trace has none")
-    k = None if k is None else whole_number("k", k, 1)
-    threads = None if threads is None else whole_number("threads", threads, 1)
-    seed = whole_number("seed", seed, 0, MAX_SEED)
-    budget = seconds("budget", budget)
-    timeout = None if timeout is None else seconds("timeout", timeout)
-    memory = None if memory is None else whole_number("memory", memory, LEAST)
     if output is not None and not os.fspath(output):
         raise ArgumentError("output is empty, the name of a folder was expected")
     if stdin is not None and (problem := problem_of(stdin)):
         raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: {problem}")
+    asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "budget": budget, "timeout": timeout}
+    asked |= {"memory": memory, "method": method, "region": region, "exact": bool(exact), "reduce": reduce}
+    options, arguments = checked(asked), tuple(word("argv", each) for each in argv)
     folder = new_folder("tracecut-result") if output is None else Path(output)
-    settings = Settings(
-        sources=tuple(sources),
-        flags=flags,
-        argv=tuple(word("argv", each) for each in argv),
-        output=folder,
-        stdin=None if stdin is None else Path(stdin),
-        method=method,
-        k=k,
-        threads=threads,
-        seed=seed,
-        budget=budget,
-        timeout=timeout,
-        memory=memory,
-        region=None if region is None else word("region", region),
-        machine=machine,
-        exact=bool(exact),
-        reduce=one_of("reduce", reduce, (FAST, ORDERED)),
-    )
+    place = None if stdin is None else Path(stdin)
+    settings = Settings(tuple(sources), flags, arguments, folder, stdin=place, machine=machine, **options)
     try:
         result = optimize_program(settings, Progress(quiet=True))
     except BaseException:

@@ -15,12 +15,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracecut.codegen.schedule.schedule import FAST, ORDERED
 from tracecut.pipeline.stage_names import STAGES
 from tracecut.support.errors import UsageError, known_names
 from tracecut.support.version import __version__
 
-from .words import Parser, begin_work, input_file, leave_at_once, positive, seconds, size, sort_words, split_words
+from .words import Parser, begin_work, input_file, leave_at_once, positive, sort_words, split_words
 
 TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
@@ -100,30 +99,19 @@ def _optimize(words: list[str]) -> int:
     parser = _optimize_parser()
     mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
-    from tracecut.pipeline.stages.settings import Settings
+    from tracecut.pipeline.stages.settings import OPTIONS, Settings
     from tracecut.tracer.toolchain.clang import parse_flags
 
     sources, flags = parse_flags(compiler)
     if not sources:
         raise UsageError("no source file was given", hint=OPTIMIZE_USAGE)
-    settings = Settings(
-        sources=tuple(sources),
-        flags=flags,
-        argv=tuple(program),
-        output=Path(_named(options.output)),
-        stdin=None if options.stdin is None else input_file(options.stdin),
-        method=_known_method(options.method),
-        k=options.k,
-        threads=options.threads,
-        seed=_known_seed(options.seed),
-        budget=options.budget,
-        timeout=options.timeout,
-        memory=options.memory,
-        region=options.region,
-        arch=tuple(map(_known_arch, options.arch or ["sm_90"])),
-        exact=options.exact,
-        reduce=options.reduce,
-    )
+    asked = {name: getattr(options, name) for name in OPTIONS} | {
+        "output": Path(_named(options.output)),
+        "stdin": None if options.stdin is None else input_file(options.stdin),
+        "method": _known_method(options.method),
+        "arch": tuple(map(_known_arch, options.arch or Settings.arch)),
+    }
+    settings = Settings(tuple(sources), flags, tuple(program), **asked)
     from tracecut.pipeline.supervise import optimize_program
     from tracecut.support.progress import Progress
 
@@ -198,6 +186,8 @@ def _methods(words: list[str]) -> int:
 
 
 def _optimize_parser() -> argparse.ArgumentParser:
+    from tracecut.pipeline.stages.settings import OPTIONS
+
     parser = Parser(
         prog="tracecut optimize",
         usage=OPTIMIZE_USAGE,
@@ -206,31 +196,10 @@ def _optimize_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("-o", "--output", default="tracecut-out", metavar="OUT", help="folder for the results (default: %(default)s)")
-    add("--method", default="auto", help="order to use: auto, or a name from `tracecut methods`")
-    add("--k", type=positive, help="number of clusters (default: from the cache sizes)")
-    add("--threads", type=positive, help="threads of the result (default: one per core)")
-    add("--seed", type=int, default=0, help="seed of all random choices (default: 0)")
-    add(
-        "--budget", type=seconds, default=20.0, metavar="S", help="seconds for trying orders of each loop (default: 20)"
-    )
-    add("--timeout", type=seconds, metavar="S", help="stop the program if a run takes longer")
-    add(
-        "--memory",
-        type=size,
-        metavar="SIZE",
-        help="memory limit of each tracecut process (default: half of the free memory)",
-    )
-    add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
-    add("--region", metavar="FILE:LINE", help="optimize the loop that starts on this line")
-    add("--arch", action="append", metavar="SM", help="GPU architecture to emit kernels for (default: sm_90)")
-    add("--exact", action="store_true", help="only orders that keep every bit: no reordered floating-point sums")
-    add(
-        "--reduce",
-        choices=(FAST, ORDERED),
-        default=FAST,
-        help="ordered: the same result on any number of threads (default: fast)",
-    )
+    for name, option in OPTIONS.items():
+        default = None if name == "arch" else option.default  # to which argparse would add
+        words = {"default": default, **option.metadata["words"]}
+        add(*(["-o"] if name == "output" else []), f"--{name}", **words)
     add("--fail-if-no-gain", action="store_true", help="exit with status 3 if nothing was improved")
     add("--json", action="store_true", help="print the manifest as JSON")
     add("-q", "--quiet", action="store_true", help="no progress lines and no compiler warnings")
@@ -251,14 +220,6 @@ def _known_method(name: str) -> str:
     return name
 
 
-def _known_seed(seed: int) -> int:
-    from tracecut.partition.inputs.arguments import MAX_SEED
-
-    if not 0 <= seed <= MAX_SEED:
-        raise UsageError(f"--seed {seed}: a whole number from 0 to {MAX_SEED} expected")
-    return seed
-
-
 def _known_arch(name: str) -> str:
     from tracecut.codegen.ptx.nvptx import ARCHITECTURES
 
@@ -267,8 +228,8 @@ def _known_arch(name: str) -> str:
     return name
 
 
-def _named(output: str) -> str:
-    if not output:
+def _named(output: str | Path) -> str | Path:
+    if output == "":
         raise UsageError("-o: the name of a folder expected", hint=OPTIMIZE_USAGE)
     return output
 

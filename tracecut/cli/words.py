@@ -12,9 +12,8 @@ import signal
 import sys
 from pathlib import Path
 
-from tracecut.support import memory_amounts
+from tracecut.support.argument_checks import COUNT, SECONDS
 from tracecut.support.errors import UsageError
-from tracecut.support.memory_budget import LEAST, read_size
 
 TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ OPTIONS = frozenset(
         ),
     )
 )
+
+positive, seconds = COUNT.word, SECONDS.word  # kinds of values, for argparse
 
 
 def leave_at_once() -> None:
@@ -153,36 +154,3 @@ def sort_words(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[
                 raise UsageError(f"{word} needs a value", hint=parser.usage or "")
             mine.append(value)
     return mine, compiler
-
-
-def positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a whole number of at least 1 expected")
-    return value
-
-
-def size(text: str) -> int:
-    """Bytes of a size such as 2G."""
-    try:
-        value = read_size(text)
-    except ValueError:
-        value = 0
-    if value < LEAST:
-        raise argparse.ArgumentTypeError(
-            f"{text}: a size such as 800M or 2G expected, {memory_amounts.size(LEAST)} or more"
-        )
-    return value
-
-
-def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text}: a positive number of seconds expected")
-    return value

@@ -14,6 +14,7 @@ from tracecut.pipeline.output.result import Optimized
 from tracecut.pipeline.output.staging import publish, staging
 from tracecut.pipeline.stages.settings import Settings, parse_place
 from tracecut.support import errors
+from tracecut.support.dataclass_json import to_json
 from tracecut.support.errors import BackendError, InternalError, SourceError, TracecutError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.private_folders import private_folder
@@ -48,7 +49,7 @@ def _run_job(settings: Settings, progress: Progress, work: Path, folder: Path) -
     write_json(
         spec,
         {
-            "settings": settings.to_json(),
+            "settings": to_json(settings),
             "work": str(work),
             "staging": str(folder),
             "temporary": str(temporary),

@@ -1,17 +1,39 @@
-"""What a run of the main job is asked to do."""
+"""What `tracecut optimize` is asked to do: each option once, for the command line, Python and the stages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from tracecut.codegen.schedule.schedule import FAST
-from tracecut.ir.machine.machine import Machine
+from tracecut.codegen.schedule.schedule import FAST, ORDERED
+from tracecut.support.argument_checks import BYTES, COUNT, SECONDS, SEED, Kind, one_of, whole, word
 from tracecut.support.errors import UsageError
-from tracecut.tracer.toolchain.clang import Flags
+from tracecut.support.memory_budget import LEAST
+
+TYPE_CHECKING = False  # as in `typing`: for `--help` nothing of the stages is loaded
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tracecut.ir.machine.machine import Machine
+    from tracecut.tracer.toolchain.flags import Flags
+
+
+def _no_flags() -> Flags:
+    from tracecut.tracer.toolchain.flags import Flags
+
+    return Flags()
+
+
+def _option(
+    help: str, kind: Kind | None = None, check: Callable[[str, Any], Any] | None = None, **words: Any
+) -> dict[str, Any]:
+    """What makes a field an option: `words` are argparse's, `kind` reads them, `check` takes a value from Python."""
+    if kind is not None:
+        check, words = check or kind.value, {"type": kind.word, **words}
+    return {"check": check, "words": {"help": help, **words}}
 
 
 @dataclass(frozen=True)
@@ -20,38 +42,65 @@ class Settings:
 
     Attributes:
         sources, flags, argv: what to compile, and what to run it with.
-        output: folder of the results. stdin: file that the program reads, None: empty input.
-        method: `auto` or a name of `tracecut.methods()`. k: clusters, None: from the caches.
         compare: methods that are measured besides, for comparison, but never chosen.
-        threads: threads of the result, None: one per core. seed: of all random choices.
-        budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
-        memory: bytes that each process of the job may use, None: half of the free memory.
-        region: `FILE:LINE` of a loop to optimize instead of the hottest ones.
-        arch: GPU architectures to emit kernels for.
         machine: what to optimize for, None: this machine.
         min_gain: share of the time of a region, and of the whole program, that has to be saved for a change.
         min_share: share of executed work from which a loop is looked at.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
+        byte_limit: of what is captured of all loops.
         force: apply the best order even when it gains nothing (tests). renumber: move data, not only jobs.
-        exact: only orders that keep every bit; sums of floating-point numbers stay in order.
-        reduce: `fast`, or `ordered`: the result prints the same bits on any number of threads.
+
+    The help of the others is that of `tracecut optimize --help`; None is what it names as the default.
     """
 
     sources: tuple[str, ...]
-    flags: Flags = field(default_factory=Flags)
+    flags: Flags = field(default_factory=_no_flags)
     argv: tuple[str, ...] = ()
-    output: Path = Path("tracecut-out")
-    stdin: Path | None = None
-    method: str = "auto"
-    k: int | None = None
+    output: Path = field(
+        default=Path("tracecut-out"), metadata=_option("folder for the results (default: %(default)s)", metavar="OUT")
+    )
+    method: str = field(default="auto", metadata=_option("order to use: auto, or a name from `tracecut methods`"))
+    k: int | None = field(default=None, metadata=_option("number of clusters (default: from the cache sizes)", COUNT))
+    threads: int | None = field(default=None, metadata=_option("threads of the result (default: one per core)", COUNT))
+    seed: int = field(default=0, metadata=_option("seed of all random choices (default: 0)", SEED))
+    budget: float = field(
+        default=20.0, metadata=_option("seconds for trying orders of each loop (default: 20)", SECONDS, metavar="S")
+    )
+    timeout: float | None = field(
+        default=None, metadata=_option("stop the program if a run takes longer", SECONDS, metavar="S")
+    )
+    memory: int | None = field(
+        default=None,
+        metadata=_option(
+            "memory limit of each tracecut process (default: half of the free memory)",
+            BYTES,
+            whole(LEAST).value,
+            metavar="SIZE",
+        ),
+    )
+    stdin: Path | None = field(
+        default=None, metadata=_option("standard input of the program (default: empty)", metavar="FILE")
+    )
+    region: str | None = field(
+        default=None, metadata=_option("optimize the loop that starts on this line", check=word, metavar="FILE:LINE")
+    )
+    arch: tuple[str, ...] = field(
+        default=("sm_90",),
+        metadata=_option("GPU architecture to emit kernels for (default: sm_90)", action="append", metavar="SM"),
+    )
+    exact: bool = field(
+        default=False,
+        metadata=_option("only orders that keep every bit: no reordered floating-point sums", action="store_true"),
+    )
+    reduce: str = field(
+        default=FAST,
+        metadata=_option(
+            "ordered: the same result on any number of threads (default: fast)",
+            check=partial(one_of, known=(FAST, ORDERED)),
+            choices=(FAST, ORDERED),
+        ),
+    )
     compare: tuple[str, ...] = ()
-    threads: int | None = None
-    seed: int = 0
-    budget: float = 20.0
-    timeout: float | None = None
-    memory: int | None = None
-    region: str | None = None
-    arch: tuple[str, ...] = ("sm_90",)
     machine: Machine | None = None
     min_gain: float = 0.02
     min_share: float = 0.02
@@ -60,35 +109,28 @@ class Settings:
     byte_limit: int = 8 << 30
     force: bool = False
     renumber: bool = True
-    exact: bool = False
-    reduce: str = FAST
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for the process that does the work."""
-        return {
-            **asdict(self),
-            "output": str(self.output),
-            "stdin": None if self.stdin is None else str(self.stdin),
-        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
-        """What `to_json` gave."""
-        flags: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data["flags"].items()}
-        stdin = data["stdin"]
-        return cls(
-            **{
-                **data,
-                "sources": tuple(data["sources"]),
-                "flags": Flags(**flags),
-                "argv": tuple(data["argv"]),
-                "output": Path(data["output"]),
-                "stdin": None if stdin is None else Path(stdin),
-                "arch": tuple(data["arch"]),
-                "compare": tuple(data["compare"]),
-                "machine": None if data["machine"] is None else Machine.from_json(data["machine"]),
-            }
-        )
+        """What `to_json` of `dataclass_json` gave."""
+        from tracecut.ir.machine.machine import Machine
+        from tracecut.support.dataclass_json import from_json
+        from tracecut.tracer.toolchain.flags import Flags
+
+        return from_json(cls, data, {"Flags": Flags, "Machine": Machine})
+
+
+OPTIONS = {item.name: item for item in fields(Settings) if item.metadata}
+
+
+def checked(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values from Python, as their options take them; None where that is the default. Raises ArgumentError."""
+    found = {}
+    for name, value in values.items():
+        check = OPTIONS[name].metadata["check"]
+        unset = check is None or (value is None and OPTIONS[name].default is None)
+        found[name] = value if unset else check(name, value)
+    return found
 
 
 def parse_place(region: str) -> tuple[str, int]:
