@@ -32,6 +32,13 @@ def replaced(instruction: Instruction, mapping: Mapping[str, str]) -> str:
     return "".join([*parts, text[place:]])
 
 
+def renamed_globals(text: str, mapping: Mapping[str, str]) -> str:
+    """Text of a module, or of a line of one, with other names for some globals; what strings say stays. O(text)."""
+    names = "|".join(re.escape(name.removeprefix("@")) for name in sorted(mapping, key=len, reverse=True))
+    word = re.compile(rf'"(?:[^"\\]|\\.)*"|@(?:{names})(?![-\w.$])')
+    return word.sub(lambda found: mapping.get(found.group(), found.group()), text) if mapping else text
+
+
 def alignment(instruction: Instruction) -> str:
     """The alignment of a load or store as it stands behind its operands, or nothing."""
     found = re.search(r", align \d+", instruction.text)

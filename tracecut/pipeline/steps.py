@@ -47,7 +47,7 @@ def capture_memory(artefact: Artefact) -> Artefact:
     captured = trace_program(artefact.settings, artefact.program.analysis, program, folder, status=artefact.status)
     if isinstance(captured, str):
         return replace(artefact, captured=captured, why=captured)
-    alone = asks_of_itself(artefact.program.text)
+    alone = asks_of_itself(artefact.program.analysis.module)
     return replace(artefact, captured=captured, why=f"the program is not changed: {alone}" if alone else "")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from tracecut.ir.llvm import Instruction, Module
 from tracecut.ir.llvm.call_effects import ALLOCATORS, CXX_ALLOCATORS
 from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
+from tracecut.ir.llvm.substitute import renamed_globals
 from tracecut.tracer.loops.live_ins import live_ins
 from tracecut.tracer.loops.program import Analysis
 
@@ -70,10 +70,8 @@ def with_object_table(module: Module, analysis: Analysis) -> str:
     pairs = ", ".join(f"{{ ptr, i64 }} {{ ptr {name}, i64 {size} }}" for name, size in listed)
     body = f"[{pairs}]" if listed else "zeroinitializer"
     module.append(f"@tc_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
-    own = {name.removeprefix("@") for name in analysis.own}
-    names = "|".join(name for name in (*ALLOCATORS, *CXX_ALLOCATORS) if name not in own)
-    pattern = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
-    return pattern.sub(lambda found: f"@tc_{found.group(1)}" if found.group(1) else found.group(), str(module))
+    wrapped = {f"@{name}": f"@tc_{name}" for name in (*ALLOCATORS, *CXX_ALLOCATORS)}
+    return renamed_globals(str(module), {name: new for name, new in wrapped.items() if name not in analysis.own})
 
 
 def global_objects(analysis: Analysis) -> list[tuple[str, int]]:

@@ -8,16 +8,15 @@ left as it was, and told why. A program that hides what it asks for (a name put 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
-_FUNCTION = re.compile(r"^declare [^@\n]*@([\w.$]+)\(", re.MULTILINE)
-_VARIABLE = re.compile(r"^@([\w.$]+) = external ", re.MULTILINE)
-_DEFINED = re.compile(r"^define (?!internal|private)[^@\n]*@([\w.$]+)\(", re.MULTILINE)
+from tracecut.ir.llvm import Module
+from tracecut.ir.llvm.lexer import GLOBAL
+
 _TEXT = re.compile(r'\bc"([^"]*)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
-_AUXILIARY = re.compile(r"@getauxval\(i64[^,)]*?(\d+|%[\w.]+)\)")
-_CALL = re.compile(r"@(prctl|syscall)\(i(?:32|64)[^,)]*?\b(\d+)\b")
 _PROC = re.compile(r"/proc\b[\w./%$*-]*")
-_LISTED = re.compile(r"^@llvm\.global_(?:ctors|dtors) = .*$", re.MULTILINE)
+_LISTS = ("@llvm.global_ctors = ", "@llvm.global_dtors = ")
 
 # The dynamic linker: the main program is the interpreter to it, and the program a library that nobody asked for.
 _LINKER = "is asked of the dynamic linker, to which the main program is another one"
@@ -34,10 +33,12 @@ FUNCTIONS = {
 }
 # Functions of many purposes, by their first argument: PR_SET_SECCOMP; clone, seccomp, clone3.
 CALLS = {("prctl", "22"): _LIMIT, ("syscall", "56"): _SHARING, ("syscall", "317"): _LIMIT, ("syscall", "435"): _SHARING}
+ASKING = ("@getauxval", "@prctl", "@syscall")
 VARIABLES = frozenset(
     "__executable_start __ehdr_start etext _etext __etext edata _edata end _end _DYNAMIC _r_debug __libc_stack_end"
     " _dl_argv".split()
 )
+_LOCAL = ("define internal ", "define private ")
 # What the C or C++ library calls itself, so that the program's own takes its place in every library.
 INTERPOSED = re.compile(
     r"malloc|calloc|realloc|reallocarray|free|memalign|posix_memalign|aligned_alloc|valloc|pvalloc"
@@ -52,35 +53,37 @@ PROC = re.compile(
 )
 
 
-def asks_of_itself(text: str) -> str:
-    """Why a program, given as textual IR, can not run inside of another process; "" when it can."""
-    for name in _FUNCTION.findall(text):
+def asks_of_itself(module: Module) -> str:
+    """Why a program can not run inside of another process; "" when it can. O(instructions)."""
+    for name in _plain(module.declarations):
         if name in FUNCTIONS:
             return f"it calls {name}, which {FUNCTIONS[name]}"
-    for name in _VARIABLE.findall(text):
+    for name in _plain(item.name for item in module.globals.values() if not item.defined):
         if name in VARIABLES:
             return f"it uses {name}, which lies elsewhere in the host of a rescheduled program"
-    for name in _DEFINED.findall(text):
+    functions = module.functions.values()
+    for name in _plain(item.name for item in functions if not item.header.startswith(_LOCAL)):
         if INTERPOSED.fullmatch(name):
             return f"it defines {name} for the libraries, too, which do not find it in a rescheduled program"
-    for found in _AUXILIARY.findall(text):
-        if found.startswith("%") or int(found) in AUXILIARY:
-            return f"it asks getauxval for {found}, which tells of the host of a rescheduled program"
-    for call in _CALL.findall(text):
+    made = [item for function in functions for _, item in function.instructions() if item.op in ("call", "invoke")]
+    calls = [(call.word.removeprefix("@"), call.operands[0].text) for call in made if call.word in ASKING]
+    for name, first in calls:
+        if name == "getauxval" and (not first.isdigit() or int(first) in AUXILIARY):
+            return f"it asks getauxval for {first}, which tells of the host of a rescheduled program"
+    for call in calls:
         if call in CALLS:
             return f"it calls {call[0]}({call[1]}), which {CALLS[call]}"
-    for body in _TEXT.findall(text):
+    lines = [item for item in module.items if isinstance(item, str)]
+    for body in (found for line in lines for found in _TEXT.findall(line)):
         for path in _PROC.findall(_ESCAPE.sub(lambda code: chr(int(code[1], 16)), body)):
             if not PROC.fullmatch(path):
                 return f"it names {path}, which tells of the host of a rescheduled program"
-    return _constructor(text)
-
-
-def _constructor(text: str) -> str:
-    """Why a constructor can not be called as it would be: it is handed the arguments of the process."""
-    for line in _LISTED.findall(text):
-        for name in re.findall(r"ptr @([\w.$]+)", line):
-            found = re.search(rf"^define [^@\n]*@{re.escape(name)}\(([^)\n]*)\)", text, re.MULTILINE)
-            if found and found[1].strip():
-                return f"its constructor {name} takes the arguments of the process, which are the host's"
+    listed = {name for line in lines if line.startswith(_LISTS) for name in GLOBAL.findall(line)}
+    for function in functions:
+        if function.name in listed and function.parameters:
+            return f"its constructor {function.name[1:]} takes the arguments of the process, which are the host's"
     return ""
+
+
+def _plain(names: Iterable[str]) -> Iterator[str]:
+    return (name.removeprefix("@") for name in names)

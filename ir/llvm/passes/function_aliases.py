@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tracecut.ir.llvm.substitute import renamed_globals
+
 _ALIAS = re.compile(
     r"^(@[-\w.$]+) = ((?:[a-z_]+(?:\([^()]*\))? )*)alias [^\n]*, ptr (@[-\w.$]+)(?:,[^\n]*)?$", re.MULTILINE
 )
@@ -25,12 +27,5 @@ def resolve_aliases(text: str) -> str:
         while targets[name] in targets and targets[name] not in seen:
             seen.add(targets[name])
             targets[name] = targets[targets[name]]
-    names = "|".join(re.escape(name.removeprefix("@")) for name in sorted(targets, key=len, reverse=True))
-    word = re.compile(rf'"(?:[^"\\]|\\.)*"|@({names})(?![-\w.$])')  # what a string says stays
-    lines = [
-        line
-        if (found := _ALIAS.match(line)) and found[1] in targets
-        else word.sub(lambda found: targets[f"@{found[1]}"] if found[1] else found.group(), line)
-        for line in text.split("\n")
-    ]
-    return "\n".join(lines)
+    lines = zip(text.split("\n"), renamed_globals(text, targets).split("\n"), strict=True)
+    return "\n".join(old if (found := _ALIAS.match(old)) and found[1] in targets else new for old, new in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tracecut.ir.llvm import parse_module
 from tracecut.tracer.toolchain.self_inspection import asks_of_itself
 
 TELLING = {
@@ -40,11 +41,19 @@ HARMLESS = [
 ]
 
 
+def asked(line: str) -> str:
+    """What is found in a module with this line: at its top, or in a function."""
+    if line.startswith(" "):
+        line = "define void @g(i64 %4) {\n" + line
+    body = "\n  ret void\n}\n" if "define" in line else ""
+    return asks_of_itself(parse_module(line + body))
+
+
 @pytest.mark.parametrize("line", TELLING)
 def test_what_is_found(line: str) -> None:
-    assert TELLING[line] in asks_of_itself(f"; a module\n{line}\n")
+    assert TELLING[line] in asked(line)
 
 
 @pytest.mark.parametrize("line", HARMLESS)
 def test_what_is_harmless(line: str) -> None:
-    assert asks_of_itself(f"; a module\n{line}\n") == ""
+    assert asked(line) == ""
