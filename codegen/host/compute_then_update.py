@@ -1,4 +1,4 @@
-"""Batches: compute first, update afterwards, so that the computation can use vector instructions.
+"""Loop distribution in batches: compute first, update afterwards, so that the computation can be vectorised.
 
 ```
 for k in batch:  t[k] = f(gathered values)          no store to the program's memory: LLVM vectorises it
@@ -56,7 +56,7 @@ def batched(outlined: Outlined, name: str) -> Outlined | None:
 
 
 def _drop_dead(function: Function) -> None:
-    """Take out what nothing uses: the second version of an index that only one side needs."""
+    """Dead-code elimination: the second version of an index that only one side needs."""
     while True:
         used = {name for _, instruction in function.instructions() for name in instruction.uses}
         before = sum(len(block.instructions) for block in function.blocks)
@@ -69,7 +69,7 @@ def _drop_dead(function: Function) -> None:
 
 
 def _late(uses: Uses, body: Block, sums: set[str]) -> set[str | int] | None:
-    """What has to stay in the order of the jobs: stores, the reductions in front of them, accumulators.
+    """What has to stay in the order of the jobs: stores, the reductions that they close, accumulators.
 
     Instructions by result name, stores by identity. None when something else has effects.
     """
@@ -97,7 +97,7 @@ def _reads_before(body: Block, store: Instruction) -> bool:
 
 
 def _between(view: FunctionView, first: str, last: str) -> set[str | int]:
-    """Values on the way from `first` to `last`."""
+    """Values on the def-use paths from `first` to `last`."""
     found: set[str | int] = {first}
 
     def reaches(name: str, seen: set[str]) -> bool:
@@ -141,7 +141,7 @@ def _addresses(view: FunctionView, body: Block, late: set[str | int]) -> set[str
 
 
 def _payload(view: FunctionView, body: Block, late: set[str | int], again: set[str]) -> dict[str, str] | None:
-    """Values that are computed ahead and handed over: name → type; None when one has no plain type."""
+    """Values that the first loop stores for the second: name → type; None when one has no scalar type."""
     inside = {instruction.result for instruction in body.instructions}
     found: dict[str, str] = {}
     for instruction in body.instructions:

@@ -1,4 +1,4 @@
-"""What the iterations of a range function count: values of counters at its start, and at the old number of a job."""
+"""Induction variables of a range function: their values at its start, and at the old number of a job."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def affine(type: str, name: str, init: str, step: str, number: str, mark: str = 
 
 @dataclass(frozen=True)
 class Walker:
-    """A pointer that walks with the loop, from `start` in place of its own: `old`: by the old numbers."""
+    """A pointer induction variable, with `start` in place of its own initial value. `old`: by the old numbers."""
 
     phi: Instruction
     name: str
@@ -72,7 +72,7 @@ class Counters:
         return lines
 
     def initial(self, phi: Instruction) -> str:
-        """What a header phi is before the first iteration."""
+        """Initial value of a header phi."""
         latch = self.loop.latches[0]
         return next(o.text for o, label in zip(phi.operands, phi.labels, strict=True) if label != latch)
 

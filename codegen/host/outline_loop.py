@@ -3,13 +3,13 @@
 The body is the user's own, instruction by instruction. What changes is where indices and bases come from, so that
 the same code runs on permuted job arrays and renumbered data:
 
-- every group of accesses has a base pointer of its own, handed in by the executor (the original array, or a copy
+- every group of accesses has a base pointer of its own, passed by the executor (the original array, or a copy
   in the new layout);
 - a local array of the body is made in the function, so that every thread has its own;
 - an index exists twice where it is also data: the *new* number forms addresses, the *old* one is what the program
   computes with. `order[k]` gives the old number of iteration k; unremapped copies give the old loaded values.
 
-Whatever is not needed of the second version is dead code that LLVM removes.
+The parts of the second version that are not needed are dead code, which LLVM removes.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class _Outliner:
 
         made = definition.instruction
         if made.op == "phi" and definition.block == self.loop.header:
-            # A pointer that walks: base + step · number, computed afresh in each iteration.
+            # A pointer induction variable: base + step · number, computed anew in each iteration.
             start = self._pointer(self.steps.initial(made), group, view, kind)
             self.walkers.append(Walker(made, name, start, view == OLD))
         else:
@@ -270,7 +270,7 @@ class _Outliner:
         return blocks
 
     def _is_marker_of_slot(self, instruction: Instruction) -> bool:
-        """Whether it says when a stack array lives that is handed in: LLVM wants the `alloca` itself there."""
+        """Whether it is a lifetime marker of a stack array that is passed in: markers are valid on an `alloca` only."""
         marker = instruction.op == "call" and instruction.word.startswith("@llvm.lifetime.")
         return marker and instruction.operands[-1].text not in self.locals
 

@@ -45,7 +45,7 @@ class Emitted:
 
     Attributes:
         files: ending of a file's name → its text; the first is the code, the others are what it was made of.
-        launch: how it runs: what the manifest tells whoever calls it.
+        launch: how it is called, as fields of the manifest.
     """
 
     files: Mapping[str, str]
@@ -87,7 +87,7 @@ class HostTarget:
 
 
 def check_loop(view: FunctionView, loop: Loop) -> None:
-    """Raise UnsupportedError for a loop that no hooks can be put around."""
+    """Raise UnsupportedError for a loop that can not be enclosed in hooks."""
     if loop.preheader is None:
         raise UnsupportedError("the loop is entered in several places")
     for _, target in loop.exits:
@@ -96,7 +96,7 @@ def check_loop(view: FunctionView, loop: Loop) -> None:
 
 
 def check_slots(view: FunctionView, values: list[tuple[str, str]]) -> None:
-    """Raise UnsupportedError when one of these values (name, type) is too wide to be handed over."""
+    """Raise UnsupportedError when one of these values (name, type) is too wide for a slot."""
     wide = fits_slots(values, view.types)
     if wide is not None:
-        raise UnsupportedError(f"the value {wide} does not fit a register")
+        raise UnsupportedError(f"the value {wide} does not fit into 8 bytes")

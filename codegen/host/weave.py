@@ -10,7 +10,7 @@ preheader:                               preheader:
 exit:                                    exit:      tc_region_done; tc_scope_leave
 ```
 
-The original loop stays as it is: it runs whenever the executor declines.
+The original loop is unchanged: it runs whenever the executor declines.
 """
 
 from __future__ import annotations
@@ -170,9 +170,9 @@ def _phi_behind(region: RegionCode, value: str, latch: str) -> str:
 
 
 def _last_count(region: RegionCode, name: str, phi: str, taken: str, *, behind: bool) -> list[Instruction]:
-    """A counter's value behind the loop: start + step · n (n − 1 for what it was in the last iteration).
+    """A counter's value after the loop: start + step · n (n − 1 for its value in the last iteration).
 
-    The executor leaves n in the slot behind the reductions.
+    The executor stores n in the slot after the reductions.
     """
     made = region.view.definitions[phi].instruction
     lines = [
@@ -188,5 +188,5 @@ def _step_text(region: RegionCode, phi: str) -> str:
     made = region.view.definitions[phi].instruction
     step = ScalarView(region.view, region.loop, Pool()).increment(made, region.loop)
     if step is None or step.kind not in ("const", "live"):
-        raise UnsupportedError(f"the counter {phi} is used behind the loop and advances by {step}")
+        raise UnsupportedError(f"the counter {phi} is used after the loop and advances by {step}")
     return str(step.data[0])

@@ -71,7 +71,7 @@ class Job:
         return found
 
     def sweep(self) -> None:
-        """Remove what nothing needs; what is left of the uses then says which parameters there have to be."""
+        """Dead-code elimination; the remaining uses determine the parameters."""
         makers = {
             instruction.result: instruction for _, instruction in self.instructions() if instruction.result is not None
         }

@@ -1,4 +1,4 @@
-"""Reductions in memory: what a host thread adds in turn, GPU threads add at once.
+"""Reductions in memory: sequential on a host thread, atomic on the GPU.
 
 A combination f(L) of the old value L with an associative, commutative operator is L ∘ f(identity), so the same
 instructions, with the identity in the place of L, compute what one job contributes:
@@ -43,7 +43,7 @@ def native_operation(operator: str, type: str) -> str:
 
 
 def identity(operator: str, type: str) -> str:
-    """The value that changes nothing: x ∘ identity = x, also for negative zero and the largest numbers."""
+    """The identity element: x ∘ identity = x, also for negative zero and the largest numbers."""
     bits = int_bits(type)
     if bits is not None:
         low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
@@ -101,11 +101,13 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
 
 def _check_memory(site: Site, store: Instruction) -> None:
     if site.type not in BITS:
-        raise UnsupportedError(f"the reduction at {site.place} is on {site.type}, which no atomic operation can do")
+        raise UnsupportedError(
+            f"the reduction at {site.place} is on {site.type}, for which there is no atomic operation"
+        )
     found = re.search(r", align (\d+)", store.text)
     if found is not None and int(found.group(1)) * 8 < BITS[site.type]:
         raise UnsupportedError(
-            f"the reduction at {site.place} is on unaligned memory, which no atomic operation can do"
+            f"the reduction at {site.place} is on unaligned memory, for which there is no atomic operation"
         )
 
 

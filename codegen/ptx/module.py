@@ -28,7 +28,7 @@ class Parameter:
         kind: `jobs` (their number), `live` (a value from outside of the loop), `base` (device address that takes the
             place of a group's base pointer), `data-base` (the same for the old values of an index), `order` (int32
             array: old number of each job) or `reduction` (device address of a cell, see `operator`).
-        name: the program's value that it stands for; of a reduction, its phi.
+        name: the program's value that it replaces; of a reduction, its phi.
         type: of what is passed: an integer, `float`, `double` or `ptr`; of a reduction, the type of the cell. A truth
             value is passed as `i8`. A `live` pointer is passed as the device address of what it points to.
         group: of a base. With `swap-indirect` the first of the groups that share it.
@@ -106,7 +106,9 @@ class KernelModule:
             self._entry.append(f"{slot.name} = trunc i8 {slot.name}.tc.byte to i1")
             return
         if slot.type not in _PASSED:
-            raise UnsupportedError(f"it needs the value {slot.name} of type {slot.type}, which a kernel is not passed")
+            raise UnsupportedError(
+                f"it needs the value {slot.name} of type {slot.type}, which can not be a kernel parameter"
+            )
         self._add(Parameter(slot.kind, slot.name, slot.type, slot.group, read_only=read_only), slot.value)
 
     def _add(self, parameter: Parameter, value: str, type: str = "") -> None:

@@ -1,7 +1,7 @@
 """From textual LLVM IR to PTX, in a child process.
 
-LLVM's NVPTX backend ends its process on what it can not select. The scan of `ptx_math` keeps everything that is known
-to do so away; the child is for what is not known.
+LLVM's NVPTX backend ends its process on instructions that it can not select. `math_calls.py` refuses those that are
+known to do so; the child process is for the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What keeps a loop from becoming a GPU kernel. Every reason is one sentence."""
+"""Why a loop can not become a GPU kernel. Every reason is one sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOVING = frozenset({"counter", "opaque", "any", "state"})
 
 
 def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Group]) -> None:
-    """Raise UnsupportedError for a loop that can not be cut into independent jobs on the device."""
+    """Raise UnsupportedError for a loop whose iterations can not run as independent threads."""
     info = nest.loops[view.loop_ids[loop]]
     if loop.preheader is None or len(loop.latches) != 1 or len(loop.exits) != 1:
         raise UnsupportedError(f"the loop at {info.place} is entered or left in several places")
@@ -47,11 +47,11 @@ def _check_roots(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Gr
             node.kind in _MOVING and (node.kind != "counter" or node.data[0] in inside) for node in site.address.walk()
         )
         if moves:
-            raise UnsupportedError(f"the pointer {group.root} is another one in every iteration")
+            raise UnsupportedError(f"the pointer {group.root} changes in every iteration")
 
 
 def check_body(job: Job) -> None:
-    """Raise UnsupportedError for an instruction that has no meaning, or another one, on the device."""
+    """Raise UnsupportedError for an instruction that the device does not have, or executes differently."""
     for _, made in job.instructions():
         reason = _reason(made)
         if reason:
@@ -64,13 +64,13 @@ def _reason(made: Instruction) -> str:
     if strangers:
         return f"it uses the address of {strangers[0]} as a value"
     if made.op == "load" and made.type == "ptr":
-        return f"it follows the pointer {made.result} that is stored in memory, and device addresses are others"
+        return f"it follows the pointer {made.result} that is stored in memory, and device addresses differ"
     if made.op == "store" and made.operands[0].type == "ptr":
-        return "it stores a pointer, and device addresses are others"
+        return "it stores a pointer, and device addresses differ"
     if made.op in ("ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"):
-        return f"it turns pointers into numbers or back ({made.op})"
+        return f"it converts between pointers and integers ({made.op})"
     if made.op == "alloca":
-        return f"it makes a stack array of its own ({made.result})"
+        return f"it allocates a stack array ({made.result})"
     if made.op == "invoke" or made.op in ("landingpad", "resume", "va_arg"):
         return f"it handles exceptions or variable arguments ({made.op})"
     types = {made.type, *(operand.type for operand in made.operands)}

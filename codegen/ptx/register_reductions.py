@@ -95,16 +95,16 @@ def shuffle_functions(cells: list[Cell]) -> list[str]:
 def _check(job: Job, reduction: Reduction, chain: set[str]) -> None:
     if int_bits(reduction.type) not in (1, 8, 16, 32, 64) and reduction.type not in ("float", "double"):
         raise UnsupportedError(
-            f"the reduction in {reduction.phi} is on {reduction.type}, which has no atomic operation"
+            f"the reduction in {reduction.phi} is on {reduction.type}, for which there is no atomic operation"
         )
     if reduction.operator in ("fmin", "fmax"):
         raise UnsupportedError(
-            f"the value kept in {reduction.phi} is chosen by a comparison, which no shuffle can make"
+            f"the value kept in {reduction.phi} is selected by a comparison, for which there is no warp shuffle"
         )
     extended = any(made.result in chain and made.op in EXTENSIONS for _, made in job.instructions())
     if extended and reduction.operator in _BY_SIZE:
         raise UnsupportedError(
-            f"the {reduction.operator} in {reduction.phi} is taken on another width than it is kept in"
+            f"the {reduction.operator} in {reduction.phi} is computed in another width than it is stored in"
         )
 
 

@@ -1,4 +1,4 @@
-"""What calls to functions outside of the program do to its memory.
+"""Memory effects of calls to functions outside of the program.
 
 Each known function is one row: which pointer arguments it reads and writes. Anything that is not in the table is
 unknown, and an unknown call is never moved, nor is data while one may run.
@@ -17,7 +17,7 @@ class Effect:
     """Effect of a call.
 
     Attributes:
-        kind: `pure` (result from its arguments alone), `io` (talks to the outside; order matters, memory is only
+        kind: `pure` (the result depends on the arguments only), `io` (input or output; order matters, memory is only
             read through the arguments), `clock`, `allocate`, `free`, `fill`/`copy` (memset, memcpy, memmove),
             `marker` (no effect at run time) or `unknown`.
         writes: argument positions of pointers it writes through.

@@ -27,12 +27,12 @@ class Place:
 
     @property
     def own(self) -> Place:
-        """The line of the program that this comes from: of code of a system's header, where it was inlined."""
+        """The line of the program: for code from a system header, where it was inlined."""
         return next((place for place in self.chain() if not SYSTEM.search(place.file)), self)
 
     @property
     def told(self) -> str:
-        """The same in words, with the header's line behind it."""
+        """The same as text, with the line of the system header in parentheses."""
         own = self.own
         return str(self) if own is self else f"{own} (inlined from {PurePath(self.file).name}:{self.line})"
 

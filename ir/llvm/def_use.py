@@ -1,4 +1,4 @@
-"""A function with what every analysis of it shares."""
+"""A function with its control flow, the definitions of its values, and its numbered loops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Definition:
 
 
 class FunctionView:
-    """A function with what every analysis of it shares: control flow, definitions, numbered loops."""
+    """Control flow, definitions and numbered loops of one function, shared by all analyses."""
 
     def __init__(self, function: Function, types: TypeTable, first_loop: int = 0) -> None:
         self.function = function
@@ -40,13 +40,13 @@ class FunctionView:
         return self._innermost[block]
 
     def origin(self, name: str) -> str:
-        """The pointer that a pointer is a distance from: through every getelementptr on the way."""
+        """The base pointer of a pointer, through all getelementptr instructions."""
         while (found := self.definitions.get(name)) is not None and found.instruction.op == "getelementptr":
             name = found.instruction.operands[0].text
         return name
 
     def address_in(self, name: str) -> Operand | None:
-        """The pointer whose address a local whole number is, None of any other number."""
+        """The operand of a `ptrtoint`, None for any other value."""
         found = self.definitions.get(name)
         if found is None or found.instruction.op != "ptrtoint" or found.instruction.type != "i64":
             return None

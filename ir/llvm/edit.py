@@ -1,4 +1,4 @@
-"""Edits of functions that both instrumentation and rescheduling make: argument arrays and calls before a loop."""
+"""Edits shared by instrumentation and weaving: argument arrays, and calls before and after a loop."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def before_end(block: Block, lines: Sequence[Instruction]) -> None:
 
 
 def at_start(block: Block, lines: Sequence[Instruction]) -> None:
-    """Insert behind the phis, and behind a landing pad, which has to come first."""
+    """Insert after the phis and a landing pad, which have to come first."""
     place = _after_phis(block)
     block.instructions[place:place] = lines
 
@@ -44,7 +44,7 @@ def edit_phis(block: Block, edit: Callable[[Instruction], str]) -> None:
 
 
 def fits_slots(values: Sequence[tuple[str, str]], types: TypeTable) -> str | None:
-    """Name of the first value that is wider than a slot, None when all fit."""
+    """Name of the first value that is wider than an 8-byte slot, None when all fit."""
     for text, type in values:
         try:
             if types.size(type) > 8:

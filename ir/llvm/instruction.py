@@ -52,7 +52,7 @@ class Instruction:
 
     @once
     def _head(self) -> tuple[str | None, str, str]:
-        """Result, opcode, and what stands behind it. Asked of every instruction: most are cut without a pattern."""
+        """Result, opcode, and the text after it. Needed for every instruction, so most are split without a regex."""
         text = self.text
         result, is_value, rest = text.partition(" = ") if text.startswith("%") else (None, "", text)
         op, _, rest = rest.partition(" ")

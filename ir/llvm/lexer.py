@@ -80,7 +80,7 @@ def split_type(text: str) -> tuple[str, str]:
 
 
 def marks(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """(place, character) of every bracket and comma that stands outside of strings and quoted names."""
+    """(place, character) of every bracket and comma outside of strings and quoted names."""
     for found in _MARK.finditer(text, start):
         if (mark := found.group())[0] != '"':
             yield found.start(), mark

@@ -1,4 +1,4 @@
-"""Numbers as LLVM writes them."""
+"""Floating-point literals of LLVM IR."""
 
 from __future__ import annotations
 

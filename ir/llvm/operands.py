@@ -1,4 +1,4 @@
-"""Operands, result type, labels of an instruction of textual LLVM IR: what stands behind each opcode."""
+"""Operands, result type and labels of an instruction of textual LLVM IR, by opcode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Operand:
 
 
 class Line(Protocol):
-    """What is parsed here of an instruction: its opcode, and the text behind that and its flags."""
+    """The parts of an instruction that are parsed here: its opcode, and the text after the opcode and its flags."""
 
     @property
     def op(self) -> str: ...
@@ -42,7 +42,7 @@ class Line(Protocol):
 
 @dataclass(frozen=True)
 class Parsed:
-    """What `Instruction` hands out under the same names."""
+    """The parsed parts of an `Instruction`, which offers them under the same names."""
 
     type: str = "void"
     operands: tuple[Operand, ...] = ()
@@ -51,7 +51,7 @@ class Parsed:
 
 
 def parsed(instruction: Line) -> Parsed:
-    """What stands behind the opcode; of an opcode that no analysis looks into, the names it uses."""
+    """The parsed parts of an instruction; for opcodes that no analysis needs, only the names it uses."""
     op, body = instruction.op, instruction.body
     if op in BINARY:
         kind, rest = split_type(body)

@@ -9,7 +9,7 @@ from tracecut.ir.llvm import Instruction
 
 from .lexer import GLOBAL, LOCAL, matching
 
-# Where a constant expression begins; it is one operand, and what stands in it is none.
+# Start of a constant expression, which is one operand as a whole.
 _EXPRESSION = re.compile(r"\b(?:getelementptr|ptrtoint|ptrtoaddr|inttoptr|addrspacecast|trunc|add|sub|xor)\b[^(\[,]*\(")
 _OPERAND = re.compile(rf"{LOCAL.pattern}|{GLOBAL.pattern}|{_EXPRESSION.pattern}")
 
@@ -40,21 +40,20 @@ def renamed_globals(text: str, mapping: Mapping[str, str]) -> str:
 
 
 def alignment(instruction: Instruction) -> str:
-    """The alignment of a load or store as it stands behind its operands, or nothing."""
+    """The text `, align N` of a load or store, empty when it has none."""
     found = re.search(r", align \d+", instruction.text)
     return found.group() if found else ""
 
 
 def kept(meta: Mapping[str, str]) -> dict[str, str]:
-    """Metadata that stays true in the range function: no source positions, no facts about the original loop."""
+    """Metadata that still holds in the range function: no source positions, no facts about the original loop."""
     return {kind: node for kind, node in meta.items() if kind in ("tbaa", "tbaa.struct", "range", "nonnull", "fpmath")}
 
 
 def for_any_number(text: str) -> str:
-    """An instruction without what the compiler knew of the bits of its operands: new numbers have others.
+    """An instruction without flags that depend on the old numbers of its operands (`disjoint`, `nuw`).
 
-    What is left holds of any numbers that do not wrap as signed ones, or where they are extended without a sign: the
-    plan has made sure of that (`linear.py`).
+    The flags that stay hold for all numbers that do not overflow, which the plan has checked (`linear_forms.py`).
     """
     head, equals, tail = text.partition("=")
     tail = re.sub(r"^ or disjoint ", " add ", tail)
@@ -62,5 +61,5 @@ def for_any_number(text: str) -> str:
 
 
 def is_literal(text: str) -> bool:
-    """Whether an operand is no name and no constant expression on addresses."""
+    """Whether an operand is neither a name nor an address constant."""
     return not text.startswith(("%", "@", "getelementptr"))

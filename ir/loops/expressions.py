@@ -1,4 +1,4 @@
-"""Symbolic values: what an address, a branch or a trip count is made of.
+"""Symbolic expressions of addresses, branch conditions and trip counts.
 
 An expression is a small immutable tree over constants, values that are live into the analysed loop, iteration
 counters and loaded values. It is built once from the IR (`scalar_evolution.py`), saved with the program, and evaluated
@@ -30,7 +30,7 @@ from tracecut.support.errors import ArtefactError
 # trip      (bits, predicate, tested_after, narrow)   first tested value, step, bound
 # opaque    (reason, serial)                  not understood
 #
-# A serial number keeps two values apart of which nothing is known: they are not equal for that. `narrow` is the width
+# Two unknown values have different serial numbers, so that they never compare equal. `narrow` is the width
 # that the tested value was extended from: positive by zext, negative by sext, 0 when it was not.
 _WIDTH = r"i([1-9]|[1-5]\d|6[0-4])"  # wider integers are never made: nothing here holds them
 _FLOAT = "(float|double)"
@@ -152,7 +152,7 @@ class Pool:
 
 
 def pointer_roots(address: Expr) -> list[Expr]:
-    """What an address may be an offset from: every pointer that its sums, choices and merges lead to."""
+    """The base pointers that an address may have, through sums, selects and merges."""
     found: dict[Expr, None] = {}
     seen: set[Expr] = set()
     stack = [address]
@@ -171,7 +171,7 @@ def pointer_roots(address: Expr) -> list[Expr]:
 
 
 def roams(address: Expr) -> bool:
-    """Whether an address may start from different pointers in different iterations."""
+    """Whether an address may have different base pointers in different iterations."""
     for node in address.walk():
         if node.kind in ("any", "state", "choice"):
             return True

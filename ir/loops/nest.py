@@ -28,7 +28,7 @@ class AccessKind(StrEnum):
 
 @dataclass(frozen=True)
 class Read:
-    """What a load does, and a call that reads."""
+    """A load, or a call that reads."""
 
     kind = AccessKind.READ
 
@@ -38,7 +38,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Write:
-    """What a store does of which nothing more is known."""
+    """A store, or a call that writes."""
 
     kind = AccessKind.WRITE
 
@@ -48,7 +48,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Fill(Write):
-    """What a call does that writes the same byte everywhere."""
+    """A call that writes the same byte everywhere (memset)."""
 
     def __str__(self) -> str:
         return "fill"
@@ -56,9 +56,9 @@ class Fill(Write):
 
 @dataclass(frozen=True)
 class Put(Write):
-    """What a store does that may come twice: `value` is a constant.
+    """A store that leaves the same value however often it is executed: `value` is a constant.
 
-    With `loads`, be there none of them, it is what these loads and the index in the address decide.
+    With `loads` (which may be empty), the value depends on these loads and on the index in the address only.
     """
 
     value: str
@@ -70,10 +70,10 @@ class Put(Write):
 
 @dataclass(frozen=True)
 class Reduce:
-    """What a load, a combination and a store to one address do; the load has no site of its own.
+    """A load, an associative operation and a store to one address; the load has no site of its own.
 
     Attributes:
-        load: the result of the load. between: keys of stores that stand between the load and the store.
+        load: the result of the load. between: keys of the stores between the load and the store.
     """
 
     operator: str
@@ -99,7 +99,7 @@ class Site:
         size: bytes of one access; of a range, 1.
         address: first byte. `length`: bytes of a range, None for a plain access.
         loop: id of the innermost loop around it.
-        reach: when it runs, given that the body of `loop` does.
+        reach: path condition of the access within the body of `loop`.
         private: the loop each of whose iterations has this memory for itself (a local array that is born there).
     """
 
@@ -147,7 +147,7 @@ class ObstacleKind(StrEnum):
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Something that keeps iterations from being moved."""
+    """Something that prevents any reordering of the iterations."""
 
     kind: ObstacleKind
     reason: str
@@ -155,7 +155,7 @@ class Obstacle:
 
 
 class ValueKind(StrEnum):
-    """How a value of a loop comes about."""
+    """How a loop computes a value."""
 
     INVARIANT = "invariant"  # made outside of the loop
     COUNTER = "counter"  # start + step · number of the iteration
@@ -177,7 +177,7 @@ class Carried:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A value that is used behind the loop: the phi in the exit block, the value inside, how it comes about."""
+    """A value that is used after the loop: the phi in the exit block, the value inside the loop, and its kind."""
 
     phi: str
     value: str
@@ -190,11 +190,11 @@ class NestLoop:
     """One loop of a nest.
 
     Attributes:
-        trip: how often it runs if nothing leaves it early; `why` says why there is none, or that something may.
-        reach: when it is entered.
-        counter_data: places where its counter is used as data.
-        exit: the edge (block inside, block outside) that the trip count stands for.
-        early: exits in front of it, and when each of them is taken.
+        trip: iterations if no early exit is taken; `why` says why there is no trip count, or that it may be left early.
+        reach: path condition under which it is entered.
+        counter_data: where its induction variable is used as data.
+        exit: the exit edge (block inside, block outside) of the trip count.
+        early: the other exits, and the condition of each.
     """
 
     id: int

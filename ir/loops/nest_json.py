@@ -85,7 +85,7 @@ def _check(nest: Nest, nodes: list[Expr]) -> None:
         raise ValueError("a loop is missing")
     for site in nest.sites:
         if site.size < 0:
-            raise ValueError(f"the access {site.key} is none")
+            raise ValueError(f"the access {site.key} has a negative size")
 
 
 def _node(nodes: list[Expr], place: int) -> Expr:
@@ -95,7 +95,7 @@ def _node(nodes: list[Expr], place: int) -> Expr:
 
 
 def _place_out(place: Place) -> list[Any]:
-    """Behind what is inlined from a system's header stands the line of the program, which messages are about."""
+    """Code inlined from a system header is followed by the line of the program, which messages name."""
     own = place.own
     found = [place.file, place.line, place.column, place.function]
     return found if own is place else [*found, own.file, own.line]

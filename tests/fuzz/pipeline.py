@@ -40,7 +40,7 @@ class Verdict:
         reason: why it is not movable, or why it was not scheduled.
         rounding: whether its results may change by rounding.
         scheduled: whether a schedule of it ran. used: in how many entries of its scope.
-        entry: of the loop that was looked at; a later one where the first may be left before its end.
+        entry: of the loop that was looked at; a later one where the first may be left early.
     """
 
     kind: str

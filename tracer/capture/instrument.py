@@ -19,7 +19,7 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
 
     Args:
         analysis: the canonical module.
-        hooked: loop id → values (name, type) that its hook hands over each time the loop is entered.
+        hooked: loop id → values (name, type) that its hook reports each time the loop is entered.
     """
     module = analysis.module.copy()
     functions = module.functions

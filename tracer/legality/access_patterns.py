@@ -181,18 +181,18 @@ def _array(item: Object, patterns: list[Pattern], fine: Callable[[Pattern], bool
         array.why = f"the access at {odd[0].access.site.place} is not understood"
         return array
     if not strides:
-        array.why = "it is not walked"
+        array.why = "it is accessed at fixed places only"
         return array
     stride = max(strides)
     small = [pattern for pattern in stepping if abs(pattern.step) < stride]
     if any(
         pattern.step <= 0 or stride % pattern.step or pattern.kind != DIRECT or not fine(pattern) for pattern in small
     ):
-        array.why = "it is walked in steps of different sizes"
+        array.why = "it is accessed with different strides"
         return array
     stepping = [pattern for pattern in stepping if abs(pattern.step) == stride]
     residues = {pattern.first % stride for pattern in stepping}
-    array.why = "its accesses do not stay inside of one record"
+    array.why = "its accesses cross the border of a record"
     for origin in sorted({0, *residues}):  # records may begin with fields that nothing touches
         fields = [(pattern.first - origin) % stride + pattern.extent for pattern in stepping]
         fields += [
@@ -206,7 +206,7 @@ def _array(item: Object, patterns: list[Pattern], fine: Callable[[Pattern], bool
         if array.capacity[0] <= array.touched[0] and array.touched[1] <= array.capacity[1]:
             array.why = ""
             return array
-        array.stride, array.why = 0, "a record of it is cut off by the end of its object"
+        array.stride, array.why = 0, "its last record exceeds the object"
     return array
 
 

@@ -225,8 +225,8 @@ class Accesses:
     def _stays(self, site: Site, chosen: Mapping[Expr, Expr], item: Object) -> bool:
         """Whether no address of a site lies in another object than `item`.
 
-        An address outside of all objects is a number that is reckoned with, but not touched: a branch that is not
-        understood keeps it from being so. Where pointers come from memory there is no such excuse.
+        An address outside of all objects is computed but not accessed: a branch that is not understood prevents the
+        access. Where pointers come from memory there is no such excuse.
         """
         address = _substitute(site.address, chosen, self.nest)
         domain = self.evaluation.domain(site.loop)

@@ -30,10 +30,10 @@ class Evaluation:
     Attributes:
         nest, memory: what is evaluated on what.
         lives: numbers of the live values (floats as Python floats); a missing one is unknown.
-        single: the root stands for one iteration of unknown number (a layout scope) instead of all of them.
+        single: the root is one iteration of unknown number (a layout scope) instead of all of them.
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
         read: every load that was evaluated, by name.
-        relied: expressions whose known values somebody asked for: what a verdict stands on.
+        relied: expressions whose known values were asked for: what a verdict depends on.
         hidden: loads of which some values lie in memory that can not be read, though the program may read it.
         doubts: says of a load that is evaluated for the first time why it can not be trusted, once the sites of the
             nest are known; empty when it can.

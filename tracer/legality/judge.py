@@ -31,7 +31,7 @@ class Verdict:
 
     Attributes:
         kind: `parallel`, `reduction`, `ordered` or `rejected`.
-        reason: one sentence; for ordered and rejected it names what stands in the way.
+        reason: one sentence; for ordered and rejected, what prevents reordering.
         places: the source lines behind the reason (two for a dependence).
         rounding: whether another order may change results by rounding.
         operators: operators of the reductions.
@@ -58,18 +58,18 @@ def judge(accesses: Accesses, region: int) -> Verdict:
     if accesses.evaluation.domain(region) is None:
         return Verdict("rejected", f"the loop {info.why or 'has a trip count that is not known'}", (info.place,))
     operators = {carried.operator for carried in info.carried if carried.operator}
-    inside = nest.inside(region)  # what an iteration has for itself, no other iteration touches
+    inside = nest.inside(region)  # private to an iteration
     touched = [access for access in accesses.inside(region) if access.runs and access.site.private not in inside]
     written = [access for access in touched if access.site.writes]
     for access in written:
         if access.object is None:
-            return Verdict("rejected", "it is not known what memory is written", (access.site.place,))
+            return Verdict("rejected", "it is not known which memory is written", (access.site.place,))
     objects = list(dict.fromkeys(access.object for access in written if access.object is not None))
     for access in touched:
         if access.object is None and objects:
             return Verdict(
                 "rejected",
-                "memory is read that is not known, and it may be what another iteration writes",
+                "it is not known which memory is read, and another iteration may write it",
                 (access.site.place, written[0].site.place),
             )
     for together in split(touched):
@@ -102,7 +102,7 @@ def _judge_object(accesses: Accesses, region: int, item: Object, touched: list[A
 
 
 def _own_records(touched: list[Access], region: int) -> bool:
-    """Whether each iteration stays in a record of its own: the same stride everywhere, and no overlap."""
+    """Whether each iteration accesses a record of its own: one stride, no overlap."""
     stride: int | None = None
     lows, highs = [], []
     for access in touched:
@@ -160,7 +160,7 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     bits = {update: REDUCE << place for place, update in enumerate(updates)}
     whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
     if not _fit(accesses, touched):
-        return Verdict("rejected", "its accesses are too many for the memory that is allowed", (touched[0].site.place,))
+        return Verdict("rejected", "its accesses need more memory than is allowed", (touched[0].site.place,))
     events = []
     broken = _broken_reductions(accesses, touched)
     for access in touched:
@@ -195,9 +195,9 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
 
 
 def _puts(accesses: Accesses, region: int, access: Access) -> bool:
-    """Whether a store leaves the same in one place whenever it comes there: a constant, or what its address decides.
+    """Whether a store leaves the same value in a place however often it is executed: see `Put`.
 
-    The address has to name the index, one by one, and nothing may write what else the value is loaded from.
+    The address has to be an injective function of the index, and nothing may overwrite what the value is loaded from.
     """
     effect = access.site.effect
     if not isinstance(effect, Put):

@@ -1,7 +1,7 @@
-"""In the iterations of which loop a stack array lives: what one of them leaves there, no other one reads.
+"""Stack arrays that are private to the iterations of a loop: no iteration reads what another one wrote.
 
-Either the array is declared in the body, and its lifetime says so; or it is declared outside, and each iteration fills
-it whole before it reads from it.
+Either the array is declared in the body (its lifetime markers lie there), or each iteration overwrites all of it
+before reading from it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Span = tuple[int, int]  # bytes [first, behind the last)
 
 
 def birthplace(uses: Uses, name: str) -> Loop | None:
-    """The innermost loop each of whose iterations has the stack array `name` for itself, None when there is none."""
+    """The innermost loop to whose iterations the stack array `name` is private, None when there is none."""
     touching = _touching(uses, name)
     found = (_declared_in(uses, name, touching), _filled_in(uses, name, touching))
     return max((loop for loop in found if loop is not None), key=lambda loop: loop.depth, default=None)
 
 
 def _touching(uses: Uses, name: str) -> list[Touch]:
-    """What may touch a stack array, or let its address out. Addresses may be reckoned anywhere."""
+    """Instructions that may access a stack array or let its address escape. Address arithmetic is left out."""
     found: list[Touch] = []
     for pointer in _pointers(uses, name):
         found += [touch for touch in uses.of(pointer) if touch[1].op not in ("getelementptr", "phi", "select")]
@@ -86,7 +86,7 @@ def _filled_in(uses: Uses, name: str, touching: list[Touch]) -> Loop | None:
 
 
 def _is_plain(user: Instruction, pointers: set[str]) -> bool:
-    """Whether an instruction reads or writes through a pointer, and lets it go nowhere."""
+    """Whether an instruction reads or writes through a pointer without letting it escape."""
     if user.op == "load":
         return user.is_simple_access
     if user.op == "store":

@@ -1,4 +1,4 @@
-"""Instructions that take bits away from a number."""
+"""Instructions that clear bits of an integer."""
 
 from __future__ import annotations
 

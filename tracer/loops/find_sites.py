@@ -19,7 +19,7 @@ from .scalar_evolution import ScalarView
 
 
 def _walk_outside(expr: Expr, inside: set[Expr]) -> list[Expr]:
-    """Nodes of an expression; what lies below those of `inside`, and these themselves, left out."""
+    """Nodes of an expression, without those of `inside` and what only they use."""
     found: dict[Expr, None] = {}
     stack = [expr]
     while stack:
@@ -55,11 +55,11 @@ class SiteFinder:
         self.births: dict[str, int | None] = {}
 
     def obstacle(self, kind: ObstacleKind, reason: str, instruction: Instruction) -> Obstacle:
-        """Something that keeps iterations from being moved, at an instruction."""
+        """An obstacle at an instruction."""
         return Obstacle(kind, reason, self.lines.place(instruction.meta.get("dbg")) or NOWHERE)
 
     def find(self, loop: Loop, number: int, reach: Mapping[str, Condition], obstacles: list[Obstacle]) -> list[Site]:
-        """Accesses whose innermost loop is `loop`; what is none that could be moved goes to `obstacles`."""
+        """Accesses whose innermost loop is `loop`; instructions that prevent reordering are added to `obstacles`."""
         sites: list[Site] = []
         reductions = self._reductions(loop)
         folded = {id(found.load) for _, found in reductions.values()}
@@ -139,7 +139,7 @@ class SiteFinder:
         return self._put(instruction.operands[0], address) or Write()
 
     def _put(self, value: Operand, address: Expr) -> Put | None:
-        """Effect of a store that may come twice: of a constant, or of what the index of its address decides."""
+        """Effect of a store whose value is a constant or depends on the index of its address only, else None."""
         if value.text in ("undef", "poison"):
             return None
         if not value.text.startswith("%"):

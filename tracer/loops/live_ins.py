@@ -1,4 +1,4 @@
-"""Values that a loop uses and does not make: which these are, and where each comes from."""
+"""Live-in values of a loop, and where each comes from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def live_ins(view: FunctionView, loop: Loop) -> list[tuple[str, str]]:
 
 
 def made_at(view: FunctionView, lines: Lines, name: str) -> str:
-    """Where a value comes from, in words; one without a line of its own comes from what it is made of.
+    """Where a value comes from; for a value without a source line, where its operands come from.
 
     Returns: `parameter 2 of f`, or `file.c:7`; empty when neither is known.
     """

@@ -1,8 +1,8 @@
-"""Pointers that change places from one iteration of a scope to the next: two buffers that swap, three that rotate.
+"""Pointers that are permuted from one iteration of a scope to the next: two buffers that swap, three that rotate.
 
-They move together: what one of them points to tells what all of them do. A *state* says where each such set of
-pointers (a *web*) stands; within one invocation of a region it does not change, so accesses of different states
-never meet there.
+The pointers of such a set (a *web*) rotate together: the value of one determines all others. A *state* gives the
+rotation of each web; it does not change within one execution of a region, so accesses of different states never
+conflict there.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def split(items: Iterable[Item]) -> list[list[Item]]:
 
 
 def agree(first: State, second: State) -> bool:
-    """Whether two states can be at the same time."""
+    """Whether two states can occur at the same time."""
     return all(second.get(web, number) == number for web, number in first.items())
 
 

@@ -1,7 +1,7 @@
 """Reductions: chains that combine one value with others by a commutative and associative operator.
 
 Two forms: in memory (load, combine, store to the same address) and in a register (a phi of the loop header). The
-value in between must not be seen by anybody else: a prefix sum has the same shape but uses it.
+intermediate values must have no other use: a prefix sum has the same form but uses them.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def feeds_itself(uses: Uses, phi: Instruction, loop: Loop) -> bool:
 
 
 def _keeps_width(view: FunctionView, chain: set[str], type: str, operator: str) -> bool:
-    """Whether no step of a chain forgets something: that would make it depend on which step comes last.
+    """Whether no step of a chain loses bits: the result would depend on which step comes last.
 
     Sums and products of integers may be wider on the way, where only low bits count; what is compared may not.
     """

@@ -262,7 +262,7 @@ class ScalarView:
         return self.pool.op("add", made.type, first, self.pool.op("mul", made.type, step, counter))
 
     def _turns(self, made: Instruction, loop: Loop) -> list[Expr]:
-        """Values of a header phi of the root in turn, when phis only hand round values from outside of the loop."""
+        """Values of a header phi of the root, by iteration, when the phis rotate loop-invariant values."""
         if loop is not self.root or made.type != "ptr":
             return []
         first: dict[str, Operand] = {}
@@ -275,7 +275,7 @@ class ScalarView:
         return [self.operand(first[name]) for name in turns] if len(turns) > 1 and set(turns) <= set(first) else []
 
     def _web(self, made: Instruction) -> list[Expr]:
-        """Values that a web of phis and selects hands around (two buffers that swap), all from outside of the loop."""
+        """Loop-invariant values that a web of phis and selects permutes (two buffers that swap)."""
         leaves: list[Expr] = []
         seen: set[str] = set()
         stack = [made]

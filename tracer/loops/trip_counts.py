@@ -1,4 +1,4 @@
-"""How often a loop runs: the exit test as an expression, and its closed form on numbers."""
+"""Trip counts: the exit test as an expression, and its closed form on numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ending:
     """How a loop ends.
 
     Attributes:
-        trip: how often it runs when nothing ends it early; `why` says why there is none, or that something may.
+        trip: iterations if no early exit is taken; `why` says why there is no trip count, or that it may be left early.
         edge: the exit that counts.
         early: what else ends it: an exit, and what holds, given that its block runs, when it is taken.
     """
@@ -41,18 +41,18 @@ class Ending:
 
 
 def ending(scalars: ScalarView, loop: Loop) -> Ending:
-    """The exit of a loop that counts its iterations, and what may end it before."""
+    """The exit that determines the trip count of a loop, and its other exits."""
     if not loop.exits:
         return Ending(None, "never ends")
     if len(loop.latches) != 1 or loop.preheader is None:
-        return Ending(None, "is entered or repeated in several places")
+        return Ending(None, "has several entries or latches")
     why = "is left in several places" if len(loop.exits) > 1 else ""
     for edge in loop.exits:
         found = _counted(scalars, loop, edge)
         others = [other for other in loop.exits if other != edge]
         if found.trip is not None and all(_is_branch(scalars, loop, inside) for inside, _ in others):
             early = (*found.early, *((other, (_test(scalars, other),)) for other in others))
-            return Ending(found.trip, "may be left before its end" if early else "", edge, early)
+            return Ending(found.trip, "may be left early" if early else "", edge, early)
         why = why or found.why
     return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""))
 
@@ -70,25 +70,25 @@ def _test(scalars: ScalarView, edge: Edge) -> Literal:
 
 
 def _counted(scalars: ScalarView, loop: Loop, edge: Edge) -> Ending:
-    """How often a loop runs that one exit ends: on one comparison, or on several things one of which is counted."""
+    """Trip count for one exit of a loop: a comparison, or a conjunction that contains one."""
     view, inside = scalars.view, edge[0]
     if inside not in (loop.header, loop.latches[0]):
-        return Ending(None, "is left from the middle of its body")
+        return Ending(None, "is left in the middle of its body")
     if inside != loop.latches[0] and any(_acts(instruction) for instruction in view.flow.blocks[inside].instructions):
-        return Ending(None, "does some of its work once more before it ends")
+        return Ending(None, "executes a part of its body once more than the rest")
     end = view.flow.blocks[inside].terminator
     if end.op != "br" or not end.operands:
-        return Ending(None, "is left by something that is not a plain branch")
+        return Ending(None, "is left by something else than a conditional branch")
     test, leaves = _test(scalars, edge)
     parts = _conjuncts(test, not leaves)
     if not any(part.kind == "cmp" and str(part.data[0]).startswith("icmp") for part, _ in parts):
-        return Ending(None, "ends on a condition that is not a comparison of integers")
+        return Ending(None, "has an exit test that is not an integer comparison")
     for part, holds in parts:
         trip = _trip(scalars, loop, part, holds, after=inside == loop.latches[0])
         if trip is not None:
             others = [other for other in parts if other[0] is not part]
             return Ending(trip, early=tuple((edge, ((part, holds), (other, not wanted))) for other, wanted in others))
-    return Ending(None, "ends on a condition that depends on what it computes")
+    return Ending(None, "has an exit test that depends on what it computes")
 
 
 def _conjuncts(test: Expr, wanted: bool) -> list[Literal]:
@@ -111,7 +111,7 @@ def _is_const(expr: Expr, number: int) -> bool:
 
 
 def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bool) -> Expr | None:
-    """How often a loop runs that goes on as long as a comparison of integers holds (or not), None when not known."""
+    """Trip count of a loop that continues while an integer comparison holds (or does not); None when not known."""
     pool = scalars.pool
     if test.kind != "cmp" or not str(test.data[0]).startswith("icmp"):
         return None
@@ -132,7 +132,7 @@ def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bo
 
 
 def _acts(instruction: Instruction) -> bool:
-    """Whether an instruction does more than compute a value."""
+    """Whether an instruction has side effects."""
     if instruction.op == "call":
         return not effect_of(instruction).movable
     return instruction.op in ("store", "atomicrmw", "cmpxchg", "fence", "invoke", "callbr")

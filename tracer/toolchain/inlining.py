@@ -14,8 +14,8 @@ from tracecut.ir.llvm import Function, Module
 from tracecut.ir.llvm.control_flow import ControlFlow
 
 INLINE_LIMIT = 3_000  # instructions of a function, before anything is put into it
-INLINE_TOTAL = 20_000  # instructions of a module: a smaller one may grow so far
-INLINE_SHARE = 4  # a larger one by one part in so many
+INLINE_TOTAL = 20_000  # instructions of a module: a smaller one may grow up to this size
+INLINE_SHARE = 4  # a larger one may grow by a quarter
 
 
 class Growth:

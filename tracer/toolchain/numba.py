@@ -85,7 +85,7 @@ def numba_program(function: Any, arguments: Sequence[Any], folder: Path, *, opt:
     plain form in memory, `parallel=True`) and SourceError (it does not compile).
     """
     if not is_numba(function):
-        raise ArgumentError(f"{function!r} is no function of Numba", hint="Decorate it with numba.njit.")
+        raise ArgumentError(f"{function!r} is not a Numba function", hint="Decorate it with numba.njit.")
     if function.targetoptions.get("parallel"):
         raise UnsupportedError(
             f"{function.__name__} is compiled with parallel=True, whose threads belong to Numba's run time",
@@ -100,7 +100,7 @@ def numba_program(function: Any, arguments: Sequence[Any], folder: Path, *, opt:
         _flatten(argument, leaves, arrays, f"argument {place + 1} of {function.__name__}")
     text, name, types, result = _compile(function, tuple(arguments), opt)
     if len(leaves) != len(types) or any(kind not in _C_TYPES and kind != "ptr" for kind in types):
-        raise UnsupportedError(f"the arguments of {function.__name__} have no plain form: {', '.join(types)}")
+        raise UnsupportedError(f"the arguments of {function.__name__} have no C representation: {', '.join(types)}")
     head = RESULT_BYTES + SLOT * len(leaves)
     body, offsets = _blocks(arrays, head)
     slots = b"".join(_slot(kind, leaf, offsets) for kind, leaf in zip(types, leaves, strict=True))
@@ -271,7 +271,7 @@ def _flatten(value: Any, leaves: list[Any], arrays: list[npt.NDArray[Any]], wher
     """Append the leaves of an argument in the order of Numba's calling convention."""
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject or value.dtype.byteorder == ">":
-            raise UnsupportedError(f"{where} is an array of {value.dtype}, which has no plain form in memory")
+            raise UnsupportedError(f"{where} is an array of {value.dtype}, which has no C representation")
         leaves += [None, None, value.size, value.itemsize, _Pointer(len(arrays)), *value.shape, *value.strides]
         arrays.append(value)
     elif isinstance(value, complex | np.complexfloating):

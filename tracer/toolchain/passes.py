@@ -45,7 +45,7 @@ def parse(text: str, name: str = "module") -> Any:
 
 @cache
 def host_name() -> str:
-    """LLVM's name of this very processor: whose costs to reckon with, never what to compute."""
+    """LLVM's name of this processor: for cost models only, never for code generation."""
     return str(_binding().get_host_cpu_name())
 
 

@@ -1,6 +1,6 @@
-"""One counter a loop: a wider copy of a narrow one becomes a cast of it.
+"""Redundant induction variables: a wider copy of a narrow one becomes a cast of it.
 
-For `for (short i = 0; i < n; i++)` LLVM carries i twice, as it is and extended:
+For `for (short i = 0; i < n; i++)` LLVM keeps two phis, i and i extended:
 
 ```
 %wide = phi i32 [ 0, %entry ], [ %next.wide, %latch ]         %narrow = phi i16 …

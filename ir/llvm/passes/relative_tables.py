@@ -3,7 +3,7 @@
 ```
 %x = call ptr @llvm.load.relative.i64(ptr %table, i64 %offset)
 ```
-reads the 32 bits at `%table` + `%offset`, and returns so many bytes behind `%table`.
+reads the 32-bit distance at `%table` + `%offset`, and returns `%table` + distance.
 """
 
 from __future__ import annotations

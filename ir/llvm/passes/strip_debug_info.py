@@ -1,4 +1,4 @@
-"""A module without what only debuggers read: the larger part of a text that code generation would carry along."""
+"""Removes debug information, most of the text of a module, before code generation."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ void packed(long n, const int *key, struct odd *a) { for (long i = 0; i < n; i++
 
 
 def test_unaligned_memory_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="unaligned memory, which no atomic operation"):
+    with pytest.raises(UnsupportedError, match="unaligned memory, for which there is no atomic operation"):
         subject(PACKED, "packed").emit()
 
 
@@ -221,5 +221,5 @@ def test_extremes_of_another_width_are_refused() -> None:
     ]
     job = Job([Block("tc.job", [Instruction(line) for line in lines])], {"%sum": "%next"})
     outlined = Outlined("range", "", (), (), (Reduction("%sum", "i8", "smin", 0, 0),))
-    with pytest.raises(UnsupportedError, match="taken on another width"):
+    with pytest.raises(UnsupportedError, match="computed in another width"):
         lower_register_reductions(job, outlined)

@@ -149,7 +149,7 @@ def test_damage_is_named_or_harmless(analysis: Analysis, data: st.DataObject) ->
         (lambda d: d["loops"].reverse(), "has no place in the nest|a loop is missing"),
         (lambda d: d["sites"][0].__setitem__(7, 99), "a loop is missing"),
         (lambda d: d["sites"][0].__setitem__(1, "peek"), "'peek' is not a valid AccessKind"),
-        (lambda d: d["sites"][0].__setitem__(4, -8), "the access .* is none"),
+        (lambda d: d["sites"][0].__setitem__(4, -8), "the access .* has a negative size"),
         (lambda d: d["sites"][0].__setitem__(5, len(d["nodes"])), "there is no expression"),
         (lambda d: d["sites"][0].__setitem__(5, -1), "there is no expression"),
         (lambda d: d["loops"][0].update(trip=0), "has no trip count"),

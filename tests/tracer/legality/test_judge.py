@@ -124,13 +124,13 @@ REFUSED = {
     "allocates": Refused("rejected", "a call to malloc", ("@allocates",)),
     "clocked": Refused("rejected", "a call to clock", ("@clocked",)),
     "assembly": Refused("rejected", "inline assembly", ("@assembly",)),
-    "own_index": Refused("rejected", "it is not known what memory is written", ("@own_index",)),
-    "stranger": Refused("rejected", "it is not known what memory is written", ("@stranger",)),
-    "from_stranger": Refused("rejected", "memory is read that is not known", ("@from_stranger", "@from_stranger")),
+    "own_index": Refused("rejected", "it is not known which memory is written", ("@own_index",)),
+    "stranger": Refused("rejected", "it is not known which memory is written", ("@stranger",)),
+    "from_stranger": Refused("rejected", "it is not known which memory is read", ("@from_stranger", "@from_stranger")),
 }
 # Loops that are not captured at all, since how often they run is not known before they do.
 UNCOUNTED = {
-    "walks": "ends on a condition that depends on what it computes",
+    "walks": "has an exit test that depends on what it computes",
     "either": "is left in several places",
 }
 # Loops that something may end early: verdicts are for runs in which nothing does.
@@ -179,7 +179,7 @@ def test_what_may_end_early(program: Program, mark: str) -> None:
     loop = program.loop(mark)
     info = program.compiled.analysis.nest(loop).loops[loop]
     assert info.trip is not None and len(info.early) == 1
-    assert info.why == "may be left before its end"
+    assert info.why == "may be left early"
     assert (loop in program.traced.profile.captures) == ENDED[mark]
     if ENDED[mark]:
         assert verdict_on(program, mark).kind == "parallel"

@@ -210,12 +210,12 @@ def takes_anything(x):
 @pytest.mark.parametrize(
     ("function", "arguments", "error", "message"),
     [
-        (len, [()], ArgumentError, "no function of Numba"),
+        (len, [()], ArgumentError, "not a Numba function"),
         (threaded, [1], UnsupportedError, "parallel=True, whose threads belong to Numba's run time"),
         (looks_up, [1], UnsupportedError, "by its address: a global array of 24 MiB"),
         (takes_anything, ["text"], UnsupportedError, "argument 1 of takes_anything is of type str"),
         (takes_anything, [object()], UnsupportedError, "argument 1 of takes_anything is of type object"),
-        (takes_anything, [np.array([None])], UnsupportedError, "array of object, which has no plain form in memory"),
+        (takes_anything, [np.array([None])], UnsupportedError, "array of object, which has no C representation"),
         (spmv, [1, 2], ArgumentError, "spmv takes 6 arguments, 2 were given"),
         (spmv, [1, 2, 3, 4, 5, 6], SourceError, "spmv does not compile for these arguments"),
     ],
