@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .executor import RegionCode
 
 
-class InForce:
+class ActiveLayouts:
     """Puts layouts in force and takes them back; several may be, where one scope lies in another.
 
     Args:

@@ -29,7 +29,6 @@ from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.load_and_run import (
     at_exit,
-    handled_signals,
     load_library,
     own_signals,
     run_main,
@@ -43,13 +42,14 @@ from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 
-from .active_layouts import InForce
+from .active_layouts import ActiveLayouts
 from .executor import Executor, RegionCode
+from .run_summary import run_summary, why_closed
 from .schedule_file import ScopeFile
 from .shared_mappings import require_own
 
 if TYPE_CHECKING:
-    from .light_host import Front
+    from .light_host import LightHost
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Host:
         say: Callable[[str], None],
         enabled: bool = True,
         inspect: Callable[..., Schedule | None] | None = None,
-        front: Front | None = None,
+        front: LightHost | None = None,
     ) -> None:
         self.library = library
         self.objects = LiveObjects(library, names)
@@ -101,7 +101,7 @@ class Host:
         count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
         self.tables = Tables(library, count) if front is None else front.tables
         self.states, self.probes = self.tables.states, self.tables.probes
-        self.layouts = InForce(library, self.tables, cpus) if front is None else front.layouts
+        self.layouts = ActiveLayouts(library, self.tables, cpus) if front is None else front.layouts
         self.native = self.layouts.native
         self._calls = {
             "tc_on_enter": ENTER(self._enter),
@@ -147,10 +147,9 @@ class Host:
 
     def _try_enter(self, state: ScopeState, pointer: Any) -> None:
         file = state.file
-        if thread_count() != self.own_threads:
-            raise UnsupportedError("the program runs threads of its own")
-        if handled_signals() & ~self.own_signals:
-            raise UnsupportedError("the program handles signals, and a handler could see the data in another order")
+        closed = why_closed(self.own_threads, self.own_signals)
+        if closed:
+            raise UnsupportedError(closed)
         raw = [int(pointer[place]) for place in range(len(file.values))]
         numbers = named_numbers(file.values, raw)
         memory = self.objects.memory(file.nest, numbers)
@@ -261,30 +260,9 @@ class Host:
 
     def summary(self) -> dict[str, Any]:
         """Counts and times of every region and scope."""
-        regions = {}
-        for number, file in self.owner.items():
-            state = self.states[number]
-            loop = next(loop for loop, found in file.numbers.items() if found == number)
-            regions[str(loop)] = {
-                "calls": state.calls,
-                "declined": state.declined,
-                "nanoseconds": state.nanoseconds,
-                "original_nanoseconds": state.original_nanoseconds,
-            }
-        cramped = ctypes.c_int32.in_dll(self.library, "tc_cramped").value
-        if cramped:
-            self.say(f"{cramped} times the stack had no room for the host; the original order ran")
-        scopes = {
-            str(state.file.nest.root): {
-                "entries": state.entries,
-                "used": state.used,
-                "nanoseconds": state.nanoseconds,
-                "guard_nanoseconds": state.guard_nanoseconds,
-                "refused": state.refused,
-            }
-            for state in self.scopes.values()
-        }
-        return {"regions": regions, "scopes": scopes}
+        regions = {loop: number for state in self.scopes.values() for loop, number in state.file.numbers.items()}
+        scopes = [(state.file.nest.root, state) for state in self.scopes.values()]
+        return run_summary(self.library, self.states, regions, scopes, self.say)
 
 
 def region_codes(

@@ -22,7 +22,6 @@ from tracecut.support.errors import ArtefactError
 from tracecut.support.process.load_and_run import (
     at_exit,
     borrowed_environment,
-    handled_signals,
     own_signals,
     run_main,
     thread_count,
@@ -30,23 +29,16 @@ from tracecut.support.process.load_and_run import (
 from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
 
+from .run_summary import run_summary, why_closed
+
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
     from typing import Any, NoReturn, Protocol
 
-    from .active_layouts import InForce
+    from .active_layouts import ActiveLayouts
     from .executor import Executor
-    from .saved_schedule import Ready
-
-    class State(Protocol):
-        """What happened to a scope, as the host counts it."""
-
-        entries: int
-        used: int
-        nanoseconds: int
-        guard_nanoseconds: int
-        refused: str
-        executor: Executor | None
+    from .run_summary import State
+    from .saved_schedule import SavedSchedule
 
     class Host(Protocol):
         """What looks at loops (`host.Host`)."""
@@ -60,7 +52,7 @@ if TYPE_CHECKING:
 
 
 LOADING = 0.2e9  # nanoseconds that it takes to load what inspects
-Load = Callable[["Front"], "Host"]
+Load = Callable[["LightHost"], "Host"]
 
 
 class Scope:
@@ -73,13 +65,13 @@ class Scope:
         self.nanoseconds = 0
         self.guard_nanoseconds = 0
         self.refused = ""
-        self.ready: Ready | None = None
+        self.saved: SavedSchedule | None = None
         self.executor: Executor | None = None
         self.settled: set[str] = set()  # reasons for which no inspection will pay
         self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
 
 
-class Front:
+class LightHost:
     """Hooks of a loaded program.
 
     Args:
@@ -142,21 +134,17 @@ class Front:
         self._count(scope, start)
 
     @cached_property
-    def layouts(self) -> InForce:
+    def layouts(self) -> ActiveLayouts:
         """The layouts that are in force; the host goes on with them."""
-        from .active_layouts import InForce
+        from .active_layouts import ActiveLayouts
 
-        return InForce(self.library, self.tables, self.cpus)
+        return ActiveLayouts(self.library, self.tables, self.cpus)
 
     def _closed(self) -> str:
         """Why nothing may be done here at all; "" when something may."""
         if self.broken:
             return self.broken
-        if thread_count() != self.own_threads:
-            return "the program runs threads of its own"
-        if handled_signals() & ~self.own_signals:
-            return "the program handles signals, and a handler could see the data in another order"
-        return ""
+        return why_closed(self.own_threads, self.own_signals)
 
     def _decline(self, scope: Scope, raw: list[int], why: str, pointer: Any, *, final: bool) -> None:
         """The original loops run; the first sweep tells how long they take, and so whether an inspection may pay."""
@@ -205,8 +193,8 @@ class Front:
 
     def _off(self, scope: Scope) -> None:
         self.tables.probes[int(scope.listed["main"])] = 0
-        if scope.ready is not None:
-            self.layouts.off(scope.executor, scope.ready.numbers)
+        if scope.saved is not None:
+            self.layouts.off(scope.executor, scope.saved.numbers)
 
     def _mismatch(self, region: int, slot: int) -> None:
         scope = self.owner[region]
@@ -261,24 +249,24 @@ class Front:
     def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any) -> str:
         """Put the layout in force, or have the host decide; what differs when the schedule is not for this input."""
         with loading():
-            if scope.ready is None:
-                from .saved_schedule import Ready
+            if scope.saved is None:
+                from .saved_schedule import SavedSchedule
 
-                scope.ready = Ready(scope.listed, self.library, self.names, self._read)
+                scope.saved = SavedSchedule(scope.listed, self.library, self.names, self._read)
             layouts = self.layouts
-        ready, start = scope.ready, time.perf_counter_ns()
-        objects, found, why = ready.differs(raw, layouts.native)
+        saved, start = scope.saved, time.perf_counter_ns()
+        objects, found, why = saved.differs(raw, layouts.native)
         scope.guard_nanoseconds += time.perf_counter_ns() - start
         if found is None:
             return why
-        if not ready.complete:
+        if not saved.complete:
             self._bring(scope, entered=True).enter(number, pointer)
             return ""
         before = thread_count()
         layouts.start()
         self.own_threads += thread_count() - before
-        schedule, bases = ready.schedule, [item.base for item in found]
-        scope.executor = layouts.put(scope.executor, schedule, bases, ready.codes(raw, objects), ready.numbers)
+        schedule, bases = saved.schedule, [item.base for item in found]
+        scope.executor = layouts.put(scope.executor, schedule, bases, saved.codes(raw, objects), saved.numbers)
         scope.used += 1
         scope.refused = ""
         return ""
@@ -287,30 +275,10 @@ class Front:
         """Counts and times of every region and scope."""
         if self.host is not None:
             return self.host.summary()
-        cramped = ctypes.c_int32.in_dll(self.library, "tc_cramped").value
-        if cramped:
-            self.say(f"{cramped} times the stack had no room for the host; the original order ran")
-        regions = {}
-        for scope in self.scopes.values():
-            for loop, number in scope.listed["regions"].items():
-                state = self.tables.states[number]
-                regions[loop] = {
-                    "calls": state.calls,
-                    "declined": state.declined,
-                    "nanoseconds": state.nanoseconds,
-                    "original_nanoseconds": state.original_nanoseconds,
-                }
-        scopes = {
-            str(scope.listed["root"]): {
-                "entries": scope.entries,
-                "used": scope.used,
-                "nanoseconds": scope.nanoseconds,
-                "guard_nanoseconds": scope.guard_nanoseconds,
-                "refused": scope.refused,
-            }
-            for scope in self.scopes.values()
-        }
-        return {"regions": regions, "scopes": scopes}
+        listed = [scope.listed for scope in self.scopes.values()]
+        regions = {int(loop): number for item in listed for loop, number in item["regions"].items()}
+        scopes = [(scope.listed["root"], scope) for scope in self.scopes.values()]
+        return run_summary(self.library, self.tables.states, regions, scopes, self.say)
 
 
 @contextlib.contextmanager
@@ -337,7 +305,7 @@ def run_listed(
     enabled: bool,
     inspects: bool = True,
     read: Callable[[str], bytes],
-    load: Callable[[Front, Callable[[str], None]], Host],
+    load: Callable[[LightHost, Callable[[str], None]], Host],
     report: Callable[[dict[str, Any]], None],
 ) -> NoReturn:
     """Run a woven program in this process, its scopes described by their listing. `place`: address of its argv."""
@@ -349,14 +317,14 @@ def run_listed(
             with contextlib.suppress(OSError):
                 os.write(2, f"tracecut: {text}\n".encode())
 
-    front = Front(
+    host = LightHost(
         library,
         listed,
         names,
         cpus,
         say=say,
         read=read,
-        load=lambda front: load(front, say),
+        load=lambda host: load(host, say),
         inspects=inspects,
         enabled=enabled,
     )
@@ -364,7 +332,7 @@ def run_listed(
 
     def over() -> None:
         if os.getpid() == process:  # a child of the program has nothing to tell
-            report({**front.summary(), "seconds": time.perf_counter() - started})
+            report({**host.summary(), "seconds": time.perf_counter() - started})
 
     at_exit(over)
     run_main(library, words, place)

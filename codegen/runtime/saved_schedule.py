@@ -76,7 +76,7 @@ class Objects:
         return 0 if item is None else int(item.base)
 
 
-class Ready:
+class SavedSchedule:
     """A schedule of the listing.
 
     Args:

@@ -20,7 +20,7 @@ import numpy as np
 from tracecut.codegen.host.region_library import batch_regions, load_regions
 from tracecut.codegen.runtime.executor import Executor, RegionCode
 from tracecut.codegen.runtime.host import Host, run_program
-from tracecut.codegen.runtime.light_host import Front, run_listed
+from tracecut.codegen.runtime.light_host import LightHost, run_listed
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.codegen.schedule.plan.range_function import Outlined
@@ -414,7 +414,7 @@ def _run_listed(
     place = become(words)
     loaded = load_library(library)
 
-    def load(front: Front, say: Callable[[str], None]) -> Host:
+    def load(front: LightHost, say: Callable[[str], None]) -> Host:
         return Host(loaded, scopes, names, cpus, say=say, front=front)
 
     run_listed(

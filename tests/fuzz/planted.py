@@ -78,7 +78,7 @@ def stale_guard(patch: Patch) -> None:
 
     for module in (host, saved_schedule):
         patch.setattr(module, "check_guard", unseeing)
-    patch.setattr(light_host.Front, "_other_number", lambda *_: "")
+    patch.setattr(light_host.LightHost, "_other_number", lambda *_: "")
 
 
 def missed_alias(patch: Patch) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from tracecut.codegen.runtime.host import Host
-    from tracecut.codegen.runtime.light_host import Front
+    from tracecut.codegen.runtime.light_host import LightHost
 
 
 def run_output(
@@ -87,7 +87,7 @@ def run_output(
             raise damaged(f"{output} was made anew since the program started")
         return data
 
-    def load(front: Front, say: Callable[[str], None]) -> Host:
+    def load(front: LightHost, say: Callable[[str], None]) -> Host:
         from tracecut.codegen.runtime.host import Host
         from tracecut.codegen.runtime.reinspect import Reinspector
         from tracecut.codegen.runtime.schedule_file import ScopeFile

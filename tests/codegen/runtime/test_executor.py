@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tracecut.codegen.runtime.active_layouts import InForce
+from tracecut.codegen.runtime.active_layouts import ActiveLayouts
 from tracecut.codegen.runtime.executor import Executor
 from tracecut.codegen.schedule.schedule import Move, Schedule, SpaceOrder
 from tracecut.tracer.runtime.binding import Native, support
@@ -76,7 +76,7 @@ def test_data_are_put_back_where_the_thread_can_not_be_bound(monkeypatch: pytest
     monkeypatch.setattr(os, "sched_getaffinity", lambda who: {0, 1})
     monkeypatch.setattr(Native, "threads", no_threads)
     tables = cast(Any, SimpleNamespace(plans={}, probes={}))
-    layouts = InForce(cast(ctypes.CDLL, native.library), tables, [0, 1])
+    layouts = ActiveLayouts(cast(ctypes.CDLL, native.library), tables, [0, 1])
     with pytest.raises(OSError, match="Invalid argument"):
         layouts.put(None, schedule(), addresses(data), {}, {})
     assert [array.tolist() for array in data] == [BEFORE, BEFORE] and layouts.pinned == 0

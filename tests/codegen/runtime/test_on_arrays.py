@@ -269,3 +269,16 @@ def test_threads_end_with_their_context() -> None:
     context.close()
     context.close()
     assert count() == before
+
+
+def test_threads_are_bound_to_the_cpus_that_were_asked_for() -> None:
+    """All but the first, which is that of whoever calls."""
+
+    def bound() -> dict[str, set[int]]:
+        return {path.name: os.sched_getaffinity(int(path.name)) for path in Path("/proc/self/task").iterdir()}
+
+    before, cpus = bound(), sorted(os.sched_getaffinity(0))
+    asked = [cpus[place % len(cpus)] for place in range(40)]
+    with Context(asked):
+        new = [places for name, places in bound().items() if name not in before]
+    assert sorted(min(places) for places in new) == sorted(asked[1:]) and all(len(places) == 1 for places in new)

@@ -115,7 +115,8 @@ def result(subject: Program, loops: list[Inspected], kind: str) -> Path:
         if "anew" in kind:  # how long the loops will go on is not known: loading what inspects may always pay
             look |= {"sweeps": None, "traced_sweeps": None}
         looks.append(look)
-    listing = {"tracecut": __version__, "threads": threads, "globals": names, "scopes": places, "guards": looks}
+    listing = {"tracecut": __version__, "threads": threads, "reduce": "fast", "globals": names, "scopes": places}
+    listing |= {"guards": looks}
     seal(folder, listing)
     return folder
 
