@@ -25,7 +25,7 @@ from tracecut.partition import METHODS
 from tracecut.partition.linear_orders.z_order import along_z
 from tracecut.support.errors import BackendError, ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.optional_parts import optional, reason_of
-from tracecut.support.tolerances import RESULTS
+from tracecut.support.tolerances import CANCELLING, RESULTS
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.runtime.binding import Native
 
@@ -290,7 +290,12 @@ def _executor(subject: Subject, schedule: Schedule, variant: str, threads: int) 
 
 def _verify(subject: Subject, candidate: Candidate, found: Comparison) -> None:
     allowed = tolerances(subject)
-    if not found.bit_equal and not all(error <= allowed.get(type, 0.0) for type, error in found.errors.items()):
+    over = {type: error for type, error in found.errors.items() if not error <= allowed.get(type, 0.0)}
+    if not found.bit_equal and over:
+        if all(error <= CANCELLING * allowed.get(type, 0.0) for type, error in over.items()):
+            type, error = max(over.items(), key=lambda item: item[1])
+            limit = f"{allowed[type]:g} is allowed ({type})"
+            raise UnsupportedError(f"sums that nearly cancel change by {error:.3g} at {found.worst}, {limit}")
         raise ChangedResultError(
             f"order {candidate.method} changes the result: error {found.max_rel_error:.3g} at {found.worst}",
             hint="This is a bug in tracecut: please report it with the program.",

@@ -28,7 +28,7 @@ from tracecut.codegen.schedule.schedule import ORDERED, Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.load_and_run import load_library
 from tracecut.support.process.program_identity import become
-from tracecut.support.tolerances import RESULTS
+from tracecut.support.tolerances import CANCELLING, RESULTS
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.memory import STACK
 from tracecut.tracer.runtime.binding import MAX_THREADS, Native
@@ -258,8 +258,8 @@ def _stopped(loaded: Loaded, item: Inspected, schedule: Schedule) -> str:
         found = replay.compare(first, _replayed(native, replay, item, schedule, variant))
     except UnsupportedError:  # memory that it would copy was not captured: no plan of a tuned run either
         return ""
-    allowed = RESULTS if item.inspection.verdicts[item.region].rounding else {}
-    if found.bit_equal or all(error <= allowed.get(type, 0.0) for type, error in found.errors.items()):
+    allowed = RESULTS if item.inspection.verdicts[item.region].rounding else {}  # of a handful of addends: may cancel
+    if found.bit_equal or all(error <= CANCELLING * allowed.get(type, 0.0) for type, error in found.errors.items()):
         return ""
     return f"error {found.max_rel_error:.3g} at {found.worst}"
 
