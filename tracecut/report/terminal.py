@@ -89,7 +89,7 @@ class _Summary:
     def _headline(self) -> None:
         found = answer(self.data)
         if not found.changed:
-            self._paragraph(f"nothing to gain: {found.why}", "bold yellow", 3)
+            self._paragraph(f"nothing to gain: {found.why}", "bold yellow", 6)
             return
         name = self._name(", ".join(self.data.sources) or "program", self.console.width // 2)
         if found.before:

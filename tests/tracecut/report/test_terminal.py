@@ -55,6 +55,14 @@ def test_first_line_is_the_answer(case: Callable[[str], ReportData]) -> None:
     assert first["all_null"] == "program: 1 of 2 loops in a new order, program not timed, output not compared"
 
 
+def test_a_long_reason_is_told_to_its_end(case: Callable[[str], ReportData]) -> None:
+    data = case("refused_prefix_sum")
+    why = " ".join(f"reason {number} of the loop at sample.c:{number}," for number in range(8)) + " and no other"
+    regions = tuple(replace(region, reason=why) for region in data.regions)
+    told = render_summary(replace(data, regions=regions), 80).split("\n\n")[0]
+    assert " ".join(told.split()).endswith(why)
+
+
 def test_a_reason_is_told_where_there_is_no_loop() -> None:
     data = ReportData.from_manifest({"program": {"reason": "the trace has no loop"}})
     assert render_summary(data, 80) == "nothing to gain: the trace has no loop\n"
