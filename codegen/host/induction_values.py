@@ -10,6 +10,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
 
@@ -73,8 +74,7 @@ class Counters:
 
     def initial(self, phi: Instruction) -> str:
         """Initial value of a header phi."""
-        latch = self.loop.latches[0]
-        return next(o.text for o, label in zip(phi.operands, phi.labels, strict=True) if label != latch)
+        return entry_and_latch(phi, self.loop)[0]
 
     def _affine(self, phi: Instruction, name: str, init: str, number: str) -> list[str]:
         return affine(phi.type, name, init, f"{phi.result}.tc.step", number)

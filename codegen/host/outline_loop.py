@@ -29,6 +29,7 @@ from tracecut.ir.loops.nest import Nest, ValueKind
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.index_roles import exit_tests, piece_pairs, roles
 from tracecut.tracer.loops.live_ins import live_ins
+from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.reductions import Uses
 
 from .induction_values import Counters, Walker
@@ -328,9 +329,8 @@ class _Outliner:
         return self.keys.get(id(instruction), "")
 
     def _header_phi(self, phi: Instruction) -> str:
-        latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
-        start = f"{phi.result}.tc.start"
-        value = latch.text if phi.result in self.closure else self._old(latch.text)
+        start, latch = f"{phi.result}.tc.start", entry_and_latch(phi, self.loop)[1]
+        value = latch if phi.result in self.closure else self._old(latch)
         return f"{phi.result} = phi {phi.type} [ {start}, %entry ], [ {value}, %{self.latch} ]"
 
     def _end(self, name: str, own: Instruction) -> list[Instruction]:
@@ -358,9 +358,8 @@ class _Outliner:
     def _exit(self, reductions: list[Reduction]) -> list[str]:
         lines = []
         for item in reductions:
-            phi = self.view.definitions[item.phi].instruction
-            latch = next(o for o, label in zip(phi.operands, phi.labels, strict=True) if label == self.latch)
-            arms = f"[ {item.phi}.tc.start, %entry ], [ {self._old(latch.text)}, %{self.latch} ]"
+            latch = entry_and_latch(self.view.definitions[item.phi].instruction, self.loop)[1]
+            arms = f"[ {item.phi}.tc.start, %entry ], [ {self._old(latch)}, %{self.latch} ]"
             lines.append(f"{item.phi}.tc.end = phi {item.type} {arms}")
         for item in reductions:
             lines.append(f"%tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")

@@ -25,6 +25,7 @@ from tracecut.ir.llvm.edit import add_array, at_start, before_end, edit_phis, st
 from tracecut.ir.loops.expressions import Pool
 from tracecut.ir.loops.nest import ValueKind
 from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
 from .induction_values import affine
@@ -92,7 +93,7 @@ def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, B
     for place, slot in enumerate(outlined.slots):
         value = _slot_value(region, slot.kind, slot.name, slot.type) if place not in starts else None
         if place in starts:
-            value = (_incoming(region, slot.name), slot.type)
+            value = (_start(region, slot.name), slot.type)
         if value is not None:
             at = f"{prefix}.s{place}"
             lines.append(Instruction(f"{at} = getelementptr i8, ptr {given}, i64 {8 * place}"))
@@ -126,13 +127,8 @@ def _slot_value(region: RegionCode, kind: str, name: str, type: str) -> tuple[st
     return None
 
 
-def _incoming(region: RegionCode, phi: str) -> str:
-    made = region.view.definitions[phi].instruction
-    return next(
-        operand.text
-        for operand, label in zip(made.operands, made.labels, strict=True)
-        if label not in region.loop.blocks
-    )
+def _start(region: RegionCode, phi: str) -> str:
+    return entry_and_latch(region.view.definitions[phi].instruction, region.loop)[0]
 
 
 def _results(region: RegionCode, prefix: str, taken: str, done: str, target: str) -> tuple[dict[str, str], Block]:
@@ -141,14 +137,13 @@ def _results(region: RegionCode, prefix: str, taken: str, done: str, target: str
     lines: list[Instruction] = []
     values: dict[str, str] = {}
     places = {item.phi: item for item in region.outlined.reductions}
-    latch = region.loop.latches[0]
-    after = info.exit[0] == latch
+    after = info.exit[0] == region.loop.latches[0]
     for place, result in enumerate(info.results):
         name = f"{prefix}.r{place}"
         if result.kind is ValueKind.INVARIANT:
             values[result.phi] = result.value
             continue
-        phi = _phi_behind(region, result.value, latch)
+        phi = _phi_behind(region, result.value)
         if result.kind is ValueKind.REDUCTION:
             at = 8 * places[phi].out
             lines.append(Instruction(f"{name}.at = getelementptr i8, ptr {taken}, i64 {at}"))
@@ -160,11 +155,10 @@ def _results(region: RegionCode, prefix: str, taken: str, done: str, target: str
     return values, Block(done, lines)
 
 
-def _phi_behind(region: RegionCode, value: str, latch: str) -> str:
+def _phi_behind(region: RegionCode, value: str) -> str:
     """The header phi that a result belongs to: itself, or the one whose next value it is."""
     for phi in region.view.flow.blocks[region.loop.header].phis:
-        incoming = {label: operand.text for operand, label in zip(phi.operands, phi.labels, strict=True)}
-        if value in (phi.result, incoming[latch]):
+        if value in (phi.result, entry_and_latch(phi, region.loop)[1]):
             return str(phi.result)
     raise UnsupportedError(f"the result {value} of the loop is not understood")
 
@@ -179,7 +173,7 @@ def _last_count(region: RegionCode, name: str, phi: str, taken: str, *, behind: 
         f"{name}.at = getelementptr i8, ptr {taken}, i64 {8 * len(region.outlined.reductions)}",
         f"{name}.count = load i64, ptr {name}.at, align 8",
         f"{name}.m = sub i64 {name}.count, {0 if behind else 1}",
-        *affine(made.type, name, _incoming(region, phi), _step_text(region, phi), f"{name}.m"),
+        *affine(made.type, name, _start(region, phi), _step_text(region, phi), f"{name}.m"),
     ]
     return [Instruction(line) for line in lines]
 

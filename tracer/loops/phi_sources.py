@@ -18,6 +18,13 @@ def incoming(phi: Instruction, loop: Loop) -> tuple[Operand, Operand] | None:
     return sides[False].pop(), sides[True].pop()
 
 
+def entry_and_latch(phi: Instruction, loop: Loop) -> tuple[str, str]:
+    """(value on entry, value from the latch) of a header phi of a loop with a preheader and one latch."""
+    sides = incoming(phi, loop)
+    assert sides is not None, phi.text
+    return sides[0].text, sides[1].text
+
+
 def runs_twice(view: FunctionView, loop: Loop) -> bool:
     """Whether a loop ends after two iterations, if it is not left before."""
     if len(loop.latches) != 1 or all(inside != loop.latches[0] for inside, _ in loop.exits):
