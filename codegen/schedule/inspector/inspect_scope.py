@@ -86,7 +86,8 @@ def _why_none(nest: Nest) -> str:
             continue
         found = refusal(nest, number)
         if found is not None:
-            return f"the loop at {info.place} {found.says} ({found.places[-1].told})"
+            which = "the loop" if number == nest.root else f"the loop at {info.place}"
+            return f"{which} {found.says} ({found.places[-1].told})"
         if info.trip is None and info.parent is not None:
             return f"the loop at {info.place} {info.why}"
     return "no loop in it is indexed by what it loads, and runs once in each iteration"
