@@ -128,8 +128,8 @@ def measure(case: Case, argv: Sequence[str]) -> tuple[list[Row], str]:
 
 
 def _stages(case: Case, manifest: dict[str, Any]) -> list[Row]:
-    native = manifest["native_seconds"]
-    rows = [Row(case.name, case.order, "traced_seconds", manifest["traced_seconds"], "native", native)]
+    native = manifest["original_run_seconds"]
+    rows = [Row(case.name, case.order, "traced_seconds", manifest["capture_run_seconds"], "native", native)]
     for stage, seconds in manifest["timings"].items():
         rows.append(Row(case.name, case.order, f"stage_{stage}_seconds", seconds))
     rows.append(Row(case.name, case.order, "optimize_seconds", sum(manifest["timings"].values())))

@@ -80,7 +80,7 @@ class UnsupportedError(TracecutError):
 
 
 class BackendError(TracecutError):
-    """A foreign partitioner or compiler failed or crashed; the main job goes on with the next choice."""
+    """A foreign partitioner or compiler failed or crashed; `tracecut optimize` goes on with the next choice."""
 
 
 class ScheduleError(TracecutError):

@@ -13,7 +13,7 @@ import pytest
 from tracecut.support.tolerances import OUTPUT, RESULTS
 
 import tracecut
-from tracecut.cli.main import _optimize_parser
+from tracecut.cli.optimize import optimize_parser
 from tracecut.cli.words import sort_words, split_words
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def test_the_commands_are_understood() -> None:
     assert commands
     for words in commands:
         ours, _ = split_words(words)
-        parser = _optimize_parser()
+        parser = optimize_parser()
         mine, _ = sort_words(parser, ours)
         parser.parse_args(mine)
 

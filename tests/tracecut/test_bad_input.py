@@ -153,14 +153,14 @@ def test_needs_a_library(shell: Any) -> None:
 
 
 def test_fails_only_when_it_is_traced(shell: Any) -> None:
-    """From its second run on the program hangs: the traced run is stopped, and nothing is changed."""
+    """From its second run on the program hangs: the instrumented run is stopped, and nothing is changed."""
     source = shell.source(
         "#include <stdio.h>\n#include <unistd.h>\n"
         'int main(void) { if (access("ran", F_OK)) { fclose(fopen("ran", "w")); return 0; } for (;;) pause(); }'
     )
     done = shell("optimize", source.name, "-o", "out", "--timeout", "0.2")
     assert done.code == 0
-    assert re.search(r"the traced program ran longer than 2\s+s and was stopped", done.out)
+    assert re.search(r"the instrumented program ran longer than 2\s+s and was stopped", done.out)
 
 
 def test_a_program_in_the_folder_is_not_mistaken_for_a_module(shell: Any) -> None:

@@ -152,7 +152,7 @@ def test_a_traced_program_that_ends_otherwise_is_left_alone(tmp_path: Path) -> N
     output, result = built(tmp_path, text, exact=False)
     assert not result.improved and not result.regions
     reason = json.loads((output / "manifest.json").read_text())["program"]["reason"]
-    assert reason.startswith("the traced program ended with status 6, the original with 5: "), reason
+    assert reason.startswith("the instrumented program ended with status 6, the original with 5: "), reason
 
 
 def test_a_check_finds_another_status() -> None:

@@ -1,4 +1,4 @@
-"""What the iterations of the hottest loops depend on each other for: `loop_summaries`, `tracecut graph --loops`.
+"""Loop-carried dependences of the hottest loops: `loop_summaries`, `tracecut graph --loops`.
 
 The records of a kept trace are read twice: to see which loops ran, and to follow them.
 """
@@ -68,7 +68,7 @@ def _few(kept: Trace) -> bool:
 
 
 def segments_of(kept: Trace) -> npt.NDArray[np.int64]:
-    """How often each segment of a kept trace ran. Raises ArgumentError and UnsupportedError: there is no one stream."""
+    """How often each segment of a kept trace ran. Raises ArgumentError; UnsupportedError for several streams."""
     if kept.path is None:
         raise ArgumentError("the trace was made with keep=False: there are no records to follow")
     counter = SegmentCounter(kept.static)
@@ -154,7 +154,7 @@ def loop_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 first = ", with the value from before the loop" if datum["copied_in"] else ""
                 yield f"    private  each iteration may have its own copy of what {where} touches{first}"
         if row["unknown"]:
-            yield f"    unknown  what {', '.join(row['unknown'])} does to memory: nothing may be concluded"
+            yield f"    unknown  what {', '.join(row['unknown'])} does to memory: independence can not be concluded"
 
 
 def _distances(pairs: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""The main job as a Python function."""
+"""`tracecut.optimize`: the command as a Python function."""
 
 from __future__ import annotations
 

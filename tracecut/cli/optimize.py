@@ -1,23 +1,114 @@
-"""The terminal's answer."""
+"""`tracecut optimize`: its options, and the terminal's answer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tracecut.pipeline.supervise import Optimized
-from tracecut.report import ReportData
-from tracecut.report import print_summary as print_report
-from tracecut.support.optional_parts import reason_of
+from tracecut.pipeline.stage_names import STAGES
+from tracecut.pipeline.stages.settings import OPTIONS, Settings
+from tracecut.support.errors import UsageError, known_names
+
+from .words import Parser, begin_work, input_file, sort_words, split_words
+
+TYPE_CHECKING = False  # as in `typing`: `--help` loads nothing of the stages
+if TYPE_CHECKING:
+    from tracecut.pipeline.output.result import Optimized
+
+USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"
 
 
-def print_summary(result: Optimized, name: Path) -> None:
+def run_optimize(words: list[str]) -> int:
+    """The command. Returns the exit status."""
+    ours, program = split_words(words)
+    parser = optimize_parser()
+    mine, compiler = sort_words(parser, ours)
+    options = parser.parse_args(mine)
+    from tracecut.tracer.toolchain.clang import parse_flags
+
+    sources, flags = parse_flags(compiler)
+    if not sources:
+        raise UsageError("no source file was given", hint=USAGE)
+    asked = {name: getattr(options, name) for name in OPTIONS} | {
+        "output": Path(_named(options.output)),
+        "stdin": None if options.stdin is None else input_file(options.stdin),
+        "method": _known_method(options.method),
+        "arch": tuple(map(_known_arch, options.arch or Settings.arch)),
+    }
+    settings = Settings(tuple(sources), flags, tuple(program), **asked)
+    from tracecut.pipeline.supervise import optimize_program
+    from tracecut.support.progress import Progress
+
+    begin_work()
+    shown = {"warnings": None} if options.verbose else {}
+    result = optimize_program(settings, Progress(quiet=options.quiet, **shown))
+    if options.json:
+        import json
+
+        print(json.dumps(result.manifest, indent=1))
+    else:
+        print_result(result, settings.output)
+    return 3 if options.fail_if_no_gain and not result.improved else 0
+
+
+def optimize_parser() -> Parser:
+    """The options of the command: those of the settings, and what is printed."""
+    parser = Parser(
+        prog="tracecut optimize",
+        usage=USAGE,
+        description="Everything that is not listed here goes to the compiler (-I, -D, -O3, -lm, …).",
+        epilog=f"stages: {', '.join(STAGES)}",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    for name, option in OPTIONS.items():
+        default = None if name == "arch" else option.default  # to which argparse would add
+        words = {"default": default, **option.metadata["words"]}
+        add(*(["-o"] if name == "output" else []), f"--{name}", **words)
+    add("--fail-if-no-gain", action="store_true", help="exit with status 3 if nothing was improved")
+    add("--json", action="store_true", help="print the manifest as JSON")
+    add("-q", "--quiet", action="store_true", help="no progress lines and no compiler warnings")
+    add("-v", "--verbose", action="store_true", help="show all compiler warnings")
+    return parser
+
+
+def print_result(result: Optimized, name: Path) -> None:
     """Print what was found and what to do next; fits one screen. `name`: what the user calls the output folder.
 
     The result is there by now: where it can not be summed up, the folder and the reason are printed.
     """
+    from tracecut.report import ReportData, print_summary
+    from tracecut.support.optional_parts import reason_of
+
     try:
-        print_report(ReportData.from_manifest(result.manifest, folder=str(name)))
+        print_summary(ReportData.from_manifest(result.manifest, folder=str(name)))
     except OSError:
         raise
     except Exception as error:
         print(f"output  {str(name)!r}\nno summary: {reason_of(error)}")
+
+
+def _known_method(name: str) -> str:
+    if name == "auto":
+        return name
+    from tracecut.partition import METHODS
+
+    if name not in METHODS:
+        hint = f"{known_names(name, ('auto', *METHODS))} `tracecut methods` tells more."
+        raise UsageError(f"--method {name}: no such method", hint=hint)
+    if name in METHODS and "coords" in METHODS[name].uses:
+        raise UsageError(f"--method {name}: it needs coordinates of the data, which a trace does not have")
+    return name
+
+
+def _known_arch(name: str) -> str:
+    from tracecut.codegen.ptx.nvptx import ARCHITECTURES
+
+    if name not in ARCHITECTURES:
+        raise UsageError(f"--arch {name}: one of {', '.join(ARCHITECTURES)} expected")
+    return name
+
+
+def _named(output: str | Path) -> str | Path:
+    if output == "":
+        raise UsageError("-o: the name of a folder expected", hint=USAGE)
+    return output

@@ -6,6 +6,7 @@ and ends as it ends. Until it starts, everything that can go wrong is a named er
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import faulthandler
 import os
@@ -17,6 +18,9 @@ from pathlib import Path
 from tracecut.codegen.schedule.schedule import ORDERED
 from tracecut.pipeline.output.folder import damaged, digest_of, opened
 from tracecut.pipeline.output.use_counts import record
+from tracecut.support.errors import UsageError
+
+from .words import Parser, positive, split_words
 
 TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
@@ -24,6 +28,42 @@ if TYPE_CHECKING:
 
     from tracecut.codegen.runtime.host import Host
     from tracecut.codegen.runtime.light_host import LightHost
+
+USAGE = "tracecut run OUT [options] [-- program arguments]"
+
+
+def run_run(words: list[str]) -> int:
+    """The command: ends as the program does, or returns the exit status of a check."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # as the program would end, also before it has started
+    ours, program = split_words(words)
+    parser = Parser(prog="tracecut run", usage=USAGE, allow_abbrev=False)
+    parser.add_argument("output", help="folder that `tracecut optimize` wrote")
+    parser.add_argument("-v", "--verbose", action="store_true", help="report on stderr which schedules are used")
+    parser.add_argument("--threads", type=positive, help="number of threads (default: fastest measured)")
+    parser.add_argument("--original", action="store_true", help="run the original loops (for comparison)")
+    compared = "also run the original and compare: status 0 if they agree, 4 if not"
+    parser.add_argument("--check", action="store_true", help=compared)
+    parser.add_argument("--counters", type=Path, help=argparse.SUPPRESS)
+    options, extra = parser.parse_known_args(ours)
+    if extra:
+        raise UsageError(f"{extra[0]}: not an option of `tracecut run`", hint="Program arguments go after `--`.")
+    if options.check:
+        if options.original or options.counters is not None:
+            raise UsageError("--check runs both programs: it can not be combined with --original or --counters")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        from .run_check import check_result
+
+        return check_result(Path(options.output), program, threads=options.threads)
+    run_output(
+        Path(options.output),
+        program,
+        threads=options.threads,
+        verbose=options.verbose,
+        original=options.original,
+        counters=options.counters,
+    )
+    raise AssertionError("the program returned")
 
 
 def run_output(

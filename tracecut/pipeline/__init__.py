@@ -1,1 +1,1 @@
-"""The main job from settings to result. Imports all stages, and `report`."""
+"""`tracecut optimize` from settings to result: the stages, their order and their output. Imports `report`."""

@@ -1,7 +1,7 @@
-"""The main job: from sources to a verified, measured, rescheduled program.
+"""`tracecut optimize`, seen from the caller: from sources to a verified, measured, rescheduled program.
 
-This side only watches: it makes the folders, starts the process that does the work (`run.py`), shows its progress
-and publishes its result. Whatever happens to that process, the caller's stays as it was.
+This process makes the folders, starts the one that does the work (`run.py`), shows its progress and publishes its
+result. Whatever happens to that process, this one goes on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tracecut.support.progress import Progress
 
 
 def optimize_program(settings: Settings, progress: Progress) -> Optimized:
-    """Run the whole main job. Old results in the output folder are replaced only by complete new ones.
+    """Run all stages. Old results in the output folder are replaced only by complete new ones.
 
     Raises the errors of the stages; whatever goes wrong, the output folder is as it was.
     """

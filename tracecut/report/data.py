@@ -140,8 +140,8 @@ class ReportData:
     input_hash: str = ""
     machine: MachineLine = MachineLine()
     timings: tuple[tuple[str, float], ...] = ()
-    native_seconds: float | None = None
-    traced_seconds: float | None = None
+    original_run_seconds: float | None = None
+    capture_run_seconds: float | None = None
     program: ProgramResult = ProgramResult()
     regions: tuple[RegionReport, ...] = ()
     remarks: tuple[Remark, ...] = ()
@@ -200,8 +200,8 @@ class ReportData:
             input_hash=top.text("input_hash"),
             machine=_machine(top.child("machine")),
             timings=top.numbers("timings"),
-            native_seconds=top.number("native_seconds"),
-            traced_seconds=top.number("traced_seconds"),
+            original_run_seconds=top.number("original_run_seconds"),
+            capture_run_seconds=top.number("capture_run_seconds"),
             program=ProgramResult(
                 program.number("original_seconds"),
                 program.number("optimized_seconds"),

@@ -94,14 +94,14 @@ def _summary(data: ReportData) -> Iterable[tuple[str, Content]]:
     yield "Loops", f"{changed} optimized, {total - changed} refused" if total else "none found"
     if data.machine != MachineLine():
         yield "Machine", _machine(data.machine)
-    if data.traced_seconds is not None and data.native_seconds:
-        times = units.ratio(data.traced_seconds / data.native_seconds)
+    if data.capture_run_seconds is not None and data.original_run_seconds:
+        took, before = data.capture_run_seconds, data.original_run_seconds
         yield (
-            "Traced run",
-            f"{units.seconds(data.traced_seconds)}, {times}× the native {units.seconds(data.native_seconds)}",
+            "Captured run",
+            f"{units.seconds(took)}, {units.ratio(took / before)}× the original {units.seconds(before)}",
         )
-    elif data.native_seconds is not None:
-        yield "Native run", units.seconds(data.native_seconds)
+    elif data.original_run_seconds is not None:
+        yield "Original run", units.seconds(data.original_run_seconds)
     spent = sum(seconds for _, seconds in data.timings)
     if spent > 0:
         yield "Time spent by tracecut", units.seconds(spent)

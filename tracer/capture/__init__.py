@@ -1,3 +1,3 @@
-"""The traced run of `optimize`: counts loops and keeps the memory of the hot ones. Imports `toolchain`, `runtime`,
+"""The instrumented run of `optimize`: loop counts, and the memory of hot loops. Imports `toolchain`, `runtime`,
 `loops`.
 """

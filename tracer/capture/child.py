@@ -1,4 +1,4 @@
-"""The traced run: a child process that hosts the program, `python -m tracecut.tracer.capture.child SPEC`"""
+"""The instrumented run: a child process that hosts the program, `python -m tracecut.tracer.capture.child SPEC`"""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tracecut.ir.loops import nest_json
 from tracecut.ir.loops.nest import Nest
-from tracecut.ir.loops.nest_json import from_json
 from tracecut.support import memory_amounts
+from tracecut.support.dataclass_json import from_json
 from tracecut.support.files import load_json, write_json
 from tracecut.support.process.load_and_run import at_exit, load_library, run_main
 from tracecut.support.process.program_identity import become
@@ -20,29 +21,28 @@ from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
+from .request import CaptureRequest
 from .snapshot import Capture, keep_only, touched_objects, written_objects
 
 LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 
 
 class Tracer:
-    """Receives the hooks of a traced program.
+    """Receives the hooks of an instrumented program.
 
     Captures a hooked loop at its `first_entry`-th entry when it has at least `min_jobs` iterations then, and again
     when an entry is four times larger than what was captured.
     """
 
-    def __init__(self, spec: dict[str, Any]) -> None:
-        self.folder = Path(spec["folder"])
-        self.first_entry = int(spec["first_entry"])
-        self.min_jobs = int(spec["min_jobs"])
-        self.byte_limit = int(spec["byte_limit"])
-        self.memory = int(spec["memory"])
-        self.n_loops = int(spec["n_loops"])
-        self.nests: dict[int, Nest] = {int(loop): from_json(data) for loop, data in spec["nests"].items()}
-        self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
-        self.library = load_library(Path(spec["library"]))
-        self.objects = LiveObjects(self.library, [str(name) for name in spec["globals"]])
+    def __init__(self, request: CaptureRequest) -> None:
+        self.folder = request.folder
+        self.first_entry, self.min_jobs = request.first_entry, request.min_jobs
+        self.byte_limit, self.memory = request.byte_limit, request.memory
+        self.n_loops = request.n_loops
+        self.nests: dict[int, Nest] = {loop: nest_json.from_json(data) for loop, data in request.nests.items()}
+        self.values = {loop: list(found) for loop, found in request.values.items()}
+        self.library = load_library(request.library)
+        self.objects = LiveObjects(self.library, list(request.globals))
         self.latest: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.captured: dict[int, tuple[int, str]] = {}
         self.notes: list[str] = []
@@ -149,10 +149,10 @@ class Tracer:
 
 
 def main() -> None:
-    spec = load_json(Path(sys.argv[1]), limit=1 << 30)
-    words = [str(word) for word in spec["argv"]]
+    request = from_json(CaptureRequest, load_json(Path(sys.argv[1]), limit=1 << 30))
+    words = list(request.argv)
     place = become(words)  # before the library is loaded: its constructors may look
-    tracer = Tracer(spec)
+    tracer = Tracer(request)
     at_exit(tracer.report)
     tracer.started = time.perf_counter()
     run_main(tracer.library, words, place)

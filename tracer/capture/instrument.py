@@ -1,4 +1,4 @@
-"""The traced program: allocations go through a table, loops count, and interesting loops report their live values."""
+"""The instrumented program: allocations go through a table, loops count, interesting ones report their live values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a traced run leaves behind: loop counts, and the state of memory at the entry of a region."""
+"""What an instrumented run leaves behind: loop counts, and the state of memory at the entry of a region."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Profile:
-    """Counts of a traced run.
+    """Counts of an instrumented run.
 
     Attributes:
         iterations: by loop id, how often its header ran. `entries`: by hooked loop id.

@@ -12,7 +12,7 @@ from tracecut.codegen.ptx import target
 from tracecut.codegen.tuning import choose_order, trial, worker
 from tracecut.support.progress import Stages
 
-from tracecut.cli.optimize import print_summary
+from tracecut.cli.optimize import print_result
 from tracecut.errors import ArgumentError, BackendError, OutputError
 from tracecut.pipeline import steps
 from tracecut.pipeline.output.result import Optimized
@@ -104,7 +104,7 @@ def test_the_job_goes_on(number: int, tmp_path: Path, monkeypatch: pytest.Monkey
     assert remark in told and "boom" in told
     assert result.run().stdout == b"38380.000\n"
     capsys.readouterr()
-    print_summary(result, Path("out"))
+    print_result(result, Path("out"))
     assert "out" in capsys.readouterr().out
 
 
@@ -126,6 +126,6 @@ def test_a_full_disk_is_not_optional(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_summary_fails(tmp_path: Path, capsys: Any) -> None:
-    print_summary(Optimized(tmp_path / "out", {"regions": 7}), Path("my results"))
+    print_result(Optimized(tmp_path / "out", {"regions": 7}), Path("my results"))
     out = capsys.readouterr().out
     assert out.startswith("output  'my results'\nno summary: manifest.regions = 7: a list was expected")

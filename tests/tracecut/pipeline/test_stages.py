@@ -12,7 +12,7 @@ import pytest
 from tracecut.support.progress import Stages
 
 import tracecut.pipeline
-from tracecut.cli.main import _optimize_parser
+from tracecut.cli.optimize import optimize_parser
 from tracecut.pipeline import run
 from tracecut.pipeline.artefact import Artefact
 from tracecut.pipeline.run import PIPELINE, Stage, run_stages
@@ -24,7 +24,7 @@ FOLDER = Path(*tracecut.pipeline.__path__)
 
 def test_each_stage_has_one_name() -> None:
     assert [stage.name for stage in PIPELINE] == list(STAGES)
-    assert f"stages: {', '.join(STAGES)}" in " ".join(_optimize_parser().format_help().split())
+    assert f"stages: {', '.join(STAGES)}" in " ".join(optimize_parser().format_help().split())
     files = {path.stem for path in (FOLDER / "stages").glob("*.py")}
     assert set(STAGES) - files == {"original"}  # which is one call of the runner
 

@@ -90,8 +90,8 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "timings": {},
     }
     rest: dict[str, Any] = {
-        "native_seconds": None,
-        "traced_seconds": None,
+        "original_run_seconds": None,
+        "capture_run_seconds": None,
         "program": dict.fromkeys(UNMEASURED),
         "regions": [],
     }
@@ -161,8 +161,8 @@ def optimized_mesh() -> ReportData:
             seed=0,
             input_hash="9f2c51d0b6a7e3340c1d",
             timings=timings,
-            native_seconds=11.06,
-            traced_seconds=28.4,
+            original_run_seconds=11.06,
+            capture_run_seconds=28.4,
             program={"original_seconds": 11.06, "optimized_seconds": 1.87, "speedup": 5.91, "output_equal": True},
             regions=[fluxes, update],
         ),
@@ -242,7 +242,7 @@ def refused_stencil() -> ReportData:
             argv=["--input=/home/somebody/private/charge.bin", "/home/somebody/elsewhere/out.txt"],
             machine={**MACHINE, "caches": []},
             seed=7,
-            native_seconds=1.9,
+            original_run_seconds=1.9,
             regions=[sweep],
         ),
         folder="tracecut-out",
@@ -339,7 +339,7 @@ def hostile() -> ReportData:
 
 
 def zero_regions() -> ReportData:
-    return ReportData.from_manifest(manifest(native_seconds=0.002), folder="tracecut-out", root=ROOT)
+    return ReportData.from_manifest(manifest(original_run_seconds=0.002), folder="tracecut-out", root=ROOT)
 
 
 def forty_regions() -> ReportData:

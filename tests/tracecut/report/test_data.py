@@ -63,7 +63,7 @@ def test_any_numbers_are_shown(data: st.DataObject) -> None:
     region |= numbers("line jobs data share speedup_1t speedup_all threads original_ms optimized_ms copy_ms inspect_ms")
     region |= numbers("max_rel_error break_even_sweeps pays_off_sweeps replication_before replication_after")
     region |= {"tolerance": numbers("double output")}
-    manifest = numbers("seed native_seconds traced_seconds") | {"timings": numbers("a b c")}
+    manifest = numbers("seed original_run_seconds capture_run_seconds") | {"timings": numbers("a b c")}
     machine = {**numbers("cores memory"), "caches": [numbers("level size")]}
     program = numbers("original_seconds optimized_seconds speedup")
     report = ReportData.from_manifest({**manifest, "machine": machine, "program": program, "regions": [region]})
@@ -72,8 +72,8 @@ def test_any_numbers_are_shown(data: st.DataObject) -> None:
 
 
 def test_numbers_that_are_not_finite_were_not_measured() -> None:
-    data = ReportData.from_manifest({"native_seconds": math.nan, "timings": {"a": math.inf, "b": 1}})
-    assert data.native_seconds is None
+    data = ReportData.from_manifest({"original_run_seconds": math.nan, "timings": {"a": math.inf, "b": 1}})
+    assert data.original_run_seconds is None
     assert data.timings == (("b", 1.0),)
 
 

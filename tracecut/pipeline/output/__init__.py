@@ -1,1 +1,1 @@
-"""The output folder of the main job, and the result read from it."""
+"""The output folder of `tracecut optimize`, and the result read from it."""

@@ -1,4 +1,4 @@
-"""What the main job gives to whoever called it."""
+"""The result of `tracecut.optimize`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Optimized:
-    """Result of the main job. The fields of the manifest are attributes: `regions`, `program`, `timings`, …
+    """Result of `tracecut.optimize`. The fields of the manifest are attributes: `regions`, `program`, `timings`, …
 
     Attributes:
         output: folder with everything. manifest: the same values as `manifest.json`.

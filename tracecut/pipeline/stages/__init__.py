@@ -1,1 +1,1 @@
-"""The stages of the main job, one file each."""
+"""What the stages of `tracecut optimize` are made of, one file each."""

@@ -1,4 +1,4 @@
-"""The last word on a rescheduled program: whether it is faster than the original, as a whole and as it will run.
+"""Stage `accept`: whether a rescheduled program is faster than the original, as a whole and as it will run.
 
 A single run on a shared machine may be off by several per cent, in either direction. So the original runs again
 beside the result; where the two are close, both run some more, turn by turn, and in doubt the program stays as it was.

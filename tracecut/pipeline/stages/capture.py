@@ -1,4 +1,4 @@
-"""The traced run: what the program executes, and the memory of its hot indexed loops."""
+"""Stage `capture`: the instrumented run counts what is executed, and keeps the memory of the hot indexed loops."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracecut.ir.loops.nest_json import to_json
+from tracecut.ir.loops import nest_json
+from tracecut.support.dataclass_json import to_json
 from tracecut.support.errors import BackendError, ProgramError
 from tracecut.support.memory_budget import default_budget
 from tracecut.support.process.runner import Finished
 from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted, tail_of
 from tracecut.tracer.capture.instrument import global_objects, hook_values, traced_module
+from tracecut.tracer.capture.request import CaptureRequest
 from tracecut.tracer.capture.snapshot import Profile
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object, shared_library
@@ -25,7 +27,7 @@ COPIES = 6  # of what a loop touches, while its inspection tries orders
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Result of the traced run. `values`: hooked loop → (name, type) of what its hook reported."""
+    """Result of the instrumented run. `values`: hooked loop → (name, type) of what its hook reported."""
 
     profile: Profile
     values: Mapping[int, list[tuple[str, str]]]
@@ -47,23 +49,23 @@ def trace_program(
     try:
         code = optimised_object(traced_module(analysis, hooked), settings.flags, folder, "traced")
     except BackendError as error:
-        return f"the program could not be built for tracing: {error.message}: {error.detail}"
+        return f"the program could not be instrumented: {error.message}: {error.detail}"
     library = shared_library([code, runtime_object()], settings.flags, folder / "traced.so")
     memory = settings.memory or default_budget()
-    spec = {
-        "library": str(library),
-        "folder": str(folder),
-        "first_entry": settings.first_entry,
-        "min_jobs": settings.min_jobs,
-        "byte_limit": min(settings.byte_limit, memory // COPIES),
-        "memory": memory,
-        "n_loops": analysis.n_loops,
-        "globals": [name for name, _ in global_objects(analysis)],
-        "values": {str(loop): values for loop, values in hooked.items()},
-        "nests": {str(loop): to_json(analysis.nest(loop)) for loop in hooked},
-        "argv": [str(argv0), *settings.argv],
-    }
-    (folder / "spec.json").write_text(json.dumps(spec))
+    request = CaptureRequest(
+        library=library,
+        argv=(str(argv0), *settings.argv),
+        folder=folder,
+        first_entry=settings.first_entry,
+        min_jobs=settings.min_jobs,
+        byte_limit=min(settings.byte_limit, memory // COPIES),
+        memory=memory,
+        n_loops=analysis.n_loops,
+        globals=tuple(name for name, _ in global_objects(analysis)),
+        values={loop: tuple(values) for loop, values in hooked.items()},
+        nests={loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked},
+    )
+    (folder / "spec.json").write_text(json.dumps(to_json(request)))
     finished = run_hosted(
         "tracecut.tracer.capture.child",
         [folder / "spec.json"],
@@ -73,11 +75,11 @@ def trace_program(
         timeout=None if settings.timeout is None else 10 * settings.timeout,
     )
     if not ended_by_itself(finished) or finished.returncode != status:
-        return f"the traced program {phrase(finished, status)}: {tail_of(finished.stderr)[-200:]}"
+        return f"the instrumented program {phrase(finished, status)}: {tail_of(finished.stderr)[-200:]}"
     try:
         return Traced(Profile.load(folder), hooked, finished)
     except (FileNotFoundError, KeyError) as error:
         raise ProgramError(
             "the program ended without running its exit handlers",
-            hint="Programs that leave by _exit() can not be traced.",
+            hint="Programs that leave by _exit() can not be captured.",
         ) from error

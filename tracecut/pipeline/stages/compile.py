@@ -1,4 +1,4 @@
-"""First stage: sources to the canonical module, and to the program as the user would have built it."""
+"""Stage `compile`: sources to the canonical module, and to the program as the user would have built it."""
 
 from __future__ import annotations
 

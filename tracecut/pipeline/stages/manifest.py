@@ -1,4 +1,4 @@
-"""The manifest: everything a run of the main job found, as plain values."""
+"""The manifest: everything that `tracecut optimize` found, as plain values."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def build_manifest(
     machine: Machine,
     timings: Mapping[str, float],
     native_seconds: float,
-    traced_seconds: float | None,
+    captured_seconds: float | None,
     program: Mapping[str, Any],
     regions: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
@@ -124,8 +124,8 @@ def build_manifest(
         "machine": machine.summary(),
         "seed": settings.seed,
         "timings": {name: round(seconds, 4) for name, seconds in timings.items()},
-        "native_seconds": native_seconds,
-        "traced_seconds": traced_seconds,
+        "original_run_seconds": native_seconds,
+        "capture_run_seconds": captured_seconds,
         "program": dict(program),
         "regions": [{**region, "id": name} for region, name in zip(regions, unique_ids(regions), strict=True)],
         "remarks": "remarks.yaml",

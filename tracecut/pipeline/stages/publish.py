@@ -1,4 +1,4 @@
-"""Kernels, remarks and the report of a run."""
+"""Stage `publish`: kernels, remarks and the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which loops are worth a look: by their share of the executed work, outermost first."""
+"""Which loops are inspected: by their share of the executed work, outermost first."""
 
 from __future__ import annotations
 

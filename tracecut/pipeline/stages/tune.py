@@ -1,4 +1,4 @@
-"""Inspecting the hot loops, one worker process each."""
+"""Stage `tune`: the hot loops are inspected and tuned, each in a worker process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Last stages: weave the schedules into the program, and check the result on whole runs."""
+"""Stage `weave`: schedules go into the program; and whole runs of the result, for `accept`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,32 @@
+"""What the process of a captured run is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class CaptureRequest:
+    """A program to run and what to keep of it.
+
+    Attributes:
+        library: the instrumented program. argv: its words. folder: where the captures go.
+        first_entry: at which entry a loop is captured. min_jobs: smallest loop that is.
+        byte_limit: of all captures. memory: of this process. n_loops: of the program. globals: names of its variables.
+        values: hooked loop → (name, type) of what its hook reports. nests: hooked loop → its nest, of `nest_json`.
+    """
+
+    library: Path
+    argv: tuple[str, ...]
+    folder: Path
+    first_entry: int
+    min_jobs: int
+    byte_limit: int
+    memory: int
+    n_loops: int
+    globals: tuple[str, ...]
+    values: Mapping[int, tuple[tuple[str, str], ...]]
+    nests: Mapping[int, Any]
