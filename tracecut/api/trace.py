@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tracecut.ir.job_region import DATUM
 from tracecut.ir.llvm import parse_module
@@ -33,11 +32,12 @@ from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import Flags, ir_and_words, parse_flags
 from tracecut.tracer.toolchain.find_compilers import compiler
 from tracecut.tracer.toolchain.passes import canonical, unoptimised
+from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.file.trace_file import TraceWriter
 from tracecut.tracer.trace.instrument.compile import traced_program
 from tracecut.tracer.trace.instrument.outline_allocators import outline_operators
 from tracecut.tracer.trace.instrument.region_switch import selected
-from tracecut.tracer.trace.record.record import MEMORY, Recorded, record
+from tracecut.tracer.trace.record.record import MEMORY, Recorded, Window, record
 from tracecut.tracer.trace.tables.expand import Expander
 from tracecut.tracer.trace.tables.static_tables import Static
 from tracecut.tracer.trace.trace import Trace, tail_of
@@ -45,6 +45,33 @@ from tracecut.tracer.trace.trace import Trace, tail_of
 FORMS = ("O1", "seed")
 LEVELS = ("instructions", "jobs")
 NAME = "traced"  # of what is captured of the run
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """How a program is compiled and instrumented. Of `trace`, which explains each; checked here.
+
+    Raises ArgumentError for values that `trace` refuses.
+    """
+
+    opt: str = "O1"
+    functions: Collection[str] | None = None
+    timed: bool | str = False
+    region: str | None = None
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        if self.opt not in FORMS:
+            raise ArgumentError(f"opt is {self.opt!r}, one of {', '.join(FORMS)} was expected")
+        if self.timed not in (False, True, "seed"):
+            raise ArgumentError(f"timed is {self.timed!r}; False, True or 'seed' was expected")
+        if isinstance(self.functions, str | bytes):
+            raise ArgumentError("functions is a string, a list of names was expected")
+        if self.region is None and self.every != 1:
+            raise ArgumentError(f"every is {self.every!r}, but no region is given whose iterations it could mean")
+
+
+DEFAULT = BuildSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,34 +83,18 @@ class Prepared:
     meta: dict[str, Any]
 
 
-def prepare(
-    sources: Sequence[str],
-    flags: Flags,
-    folder: Path,
-    *,
-    opt: str = "O1",
-    functions: Collection[str] | None = None,
-    timed: bool | str = False,
-    region: str | None = None,
-    every: int = 1,
-) -> Prepared:
-    """Compile sources to the module that is traced, and to the executable that traces itself.
+def prepare(sources: Sequence[str], flags: Flags, folder: Path, settings: BuildSettings = DEFAULT) -> Prepared:
+    """Compile sources to the module that is traced, and to the executable that records itself.
 
-    Args:
-        folder: for what is made on the way. opt: `O1`, the canonical form, or `seed`, unoptimised.
-        functions: to be instrumented, None: all. timed: with the time of each access, see `trace`.
-        region, every: the loop to record, None: everything, and the first of how many of its iterations.
-
-    Raises SourceError, UnsupportedError and ArgumentError (an unknown function, no such loop).
+    `folder`: for intermediate files. Raises SourceError, UnsupportedError and ArgumentError (an unknown function, no
+    such loop).
     """
-    if opt not in FORMS:
-        raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
     texts, said = [], ""
     with Guardian() as guardian:
         for number, source in enumerate(sources):
             own = folder / f"source{number}"
             own.mkdir(exist_ok=True)
-            text, words = ir_and_words(Path(source), flags, own, canonical=True, opt=opt, guardian=guardian)
+            text, words = ir_and_words(Path(source), flags, own, canonical=True, opt=settings.opt, guardian=guardian)
             said += words
             texts.append(text.encode(errors="surrogateescape").decode(errors="replace"))
     meta = {
@@ -93,33 +104,22 @@ def prepare(
         "warnings": warnings(said, WARNINGS, rest=""),
     }
     ours = all(flags.language(Path(source)) != "ir" for source in sources)
-    return _prepared(
-        texts, flags, folder, opt, functions, meta, optimised=ours, timed=timed, region=region, every=every
-    )
+    return _prepared(texts, flags, folder, settings, meta, optimised=ours)
 
 
 def prepare_function(
-    function: Any,
-    arguments: Sequence[Any],
-    folder: Path,
-    *,
-    opt: str = "O1",
-    functions: Collection[str] | None = None,
-    timed: bool | str = False,
+    function: Any, arguments: Sequence[Any], folder: Path, settings: BuildSettings = DEFAULT
 ) -> tuple[Prepared, list[str]]:
     """A function of Numba as `prepare` makes it of sources, and the command line to run it with.
 
-    `functions`: None: the kernel, what it calls, and the memory that it allocates; not the `main` around it.
+    Without `settings.functions` the kernel, its callees and the memory that it allocates are traced, but not the `main`
+    around them.
     """
-    if opt not in FORMS:
-        raise ArgumentError(f"opt is {opt!r}, one of {', '.join(FORMS)} was expected")
     from tracecut.tracer.toolchain.numba import numba_program
 
-    made = numba_program(function, arguments, folder, opt=opt)
+    made = numba_program(function, arguments, folder, opt=settings.opt)
     meta = {"sources": [made.kernel], "digests": [hashlib.sha256(made.texts[0].encode()).hexdigest()], "flags": []}
-    return _prepared(made.texts, Flags(), folder, opt, functions, meta, around=made.around, timed=timed), list(
-        made.argv
-    )
+    return _prepared(made.texts, Flags(), folder, settings, meta, around=made.around), list(made.argv)
 
 
 @uncollected()
@@ -127,41 +127,38 @@ def _prepared(
     texts: Sequence[str],
     flags: Flags,
     folder: Path,
-    opt: str,
-    functions: Collection[str] | None,
+    settings: BuildSettings,
     meta: dict[str, Any],
     *,
     optimised: bool = False,
     around: Collection[str] = (),
-    timed: bool | str = False,
-    region: str | None = None,
-    every: int = 1,
 ) -> Prepared:
     """`optimised`: see `canonical`. `around`: functions that are not instrumented unless they are chosen."""
-    module = canonical(texts, optimised=optimised) if opt == "O1" else unoptimised(texts)
+    module = canonical(texts, optimised=optimised) if settings.opt == "O1" else unoptimised(texts)
     names = list(module.functions)
     made = str(module)
     text = outline_operators(resolve_aliases(made))
-    if region is not None:
-        text = selected(text, region, every)
+    if settings.region is not None:
+        text = selected(text, settings.region, settings.every)
     if text != made:
         module = parse_module(text)
-    chosen = functions
-    if functions is None and around:
+    chosen = settings.functions
+    if chosen is None and around:
         chosen = [name for name in names if name.removeprefix("@") not in around]
     if "@main" not in names:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
+    timed = settings.timed
     static, objects = traced_program(text, chosen, module=module, timed=bool(timed), fenced=timed != "seed")
     program = executable(objects, flags, folder / "traced-program")
     meta = {
         "tracecut": __version__,
-        "opt": opt,
+        "opt": settings.opt,
         "timed": timed,
-        "region": region,
-        "every": every,
+        "region": settings.region,
+        "every": settings.every,
         **meta,
         "libraries": list(flags.libraries),
-        "functions_chosen": None if functions is None else sorted(functions),
+        "functions_chosen": None if settings.functions is None else sorted(settings.functions),
         "compiler": _compiler(),
     }
     return Prepared(static, program, meta)
@@ -188,78 +185,70 @@ def trace(
     stdout: Target = None,
     stderr: Target = None,
     timeout: float | None = None,
-    sink: Callable[[int, npt.NDArray[np.uint32]], None] | None = None,
-    build: Callable[[Static], Callable[[int, npt.NDArray[np.uint32]], None]] | None = None,
+    sink: Callable[[int, Words], None] | None = None,
+    build: Callable[[Static], Callable[[int, Words], None]] | None = None,
     runs: bool = False,
 ) -> Trace:
-    """Run a program once and record each instruction that it executes, and each address that it accesses.
+    """Run a program once and record each instruction that it executes and each address that it accesses.
 
-    The program runs in a child process. However it ends, the trace holds everything up to its last instruction; whether
-    it ended well is in `Trace.ok` and `Trace.outcome`.
+    The program runs in a child process. However it ends, the trace holds everything up to its last instruction;
+    `Trace.ok` and `Trace.outcome` say how it ended.
 
     Args:
         source: a C, C++ or LLVM IR file, or all words of a compiler command: files and options; or a function of Numba.
-        argv: arguments to run the program with; of a function of Numba its arguments, which are copied.
+        argv: command-line arguments of the program; for a function of Numba its arguments, which are copied.
         level: `"instructions"`, or `"jobs"`: the run is reduced to the iterations of its hottest loops (of those in
             `region`) and the data that each one touches, in `Trace.regions`; records are then only kept in `output`.
-            (`optimize` traces the loops that it can reorder by itself, from their index arrays.)
+            (`optimize` needs no trace of instructions: it follows index arrays alone.)
         opt: `"O1"`: optimised, scalar; `"seed"`: unoptimised, as VertexCut §3.1 has it.
         functions: names of the functions to record, None: all of the program.
-        region: `FILE:LINE` or `LINE` of a loop: only while it runs something is recorded, what it calls included. Its
-            stream has RESUMED and PAUSED marks, its totals count what was recorded.
-        every: record the first of so many iterations of that loop, whole.
-        start: instructions to pass by first. max_instructions: how many to keep then; the rest of the run is counted.
-        stop: stop the program when these are recorded.
-        memory: bytes of buffers between the program and this process, None: 8 MiB.
-        timed: whether to measure each access between fenced time stamps (slow; see `Static.timed`); `"seed"`: between
-            stamps without fences, the way of VertexCut §3.2, which do not wait for the memory.
+        region: `FILE:LINE` or `LINE` of a loop: only its iterations are recorded, called functions included. The
+            stream has RESUMED and PAUSED marks, the totals count what was recorded.
+        every: N records one of every N iterations of that loop.
+        start: instructions to skip first. max_instructions: how many to keep from there, None: all; the others are
+            counted. stop: stop the program when these are recorded.
+        memory: bytes of the buffers between the program and this process, None: 8 MiB.
+        timed: True measures each access between fenced time stamps (slow; see `Static.timed`); `"seed"` between
+            stamps without fences as VertexCut §3.2 does, which do not wait for the memory.
         datum: of level `"jobs"`: bytes of a datum, a power of two.
         keep: whether to write a trace file. Without one only the totals remain, in bounded memory.
-        output: the trace file, None: a temporary one that goes with the returned object.
-        stdin: file that the program reads as its standard input, None: empty input.
-        stdout, stderr: file or open descriptor that gets what the program wrote there, when it is done; None: it is
-            dropped (the end of stderr is in `Trace.stderr`).
-        timeout: seconds that the program may take, None: no limit.
-        sink: called with (stream, words) as they come, see `tracer.events.items`; words are only valid in the call.
-        build: called with the tables before the run; what it returns is the sink.
-        runs: give the sink compact records as they come (`tracer.events.runs`), not those that they stand for.
+        output: the trace file, None: a temporary one that is removed with the returned object.
+        stdin: file with the standard input of the program, None: empty input.
+        stdout, stderr: file or open descriptor that receives what the program wrote there, once it has ended; None: it
+            is dropped (the end of stderr is in `Trace.stderr`).
+        timeout: time limit of the program in seconds, None: no limit.
+        sink: called with (stream, words) as they come, see `tracer.trace.events.event_words`; words are only valid
+            during the call.
+        build: called with the tables before the run; returns the sink.
+        runs: pass compact records (`tracer.trace.compact.loop_runs`) to the sink, not those that they stand for.
 
     Raises ArgumentError, SourceError (missing file, does not compile), UnsupportedError (memory operations that can not
     be followed, listed), OutputError and ToolchainError.
     """
-    if timed not in (False, True, "seed"):
-        raise ArgumentError(f"timed is {timed!r}; False, True or 'seed' was expected")
+    settings = BuildSettings(opt, functions, timed, region, every)
     if level not in LEVELS:
         raise ArgumentError(f"level is {level!r}, one of {', '.join(LEVELS)} was expected")
     if level == "jobs":
         if sink is not None or build is not None or not keep:
             raise ArgumentError("level = 'jobs': sink, build and keep are for records, which are not kept")
-        more: dict[str, Any] = {
-            "region": region,
-            "every": every,
-            "start": start,
-            "max_instructions": max_instructions,
-            "stop": stop,
-        }
-        more |= {"memory": memory, "output": output, "timeout": timeout}
-        more |= {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        same: dict[str, Any] = {"opt": opt, "functions": functions, "region": region, "every": every, "start": start}
+        same |= {"max_instructions": max_instructions, "stop": stop, "memory": memory, "output": output}
+        same |= {"stdin": stdin, "stdout": stdout, "stderr": stderr, "timeout": timeout}
         from .loop_summaries import job_regions  # what follows loops is a tenth of a second to load
 
-        kept = trace(source, argv, opt=opt, functions=functions, **more)
+        kept = trace(source, argv, **same)
         return kept.reduced(job_regions(kept, datum=datum))
     kernel = callable(source)
     words = [source] if isinstance(source, str | bytes) or not isinstance(source, Sequence) else list(source)
     sources, flags = ([], Flags()) if kernel else parse_flags([word("source", each) for each in words])
     if not sources and not kernel:
         raise SourceError("no source file was given", hint="For example tracecut.trace('prog.c', ['--steps', '9']).")
-    if isinstance(argv, str | bytes) or isinstance(functions, str | bytes):
-        raise ArgumentError("argv or functions is a string, a list of them was expected")
+    if isinstance(argv, str | bytes):
+        raise ArgumentError("argv is a string, a list of them was expected")
     if output is not None and not keep:
         raise ArgumentError("output names a file, but keep is False")
     if stdin is not None and (problem := problem_of(stdin)):
         raise ArgumentError(f"stdin is {str(stdin)!r}: {problem}")
-    if region is None and every != 1:
-        raise ArgumentError(f"every is {every!r}, but no region is given whose iterations it could mean")
     if region is not None and kernel:
         raise ArgumentError("region chooses a loop of a C or C++ program; of a function give `functions`")
     for name, target in (("output", output), ("stdout", stdout), ("stderr", stderr)):
@@ -267,17 +256,17 @@ def trace(
             raise ArgumentError(f"{name} is {os.fsdecode(target)!r}, which is also read: {taken} would be lost")
     arguments = [_shown(value) if kernel else word("argv", value) for value in argv]
     limits = Limits(seconds=None if timeout is None else seconds("timeout", timeout), output_bytes=OUTPUT_LIMIT)
+    buffers = MEMORY if memory is None else whole_number("memory", memory, 1)
+    size = None if max_instructions is None else whole_number("max_instructions", max_instructions, 0)
+    window = Window(whole_number("start", start, 0), size, stop)
     home = new_folder("tracecut-trace") if keep and output is None else None
     target = None if not keep else Path(output) if output is not None else Path(str(home)) / "trace.tct"
     try:
         with private_folder("tracecut-record-") as folder, passed_on(folder, NAME, stdout=stdout, stderr=stderr):
             if kernel:
-                ready, command = prepare_function(source, argv, folder, opt=opt, functions=functions, timed=timed)
+                ready, command = prepare_function(source, argv, folder, settings)
             else:
-                ready = prepare(
-                    sources, flags, folder, opt=opt, functions=functions, timed=timed, region=region, every=every
-                )
-                command = arguments
+                ready, command = prepare(sources, flags, folder, settings), arguments
             meta = {**ready.meta, "argv": arguments, "start": start, "max_instructions": max_instructions}
             sink = sink if build is None else build(ready.static)
             writer = None if target is None else TraceWriter(target, ready.static, meta)
@@ -290,12 +279,8 @@ def trace(
                     name=NAME,
                     stdin=None if stdin is None else kept_input(Path(stdin), folder),
                     limits=limits,
-                    memory=MEMORY if memory is None else whole_number("memory", memory, 1),
-                    start=whole_number("start", start, 0),
-                    max_instructions=None
-                    if max_instructions is None
-                    else whole_number("max_instructions", max_instructions, 0),
-                    stop_when_full=stop,
+                    memory=buffers,
+                    window=window,
                     runs=True,
                 )
                 outcome = "was stopped when enough was kept" if recorded.finished is None else phrase(recorded.finished)
@@ -324,7 +309,7 @@ def trace(
 
 
 def _read_too(target: AnyPath, read: Sequence[AnyPath | None]) -> str:
-    """Which of the files that are read is the one that is to be written, under whatever name; empty if none is."""
+    """The file among those that are read which `target` would overwrite, under whatever name; empty without one."""
     for name in read:
         with suppress(OSError, ValueError):
             if name is not None and Path(name).is_file() and Path(name).samefile(target):
@@ -333,14 +318,14 @@ def _read_too(target: AnyPath, read: Sequence[AnyPath | None]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """An argument of a function as the trace names it: its value when it is a number, what it is when it is not."""
+    """An argument of a function as the trace names it: dtype and shape of an array, the value of anything else."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
     return repr(value)[:100]
 
 
 def notes_of(recorded: Recorded, static: Static) -> list[str]:
-    """What the trace does not show, one sentence each."""
+    """What is missing in the trace, one sentence each."""
     notes = []
     names = sorted({name for _, name in static.unknown})
     if names:
@@ -363,12 +348,12 @@ def notes_of(recorded: Recorded, static: Static) -> list[str]:
 
 
 def _into(
-    writer: TraceWriter | None, sink: Callable[[int, npt.NDArray[np.uint32]], None] | None, static: Static, runs: bool
-) -> Callable[[int, npt.NDArray[np.uint32]], None]:
-    """A sink that stores words with their runs, and gives `sink` the records that they stand for, or `runs` as well."""
+    writer: TraceWriter | None, sink: Callable[[int, Words], None] | None, static: Static, runs: bool
+) -> Callable[[int, Words], None]:
+    """A sink that stores compact records, and passes them on to `sink`: with `runs` as they are, otherwise expanded."""
     expander = Expander(static, reuse=True)
 
-    def both(stream: int, words: npt.NDArray[np.uint32]) -> None:
+    def both(stream: int, words: Words) -> None:
         if writer is not None:
             writer.add(stream, words)
         if sink is not None and runs:

@@ -19,7 +19,7 @@ from tracecut.tracer.toolchain.passes import canonical, emit_object
 from tracecut.tracer.trace.instrument.outline_allocators import outline_operators
 from tracecut.tracer.trace.record.record import record
 
-from tracecut.api.trace import prepare
+from tracecut.api.trace import BuildSettings, prepare
 
 LIFETIMES = r"""
 #include <cstdio>
@@ -219,7 +219,7 @@ def test_traced_cxx_programs_do_what_they_say(text: str, expected: str, opt: str
     source = tmp_path / "program.cpp"
     source.write_text(text)
     names, flags = parse_flags([str(source), "-std=c++17"])
-    ready = prepare(names, flags, tmp_path, opt=opt)
+    ready = prepare(names, flags, tmp_path, BuildSettings(opt))
     builder = Builder(ready.static)
     done = record([ready.program], ready.static, lambda _, words: builder.feed(words), folder=tmp_path)
     assert done.finished is not None and done.finished.ok and not done.damaged

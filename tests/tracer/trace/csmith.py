@@ -23,7 +23,7 @@ from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 from tracecut.tracer.toolchain.passes import canonical, emit_object
 from tracecut.tracer.trace.instrument.compile import traced_objects
-from tracecut.tracer.trace.record.record import record
+from tracecut.tracer.trace.record.record import Window, record
 from tracecut.tracer.trace.tables.static_tables import static_of
 
 SMALL = (
@@ -54,7 +54,7 @@ def verdict(source: Path, flags: Flags, folder: Path) -> str:
     def count(stream: int, chunk: object) -> None:
         words[0] += len(chunk)  # type: ignore[arg-type]
 
-    traced = record([program], static, count, folder=folder, limits=TRACED, max_instructions=KEPT)
+    traced = record([program], static, count, folder=folder, limits=TRACED, window=Window(size=KEPT))
     finished = traced.finished
     if finished is None or finished.returncode != plain.returncode:
         return f"DIFFERS: ended with {finished and finished.returncode} instead of {plain.returncode}"

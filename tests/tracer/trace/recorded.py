@@ -10,7 +10,7 @@ from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import parse_flags, to_ir
 from tracecut.tracer.toolchain.passes import canonical, emit_object, unoptimised
 from tracecut.tracer.trace.instrument.compile import traced_objects
-from tracecut.tracer.trace.record.record import Recorded, record
+from tracecut.tracer.trace.record.record import Recorded, Window, record
 from tracecut.tracer.trace.tables.static_tables import Static, static_of
 
 from .replay import Replay, Words, joined, replay
@@ -82,8 +82,7 @@ def recorded(
         folder=folder,
         limits=limits,
         memory=memory,
-        start=start,
-        max_instructions=most,
+        window=Window(start, most),
     )
     words = joined(chunks)
     windows = bool(start or functions)

@@ -12,7 +12,7 @@ from tracecut.tracer.toolchain.clang import Flags
 from tracecut.tracer.trace.compact.loop_runs import RUN_LIMIT
 from tracecut.tracer.trace.events.event_words import End, Kind, Mark
 from tracecut.tracer.trace.instrument.compile import traced_objects
-from tracecut.tracer.trace.record.record import record
+from tracecut.tracer.trace.record.record import Window, record
 from tracecut.tracer.trace.tables.expand import Expander
 from tracecut.tracer.trace.tables.records import OK, Lengths, walk
 from tracecut.tracer.trace.tables.static_tables import static_of
@@ -78,8 +78,7 @@ def test_an_endless_loop_is_stopped_when_enough_is_kept(tmp_path: Path) -> None:
         lambda stream, words: kept.append(words.size),
         folder=tmp_path,
         limits=LIMITS,
-        max_instructions=1000,
-        stop_when_full=True,
+        window=Window(size=1000, stop=True),
     )
     assert done.finished is None and done.truncated and 1000 <= done.totals.kept_instructions < 1020
     assert done.totals.instructions >= RUN_LIMIT and sum(kept) < 2000

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.support.process.runner import Finished
 from tracecut.tracer.trace.compact.loop_runs import FREE_WORDS, Shape
-from tracecut.tracer.trace.events.event_words import FIRST_MARK, MARK_WORDS, End, Kind, Mark
+from tracecut.tracer.trace.events.event_words import FIRST_MARK, MARK_WORDS, End, Kind, Mark, Words
 from tracecut.tracer.trace.tables.expand import Expander
 from tracecut.tracer.trace.tables.records import OK, SHORT, Lengths, walk
 from tracecut.tracer.trace.tables.static_tables import Static
 
 from .shared_chunks import Filled, Ring
 
-Words = npt.NDArray[np.uint32]
 Sink = Callable[[int, Words], None]
 
 ALL = 1 << 62
@@ -40,9 +39,8 @@ class Reader:
     """Takes chunks from a ring and gives their whole records to `sink(stream, words)`; streams are numbered from 0.
 
     Args:
-        start: instructions to pass by first. most: instructions to keep from there.
-        runs: give the words as they come, instead of the records that runs and short records stand for. In a window
-            all is written out.
+        start: instructions to skip first. most: instructions to keep from there.
+        runs: pass compact records on as they come; otherwise, and always in a window, they are expanded.
     """
 
     def __init__(self, ring: Ring, static: Static, sink: Sink, start: int, most: int, *, runs: bool = False) -> None:

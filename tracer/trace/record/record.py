@@ -21,7 +21,26 @@ NAP = 100e-6  # seconds between two looks at an empty queue
 
 
 class Stopped(Exception):
-    """Raised by a sink that wants no more: the program is stopped."""
+    """Raised to stop the program."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a run that is kept.
+
+    Attributes:
+        start: instructions to skip first; the stream then begins with RESUMED.
+        size: instructions to keep from there, rounded to whole records, None: all. The others are counted; TRUNCATED
+            says how many records were not kept.
+        stop: whether to stop the program at the end of the window.
+    """
+
+    start: int = 0
+    size: int | None = None
+    stop: bool = False
+
+
+WHOLE = Window()
 
 
 @dataclass(frozen=True)
@@ -60,28 +79,24 @@ def record(
     env: Mapping[str, str] | None = None,
     limits: Limits = UNLIMITED,
     memory: int = MEMORY,
-    start: int = 0,
-    max_instructions: int | None = None,
-    stop_when_full: bool = False,
+    window: Window = WHOLE,
     runs: bool = False,
 ) -> Recorded:
     """Run a traced program and hand its words to `sink(stream, words)`, chunk by chunk, as they come.
 
     Chunks hold whole records; the array is only valid during the call. Each stream begins with a THREAD mark and ends
-    with END. The program waits when the sink is slower than it; nothing is lost, whatever way it ends.
+    with END. The program waits when the sink is slower; nothing is lost, however the program ends.
 
     Args:
         command: the executable made of `compile.traced_objects`, and its arguments.
-        memory: bytes of buffers. start: instructions to skip first; the stream then opens with RESUMED.
-        max_instructions: keep about as many (whole records); what follows is counted, not kept, and marked TRUNCATED.
-        stop_when_full: stop the program then.
-        runs: give the sink runs as they come (see `runs`), not the records that they stand for.
+        memory: bytes of buffers. window: the part of the run to keep.
+        runs: pass compact records (`loop_runs`, `strided_loops`) to the sink, not the records that they stand for.
 
     Raises ProgramError if the program can not be started or destroys the buffers, and whatever the sink raises; the
     program is stopped then. Memory: `memory` + 1 MiB a thread.
     """
-    if start < 0 or (max_instructions is not None and max_instructions < 0) or memory < 1:
-        raise ArgumentError(f"start {start}, max_instructions {max_instructions} or memory {memory} is negative")
+    if window.start < 0 or (window.size is not None and window.size < 0) or memory < 1:
+        raise ArgumentError(f"start {window.start}, max_instructions {window.size} or memory {memory} is negative")
     outcome: list[Finished] = []
     failure: list[BaseException] = []
     stop = threading.Event()
@@ -113,14 +128,14 @@ def record(
             done.set()
 
     with Ring(memory) as ring:
-        reader = Reader(ring, static, sink, start, ALL if max_instructions is None else max_instructions, runs=runs)
+        reader = Reader(ring, static, sink, window.start, ALL if window.size is None else window.size, runs=runs)
         thread = threading.Thread(target=child, name="tracecut-child")
         thread.start()
         try:
             while True:
                 last = done.is_set()
                 busy = reader.take_all()
-                if stop_when_full and reader.full:
+                if window.stop and reader.full:
                     break
                 if last and not busy:
                     break
@@ -130,7 +145,7 @@ def record(
             stop.set()
             while thread.is_alive():
                 thread.join()
-        full = stop_when_full and reader.full and not outcome
+        full = window.stop and reader.full and not outcome
         if failure and not (full and isinstance(failure[0], Stopped)):
             raise failure[0]
         if not ring.count("started") and not full:

@@ -17,7 +17,7 @@ from tracecut.tracer.trace.events.library_effects import EXTERNALS
 from tracecut.tracer.trace.record.record import record
 from tracecut.tracer.trace.tables.static_tables import static_of
 
-from tracecut.api.trace import prepare
+from tracecut.api.trace import BuildSettings, prepare
 
 from ..recorded import recorded
 
@@ -98,7 +98,7 @@ def test_every_call_from_the_libraries_is_recorded(own: str, opt: str, tmp_path:
     turns = f"#define TURNS {200_000 // sum(numbers)}\n"
     source.write_text(turns + HEAD + "".join(OWN[name] for name in has) + BODY)
     names, flags = parse_flags([str(source), "-std=c++17"])
-    ready = prepare(names, flags, tmp_path, opt=opt)
+    ready = prepare(names, flags, tmp_path, BuildSettings(opt))
     builder = Builder(ready.static)
     done = record([ready.program], ready.static, lambda _, words: builder.feed(words), folder=tmp_path)
     assert done.finished is not None and done.finished.ok and not done.damaged

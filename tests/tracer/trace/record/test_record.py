@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import Flags
 from tracecut.tracer.trace.events.event_words import End, Kind, Mark
 from tracecut.tracer.trace.instrument.compile import traced_objects
-from tracecut.tracer.trace.record.record import record
+from tracecut.tracer.trace.record.record import Window, record
 from tracecut.tracer.trace.tables.static_tables import static_of
 
 from ..recorded import LIMITS, module_text, recorded
@@ -158,8 +159,7 @@ def test_a_program_is_stopped_when_enough_is_kept(tmp_path: Path) -> None:
         lambda stream, words: None,
         folder=tmp_path,
         limits=LIMITS,
-        max_instructions=10_000,
-        stop_when_full=True,
+        window=Window(size=10_000, stop=True),
     )
     assert result.finished is None and 10_000 <= result.totals.kept_instructions < 10_100
 
@@ -195,9 +195,10 @@ def test_addresses_are_those_of_the_program(tmp_path: Path) -> None:
 
 def test_arguments(tmp_path: Path) -> None:
     text = module_text(LOOP, tmp_path)
-    for wrong in ({"start": -1}, {"max_instructions": -1}, {"memory": 0}):
+    wrong: list[dict[str, Any]] = [{"window": Window(start=-1)}, {"window": Window(size=-1)}, {"memory": 0}]
+    for options in wrong:
         with pytest.raises(ArgumentError):
-            record(["none"], static_of(text), lambda stream, words: None, folder=tmp_path, **wrong)
+            record(["none"], static_of(text), lambda stream, words: None, folder=tmp_path, **options)
 
 
 def test_the_program_also_runs_by_itself(tmp_path: Path) -> None:
