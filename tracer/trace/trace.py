@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.ir.job_region import Region
+from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.file.trace_file import TraceFile
-from tracecut.tracer.trace.record.reader import Words
 from tracecut.tracer.trace.record.record import Recorded
 from tracecut.tracer.trace.tables.expand import Expander
 from tracecut.tracer.trace.tables.static_tables import Static

@@ -322,5 +322,5 @@ def test_times_of_accesses(tmp_path: Path) -> None:
                     cycles.append(int(line[1 + static.item_word[item] + 2]))
     assert len(cycles) >= 1000 and min(cycles) > 0
     fields = Fields.of(static)
-    back = Coder(static, fields).decode(*Coder(static, fields).encode(words), words.size)
+    back = Coder(fields).decode(*Coder(fields).encode(words), words.size)
     assert back is not None and np.array_equal(back, words)

@@ -1,22 +1,21 @@
-"""Compact form of a stream: what can be predicted is counted, what can not is written as a small number.
+"""Compact form of a stream: correct predictions are counted, all other values are written as small numbers.
 
 The next segment is predicted from the last two, each 64-bit field of a payload from its previous value and a stride.
-Two byte strings come out, of what was missed among the segments and among the fields; zstd does the rest. Hits cost
-nothing but a longer run. Every table starts empty with a stream: its chunks have to be decoded in order.
+The result is two byte strings, of the mispredicted segments and of the mispredicted fields, which zstd compresses.
+Every table starts empty with a stream: its chunks have to be decoded in order.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from tracecut.support.lazy_kernels import compiled
 from tracecut.support.plain_kernels import fitting, plain
 from tracecut.tracer.trace.compact.loop_runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
-from tracecut.tracer.trace.events.event_words import FIRST_MARK, Kind, mask_words, words_of
+from tracecut.tracer.trace.events.event_words import FIRST_MARK, Kind, Words, mask_words, words_of
 from tracecut.tracer.trace.tables.records import mark_lengths
 from tracecut.tracer.trace.tables.static_tables import Static
 
@@ -25,21 +24,21 @@ CONTEXTS = 1 << 14  # entries of the table of segment successors
 GROWTH = 24  # bytes that a word may cost at most, with its runs
 
 
-@dataclass(frozen=True, eq=False)
-class Fields:
+class Fields(NamedTuple):
     """Fields of the payloads of all N ids: segments, short records, regions, runs.
 
     Attributes:
         first: int64[N + 1], first field of each. wide: uint8, 1 for two words.
-        tail: int64[N], how many of the last fields of a run stand once for each iteration, of which its first
-            field is the number.
-        plain: id of the first run.
+        tail: int64[N], how many of the last fields of a run are repeated for each iteration; the first field of a run
+            is the number of iterations.
+        marks: uint32[256], see `records.mark_lengths`. first_run: id of the first run.
     """
 
     first: npt.NDArray[np.int64]
     wide: Bytes
     tail: npt.NDArray[np.int64]
-    plain: int
+    marks: Words
+    first_run: np.uint32
 
     @classmethod
     def of(cls, static: Static) -> Fields:
@@ -62,7 +61,9 @@ class Fields:
                 tail += [] if regions else [len(free)]
         first_field = np.cumsum([0, *map(len, found)])
         wide = list(itertools.chain.from_iterable(found))
-        return cls(first_field, np.array(wide, np.uint8), np.array(tail, np.int64), static.first_run)
+        return cls(
+            first_field, np.array(wide, np.uint8), np.array(tail, np.int64), mark_lengths(), np.uint32(static.first_run)
+        )
 
 
 def _wide(static: Static, segment: int) -> list[int]:
@@ -79,59 +80,52 @@ def _wide(static: Static, segment: int) -> list[int]:
     return wide
 
 
-class State:
-    """What encoder and decoder of one stream remember between chunks."""
+class Predictions(NamedTuple):
+    """What encoder and decoder of one stream remember between chunks.
 
-    def __init__(self, fields: Fields) -> None:
-        self.successors = np.zeros(CONTEXTS, np.uint32)
-        self.before = np.zeros(2, np.uint32)
+    Attributes:
+        successors: uint32[CONTEXTS], the segment that followed two others last time. before: uint32[2], the last two.
+        last, stride, hint: uint64 (fields), the previous value of each, its predicted growth, and the last growth.
+    """
+
+    successors: Words
+    before: Words
+    last: npt.NDArray[np.uint64]
+    stride: npt.NDArray[np.uint64]
+    hint: npt.NDArray[np.uint64]
+
+    @classmethod
+    def none(cls, fields: Fields) -> Predictions:
+        """Before the first chunk."""
         count = max(1, fields.wide.size)
-        self.last = np.zeros(count, np.uint64)
-        self.stride = np.zeros(count, np.uint64)
-        self.hint = np.zeros(count, np.uint64)
+        return cls(np.zeros(CONTEXTS, np.uint32), np.zeros(2, np.uint32), *np.zeros((3, count), np.uint64))
 
 
 class Coder:
     """Encodes and decodes the chunks of one stream, in order."""
 
-    def __init__(self, static: Static, fields: Fields) -> None:
+    def __init__(self, fields: Fields) -> None:
         self._fields = fields
-        self._state = State(fields)
-        self._marks = mark_lengths()
+        self._predictions = Predictions.none(fields)
         self._out = [np.empty(0, np.uint8), np.empty(0, np.uint8)]
         self._ends = np.zeros(2, np.int64)
         self._runs = np.zeros(2, np.uint64)
         self.waiting = 0  # words that were fed and not taken
 
-    def encode(self, words: npt.NDArray[np.uint32]) -> tuple[Bytes, Bytes]:
+    def encode(self, words: Words) -> tuple[Bytes, Bytes]:
         """(segments, payloads) of words that are whole records (`records.walk` has checked them)."""
         self.feed(words)
         return self.take()
 
-    def feed(self, words: npt.NDArray[np.uint32]) -> None:
+    def feed(self, words: Words) -> None:
         """Encode more words of a chunk that `take` ends. O(words)."""
         for place in (0, 1):
             end, old = int(self._ends[place]), self._out[place]
             if old.size < end + GROWTH * words.size + 64:
                 self._out[place] = np.empty(2 * end + GROWTH * words.size + 64, np.uint8)
                 self._out[place][:end] = old[:end]
-        state, fields = self._state, self._fields
-        fitting(_encode, words.size)(
-            words,
-            fields.first,
-            fields.wide,
-            fields.tail,
-            self._marks,
-            state.successors,
-            state.before,
-            state.last,
-            state.stride,
-            state.hint,
-            self._out[0],
-            self._out[1],
-            self._ends,
-            self._runs,
-        )
+        known = self._fields, self._predictions
+        fitting(_encode, words.size)(words, *known, self._out[0], self._out[1], self._ends, self._runs)
         self.waiting += words.size
 
     def take(self) -> tuple[Bytes, Bytes]:
@@ -144,25 +138,10 @@ class Coder:
         self.waiting = 0
         return found
 
-    def decode(self, segments: Bytes, payloads: Bytes, count: int) -> npt.NDArray[np.uint32] | None:
+    def decode(self, segments: Bytes, payloads: Bytes, count: int) -> Words | None:
         """The `count` words again; None when the bytes are not what `encode` makes."""
-        state, fields = self._state, self._fields
         words = np.zeros(count, np.uint32)
-        good = fitting(_decode, count)(
-            words,
-            fields.first,
-            fields.wide,
-            fields.tail,
-            self._marks,
-            state.successors,
-            state.before,
-            state.last,
-            state.stride,
-            state.hint,
-            segments,
-            payloads,
-            np.uint32(fields.plain),
-        )
+        good = fitting(_decode, count)(words, self._fields, self._predictions, segments, payloads)
         return words if good else None
 
 
@@ -197,22 +176,9 @@ def _context(first: Any, second: Any) -> Any:
 
 
 @compiled(cache=True, nogil=True)
-def _encode(
-    words: Any,
-    first: Any,
-    wide: Any,
-    tail: Any,
-    marks: Any,
-    successors: Any,
-    before: Any,
-    last: Any,
-    stride: Any,
-    hint: Any,
-    segments: Any,
-    payloads: Any,
-    ends: Any,
-    runs: Any,
-) -> None:
+def _encode(words: Any, fields: Any, predictions: Any, segments: Any, payloads: Any, ends: Any, runs: Any) -> None:
+    first, wide, tail, marks, _ = fields
+    successors, before, last, stride, hint = predictions
     # Unsigned indices throughout: numba tests signed ones for being negative.
     one, high = np.uint64(1), np.uint64(32)
     place, size = np.uint64(0), np.uint64(words.size)
@@ -281,21 +247,9 @@ def _end_runs(segments: Any, payloads: Any, ends: Any, runs: Any) -> None:
 
 
 @compiled(cache=True, nogil=True)
-def _decode(
-    words: Any,
-    first: Any,
-    wide: Any,
-    tail: Any,
-    marks: Any,
-    successors: Any,
-    before: Any,
-    last: Any,
-    stride: Any,
-    hint: Any,
-    segments: Any,
-    payloads: Any,
-    plain: Any,
-) -> bool:
+def _decode(words: Any, fields: Any, predictions: Any, segments: Any, payloads: Any) -> bool:
+    first, wide, tail, marks, first_run = fields
+    successors, before, last, stride, hint = predictions
     place, size = np.int64(0), np.int64(words.size)
     older, newer = before[0], before[1]
     most = np.uint32(first.size - 1)
@@ -334,7 +288,7 @@ def _decode(
             successors[context] = word
             older, newer = newer, word
             head = place
-            for phase in range(2 if word >= plain else 1):
+            for phase in range(2 if word >= first_run else 1):
                 begin, end = first[word], first[word + 1] - tail[word]
                 rounds = np.int64(1)
                 if phase == 1:  # what stands once for each iteration

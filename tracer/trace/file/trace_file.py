@@ -21,18 +21,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import zstandard
 from tracecut.support.errors import ArtefactError, OutputError
 from tracecut.support.files import is_special, parse_json
+from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import TABLES, Static
 from tracecut.tracer.trace.tables.verify_tables import verify_tables
 
 from .byte_planes import PLANES, merge, split
 from .checksummed_blocks import AGAIN, Blocks, Chain, damaged
 from .codec import Coder, Fields
-
-Words = npt.NDArray[np.uint32]
 
 MAGIC = b"tracecut"
 VERSION = 3
@@ -81,7 +79,7 @@ class TraceWriter:
         """Add whole records of a stream, at most 2²³ words; the array may change afterwards."""
         coder = self._coders.get(stream)
         if coder is None:
-            coder = self._coders[stream] = Coder(self._static, self._fields)
+            coder = self._coders[stream] = Coder(self._fields)
         coder.feed(words)
         if coder.waiting >= BATCH:
             self._flush(stream, coder)
@@ -181,7 +179,7 @@ class TraceFile:
                 data = np.frombuffer(self._inflate(payload[_DATA.size :], size, exact=True), np.uint8)
                 payloads = merge(data[first:], np.array(planes, np.int64))
                 if stream not in coders:
-                    coders[stream] = Coder(self.static, fields)
+                    coders[stream] = Coder(fields)
                 words = None if payloads is None else coders[stream].decode(data[:first], payloads, count)
                 if words is None:
                     raise damaged(self.path, "has a chunk that can not be decoded")

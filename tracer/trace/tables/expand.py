@@ -1,24 +1,39 @@
-"""Runs and short records (see `runs`, `regions`) written out as what they stand for. Numba, pieces of bounded size."""
+"""Compact records (`loop_runs`, `strided_loops`) expanded to the records that they stand for, piece by piece."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.support.arrays import Bytes, Longs
 from tracecut.support.lazy_kernels import compiled
 from tracecut.support.plain_kernels import FEW, fitting
 from tracecut.tracer.trace.compact.loop_runs import Shape
-from tracecut.tracer.trace.events.event_words import FIRST_MARK, MAX_WORDS
+from tracecut.tracer.trace.events.event_words import FIRST_MARK, MAX_WORDS, Words
 
 from .records import Lengths
 from .static_tables import Static
 
-Words = npt.NDArray[np.uint32]
 PIECE = 1 << 17  # words that are made at once: they stay in the caches
 
 STEPPED, FREE, SIGNED = np.uint8(Shape.STEPPED), np.uint8(Shape.FREE), np.uint8(Shape.SIGNED)
+
+
+class CompactTables(NamedTuple):
+    """Tables of `Static` that say what compact records stand for, with indices of 64 bits."""
+
+    short_segment: Longs
+    short_region: Longs
+    short_word: Longs
+    word_source: Longs
+    region_field: Longs
+    short_opens: Bytes
+    run_segment: Longs
+    run_field: Longs
+    shape: Bytes
+    step: npt.NDArray[np.uint64]
 
 
 class Expander:
@@ -30,17 +45,15 @@ class Expander:
 
     def __init__(self, static: Static, *, reuse: bool = False) -> None:
         self._lengths = Lengths.of(static)
-        tables = (static.short_segment, static.short_region, static.short_word, static.word_source, static.region_field)
-        self._tables: tuple[Any, ...] = (
-            *(getattr(self._lengths, name) for name in ("words", "free", "marks")),
-            np.array([static.n_segments, static.n_segments + static.n_shorts, static.first_run], np.uint32),
-            *(table.astype(np.int64) for table in tables),
-            static.short_opens,
-            static.run_segment.astype(np.int64),
-            static.run_field.astype(np.int64),
-            static.field_shape,
-            static.field_step.view(np.uint64),
+        names = set(CompactTables._fields) - {"short_opens", "shape", "step"}
+        self._tables = CompactTables(
+            short_opens=static.short_opens,
+            shape=static.field_shape,
+            step=static.field_step.view(np.uint64),
+            **{name: getattr(static, name).astype(np.int64) for name in names},
         )
+        first_region = static.n_segments + static.n_shorts
+        self._borders = np.array([static.n_segments, first_region, static.first_run], np.uint32)
         self._fields, self._regions = static.field_shape.size, static.n_regions
         self._known: dict[int, tuple[Any, Any]] = {}
         self._room = np.empty(PIECE + MAX_WORDS, np.uint32) if reuse and self._fields else None
@@ -59,24 +72,25 @@ class Expander:
         place, done, made = 0, 0, words.size
         while place < words.size:
             if done == 0:
-                known = lengths.words, lengths.marks, np.uint32(lengths.segments)
-                plain = fitting(_end_of_plain, words.size)(words, place, *known)
+                plain = fitting(_end_of_plain, words.size)(words, place, lengths)
                 if plain == words.size or plain - place >= PIECE:
                     yield words[place:plain]  # as they are
                     place = plain
                     continue
             piece = FEW if made <= FEW else PIECE  # a run may stand for any number of words
             out = np.empty(piece + MAX_WORDS, np.uint32) if self._room is None else self._room[: piece + MAX_WORDS]
-            rest: tuple[Any, ...] = (*self._tables, *self._known[stream], out)
-            place, done, size = fitting(_expand, made)(words, place, done, *rest)
+            known = lengths, self._borders, self._tables, self._known[stream]
+            place, done, size = fitting(_expand, made)(words, place, done, *known, out)
             made += size
             if size:
                 yield out[:size] if self._room is not None else out[:size].copy()
 
 
 @compiled(cache=True, nogil=True)
-def _end_of_plain(words: Any, place: Any, lengths: Any, marks: Any, segments: Any) -> Any:
-    """Where the first record from `place` on begins that is not to be passed on as it is."""
+def _end_of_plain(words: Any, place: Any, tables: Any) -> Any:
+    """Where the first compact record from `place` on begins."""
+    lengths, _, _, _, marks, count, _ = tables
+    segments = np.uint32(count)
     at, size = np.uint64(place), np.uint64(words.size)
     while at < size:
         word = words[at]
@@ -90,33 +104,19 @@ def _end_of_plain(words: Any, place: Any, lengths: Any, marks: Any, segments: An
 
 
 @compiled(cache=True, nogil=True)
-def _expand(
-    words: Any,
-    place: Any,
-    done: Any,
-    lengths: Any,
-    free: Any,
-    marks: Any,
-    borders: Any,
-    short_segment: Any,
-    short_region: Any,
-    short_word: Any,
-    word_source: Any,
-    region_field: Any,
-    short_opens: Any,
-    run_segment: Any,
-    run_field: Any,
-    shape: Any,
-    step: Any,
-    values: Any,
-    turns: Any,
-    out: Any,
-) -> Any:
+def _expand(words: Any, place: Any, done: Any, tables: Any, borders: Any, compact: Any, known: Any, out: Any) -> Any:
     """Fill `out`, up to its last MAX_WORDS words or a little more, from (place, iterations done of the run there).
 
-    `values`: where each field begins, and its step. `turns`: the iteration of each region, from 0.
+    Args:
+        tables: Lengths. borders: ids of the first short record, region and run. compact: CompactTables.
+        known: where each field begins, and its step; the current iteration of each region, from 0.
+
     Returns (place, done, words made).
     """
+    lengths, _, _, free, marks, _, _ = tables
+    short_segment, short_region, short_word, word_source, region_field = compact[:5]
+    short_opens, run_segment, run_field, shape, step = compact[5:]
+    values, turns = known
     one, two, low, high = np.uint64(1), np.uint64(2), np.uint64(0xFFFFFFFF), np.uint64(32)
     at, size, made, most = np.uint64(place), np.uint64(words.size), np.uint64(0), np.uint64(out.size - MAX_WORDS)
     begun = np.uint64(done)

@@ -1,27 +1,24 @@
-"""Walking over the words of a stream: where records end, and how many there are. Numba, one pass."""
+"""Where the records of a stream end, and how many there are, in one pass."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from tracecut.support.lazy_kernels import compiled
 from tracecut.support.plain_kernels import FEW, fitting
 from tracecut.tracer.trace.compact.loop_runs import FREE_WORDS, HEADER_WORDS, RUN_LIMIT, Shape
-from tracecut.tracer.trace.events.event_words import FIRST_MARK, MARK_WORDS, MAX_WORDS
+from tracecut.tracer.trace.events.event_words import FIRST_MARK, MARK_WORDS, MAX_WORDS, Words
 
 from .static_tables import Static
 
-Words = npt.NDArray[np.uint32]
 BAD = np.uint32(0xFFFF)
 
 OK, ZERO, WILD, SHORT = 0, 1, 2, 3  # why a walk ended: all words done, a zero id, an unknown id, half a record
 
 
-@dataclass(frozen=True, eq=False)
-class Lengths:
+class Lengths(NamedTuple):
     """What a walk needs to know. N ids: segments, short records, regions, runs.
 
     Attributes:
@@ -33,11 +30,11 @@ class Lengths:
         segments, first_run: ids from which on there are no segments, and only runs.
     """
 
-    words: npt.NDArray[np.uint32]
-    instructions: npt.NDArray[np.uint32]
-    counted: npt.NDArray[np.uint32]
-    free: npt.NDArray[np.uint32]
-    marks: npt.NDArray[np.uint32]
+    words: Words
+    instructions: Words
+    counted: Words
+    free: Words
+    marks: Words
     segments: int
     first_run: int
 
@@ -77,7 +74,7 @@ def _summed(values: npt.NDArray[Any], parts: npt.NDArray[Any]) -> npt.NDArray[An
     return np.diff(np.concatenate([[0], np.cumsum(values)])[parts])
 
 
-def mark_lengths() -> npt.NDArray[np.uint32]:
+def mark_lengths() -> Words:
     """uint32[256]: words of each mark by the low byte of its id, the id included; BAD for ids that mean nothing."""
     table = np.full(256, BAD, np.uint32)
     for mark, words in MARK_WORDS.items():
@@ -95,16 +92,15 @@ def walk(words: Words, lengths: Lengths, most: int) -> tuple[int, int, int, int,
     none), counts of records (marks and regions are none, a run is as many as it has iterations), and OK, ZERO, WILD or
     SHORT. O(records).
     """
-    tables = lengths.words, lengths.instructions, lengths.counted, lengths.free, lengths.marks
     used = words.size if words[FEW : FEW + MAX_WORDS].any() else FEW  # a chunk that was left behind ends with zeros
-    end, last, records, count, why = fitting(_walk, used)(words, *tables, np.uint32(lengths.first_run), most)
+    end, last, records, count, why = fitting(_walk, used)(words, lengths, most)
     return int(end), int(last), int(records), int(count), int(why)
 
 
 @compiled(cache=True, nogil=True)
-def _walk(
-    words: Any, lengths: Any, instructions: Any, counted: Any, free: Any, marks: Any, first_run: Any, most: int
-) -> Any:
+def _walk(words: Any, tables: Any, most: int) -> Any:
+    lengths, instructions, counted, free, marks, _, run = tables
+    first_run = np.uint32(run)
     # What followed a segment last time probably follows again. The next place is computed from that guess, so that it
     # does not wait for the word to be loaded, and the guess is only compared with it: three times as fast.
     following = np.zeros(lengths.size, np.uint32)

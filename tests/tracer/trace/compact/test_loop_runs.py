@@ -233,7 +233,7 @@ def test_what_is_compact_is_written_out(words: Words) -> None:
 @given(st.lists(streams(), max_size=3))
 def test_runs_are_stored(parts: list[Words]) -> None:
     fields = Fields.of(STATIC)
-    encoder, decoder = Coder(STATIC, fields), Coder(STATIC, fields)
+    encoder, decoder = Coder(fields), Coder(fields)
     for words in parts:
         segments, payloads = encoder.encode(words)
         back = decoder.decode(segments, payloads, words.size)
@@ -243,10 +243,10 @@ def test_runs_are_stored(parts: list[Words]) -> None:
 @settings(max_examples=80, deadline=None)
 @given(streams(), st.integers(0, 10**6), st.integers(1, 255))
 def test_damaged_runs_are_survived(words: Words, place: int, flip: int) -> None:
-    segments, payloads = (part.copy() for part in Coder(STATIC, Fields.of(STATIC)).encode(words))
+    segments, payloads = (part.copy() for part in Coder(Fields.of(STATIC)).encode(words))
     target = (segments, payloads)[place % 2]
     target[place // 2 % target.size] ^= flip
-    back = Coder(STATIC, Fields.of(STATIC)).decode(segments, payloads, words.size)
+    back = Coder(Fields.of(STATIC)).decode(segments, payloads, words.size)
     if back is not None and walk(back, Lengths.of(STATIC), 1 << 62)[4] == OK:
         assert all(part.size for part in Expander(STATIC).pieces(back, 0))
 

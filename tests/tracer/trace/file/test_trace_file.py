@@ -80,7 +80,7 @@ def test_the_static_tables_of_the_example() -> None:
 @given(st.lists(streams(), max_size=4))
 def test_decoding_gives_the_same_words(parts: list[np.ndarray]) -> None:
     fields = Fields.of(STATIC)
-    encoder, decoder = Coder(STATIC, fields), Coder(STATIC, fields)
+    encoder, decoder = Coder(fields), Coder(fields)
     for words in parts:
         segments, payloads = encoder.encode(words)
         back = decoder.decode(segments, payloads, words.size)
@@ -91,11 +91,11 @@ def test_decoding_gives_the_same_words(parts: list[np.ndarray]) -> None:
 @given(streams(), st.integers(0, 10**6), st.integers(1, 255))
 def test_decoding_survives_any_bytes(words: np.ndarray, place: int, flip: int) -> None:
     fields = Fields.of(STATIC)
-    segments, payloads = (part.copy() for part in Coder(STATIC, fields).encode(words))
+    segments, payloads = (part.copy() for part in Coder(fields).encode(words))
     target = (segments, payloads)[place % 2]
     target[place // 2 % target.size] ^= flip
     for count in (words.size, max(0, words.size - 1), words.size + 1):
-        back = Coder(STATIC, fields).decode(segments, payloads, count)
+        back = Coder(fields).decode(segments, payloads, count)
         assert back is None or back.size == count
 
 
