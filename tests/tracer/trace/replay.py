@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.tracer.trace.compact.segments import ENTRY, LANDING, LEAVES, RETURNED_TWICE
+from tracecut.tracer.trace.compact.segment import ENTRY, LANDING, LEAVES, RETURNED_TWICE
 from tracecut.tracer.trace.events.event_words import MARK_WORDS, READ, WRITE, Kind, Mark
 from tracecut.tracer.trace.tables.static_tables import Static
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from tracecut.ir.llvm import Function, Instruction
-from tracecut.tracer.trace.compact.segments import LANDING, LEAVES, RETURNED_TWICE
+from tracecut.tracer.trace.compact.segment import LANDING, LEAVES, RETURNED_TWICE
 from tracecut.tracer.trace.events.event_words import READ, WRITE, Kind
 from tracecut.tracer.trace.events.interposed_calls import Interposed
 from tracecut.tracer.trace.tables.static_tables import Static

@@ -1,8 +1,7 @@
-"""Values of a loop that grow by the same amount in every iteration, as polynomials over values from outside of it.
+"""Values of a loop that grow by the same amount in every iteration, as polynomials over loop invariants.
 
-What is narrower than 64 bits counts as extended to 64 bits, with its sign or without; everything holds modulo 2⁶⁴ and
-as long as no operation has the result poison, whose use as an address has no meaning anyway. It does not matter whether
-the value is computed in the first iteration.
+Narrower values are extended to 64 bits, with or without sign. All results hold modulo 2⁶⁴ and as long as no operation
+results in poison, which is no valid address. The value need not be computed in the first iteration.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Instruction, Operand, TypeTable, int_bits
 
-Monomial = tuple[tuple[str, str, bool], ...]  # typed values that are multiplied, and whether they are signed
+Monomial = tuple[tuple[str, str, bool], ...]  # factors: type, name, and whether they are signed
 Form = dict[Monomial, int]  # monomial → factor; the monomial () is the constant
 MOST_TERMS, MOST_FACTORS = 12, 4
-DEEPEST = 60  # operations behind one another; each takes several calls
+DEEPEST = 60  # operations in a chain; each takes several calls
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Affine:
         return self.of(value) if found is None and "nneg" in made.flags else found
 
     def _phi(self, phi: Instruction, signed: bool) -> Linear | None:
-        """A value that something from outside of the loop is added to in every iteration."""
+        """A value to which a loop invariant is added in every iteration."""
         edges = list(zip(phi.operands, phi.labels, strict=True))
         ahead = {value.text for value, label in edges if label in self._inside}
         before = [value for value, label in edges if label not in self._inside]
@@ -105,7 +104,7 @@ class Affine:
         return None if begin is None or step is None or step.step else Linear(begin, step.begin)
 
     def _growth(self, phi: Instruction, following: Instruction, signed: bool) -> Linear | None:
-        """What an instruction adds to a phi."""
+        """The value that an instruction adds to a phi."""
         if following.op == "getelementptr":
             parts = self.parts(following) if following.operands[0].text == phi.result else None
             return None if parts is None else _sum(self._scaled(parts))
@@ -143,7 +142,7 @@ class Affine:
 
 
 def _leaf(value: Operand, signed: bool) -> Form | None:
-    """A value from outside of the loop."""
+    """A loop invariant."""
     bits = 64 if value.type == "ptr" else int_bits(value.type)
     if bits is None or bits > 64:
         return None
@@ -169,7 +168,7 @@ def _sum(parts: Iterable[Linear | None]) -> Linear | None:
 
 
 def _times(value: Linear | None, factor: Form) -> Linear | None:
-    """A linear value times one that stays the same."""
+    """A linear value times a loop invariant."""
     if value is None:
         return None
     made = []
@@ -195,14 +194,14 @@ def wrapped(value: int) -> int:
 
 
 class Arithmetic:
-    """Writes instructions that compute polynomials. Names begin with `prefix`; what was computed is used again."""
+    """Writes instructions that compute polynomials; the names of their results begin with `prefix`."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._serial = 0
 
     def polynomial(self, out: list[Instruction], form: Mapping[Monomial, int]) -> str:
-        """The value of a form, i64. No operation of it can have the result poison."""
+        """The value of a form, i64. None of its operations can result in poison."""
         total = str(form.get((), 0))
         for monomial, factor in form.items():
             if not monomial:
@@ -221,7 +220,7 @@ class Arithmetic:
         return self.do(out, f"{word} {kind} {text} to i64")
 
     def do(self, out: list[Instruction], text: str) -> str:
-        """One instruction; the name of its result."""
+        """Append an instruction; the name of its result."""
         self._serial += 1
         name = f"{self._prefix}.{self._serial}"
         out.append(Instruction(f"{name} = {text}"))

@@ -1,18 +1,19 @@
-"""Loops of one block whose records are written as one: what they access is told once, and how often they ran.
+"""Runs: loops of one block whose iterations share one record.
 
 A *run* stands for consecutive records of one segment that is the whole body of an innermost loop. Its record holds the
-number of iterations and, for each address that moves by the same amount in every iteration, where it began. Addresses
-of which that is not known from the text (`x[column[k]]`) follow, iteration by iteration. The number is written when an
-iteration begins, so that a program that ends inside of the loop leaves a record that is right.
+number of iterations and, for each address with a constant stride, its first value. Addresses without one
+(`x[column[k]]`) follow, iteration by iteration. The number of iterations is updated when an iteration begins, so that
+the record is valid if the program ends inside the loop.
 
     run id · iterations · (begin [· step]) for each field that is not FREE · the FREE fields of each iteration
 
-The fields are the addresses of the segment's payload, in order. A step that the text does not give as a number is
-computed before the loop and stands in the record.
+The fields are the addresses of the segment's payload, in order. A stride that is no constant of the text is computed
+before the loop and stored in the record.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -22,23 +23,23 @@ import numpy as np
 from tracecut.ir.llvm import Block, Function, Instruction, Operand, TypeTable
 from tracecut.ir.llvm.lexer import LOCAL
 from tracecut.tracer.trace.events.event_words import Kind
-from tracecut.tracer.trace.events.memory_operations import Item
 
 from .affine import Affine, Arithmetic, Monomial
+from .segment import Segment
 
 RUN_BITS = 20
-RUN_LIMIT = 1 << RUN_BITS  # iterations of one record: the reader hears of a long loop while it runs
+RUN_LIMIT = 1 << RUN_BITS  # iterations of one record: the reader gets those of a long loop while it runs
 MOST_FIELDS = 256
 
 
 class Shape(IntEnum):
     """How an address changes from iteration to iteration."""
 
-    FIXED = 0  # by a number that the text gives: the record holds where it begins
-    STEPPED = 1  # by a number that is known before the loop: the record holds where it begins, and the step
-    FREE = 2  # in a way that the text does not tell: the record holds all of them
-    SIGNED = 3  # by an index of 32 bits times a number: the record holds where index 0 is, and all indices
-    UNSIGNED = 4  # the same with an index that is never negative
+    FIXED = 0  # by a constant: the record holds the first address
+    STEPPED = 1  # by a loop invariant: the record holds the first address and the step
+    FREE = 2  # in another way: the record holds all addresses
+    SIGNED = 3  # by an index of 32 bits times a constant: the record holds the address of index 0, and all indices
+    UNSIGNED = 4  # the same with an unsigned index
 
 
 HEADER_WORDS = {Shape.FIXED: 2, Shape.STEPPED: 4, Shape.FREE: 0, Shape.SIGNED: 2, Shape.UNSIGNED: 2}
@@ -66,7 +67,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Run:
-    """A loop of one block. `place`: of its segment in the function's list; `outside`: the block that leads into it."""
+    """A loop of one block. `place`: of its segment in the function's list; `outside`: the block in front of it."""
 
     block: int
     place: int
@@ -75,7 +76,7 @@ class Run:
 
     @property
     def header_words(self) -> int:
-        """Words of the record without what stands in it for each iteration, id and number of iterations included."""
+        """Words of the record that do not repeat for each iteration, id and number of iterations included."""
         return 2 + sum(HEADER_WORDS[field.shape] for field in self.fields)
 
     @property
@@ -84,18 +85,8 @@ class Run:
         return sum(FREE_WORDS[field.shape] for field in self.fields)
 
 
-def runs_of(
-    function: Function,
-    bodies: Sequence[tuple[int, int, int, Sequence[tuple[Item, int]]]],
-    types: TypeTable,
-) -> list[Run]:
-    """The runs of a function, in order.
-
-    Args:
-        bodies: (block, role, words of the payload, (item, word) of those whose words are their own) of each segment.
-
-    O(instructions).
-    """
+def runs_of(function: Function, segments: Sequence[Segment], types: TypeTable) -> list[Run]:
+    """The runs of a function, in order. `segments`: of it. O(instructions)."""
     sources: dict[str, list[Block]] = {block.name: [] for block in function.blocks}
     for block in function.blocks:
         for label in block.terminator.labels:
@@ -106,14 +97,12 @@ def runs_of(
         if block.terminator.op in ("invoke", "callbr")
         for label in block.terminator.labels
     }
-    counts: dict[int, int] = {}
-    for number, *_ in bodies:
-        counts[number] = counts.get(number, 0) + 1
+    counts = Counter(segment.block for segment in segments)
     found = []
-    for place, (number, role, _, own) in enumerate(bodies):
-        items = [item for item, _ in own]
-        block = function.blocks[number]
-        if number == 0 or role or counts[number] > 1 or len(items) > MOST_FIELDS:
+    for place, segment in enumerate(segments):
+        items = [item for _, item, _ in segment.own_items]
+        block = function.blocks[segment.block]
+        if segment.block == 0 or segment.role or counts[segment.block] > 1 or len(items) > MOST_FIELDS:
             continue
         outside = [source for source in sources[block.name] if source is not block]
         if len(outside) != 1 or len(sources[block.name]) != 2:
@@ -121,7 +110,7 @@ def runs_of(
         if outside[0].terminator.op not in ("br", "switch") or block.terminator.op not in ("br", "switch"):
             continue
         if unwound.intersection(block.terminator.labels):
-            continue  # these take the position from memory, and the loop does not store it there
+            continue  # these load the write position from memory, where the loop does not store it
         if any(item.kind is not Kind.ADDR or item.late for item in items):
             continue
         if any(item.result in types.named for item in block.instructions):
@@ -131,14 +120,12 @@ def runs_of(
         fields = [
             _indexed(field_of(item.pointers[0], steps), made.get(item.pointers[0].text), made, steps) for item in items
         ]
-        found.append(Run(number, place, outside[0].name, tuple(fields)))
+        found.append(Run(segment.block, place, outside[0].name, tuple(fields)))
     return found
 
 
 def run_tables(runs: Sequence[tuple[int, Run]]) -> dict[str, Any]:
-    """The tables of `static_tables.Static` that tell of runs, apart from their fields. `runs`: with the segment of
-    each.
-    """
+    """The tables of runs in `static_tables.Static`, without their fields. `runs`: each with its segment."""
     return {
         "run_segment": np.array([segment for segment, _ in runs], np.int32),
         "run_field": np.cumsum([0, *(len(run.fields) for _, run in runs)], dtype=np.int32),
@@ -164,7 +151,7 @@ def field_of(pointer: Operand, affine: Affine) -> Field:
 def _indexed(
     field: Field, address: Instruction | None, made: Mapping[str | None, Instruction], affine: Affine
 ) -> Field:
-    """A FREE field, as one that is given by its index when that has 32 bits."""
+    """A FREE field as SIGNED or UNSIGNED, when its index has 32 bits."""
     if field.shape is not Shape.FREE or address is None or address.op != "getelementptr":
         return field
     parts = affine.parts(address)
@@ -182,7 +169,7 @@ def _indexed(
 
 
 class RunCode:
-    """The instructions that compute what a run's record holds when it begins."""
+    """The instructions that compute the words of a run's record that do not repeat."""
 
     def __init__(self, run: Run, block: Block, prefix: str) -> None:
         self._run = run
@@ -206,7 +193,7 @@ class RunCode:
         """Where all fields that are not FREE begin, as typed values: their addresses in the iteration that comes.
 
         Args:
-            first: before the loop, otherwise inside of it, where its phis have their values.
+            first: in front of the loop; otherwise inside of it, where its phis have their values.
         """
         known: dict[str, str] = dict(self._outside) if first else {name: name for name in self._outside}
         found = []

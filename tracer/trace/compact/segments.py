@@ -1,6 +1,6 @@
-"""What is to be recorded of a module: its functions cut into segments, and the loops that are written compactly.
+"""What is to be recorded of a module: its functions cut into segments, its loops that are compacted, and all ids.
 
-Made once; the static tables and the rewriting both follow it.
+It is computed once; the static tables and the rewriting take everything from it.
 """
 
 from __future__ import annotations
@@ -10,35 +10,38 @@ from dataclasses import dataclass
 
 from tracecut.ir.llvm import Function, Module, parse_module
 from tracecut.support.errors import ArgumentError, UnsupportedError
-from tracecut.tracer.trace.events.event_words import SLACK_WORDS, Kind, words_of
+from tracecut.tracer.trace.events.event_words import SLACK_WORDS, Kind
 from tracecut.tracer.trace.events.memory_operations import Item, Sites
 
 from .loop_runs import Run, runs_of
-from .strided_loops import Region, regions_of
-
-ENTRY, LEAVES, LANDING, RETURNED_TWICE = 1, 2, 4, 8  # bits of a segment's role
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A segment before its tables: instructions `first` to `end` of a block, and its items with their instruction."""
-
-    function: Function
-    block: int
-    first: int
-    end: int
-    role: int
-    items: tuple[tuple[int, Item], ...]
+from .segment import ENTRY, LANDING, LEAVES, RETURNED_TWICE, Segment
+from .strided_loops import Region, Short, regions_of
 
 
 @dataclass(frozen=True)
 class FunctionPlan:
-    """A function, its segments, and its loops that are written as runs and regions."""
+    """A function, its segments, and its loops that are recorded as runs and regions. `first`: ids of the first ones."""
 
     function: Function
     segments: Sequence[Segment]
-    runs: Sequence[Run] = ()
-    regions: Sequence[Region] = ()
+    runs: Sequence[Run]
+    regions: Sequence[Region]
+    first: Ids
+
+    @property
+    def shorts(self) -> list[Short]:
+        """The short records of its regions."""
+        return [short for region in self.regions for short in region.shorts]
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Ids in the stream: segments from 1 on, then short records, regions and runs."""
+
+    segment: int
+    short: int
+    region: int
+    run: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Plan:
 def plan_of(
     source: str | Module, functions: Collection[str] | None = None, *, timed: bool = False, compact: bool = True
 ) -> Plan:
-    """Plan the recording of a module, given as text or parsed; rewriting then uses up what was given.
+    """Plan the recording of a module, given as text or parsed. Rewriting then changes that module.
 
     Other arguments and errors as of `static_tables.static_of`. O(length of the text).
     """
@@ -63,15 +66,28 @@ def plan_of(
     sites = Sites(module)
     chosen = chosen_functions(module, functions)
     sites.check(chosen)
-    parts = []
+    found = []
     for function in chosen:
-        segments = segments_of(function, sites)
-        loops = compacted(function, segments, sites) if compact and not timed else ([], [])
-        parts.append(FunctionPlan(function, segments, *loops))
+        segments = segments_of(function, sites, timed=timed)
+        found.append(
+            (function, segments, *(compacted(function, segments, sites) if compact and not timed else ([], [])))
+        )
+    short = 1 + sum(len(segments) for _, segments, _, _ in found)
+    region = short + sum(len(each.shorts) for *_, regions in found for each in regions)
+    first = Ids(1, short, region, region + sum(len(regions) for *_, regions in found))
+    parts = []
+    for function, segments, runs, regions in found:
+        parts.append(part := FunctionPlan(function, segments, runs, regions, first))
+        first = Ids(
+            first.segment + len(segments),
+            first.short + len(part.shorts),
+            first.region + len(regions),
+            first.run + len(runs),
+        )
     return Plan(module, sites, global_sizes(module), tuple(parts), timed)
 
 
-def segments_of(function: Function, sites: Sites) -> list[Segment]:
+def segments_of(function: Function, sites: Sites, *, timed: bool = False) -> list[Segment]:
     """Segments of a function in order. Blocks and instructions are numbered from 0, the latter in each block."""
     allocas = sites.allocas(function)
     framed = sites.needs_frames(function)
@@ -93,7 +109,7 @@ def segments_of(function: Function, sites: Sites) -> list[Segment]:
                 role |= LEAVES if instruction.op in ("ret", "resume", "unreachable") else 0
             elif not sites.splits(instruction):
                 continue
-            found.append(Segment(function, number, first, place + 1, role, tuple(items)))
+            found.append(Segment.of(number, first, place + 1, role, items, timed=timed))
             first, items = place + 1, []
             role = RETURNED_TWICE if sites.returns_twice(instruction) else 0
     return found
@@ -101,36 +117,11 @@ def segments_of(function: Function, sites: Sites) -> list[Segment]:
 
 def compacted(function: Function, segments: Sequence[Segment], sites: Sites) -> tuple[list[Run], list[Region]]:
     """The runs and regions of a function; none where its records may be too long for the room behind a chunk."""
-    bodies = []
-    for segment in segments:
-        places, words = layout([item for _, item in segment.items])
-        own = [(item, word) for (_, item), (word, first) in zip(segment.items, places, strict=True) if first]
-        bodies.append((segment.block, segment.role, words, own))
-    runs = runs_of(function, bodies, sites.types)
-    regions = regions_of(function, bodies, runs, sites.types)
-    total = sum(1 + words for _, _, words, _ in bodies)
+    runs = runs_of(function, segments, sites.types)
+    regions = regions_of(function, segments, runs, sites.types)
+    total = sum(1 + segment.words for segment in segments)
     total += sum(run.header_words for run in runs) + sum(region.header_words for region in regions)
     return (runs, regions) if total <= SLACK_WORDS else ([], [])
-
-
-def layout(items: Sequence[Item], *, timed: bool = False) -> tuple[list[tuple[int, bool]], int]:
-    """Where the words of a segment's items lie: (first word, whether they are its own) of each, and the total.
-
-    Accesses through one and the same pointer value share the words of the first of them, unless each has a time.
-    """
-    known: dict[str, int] = {}
-    places = []
-    word = 0
-    for item in items:
-        pointer = item.pointers[0].text if item.kind is Kind.ADDR and not timed else ""
-        if pointer in known:
-            places.append((known[pointer], False))
-            continue
-        if pointer:
-            known[pointer] = word
-        places.append((word, True))
-        word += words_of(item.kind, item.lanes, timed=timed)
-    return places, word
 
 
 def chosen_functions(module: Module, names: Collection[str] | None) -> list[Function]:

@@ -1,9 +1,9 @@
-"""Loops without calls whose records leave out the addresses that follow from the number of the iteration.
+"""Loops without calls whose records omit the addresses that follow from the number of the iteration.
 
-When such a loop is entered, one record tells where each linear address begins (see `affine`), and its step where the
-text does not give it as a number. After that, the segments that stand in the loop, and in no loop inside of it, are
-written as *short* records: without these addresses. The reader counts the iterations by the records of the block that
-opens the loop. What it knows of a loop stays valid in the chunks that follow, so a stream is to be read from its start.
+When such a loop is entered, one record holds the first value of each linear address (see `affine`), and its step where
+that is no constant. After that, the segments of the loop that are in no inner loop are recorded as *short* records:
+without these addresses. The reader counts the iterations by the records of the loop's header. What it knows of a loop
+stays valid in the chunks that follow, so a stream has to be read from its start.
 
     region id · (begin [· step]) for each field          short id · the words of the payload that no field gives
 """
@@ -20,23 +20,21 @@ import numpy as np
 from tracecut.ir.llvm import Function, TypeTable
 from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.tracer.trace.events.event_words import Kind
-from tracecut.tracer.trace.events.memory_operations import Item
 
 from .affine import Affine
 from .loop_runs import HEADER_WORDS, Field, Run, Shape, field_of
+from .segment import Segment
 
 MOST_FIELDS = 64
 STORED = -1
 
-Body = tuple[int, int, int, Sequence[tuple[Item, int]]]  # block, role, words of the payload, (item, word) of its own
-
 
 @dataclass(frozen=True)
 class Short:
-    """A segment that is written without some of its words.
+    """A segment that is recorded without some of its words.
 
     Attributes:
-        place: of the segment in the function's list. opens: an iteration begins with it.
+        place: of the segment in the function's list. opens: it begins an iteration.
         sources: of each word of its payload: STORED, or 2 · field of the region, + 1 for the high word.
     """
 
@@ -50,7 +48,7 @@ class Short:
         return 1 + self.sources.count(STORED)
 
     def offset(self, word: int) -> int | None:
-        """Where a word of the payload stands in the record, None for one that is left out."""
+        """Place of a word of the payload in the record, None for a word that is omitted."""
         return None if self.sources[word] != STORED else 1 + self._before[word]
 
     @cached_property
@@ -61,7 +59,7 @@ class Short:
 
 @dataclass(frozen=True)
 class Region:
-    """A loop. `header`: the block that opens it; `outside`: the block that leads to that."""
+    """A loop. `header`: its first block; `outside`: the block in front of that."""
 
     header: str
     outside: str
@@ -70,18 +68,18 @@ class Region:
 
     @property
     def header_words(self) -> int:
-        """Words of the record that is written when the loop is entered, its id included."""
+        """Words of the record of an entry, its id included."""
         return 1 + sum(HEADER_WORDS[field.shape] for field in self.fields)
 
 
-def regions_of(function: Function, bodies: Sequence[Body], runs: Sequence[Run], types: TypeTable) -> list[Region]:
-    """The regions of a function. `runs`: of the same; they are no regions. O(instructions × depth of loops)."""
+def regions_of(function: Function, segments: Sequence[Segment], runs: Sequence[Run], types: TypeTable) -> list[Region]:
+    """The regions of a function; its runs are none. O(instructions × depth of loops)."""
     flow = ControlFlow(function)
     in_runs = {function.blocks[run.block].name for run in runs}
     numbers = {block.name: number for number, block in enumerate(function.blocks)}
     places: dict[str, list[int]] = {}
-    for place, (number, role, _, _) in enumerate(bodies):
-        places.setdefault(function.blocks[number].name, []).extend([place] if not role else [place, place])
+    for place, segment in enumerate(segments):
+        places.setdefault(function.blocks[segment.block].name, []).extend([place] * (2 if segment.role else 1))
     found = []
     for loop in flow.loops:
         if loop.header in in_runs or any(len(places[name]) != 1 for name in loop.blocks):
@@ -97,7 +95,7 @@ def regions_of(function: Function, bodies: Sequence[Body], runs: Sequence[Run], 
         affine = Affine(inside, loop.header, types)
         fields: dict[str, Field | None] = {}
         for name in own:
-            for item, _ in bodies[places[name][0]][3]:
+            for _, item, _ in segments[places[name][0]].own_items:
                 pointer = item.pointers[0] if item.kind is Kind.ADDR and not item.late else None
                 if pointer is not None and pointer.text not in fields:
                     field = field_of(pointer, affine)
@@ -106,15 +104,14 @@ def regions_of(function: Function, bodies: Sequence[Body], runs: Sequence[Run], 
         if not known or len(known) > MOST_FIELDS:
             continue
         order = {field.pointer.text: number for number, field in enumerate(known)}
-        shorts = tuple(_short(places[name][0], name == loop.header, bodies[places[name][0]], order) for name in own)
+        shorts = tuple(_short(places[name][0], name == loop.header, segments[places[name][0]], order) for name in own)
         found.append(Region(loop.header, outside[0], tuple(known), shorts))
     return found
 
 
-def _short(place: int, opens: bool, body: Body, order: dict[str, int]) -> Short:
-    _, _, words, items = body
-    sources = [STORED] * words
-    for item, word in items:
+def _short(place: int, opens: bool, segment: Segment, order: dict[str, int]) -> Short:
+    sources = [STORED] * segment.words
+    for _, item, word in segment.own_items:
         field = order.get(item.pointers[0].text) if item.kind is Kind.ADDR and not item.late else None
         if field is not None:
             sources[word : word + 2] = [2 * field, 2 * field + 1]
@@ -122,7 +119,7 @@ def _short(place: int, opens: bool, body: Body, order: dict[str, int]) -> Short:
 
 
 def region_tables(regions: Sequence[tuple[int, Region]], first_field: int) -> dict[str, Any]:
-    """The tables of `static_tables.Static` that tell of regions, apart from their fields.
+    """The tables of regions in `static_tables.Static`, without their fields.
 
     Args:
         regions: with the first segment of its function. first_field: how many fields stand before theirs.

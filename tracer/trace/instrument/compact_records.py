@@ -1,13 +1,12 @@
-"""The instructions that write runs and enter regions.
+"""The instructions that record runs and entries of regions.
 
-Of a run: in front of its loop what stands in it once, in the loop the number of iterations.
+The words of a run that do not repeat are stored in front of its loop, the number of iterations in the loop:
 
-    in front:  id · where the addresses begin · steps                                    (on the edge into the loop)
+    in front:  id · first addresses · steps                                              (on the edge into the loop)
     loop:      full? → flush, and the same again at the start of the next chunk
                iterations + 1 → the record · FREE addresses behind it · the body
 
-The loop tests whether a chunk is full where it writes FREE addresses, otherwise whether the run has become so long that
-the reader has to hear of it.
+A loop with FREE addresses tests whether the chunk is full, another one whether the run has RUN_LIMIT iterations.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tracecut.ir.llvm import Block, Function, Instruction
 from tracecut.ir.llvm.lexer import NAME
 from tracecut.tracer.trace.compact.affine import Arithmetic
 from tracecut.tracer.trace.compact.loop_runs import FREE_WORDS, RUN_LIMIT, Field, Run, RunCode, Shape
-from tracecut.tracer.trace.compact.segments import Segment, layout
+from tracecut.tracer.trace.compact.segment import Segment
 from tracecut.tracer.trace.compact.strided_loops import Region
 from tracecut.tracer.trace.events.event_words import CHUNK_BITS
 
@@ -30,7 +29,7 @@ _SELDOM = '!prof !{!"branch_weights", i32 1, i32 1048576}'
 
 
 class Front:
-    """A piece on the edge that leads into a loop from outside."""
+    """A block on the edge that leads into a loop from outside."""
 
     def __init__(self, name: str, header: str, outside: str) -> None:
         self.name = name
@@ -38,12 +37,12 @@ class Front:
         self.outside = outside
 
     def relabel(self, phi: Instruction) -> None:
-        """Let a phi of the loop take from the piece what came from the block outside."""
+        """Let a phi of the loop take from this block what came from the block outside."""
         phi.text = re.sub(rf",\s*%{re.escape(self.outside)}(\s*\])", rf", %{self.name}\1", phi.text)
 
 
 def redirect(fronts: Sequence[Front], function: Function) -> None:
-    """Let the blocks outside lead to the pieces. O(length of the function)."""
+    """Let the blocks outside branch to these blocks. O(length of the function)."""
     pieces: dict[str, dict[str, str]] = {}
     for front in fronts:
         pieces.setdefault(front.outside, {})[front.header] = front.name
@@ -64,7 +63,7 @@ def header_stores(
     fields: Sequence[Field],
     words: tuple[list[str], list[str]],
 ) -> None:
-    """Store where addresses begin, and their steps. `first`: byte of the first. `words`: values of both, in order."""
+    """Store first addresses and steps. `first`: byte of the first one. `words`: the values of both, in order."""
     offset = first
     begin, step = iter(words[0]), iter(words[1])
     for field in fields:
@@ -83,7 +82,7 @@ def store(out: list[Instruction], name: str, position: str, offset: int, value: 
 
 
 class RegionWriter:
-    """Writes the record that enters a region. `number`: its id."""
+    """Records the entry into a region. `number`: its id."""
 
     def __init__(self, region: Region, number: int) -> None:
         self._region = region
@@ -93,7 +92,7 @@ class RegionWriter:
         self.position = f"{self._name}.d"  # behind the record
 
     def write(self, before: str) -> Block:
-        """The piece in front of the loop. `before`: write position at the end of the block outside."""
+        """The block in front of the loop. `before`: write position at the end of the block outside."""
         out: list[Instruction] = []
         code = Arithmetic(f"{self._name}.c")
         begins = ["i64 " + code.polynomial(out, field.begin) for field in self._region.fields]
@@ -109,7 +108,7 @@ class RegionWriter:
 
 
 class RunWriter:
-    """Writes one run. `header`: its block; `number`: its id."""
+    """Records one run. `header`: its block; `number`: its id."""
 
     def __init__(self, run: Run, header: str, number: int, spelling: Spelling) -> None:
         self.run = run
@@ -121,7 +120,7 @@ class RunWriter:
         self._serial = 0
 
     def write(self, block: Block, segment: Segment, before: str, after: str) -> list[Block]:
-        """The pieces that take the block's place, the one in front of the loop first.
+        """The blocks that replace the block, the one in front of the loop first.
 
         Args:
             before: write position at the end of the block outside. after: name of the position behind the loop.
@@ -141,7 +140,7 @@ class RunWriter:
         return [front, loop, more, self._body(block, segment, after)]
 
     def _loop(self, block: Block, before: str, front: Block, more: Block) -> Block:
-        """The start of the loop: its phis and ours, and the test that leads to `more`."""
+        """The start of the loop: its phis and ours, and the test that branches to `more`."""
         name, free = self._name, bool(self.run.free_words)
         back = f"%{self._go} ]"
         lines = [
@@ -188,9 +187,8 @@ class RunWriter:
         out = body.instructions
         fields = iter(self.run.fields)
         stores: dict[int, list[Field]] = {}
-        places, _ = layout([item for _, item in segment.items])
-        for (place, _), (_, own) in zip(segment.items, places, strict=True):
-            if own and FREE_WORDS[(field := next(fields)).shape]:
+        for place, _, _ in segment.own_items:
+            if FREE_WORDS[(field := next(fields)).shape]:
                 stores.setdefault(place, []).append(field)
         offset = 0
         for place in range(len(block.phis), segment.end):
@@ -204,7 +202,7 @@ class RunWriter:
                     self._behind(out, f"{name}.h2", after)
             for field in stores.get(place, ()):
                 value = f"ptr {field.pointer.text}"
-                if field.shape is not Shape.FREE:  # all bits turned: what is not written yet is 0
+                if field.shape is not Shape.FREE:  # inverted: what is not stored yet is 0
                     out.append(Instruction(f"{name}.o{offset} = xor i32 {field.index}, -1"))
                     value = f"i32 {name}.o{offset}"
                 store(out, f"{name}.v{offset}", f"{name}.p2", offset, value)
@@ -213,7 +211,7 @@ class RunWriter:
         return body
 
     def _header(self, out: list[Instruction], position: str, begins: list[str], steps: list[str]) -> None:
-        """Store what stands in the record once, but for the number of iterations: memory is 0 there."""
+        """Store the words that do not repeat, but for the number of iterations: memory is 0 there."""
         self._serial += 1
         out.append(Instruction(f"store i32 {self._number}, ptr {position}, align 4"))
         words = begins, [f"i64 {step}" for step in steps]

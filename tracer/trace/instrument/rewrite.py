@@ -1,21 +1,20 @@
-"""Instrumentation: the text of a module → the same module, which writes its stream of records.
+"""Instrumentation: a module is rewritten to record its own event stream.
 
-The write position is an SSA value: a phi in each block, kept in a register by the code generator, and put into the
+The write position is an SSA value: a phi in each block, kept in a register by the code generator, and stored to the
 thread-local `@tc_cursor` only where other code may need it (calls that may enter instrumented code, returns). A record
-is reserved at once, with stores at fixed offsets; the address of an access is stored in front of it, so that the
-record of a crash holds it. Whether a chunk is full is one bit of the position, tested where a bounded amount was
-written since: at function entries, behind calls and at loop headers. See `runtime.c` for the layout of chunks.
+is reserved at once and stored to at fixed offsets; the address of an access is stored before the access, so that the
+record of a crash holds it. One bit of the position tells that a chunk is full. It is tested after a bounded number of
+words: at function entries, behind calls and at loop headers. See `runtime.c` for the layout of chunks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 from tracecut.ir.llvm import Block, Instruction, Operand
-from tracecut.tracer.trace.compact.segments import RETURNED_TWICE, FunctionPlan, Plan, Segment, layout, plan_of
-from tracecut.tracer.trace.compact.strided_loops import Region
+from tracecut.tracer.trace.compact.segment import RETURNED_TWICE, Segment
+from tracecut.tracer.trace.compact.segments import FunctionPlan, Plan, plan_of
 from tracecut.tracer.trace.events.event_words import CHUNK_BITS, SLACK_WORDS, Kind, mask_words, words_of
 from tracecut.tracer.trace.events.memory_operations import Item
 
@@ -48,25 +47,20 @@ def instrumented(
     fenced: bool = True,
     compact: bool = True,
 ) -> str:
-    """Text of the instrumented module. Same arguments and errors as `static_tables.static_of`, whose ids it writes.
+    """Text of the instrumented module. Arguments and errors as of `static_tables.static_of`, whose ids it records.
 
     Args:
-        fenced: whether time stamps stand between fences. compact: whether loops of one block may be written as `runs`.
+        fenced: whether time stamps stand between fences. compact: whether loops may be recorded compactly.
         tls: model of the thread-local position: `localexec` for executables, `initialexec` for shared libraries.
     """
     return rewritten(plan_of(text, functions, timed=timed, compact=compact), tls=tls, fenced=fenced)
 
 
 def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True, spelling: Spelling = SHORT) -> str:
-    """The instrumented text of a planned module, see `instrumented`. It uses the plan up: its module changes."""
+    """The instrumented text of a planned module, see `instrumented`. The module of the plan changes."""
     module, listed = plan.module, plan.globals
-    shorts = 1 + sum(len(part.segments) for part in plan.parts)
-    regions = shorts + sum(len(region.shorts) for part in plan.parts for region in part.regions)
-    runs = regions + sum(len(part.regions) for part in plan.parts)
-    ids = Ids(1, shorts, regions, runs)
     for part in plan.parts:
-        _Writer(part, ids, timed=plan.timed, fenced=fenced, spelling=spelling).rewrite()
-        ids = ids.behind(len(part.segments), part.regions, len(part.runs))
+        _Writer(part, timed=plan.timed, fenced=fenced, spelling=spelling).rewrite()
     declared = module.declarations
     pairs = ", ".join(f"{{ ptr, i64 }} {{ ptr {name}, i64 {size} }}" for name, size in listed)
     body = f"[{pairs}]" if listed else "zeroinitializer"
@@ -80,40 +74,18 @@ def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True, spelli
     return with_replacements(module)
 
 
-@dataclass(frozen=True)
-class Ids:
-    """The ids of what comes next."""
-
-    segment: int
-    short: int
-    region: int
-    run: int
-
-    def behind(self, segments: int, regions: Sequence[Region], runs: int) -> Ids:
-        shorts = sum(len(region.shorts) for region in regions)
-        return Ids(self.segment + segments, self.short + shorts, self.region + len(regions), self.run + runs)
-
-
 class _Writer:
-    """Rewrites one function. `ids`: of its first segment, short record, region and run."""
+    """Rewrites one function."""
 
-    def __init__(
-        self,
-        part: FunctionPlan,
-        ids: Ids,
-        *,
-        timed: bool,
-        fenced: bool,
-        spelling: Spelling,
-    ) -> None:
-        function, segments, runs, regions = part.function, part.segments, part.runs, part.regions
+    def __init__(self, part: FunctionPlan, *, timed: bool, fenced: bool, spelling: Spelling) -> None:
+        function, segments, runs, regions, ids = part.function, part.segments, part.runs, part.regions, part.first
         self.function = function
         self.timed, self.fenced, self.spelling = timed, fenced, spelling
         self.segments: dict[int, list[tuple[int, Segment]]] = {}
         for place, segment in enumerate(segments):
             self.segments.setdefault(segment.block, []).append((ids.segment + place, segment))
         self.names = {block.name: number for number, block in enumerate(function.blocks)}
-        self.tails: dict[str, str] = {}  # block → the piece of it that holds its terminator
+        self.tails: dict[str, str] = {}  # block → the last block that it was split into
         self.positions: dict[str, str] = {}  # block → write position at its end
         self.incoming: dict[str, list[str]] = {block.name: [] for block in function.blocks}
         for block in function.blocks:
@@ -127,9 +99,8 @@ class _Writer:
         self.regions = {
             self.names[region.header]: RegionWriter(region, ids.region + place) for place, region in enumerate(regions)
         }
-        shorts = [short for region in regions for short in region.shorts]
-        self.shorts = {ids.segment + short.place: (ids.short + place, short) for place, short in enumerate(shorts)}
-        words = sum(self._size(segment) for segment in segments)
+        self.shorts = {ids.segment + short.place: (ids.short + place, short) for place, short in enumerate(part.shorts)}
+        words = sum(1 + segment.words for segment in segments)
         words += sum(run.header_words for run in runs) + sum(region.header_words for region in regions)
         self.checked = self._checked(words)
         self.serial = 0
@@ -186,7 +157,7 @@ class _Writer:
         return found
 
     def _checked(self, words: int) -> set[str]:
-        """Blocks whose first segment tests for room: where memory was consulted, and where loops close."""
+        """Blocks whose first segment tests for room: where the position is loaded, and headers of loops."""
         if words > SLACK_WORDS:
             return set(self.names)
         found = set(self.reloads)
@@ -199,7 +170,7 @@ class _Writer:
             while stack:
                 name, targets = stack[-1]
                 for target in targets:
-                    if state.get(target) == 1:  # still on the path: this edge closes a loop
+                    if state.get(target) == 1:  # still on the path: a back edge
                         found.add(target)
                     elif target not in state:
                         state[target] = 1
@@ -232,7 +203,7 @@ class _Writer:
             else:
                 position = f"%tc.l{number}"
                 if segment.role & RETURNED_TWICE:
-                    frame = self._frame(piece)
+                    frame = self._frame(piece.instructions)
                     piece.instructions.append(Instruction(f"call void @tce_returned(ptr {frame})"))
                 piece.instructions.append(Instruction(f"{position} = load ptr, ptr {self.spelling.cursor}, align 8"))
             if segment.first or block.name in self.checked:
@@ -241,7 +212,7 @@ class _Writer:
         return pieces
 
     def _is_fixed(self, block: Block, place: int) -> bool:
-        """A stack slot of fixed size: it has to stay in the entry block, which a test for room cuts."""
+        """A stack slot of fixed size: it has to stay in the entry block, which a test for room splits."""
         instruction = block.instructions[place]
         return (
             block is self.function.entry
@@ -250,7 +221,7 @@ class _Writer:
         )
 
     def _check(self, pieces: list[Block], piece: Block, position: str, number: int) -> tuple[Block, str]:
-        """Test whether the chunk is full; the new piece, and the position in it."""
+        """Test whether the chunk is full; the new block, and the position in it."""
         bit, full, fresh, here = (f"%tc.{letter}{number}" for letter in "bfep")
         more, go = f"tc.m{number}", f"tc.g{number}"
         piece.instructions += [
@@ -266,18 +237,17 @@ class _Writer:
         return merge, here
 
     def _record(self, block: Block, piece: Block, segment: Segment, number: int, position: str, done: set[int]) -> None:
-        """Write the segment's instructions with the stores of its record among them."""
+        """Append the segment's instructions with the stores of its record."""
         out = piece.instructions
         name, short = self.shorts.get(number, (number, None))
         out.append(Instruction(f"store i32 {name}, ptr {position}, align 4"))
         after = f"%tc.n{number}"
-        size = self._size(segment) if short is None else short.stored
+        size = 1 + segment.words if short is None else short.stored
         out.append(Instruction(f"{after} = getelementptr i8, ptr {position}, i64 {size * 4}"))
         early: dict[int, list[tuple[Item, int]]] = {}
         late: dict[int, list[tuple[Item, int]]] = {}
-        words, _ = layout([item for _, item in segment.items], timed=self.timed)
-        for (place, item), (word, own) in zip(segment.items, words, strict=True):
-            offset = (1 + word if short is None else short.offset(word)) if own else None
+        for place, item, word in segment.own_items:
+            offset = 1 + word if short is None else short.offset(word)
             if offset is not None:
                 (late if item.late else early).setdefault(place, []).append((item, offset))
         for place in range(segment.first, segment.end):
@@ -285,7 +255,7 @@ class _Writer:
             for item, offset in early.get(place, ()):
                 self._store(out, position, item, offset)
             last = place == segment.end - 1
-            for item, offset in late.get(place, ()) if last else ():  # zeros: an exception may come instead
+            for item, offset in late.get(place, ()) if last else ():  # zeros: an exception may be thrown instead
                 out += [self._put(out, position, offset + word, "i32", "0") for word in range(words_of(item.kind))]
             if last and (place < len(block.instructions) - 1 or self._leaves_to_memory(instruction)):
                 out.append(Instruction(f"store ptr {after}, ptr {self.spelling.cursor}, align 8"))
@@ -300,7 +270,7 @@ class _Writer:
                 self._store(out, position, item, offset)
 
     def _timed(self, out: list[Instruction], access: Instruction, position: str, word: int) -> None:
-        """An access between time stamps, and its cycles."""
+        """Append an access between time stamps, and store its cycles."""
         name = self._name("t")
         fence = [Instruction("call void @llvm.x86.sse2.lfence()")] if self.fenced else []
         first, second = (Instruction(f"{name}.{one} = call i64 @llvm.readcyclecounter()") for one in "ab")
@@ -311,14 +281,10 @@ class _Writer:
         out.append(self._put(out, position, word, "i32", name))
 
     def _put(self, out: list[Instruction], position: str, word: int, kind: str, text: str) -> Instruction:
-        """The store of a value into a word of the record; what it needs goes to `out`."""
+        """The store of a value into a word of the record; its address is appended to `out`."""
         target = self._name("a")
         out.append(Instruction(f"{target} = getelementptr i8, ptr {position}, i64 {4 * word}"))
         return Instruction(f"store {kind} {text}, ptr {target}, align 4")
-
-    def _size(self, segment: Segment) -> int:
-        """Words of a record, its id included."""
-        return 1 + layout([item for _, item in segment.items], timed=self.timed)[1]
 
     def _leaves_to_memory(self, terminator: Instruction) -> bool:
         return terminator.op in ("ret", "resume", "invoke", "callbr") or any(
@@ -334,7 +300,7 @@ class _Writer:
             word += 2
 
         if item.kind is Kind.FRAME:
-            put("ptr", self._frame_in(out))
+            put("ptr", self._frame(out))
         elif item.kind is Kind.VARIABLE:
             for offset, kind in ((8, "ptr"), (16, "ptr"), (0, "i64")):
                 field, text = self._name("v"), self._name("q")
@@ -367,10 +333,7 @@ class _Writer:
             bits += ".w"
         out.append(self._put(out, position, word, f"i{wide}", bits))
 
-    def _frame(self, piece: Block) -> str:
-        return self._frame_in(piece.instructions)
-
-    def _frame_in(self, out: list[Instruction]) -> str:
+    def _frame(self, out: list[Instruction]) -> str:
         name = self._name("h")
         out.append(Instruction(f"{name} = call ptr @llvm.frameaddress.p0(i32 0)"))
         return name
@@ -380,7 +343,7 @@ class _Writer:
         return f"%tc.{letter}.{self.serial}"
 
     def _relabelled(self, text: str) -> str:
-        """A phi's text with the pieces that its values now come from."""
+        """A phi's text with the blocks that its values now come from."""
         return re.sub(
             r',\s*%("(?:[^"\\]|\\.)*"|[-\w.$]+)(\s*\])',
             lambda found: f", %{self.tails.get(found[1], found[1])}{found[2]}",

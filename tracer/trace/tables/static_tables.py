@@ -17,10 +17,10 @@ import numpy.typing as npt
 from tracecut.ir.llvm import Instruction, Module, parse_module
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.trace.compact.loop_runs import Run, field_tables, run_tables
-from tracecut.tracer.trace.compact.segments import Plan, layout, plan_of
+from tracecut.tracer.trace.compact.segment import Segment
+from tracecut.tracer.trace.compact.segments import Plan, plan_of
 from tracecut.tracer.trace.compact.strided_loops import Region, region_tables
 from tracecut.tracer.trace.events.event_words import MAX_WORDS
-from tracecut.tracer.trace.events.memory_operations import Item
 
 Ints = npt.NDArray[np.int32]
 
@@ -203,25 +203,17 @@ def static_of(
 def tables_of(text: str, plan: Plan) -> Static:
     """The tables of a planned module, see `static_of`. `text`: its text."""
     function_block, block_first, block_segment = [0], [0], [1]
-    segments: list[tuple[int, int, int, int, tuple[tuple[int, Item], ...]]] = [(0, 0, -1, 0, ())]
+    segments = [(0, -1, Segment(0, 0, 0, 0, (), (), 0))]  # instruction 0 of its block, block, segment
     unknown = []
     runs: list[tuple[int, Run]] = []
     regions: list[tuple[int, Region]] = []
     for part in plan.parts:
-        function = part.function
-        runs += [(len(segments) + run.place, run) for run in part.runs]
-        regions += [(len(segments), region) for region in part.regions]
+        function, first = part.function, part.first.segment
+        runs += [(first + run.place, run) for run in part.runs]
+        regions += [(first, region) for region in part.regions]
         for segment in part.segments:
             block, base = function.blocks[segment.block], block_first[-1]
-            segments.append(
-                (
-                    base + segment.first,
-                    base + segment.end,
-                    function_block[-1] + segment.block,
-                    segment.role,
-                    tuple((base + place, item) for place, item in segment.items),
-                )
-            )
+            segments.append((base, function_block[-1] + segment.block, segment))
             for place in range(segment.first, segment.end):
                 if plan.sites.is_unknown(block.instructions[place]):
                     unknown.append((base + place, _callee(block.instructions[place])))
@@ -239,37 +231,33 @@ def tables_of(text: str, plan: Plan) -> Static:
         globals=plan.globals,
         unknown=tuple(unknown),
         timed=plan.timed,
-        **_segment_tables(segments, plan.timed),
+        **_segment_tables(segments),
         **run_tables(runs),
         **region_tables(regions, len(in_runs)),
         **field_tables([*in_runs, *(field for _, region in regions for field in region.fields)]),
     )
 
 
-def _segment_tables(
-    segments: list[tuple[int, int, int, int, tuple[tuple[int, Item], ...]]], timed: bool
-) -> dict[str, Any]:
-    item_rows: list[tuple[int, int, int, int, int, int]] = []
-    words, starts = [], [0]
-    for _, _, _, _, items in segments:
-        places, word = layout([item for _, item in items], timed=timed)
-        for (instruction, item), (place, _) in zip(items, places, strict=True):
-            item_rows.append((instruction, item.kind, item.access, item.bytes, item.lanes, place))
-        if word > MAX_WORDS:
+def _segment_tables(segments: list[tuple[int, int, Segment]]) -> dict[str, Any]:
+    items: list[tuple[int, ...]] = []
+    rows = []
+    for base, block, segment in segments:
+        if segment.words > MAX_WORDS:
             raise UnsupportedError(
-                f"a straight piece of code with {len(items)} memory operations is too long to be traced",
+                f"a basic block with {len(segment.items)} memory operations is too long to be traced",
                 hint="Trace other functions.",
             )
-        words.append(word)
-        starts.append(len(item_rows))
-    columns = list(zip(*item_rows, strict=True)) if item_rows else [()] * 6
+        rows.append((base + segment.first, base + segment.end, block, segment.role, segment.words, len(items)))
+        for (place, item), (word, _) in zip(segment.items, segment.places, strict=True):
+            items.append((base + place, item.kind, item.access, item.bytes, item.lanes, word))
+    rows.append((0, 0, 0, 0, 0, len(items)))
+    names = ("segment_first", "segment_end", "segment_block", "segment_role", "segment_words", "segment_item")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    tables: dict[str, Any] = {name: np.array(column[:-1], TABLES[name]) for name, column in columns.items()}
+    tables["segment_item"] = np.array(columns["segment_item"], np.int32)
     names = ("item_instruction", "item_kind", "item_access", "item_bytes", "item_lanes", "item_word")
-    tables: dict[str, Any] = {name: np.array(column, TABLES[name]) for name, column in zip(names, columns, strict=True)}
-    for place, name in enumerate(("segment_first", "segment_end", "segment_block", "segment_role")):
-        tables[name] = np.array([segment[place] for segment in segments], TABLES[name])
-    tables["segment_words"] = np.array(words, np.int32)
-    tables["segment_item"] = np.array(starts, np.int32)
-    return tables
+    fields = list(zip(*items, strict=True)) or [()] * len(names)
+    return tables | {name: np.array(field, TABLES[name]) for name, field in zip(names, fields, strict=True)}
 
 
 def _callee(call: Instruction) -> str:

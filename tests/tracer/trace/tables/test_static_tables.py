@@ -8,7 +8,7 @@ import pytest
 from tracecut.ir.llvm import Instruction
 from tracecut.support.errors import ArgumentError, UnsupportedError
 from tracecut.tracer.toolchain.passes import parse
-from tracecut.tracer.trace.compact.segments import ENTRY, LANDING, LEAVES, RETURNED_TWICE
+from tracecut.tracer.trace.compact.segment import ENTRY, LANDING, LEAVES, RETURNED_TWICE
 from tracecut.tracer.trace.events.event_words import READ, WRITE, Kind
 from tracecut.tracer.trace.events.library_effects import EXTERNALS, external_of
 from tracecut.tracer.trace.events.printf_scanf import strings_in
