@@ -182,10 +182,10 @@ def test_twins(monkeypatch: pytest.MonkeyPatch) -> None:
     assert twin is not shadow_memory.find and twin is plain_module.plain(shadow_memory.find)
     assert plain_module.plain(long) is long
     keys = np.full(8, -1, np.int64)
-    assert shadow_memory.find.py_func.__globals__["_slot"] is shadow_memory._slot
+    assert shadow_memory.find.py_func.__globals__["slot_of"] is shadow_memory.slot_of
     with np.errstate(all="raise"):
-        slots = [int(plain_module.plain(shadow_memory._slot)(keys, page)) for page in (1, 2, 1 << 35, -1)]
-    assert slots == [int(shadow_memory._slot(keys, page)) for page in (1, 2, 1 << 35, -1)]
+        slots = [int(plain_module.plain(shadow_memory.slot_of)(keys, page)) for page in (1, 2, 1 << 35, -1)]
+    assert slots == [int(shadow_memory.slot_of(keys, page)) for page in (1, 2, 1 << 35, -1)]
     assert plain_module.fitting(shadow_memory.find, FEW) is twin
     assert plain_module.fitting(shadow_memory.find, FEW + 1) is shadow_memory.find
 

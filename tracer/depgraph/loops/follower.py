@@ -1,23 +1,34 @@
-"""What all walks over the jobs of one loop share: the loop, the frames, and where the walk is."""
+"""What both analyses of one loop share: the loop, the frames, and the events that they take."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 import numpy as np
 from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.support.arrays import Longs
-from tracecut.support.errors import ArgumentError
-from tracecut.support.growable_array import Growing
+from tracecut.support.errors import ArgumentError, ArtefactError
 from tracecut.support.plain_kernels import FEW_BYTES, Kernel, plain
 from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import shadow_memory as sh
+from tracecut.tracer.depgraph.state.frame_stack import FrameStack
 from tracecut.tracer.depgraph.state.segment_steps import tables_of
+from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 
+from . import loop_events as ev
 
-class LoopWalker:
-    """State of a walk. Raises ArgumentError for a loop that is not there; `header` is the name of its first block.
+BUFFER = 1 << 13  # events that are made before they are taken: they stay in the caches
 
-    `few`: the whole trace has few instructions: it is walked through without compiling the walk (see `ir.plain`).
+
+class LoopWalker(ABC):
+    """Follows one loop through the stream of one thread.
+
+    Args:
+        static: tables of the traced module. function, header: the loop, by the name of its first block.
+        few: the whole trace has few instructions: it is followed without compiling (see `support.plain_kernels`).
+
+    Raises ArgumentError for a loop that does not exist.
     """
 
     def __init__(self, static: Static, function: str, header: str, *, few: bool = False) -> None:
@@ -33,36 +44,52 @@ class LoopWalker:
         self.tables = tables_of(static)
         number = static.functions.index(name)
         base = int(static.function_block[number])
-        inside = np.zeros(static.n_blocks + 1, np.uint8)
-        for place, block in enumerate(body.blocks):
-            inside[base + place] = block.name in self.loop.blocks
-            if block.name == header:
-                self.header = int(static.block_segment[base + place])
         self.base = int(static.block_first[base])
+        names = [block.name for block in body.blocks]
+        inside = np.zeros(static.n_blocks + 1, np.uint8)
+        inside[base : base + len(names)] = [name in self.loop.blocks for name in names]
         blocks = np.where(static.segment_block >= 0, static.segment_block, static.n_blocks)
-        self.inside = np.ascontiguousarray(inside[blocks] & (self.tables.function == number))
-        self.state = np.zeros(fr.STATE, np.int64)
-        self.state[fr.UNWINDER] = -1
-        self.where = np.zeros(2, np.int64)
-        self.unknown = np.zeros(static.n_instructions, np.uint8)
-        steps = int(np.diff(self.tables.step).max(initial=0)) + 2
-        self.slack = int(self.tables.pages.max(initial=0)) + 2 * steps
-        self.reads = int(self.tables.edges.max(initial=0)) + 8 * steps
-        self.frames = {
-            "frames": Growing(np.int64, fr.FRAME_FIELDS << 8),
-            "registers": Growing(np.int32, 1 << 14),
-            "slots": Growing(np.int64, 2 << 10),
-        }
-        self.nothing = _no_shadow()
+        self.followed = ev.Loop(
+            inside=np.ascontiguousarray(inside[blocks] & (self.tables.function == number)),
+            header=static.block_segment[base + names.index(header) :][:1].astype(np.int64),
+            unknown=np.zeros(static.n_instructions, np.uint8),
+            where=np.zeros(ev.WHERE, np.int64),
+        )
+        self.state = fr.fresh_state()
+        self.stack = FrameStack(self.tables)
+        self._most_events = ev.most_events(self.tables)
+        self._events = np.zeros(ev.FIELDS * (BUFFER + self._most_events), np.int64)
+        self._nothing = sh.no_shadow()
 
-    def frame_limits(self) -> Longs:
-        """Limits with the entries that frames need."""
-        limits = np.zeros(fr.LIMITS, np.int64)
-        limits[fr.MAX_DEPTH] = self.frames["frames"].capacity // fr.FRAME_FIELDS - 2
-        limits[fr.MAX_REGISTERS] = self.frames["registers"].capacity - 2 * int(self.tables.slots.max(initial=0)) - 2
-        limits[fr.MAX_GLOBALS] = 1 << 62
-        limits[fr.MAX_WORK] = FEW_BYTES if self.few else 1 << 62
-        return limits
+    def feed(self, words: Words) -> None:
+        """Follow whole records. O(words + bytes touched).
+
+        Raises ArtefactError for a damaged stream, and what the analysis raises.
+        """
+        words = np.ascontiguousarray(words, np.uint32)
+        self.state[fr.POSITION] = 0
+        limits = np.full(fr.LIMITS, 1 << 62, np.int64)
+        limits[fr.MAX_EDGES] = ev.FIELDS * BUFFER
+        while True:
+            self.stack.limit(limits)
+            limits[fr.MAX_WORK] = FEW_BYTES if self.few else 1 << 62
+            stack = self.stack.view()
+            found = self.fitting(ev.loop_events)(
+                words, self.tables, stack, self._nothing, self.followed, limits, self.state, self._events
+            )
+            del stack  # a view would keep the arrays from growing
+            taken, count = 0, int(self.followed.where[ev.COUNT])
+            while taken < count:
+                taken = self.take(self._events, taken, count)
+            if found == fr.DONE:
+                return
+            if found != fr.FULL:
+                raise ArtefactError("the event stream is damaged", hint="Trace the program again.")
+            self.stack.grow(self.state)
+
+    @abstractmethod
+    def take(self, events: Longs, first: int, end: int) -> int:
+        """Take the events from `first` up to `end`, or those that there is room for; where the next one stands."""
 
     def fitting(self, kernel: Kernel) -> Kernel:
         """The kernel, or its plain twin."""
@@ -70,17 +97,7 @@ class LoopWalker:
             self.few = False
         return plain(kernel) if self.few else kernel
 
-    def grow_frames(self) -> None:
-        """Room for one more frame."""
-        depth = int(self.state[fr.DEPTH])
-        self.frames["frames"].reserve((depth + 2) * fr.FRAME_FIELDS)
-        if depth:
-            top = self.frames["frames"].array[(depth - 1) * fr.FRAME_FIELDS + fr.BASE]
-            self.frames["registers"].reserve(int(top) + 3 * int(self.tables.slots.max(initial=0)) + 2)
-
-
-def _no_shadow() -> sh.Shadow:
-    """For the frames, which here have no stack slots to clear."""
-    one, ids = np.zeros(1, np.int64), np.zeros(1, np.int32)
-    counts = np.zeros(sh.COUNTERS, np.int64)
-    return sh.Shadow(one, one, one, ids, ids, ids, one, one, one, ids, one, counts)
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """Static instructions of the loop whose effect on memory is not known."""
+        return tuple(np.flatnonzero(self.followed.unknown).tolist())

@@ -1,16 +1,16 @@
-"""What the iterations of one loop depend on each other for, from the event stream of the whole program.
+"""Loop-carried dependences of one loop, from the event stream of the whole program.
 
-Each iteration is a job. Everything that runs inside of it belongs to it, called functions included; a run of the loop
-inside of itself (recursion) belongs to the job that called it. Memory is followed byte by byte. Counted are pairs of
-jobs of one run of the loop, each pair once for each kind:
+Each iteration is a job. Everything that runs inside of it belongs to it, called functions included; a recursive
+invocation of the loop belongs to the job that called it. Memory is followed byte by byte. Pairs of jobs of the same
+invocation are counted, each pair once for each kind:
 
 - flow: the later job reads a byte that the earlier one wrote last;
 - output: the later job writes a byte that the earlier one wrote last;
 - anti: the later job writes a byte that the earlier one read, as the last other job since the byte was written.
 
-Static instructions that touch the same bytes are one *datum*. A datum is private to the jobs when no value of it flows
-from job to job: each job may have its own copy. It is a reduction when all that touches it is load, operation, store on
-one address, with one associative operator, and the values go nowhere else.
+Static instructions that access the same bytes form one *datum*. A datum is privatizable when no value of it flows from
+job to job. It is a reduction when it is only accessed by load, operation and store at one address, with one associative
+operator, and the values have no other use.
 """
 
 from __future__ import annotations
@@ -23,26 +23,25 @@ import numpy as np
 from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArtefactError
 from tracecut.support.growable_array import Growing
-from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import shadow_memory as sh
-from tracecut.tracer.depgraph.state.access_steps import Words
-from tracecut.tracer.depgraph.state.call_frames import DONE, FULL
 from tracecut.tracer.depgraph.walk.anti_output import MOST_BYTES
+from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 
 from . import last_access as lm
-from .dependence_walk import follow
+from . import loop_events as ev
 from .follower import LoopWalker
 from .reductions import carried_values, updates_of
 
 
 @dataclass(frozen=True)
 class Datum:
-    """Memory that some static instructions of the loop touch in common.
+    """Memory that some static instructions of the loop access in common.
 
     Attributes:
         instructions: static ids. conflicts: kinds of conflict between jobs, a part of ("flow", "anti", "output").
-        private: there are conflicts, and none is a flow. copied_in: some job reads a value from before the loop.
+        private: it is privatizable: there are conflicts, and none is a flow. copied_in: some job reads a value from
+            before the loop.
         reduction: the operator, empty when it is none.
     """
 
@@ -58,11 +57,11 @@ class LoopSummary:
     """Dependences between the jobs of one loop.
 
     Attributes:
-        function, header: the loop. runs, jobs: how often it was entered, iterations of all runs.
+        function, header: the loop. runs, jobs: invocations of the loop, and iterations of all of them.
         flow, anti, output: pairs of jobs by distance; distances above 1024 stand at the next power of two.
         data: by their first instruction. carried: what the loop carries in registers: name of the phi → operator,
             "counter" or "value".
-        unknown: static instructions in it whose effect on memory is not known: nothing may be concluded then.
+        unknown: static instructions in it whose effect on memory is not known: the dependences are then incomplete.
     """
 
     function: str
@@ -101,72 +100,32 @@ class LoopFollower(LoopWalker):
     def __init__(self, static: Static, function: str, header: str, *, few: bool = False) -> None:
         super().__init__(static, function, header, few=few)
         self.units, self.bytes = Growing(np.int64), Growing(np.int64)
-        self.keys, self.values = np.full(1 << 10, sh.NONE, np.int64), np.zeros(1 << 10, np.int64)
+        self.keys, self.values = sh.new_table(1 << 10)
         self.seen = np.zeros(2 << 10, np.int64)
         self.bins = np.zeros(3 * lm.BINS, np.int64)
         self.parent = np.arange(static.n_instructions)
         self.flags = np.zeros(lm.FLAGS * static.n_instructions, np.uint8)
         self.counts = np.zeros(lm.COUNTS, np.int64)
 
-    def feed(self, words: Words) -> None:
-        """Follow whole records. Raises ArtefactError for a damaged stream. O(words + bytes touched)."""
-        words = np.ascontiguousarray(words, np.uint32)
-        self.state[fr.POSITION] = 0
-        while True:
-            self._grow()
-            stack = fr.Frames(**{name: array.array for name, array in self.frames.items()})
-            touched = lm.Touched(
-                self.keys,
-                self.values,
-                self.units.array,
-                self.bytes.array,
-                self.seen,
-                self.bins,
-                self.parent,
-                self.flags,
-                self.counts,
-            )
-            found = self.fitting(follow)(
-                words,
-                self.tables,
-                stack,
-                self.nothing,
-                touched,
-                self.inside,
-                self.header,
-                self.unknown,
-                self._limits(),
-                self.state,
-                self.where,
-            )
-            del stack, touched  # views would keep the arrays from growing
-            if found == DONE:
-                return
-            if found != FULL:
-                raise ArtefactError("the event stream is damaged", hint="Trace the program again.")
+    def take(self, events: Longs, first: int, end: int) -> int:
+        tables = self.keys, self.values, self.units.array, self.bytes.array, self.seen
+        touched = lm.Touched(*tables, self.bins, self.parent, self.flags, self.counts)
+        taken = int(self.fitting(lm.follow_events)(touched, events, first, end))
+        del tables, touched  # views would keep the arrays from growing
+        if taken < end:
+            self._grow(int(events[taken * ev.FIELDS + ev.LENGTH]))
+        return taken
 
-    def _limits(self) -> Longs:
-        limits = self.frame_limits()
-        limits[fr.MAX_PAGES] = min(self.units.capacity // (lm.UNITS * lm.FIELDS), self.keys.size // 2) - self.slack
-        limits[fr.MAX_SINGLES] = self.bytes.capacity // (4 * lm.FIELDS) - self.reads
-        limits[fr.MAX_EDGES] = self.seen.size // 4 - 3 * self.reads
-        return limits
-
-    def _grow(self) -> None:
-        """Room for the next record and as much again."""
-        extra, more = int(self.state[fr.EXTRA_PAGES]), int(self.state[fr.EXTRA_EDGES])
-        if max(more, extra << sh.PAGE_BITS) > MOST_BYTES:
+    def _grow(self, length: int) -> None:
+        """Make room for an access of so many bytes."""
+        if length > MOST_BYTES:
             raise ArtefactError("the event stream is damaged", hint="Trace the program again.")
-        pages = int(self.counts[lm.PAGES]) + extra + self.slack
+        pages = int(self.counts[lm.PAGES]) + (length >> sh.PAGE_BITS) + 2
         self.units.reserve(pages * lm.UNITS * lm.FIELDS)
-        self.bytes.reserve((int(self.counts[lm.SPLITS]) + more + self.reads) * 4 * lm.FIELDS)
-        while self.keys.size // 2 < pages:
-            keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)
-            self.fitting(sh.rehash)(self.keys, self.values, keys, values)
-            self.keys, self.values = keys, values
-        while self.seen.size // 4 < int(self.counts[lm.KNOWN]) + 3 * (more + self.reads):
+        self.bytes.reserve((int(self.counts[lm.SPLITS]) + 2) * 4 * lm.FIELDS)
+        self.keys, self.values = sh.with_room(self.keys, self.values, pages, self.fitting(sh.rehash))
+        while self.seen.size // 4 < int(self.counts[lm.KNOWN]) + 3 * length:
             self.seen = self.fitting(lm.reseen)(self.seen, max(1, int(self.counts[lm.JOB])))  # 0 marks what is empty
-        self.grow_frames()
 
     def summary(self) -> LoopSummary:
         """What was found so far."""
@@ -174,14 +133,14 @@ class LoopFollower(LoopWalker):
         return LoopSummary(
             self.body.name.removeprefix("@"),
             self.loop.header,
-            int(self.where[1]),
+            int(self.counts[lm.INVOCATIONS]),
             int(self.counts[lm.JOB]),
             histograms[lm.FLOW],
             histograms[lm.ANTI],
             histograms[lm.OUTPUT],
             self._data(),
             carried_values(self.body, self.loop),
-            tuple(np.flatnonzero(self.unknown).tolist()),
+            self.unknown,
         )
 
     def _data(self) -> tuple[Datum, ...]:

@@ -11,14 +11,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from tracecut.support.arrays import Bytes, Longs
-from tracecut.tracer.depgraph.state.shadow_memory import GOLDEN, NONE, Int
+from tracecut.tracer.depgraph.state.record_steps import Int
+from tracecut.tracer.depgraph.state.shadow_memory import GOLDEN, NONE, PAGE_BITS, slot_of
 
-PAGE_BITS = 12
+from .loop_events import ADDRESS, FRESH, INSTRUCTION, ITERATION, KIND, LENGTH, WRITES
+from .loop_events import FIELDS as EVENT_FIELDS
+
 UNITS = 1 << (PAGE_BITS - 2)
 WRITER, READER, BEFORE, SITE, FIELDS = range(5)
 SPLIT = -1
-# Entries of `counts`.
-PAGES, SPLITS, JOB, FIRST, KNOWN, COUNTS = range(6)
+# Entries of `counts`: pages, words split into bytes, the current job, the first one of its invocation, pairs that the
+# current job has counted, and invocations.
+PAGES, SPLITS, JOB, FIRST, KNOWN, INVOCATIONS, COUNTS = range(7)
 FLOW, ANTI, OUTPUT = range(3)  # read after write, write after read, write after write
 NEAR = 1024  # distances up to here are counted one by one
 BINS = NEAR + 1 + 64  # then by powers of two
@@ -71,7 +75,7 @@ def bin_of(distance: Int) -> Int:
 
 @njit(cache=True, nogil=True)
 def _pair(touched: Touched, kind: Int, other: Int, site: Int, other_site: Int) -> None:
-    """Count the pair of the job that runs and an earlier one, once for each kind."""
+    """Count the pair of the current job and an earlier one, once for each kind."""
     counts, seen = touched.counts, touched.seen
     if other < counts[FIRST] or other >= counts[JOB]:
         return
@@ -122,10 +126,7 @@ def _note(touched: Touched, unit: Longs, at: Int, site: Int, writes: bool) -> No
 def _unit(touched: Touched, address: Int) -> Int:
     """Place of the word's unit, made when it is missing."""
     page = address >> PAGE_BITS
-    mask = np.uint64(touched.keys.size - 1)
-    slot = ((np.uint64(page) * GOLDEN) >> np.uint64(32)) & mask
-    while touched.keys[slot] != page and touched.keys[slot] != NONE:
-        slot = (slot + np.uint64(1)) & mask
+    slot = slot_of(touched.keys, page)
     if touched.keys[slot] == NONE:
         touched.keys[slot] = page
         touched.values[slot] = touched.counts[PAGES] * UNITS * FIELDS
@@ -134,8 +135,42 @@ def _unit(touched: Touched, address: Int) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def touch(touched: Touched, address: Int, length: Int, site: Int, writes: bool) -> None:
-    """The job that runs reads or writes a range of bytes at a static instruction."""
+def follow_events(touched: Touched, events: Longs, first: Int, end: Int) -> Int:
+    """Take the events from `first` up to `end`; where the one stands that the arrays may be too short for."""
+    counts = touched.counts
+    for number in range(first, end):
+        at = number * EVENT_FIELDS
+        kind, address, length = events[at + KIND], events[at + ADDRESS], events[at + LENGTH]
+        instruction = events[at + INSTRUCTION]
+        if kind == ITERATION:
+            if length:
+                counts[INVOCATIONS] += 1
+                counts[FIRST] = counts[JOB] + 1
+            counts[JOB] += 1
+            counts[KNOWN] = 0
+        elif instruction >= 0:
+            if (
+                (counts[PAGES] + (length >> PAGE_BITS) + 2) > min(touched.keys.size // 2, pages_of(touched.units))
+                or counts[SPLITS] + 2 > touched.bytes.size // (4 * FIELDS)
+                or (kind != FRESH and 4 * (counts[KNOWN] + 3 * length) > touched.seen.size)
+            ):
+                return number
+            if kind == FRESH:
+                _forget(touched, address, length)
+            else:
+                _touch(touched, address, length, instruction, kind == WRITES)
+    return end
+
+
+@njit(cache=True, nogil=True)
+def pages_of(units: Longs) -> Int:
+    """Pages that there is room for."""
+    return units.size // (UNITS * FIELDS)
+
+
+@njit(cache=True, nogil=True)
+def _touch(touched: Touched, address: Int, length: Int, site: Int, writes: bool) -> None:
+    """The current job reads or writes a range of bytes at a static instruction."""
     end = address + length
     while address < end:
         stop = min(end, (address | 3) + 1)
@@ -163,8 +198,8 @@ def _split(touched: Touched, at: Int) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def forget(touched: Touched, address: Int, length: Int) -> None:
-    """A range begins a new life: nobody has touched it."""
+def _forget(touched: Touched, address: Int, length: Int) -> None:
+    """Nobody has touched the range since it was allocated."""
     end = address + length
     while address < end:
         stop = min(end, (address | 3) + 1)

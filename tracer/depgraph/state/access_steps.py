@@ -1,44 +1,32 @@
-"""Steps over ranges, lanes and whole objects: what they read, what they write, what they cost."""
+"""Memory steps of records: the ranges that they access, what they read, what they write, and what they cost."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 from numba import njit
-from tracecut.ir.machine.cache_simulator import Levels, access
+from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, Levels, access
 from tracecut.support.arrays import Ints, Longs
+from tracecut.tracer.trace.events.event_words import Words
 
+from . import call_frames as fr
+from . import record_steps as op
 from .argument_passing import GENERAL_END, REAL_END
-from .call_frames import CALLED, DEPTH, FRAME_FIELDS, SITE, SLOTS, UNRESOLVED, Frames, passed_end
+from .call_frames import Frames, passed_end
 from .object_places import allocate, global_of, owner_of, place_of, release, stack_slot
-from .record_steps import (
-    ALLOCATE,
-    COPIED,
-    DROP,
-    GATHER,
-    LANES_READ,
-    LANES_WRITE,
-    OPAQUE_READ,
-    OPAQUE_WRITE,
-    PASSED_READ,
-    RANGE_READ,
-    RANGE_WRITE,
-    REALLOC_READ,
-    REALLOCATE,
-    RELEASE,
-    SCATTER,
-    SLOT,
-)
-from .shadow_memory import PAGE_BITS, SIZE, START, Int, Shadow, Writers, collect, find, write
-
-Words = npt.NDArray[np.uint32]
-LINE_BITS, LATENCY = 0, 5  # of the first level, in `Levels.geometry`
+from .record_steps import Int, long
+from .shadow_memory import PAGE_BITS, SIZE, START, Shadow, Writers, collect, find, write
 
 
-@njit(cache=True, nogil=True, inline="always")
-def long(words: Words, at: Int) -> Int:
-    """The 64-bit value of two words."""
-    return np.int64(np.uint64(words[at]) | (np.uint64(words[at + 1]) << np.uint64(32)))
+class WalkState(NamedTuple):
+    """What a walk over records works on. `state`: see `call_frames`; `modelled`: whether caches are simulated."""
+
+    frames: Frames
+    shadow: Shadow
+    levels: Levels
+    state: Longs
+    modelled: bool
 
 
 @njit(cache=True, nogil=True)
@@ -53,18 +41,43 @@ def cost(shadow: Shadow, levels: Levels, address: Int, length: Int, modelled: bo
 
 
 @njit(cache=True, nogil=True)
-def object_of(shadow: Shadow, frames: Frames, state: Longs, address: Int) -> tuple[Int, Int]:
+def range_count(steps: Ints, row: Int) -> Int:
+    """Number of the ranges that a memory step may access: its lanes, or one."""
+    return np.int64(steps[row + 4]) if steps[row] in op.LANED else np.int64(1)
+
+
+@njit(cache=True, nogil=True)
+def range_of(words: Words, payload: Int, steps: Ints, row: Int, number: Int) -> tuple[Int, Int]:
+    """(address, bytes) of a range of a step from LOAD to SCATTER; 0 bytes for a lane that is masked off."""
+    code, at = steps[row], payload + np.int64(steps[row + 2])
+    b, lanes = np.int64(steps[row + 3]), np.int64(steps[row + 4])
+    address = long(words, at)
+    if code in (op.RANGE_READ, op.RANGE_WRITE):
+        return address, long(words, payload + b)
+    if code in op.LANED:
+        mask = at + 2
+        if code in (op.GATHER, op.SCATTER):
+            address, mask = long(words, at + 2 * number), at + 2 * lanes
+        else:
+            address += number * b
+        if words[mask + (number >> 5)] >> (number & 31) & 1 == 0:
+            b = np.int64(0)
+    return address, b
+
+
+@njit(cache=True, nogil=True)
+def object_of(walk: WalkState, address: Int) -> tuple[Int, Int]:
     """(start, bytes) of the object that holds an address, (0, 0) when it is not known."""
+    shadow, slots = walk.shadow, walk.frames.slots
     owner = owner_of(shadow, address)
     if owner:
         return shadow.objects[4 * owner + START], shadow.objects[4 * owner + SIZE]
     number = global_of(shadow, address)
     if number >= 0:
         return shadow.globals[2 * number], shadow.globals[2 * number + 1]
-    for slot in range(state[SLOTS] - 1, -1, -1):
-        start, size = frames.slots[2 * slot], frames.slots[2 * slot + 1]
-        if start <= address < start + size:
-            return start, size
+    for slot in range(walk.state[fr.SLOTS] - 1, -1, -1):
+        if slots[2 * slot] <= address < slots[2 * slot] + slots[2 * slot + 1]:
+            return slots[2 * slot], slots[2 * slot + 1]
     return np.int64(0), np.int64(0)
 
 
@@ -79,164 +92,126 @@ def kept_bytes(shadow: Shadow, words: Words, at: Int) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def dynamic_size(
-    words: Words, payload: Int, steps: Ints, step: Int, shadow: Shadow, frames: Frames, state: Longs
-) -> Int:
-    """Bytes that a step may touch beyond what is known statically."""
-    code, at = steps[step], payload + np.int64(steps[step + 2])
-    if code in (RANGE_READ, RANGE_WRITE):
-        return max(np.int64(0), long(words, payload + np.int64(steps[step + 3])))
-    if code == COPIED:
-        return np.int64(steps[step + 3])
-    if code in (ALLOCATE, SLOT):
+def accessed_range(words: Words, payload: Int, steps: Ints, row: Int, number: Int, walk: WalkState) -> tuple[Int, Int]:
+    """As `range_of`, also of steps that access a whole object."""
+    at = payload + np.int64(steps[row + 2])
+    if steps[row] in (op.OPAQUE_READ, op.OPAQUE_WRITE):
+        return object_of(walk, long(words, at))
+    if steps[row] == op.REALLOC_READ:
+        return long(words, at), kept_bytes(walk.shadow, words, at)
+    return range_of(words, payload, steps, row, number)
+
+
+@njit(cache=True, nogil=True)
+def dynamic_size(words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState) -> Int:
+    """Bytes that a step may access beyond what is known statically."""
+    code, at = steps[row], payload + np.int64(steps[row + 2])
+    if code in (op.RANGE_READ, op.RANGE_WRITE):
+        return max(np.int64(0), long(words, payload + np.int64(steps[row + 3])))
+    if code in (op.COPIED, op.DROP):
+        return np.int64(steps[row + 3])
+    if code in (op.ALLOCATE, op.SLOT):
         return long(words, at + 2)
-    if code == REALLOC_READ:
-        return kept_bytes(shadow, words, at)
-    if code == REALLOCATE:
-        return max(long(words, at + 4), object_of(shadow, frames, state, long(words, at))[1])
-    if code == DROP:
-        return np.int64(steps[step + 3])
-    if code == PASSED_READ:
+    if code == op.REALLOC_READ:
+        return kept_bytes(walk.shadow, words, at)
+    if code == op.REALLOCATE:
+        return max(long(words, at + 4), object_of(walk, long(words, at))[1])
+    if code == op.PASSED_READ:
         stack = long(words, at)
-        return REAL_END + passed_end(frames, state, stack) - stack
-    if code in (RELEASE, OPAQUE_READ, OPAQUE_WRITE):
-        return object_of(shadow, frames, state, long(words, at))[1]
+        return REAL_END + passed_end(walk.frames, walk.state, stack) - stack
+    if code in (op.RELEASE, op.OPAQUE_READ, op.OPAQUE_WRITE):
+        return object_of(walk, long(words, at))[1]
     return np.int64(0)
 
 
 @njit(cache=True, nogil=True)
 def read_many(
-    words: Words,
-    payload: Int,
-    code: Int,
-    a: Int,
-    b: Int,
-    c: Int,
-    shadow: Shadow,
-    frames: Frames,
-    levels: Levels,
-    found: Writers,
-    start: Int,
-    at: Int,
-    modelled: bool,
-    state: Longs,
+    words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState, found: Writers, start: Int, at: Int
 ) -> tuple[Int, Int]:
     """Append the writers of what a step reads to `found`; the new end, and the cycles of the access."""
-    address = long(words, payload + a)
-    cycles = np.int64(0)
-    if code == LANES_READ:
-        first: Int = c
-        last: Int = np.int64(-1)
-        for lane in range(c):
-            if words[payload + a + 2 + (lane >> 5)] >> (lane & 31) & 1:
-                at = collect(shadow, address + lane * b, b, found, start, at)
-                first, last = min(first, lane), lane
-        if last >= 0:
-            cycles = cost(shadow, levels, address + first * b, (last + 1 - first) * b, modelled)
-        return at, cycles
-    if code == GATHER:
-        for lane in range(c):
-            if words[payload + a + 2 * c + (lane >> 5)] >> (lane & 31) & 1:
-                one = long(words, payload + a + 2 * lane)
-                at = collect(shadow, one, b, found, start, at)
-                cycles += cost(shadow, levels, one, b, modelled)
-        return at, cycles
-    if code == PASSED_READ:
-        save = long(words, payload + a + 2)
-        general, real = np.int64(words[payload + a + 4]), np.int64(words[payload + a + 5])
+    shadow, levels, code = walk.shadow, walk.levels, steps[row]
+    cycles, first, end = np.int64(0), np.int64(0), np.int64(0)
+    if code == op.PASSED_READ:
+        place = payload + np.int64(steps[row + 2])
+        first, save = long(words, place), long(words, place + 2)
+        general, real = np.int64(words[place + 4]), np.int64(words[place + 5])
         at = collect(shadow, save + general, GENERAL_END - general, found, start, at)
         at = collect(shadow, save + real, REAL_END - real, found, start, at)
-        length = passed_end(frames, state, address) - address
-    elif code == RANGE_READ:
-        length = long(words, payload + b)
-    elif code == REALLOC_READ:
-        length = kept_bytes(shadow, words, payload + a)
+        end = passed_end(walk.frames, walk.state, first)
+        if end > first:
+            at = collect(shadow, first, end - first, found, start, at)
     else:
-        pointer = address
-        address, length = object_of(shadow, frames, state, pointer)
-        if address == 0 and pointer != 0:
-            state[UNRESOLVED] += 1
-    if length > 0:
-        at = collect(shadow, address, length, found, start, at)
-        cycles = cost(shadow, levels, address, length, modelled)
+        for number in range(range_count(steps, row)):
+            address, length = accessed_range(words, payload, steps, row, number, walk)
+            if length > 0:
+                at = collect(shadow, address, length, found, start, at)
+                if code == op.GATHER:
+                    cycles += cost(shadow, levels, address, length, walk.modelled)
+                else:  # the lanes of a vector are one access, from the first active one to the last
+                    first, end = first if end else address, address + length
+            elif code == op.OPAQUE_READ and address == 0 and long(words, payload + np.int64(steps[row + 2])) != 0:
+                walk.state[fr.UNRESOLVED] += 1
+    if end > first:
+        cycles += cost(shadow, levels, first, end - first, walk.modelled)
     return at, cycles
 
 
 @njit(cache=True, nogil=True)
-def change(
-    words: Words,
-    payload: Int,
-    code: Int,
-    a: Int,
-    b: Int,
-    c: Int,
-    shadow: Shadow,
-    frames: Frames,
-    levels: Levels,
-    mark: Int,
-    modelled: bool,
-    state: Longs,
-) -> Int:
+def change(words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState, mark: Int) -> Int:
     """Take a step that writes, allocates or clears; its cycles. `mark` is its vertex + 1."""
-    address = long(words, payload + a)
-    cycles = np.int64(0)
-    length = np.int64(0)
-    if code == RANGE_WRITE:
-        length = long(words, payload + b)
-    elif code == OPAQUE_WRITE:
-        address, length = object_of(shadow, frames, state, address)
-    elif code == LANES_WRITE:
+    frames, shadow, state = walk.frames, walk.shadow, walk.state
+    code, at = steps[row], payload + np.int64(steps[row + 2])
+    b, c = np.int64(steps[row + 3]), np.int64(steps[row + 4])
+    address = long(words, at)
+    cycles, length = np.int64(0), np.int64(0)
+    if code in (op.LANES_WRITE, op.SCATTER):
         for lane in range(c):
-            if words[payload + a + 2 + (lane >> 5)] >> (lane & 31) & 1:
-                write(shadow, address + lane * b, b, mark)
-                cycles += cost(shadow, levels, address + lane * b, b, modelled)
-    elif code == SCATTER:
-        for lane in range(c):
-            if words[payload + a + 2 * c + (lane >> 5)] >> (lane & 31) & 1:
-                one = long(words, payload + a + 2 * lane)
-                write(shadow, one, b, mark)
-                cycles += cost(shadow, levels, one, b, modelled)
-    elif code == ALLOCATE:
-        size = long(words, payload + a + 2)
+            one, size = range_of(words, payload, steps, row, lane)
+            if size > 0:
+                write(shadow, one, size, mark)
+                cycles += cost(shadow, walk.levels, one, size, walk.modelled)
+    elif code in (op.RANGE_WRITE, op.OPAQUE_WRITE):
+        address, length = accessed_range(words, payload, steps, row, 0, walk)
+    elif code == op.ALLOCATE:
+        size = long(words, at + 2)
         allocate(shadow, address, size)
         if b and address:
             length = size
-    elif code == RELEASE:
+    elif code == op.RELEASE:
         release(shadow, address)
-    elif code == REALLOCATE:
-        length = kept_bytes(shadow, words, payload + a)
-        new, size = long(words, payload + a + 2), long(words, payload + a + 4)
+    elif code == op.REALLOCATE:
+        length = kept_bytes(shadow, words, at)
+        new, size = long(words, at + 2), long(words, at + 4)
         if new or size == 0:
             release(shadow, address)
         allocate(shadow, new, size)
         address = new
-    elif code == SLOT:
-        size = long(words, payload + a + 2)
+    elif code == op.SLOT:
+        size = long(words, at + 2)
         stack_slot(shadow, address, size)
         _push_slot(frames, state, address, size)
-    elif code == DROP:
+    elif code in (op.DROP, op.COPIED):
         write(shadow, address, b, 0)
-    elif code == COPIED:
-        write(shadow, address, b, 0)
-        below = (state[DEPTH] - 2) * FRAME_FIELDS
-        known = below >= 0 and frames.frames[below + SITE] >= 0
-        write(shadow, address, b, frames.frames[below + CALLED] + 1 if known else 0)
+        if code == op.COPIED:
+            below = (state[fr.DEPTH] - 2) * fr.FRAME_FIELDS
+            known = below >= 0 and frames.frames[below + fr.SITE] >= 0
+            write(shadow, address, b, frames.frames[below + fr.CALLED] + 1 if known else 0)
     if length > 0:
-        if code != RANGE_WRITE or c == 0:
+        if code != op.RANGE_WRITE or c == 0:
             write(shadow, address, length, mark)
-        cycles = cost(shadow, levels, address, length, modelled)
+        cycles = cost(shadow, walk.levels, address, length, walk.modelled)
     return cycles
 
 
 @njit(cache=True, nogil=True)
 def _push_slot(frames: Frames, state: Longs, address: Int, size: Int) -> None:
-    """Note a stack slot; those that it lies over are gone (a loop that makes and drops the same one)."""
+    """Note a stack slot; those that it overlaps are gone (a loop that allocates and frees the same one)."""
     slots = frames.slots
-    while state[SLOTS]:
-        top = 2 * state[SLOTS] - 2
+    while state[fr.SLOTS]:
+        top = 2 * state[fr.SLOTS] - 2
         if slots[top] >= address + size or slots[top] + slots[top + 1] <= address:
             break
-        state[SLOTS] -= 1
-    slots[2 * state[SLOTS]] = address
-    slots[2 * state[SLOTS] + 1] = size
-    state[SLOTS] += 1
+        state[fr.SLOTS] -= 1
+    slots[2 * state[fr.SLOTS]] = address
+    slots[2 * state[fr.SLOTS] + 1] = size
+    state[fr.SLOTS] += 1

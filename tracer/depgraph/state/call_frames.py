@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 from tracecut.support.arrays import Longs
-from tracecut.tracer.trace.events.event_words import Mark
+from tracecut.tracer.trace.events.event_words import Mark, Words
 
 from .argument_passing import ALIGNED, COPIED, GENERAL, GENERAL_END, PAIR, REAL, REAL_END, WIDE
 from .object_places import global_variable
-from .record_steps import DIRECT, INDIRECT, Tables
-from .shadow_memory import N_GLOBALS, N_PAGES, N_SINGLES, N_WRITERS, Int, Shadow, Writers, write
+from .record_steps import DIRECT, INDIRECT, Int, Tables, long
+from .shadow_memory import N_GLOBALS, N_PAGES, N_SINGLES, N_WRITERS, Shadow, Writers, write
 
 # Entries of `state`. EXTRA_…: what the record that did not fit needs beyond the static bounds. ORIGIN: the vertex that
 # stands first in the arrays of vertices. WORK: bytes that
@@ -43,7 +42,11 @@ class Frames(NamedTuple):
     slots: Longs
 
 
-Words = npt.NDArray[np.uint32]
+def fresh_state() -> Longs:
+    """The state before the first record."""
+    state = np.zeros(STATE, np.int64)
+    state[UNWINDER] = UNDEFINED
+    return state
 
 
 @njit(cache=True, nogil=True)
@@ -61,7 +64,7 @@ def take_mark(
             return -1
         if not objects:
             return 6
-        start, length = _wide(words, position + 2), _wide(words, position + 4)
+        start, length = long(words, position + 2), long(words, position + 4)
         state[EXTRA_EDGES], state[EXTRA_PAGES] = 0, (length >> 12) + 2
         state[WORK] += length >> 6  # pages are entered, bytes are not
         if shadow.counts[N_GLOBALS] > limits[MAX_GLOBALS] or state[WORK] > limits[MAX_WORK]:
@@ -73,7 +76,7 @@ def take_mark(
     if mark == np.int64(Mark.WROTE):
         if left < 4:
             return -1
-        start, length = _wide(words, position + 1), _wide(words, position + 3)
+        start, length = long(words, position + 1), long(words, position + 3)
         state[EXTRA_EDGES], state[EXTRA_PAGES] = 0, (max(0, length) >> 12) + 2
         if not objects or length <= 0:
             return 5
@@ -126,7 +129,7 @@ def enter(
     address = np.int64(0)
     at = tables.frame[segment]
     if at >= 0:
-        address = _wide(words, payload + at)
+        address = long(words, payload + at)
     if tables.entry[segment] >= 0:
         if not _room(tables, frames, limits, state):
             return FULL
@@ -249,7 +252,7 @@ def variadic(words: Words, at: Int, tables: Tables, frames: Frames, shadow: Shad
 
     Called from outside, or by a call with other arguments, all of them come from that call.
     """
-    stack, save = _wide(words, at), _wide(words, at + 2)
+    stack, save = long(words, at), long(words, at + 2)
     general, real = np.int64(words[at + 4]), np.int64(words[at + 5])
     frame = (state[DEPTH] - 1) * FRAME_FIELDS
     below = frame - FRAME_FIELDS
@@ -296,8 +299,3 @@ def passed_end(frames: Frames, state: Longs, stack: Int) -> Int:
         if frames.frames[frame + PASSED] <= stack <= frames.frames[frame + PASSED_END]:
             return frames.frames[frame + PASSED_END]
     return stack
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _wide(words: Words, at: Int) -> Int:
-    return np.int64(np.uint64(words[at]) | (np.uint64(words[at + 1]) << np.uint64(32)))

@@ -1,4 +1,4 @@
-"""What the walk writes: edges and vertices, and their sums where they are not kept."""
+"""What the walks write: edges and vertices, and their sums where they are not kept."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from tracecut.ir.dependence_graph import CONTROL, KINDS
 from tracecut.support.arrays import Bytes, Ints, Longs
 from tracecut.support.plain_kernels import fitting
 
-from .shadow_memory import Int, Writers
+from .record_steps import Int
+from .shadow_memory import Writers
 
 EDGES = {"src": np.int32, "dst": np.int32, "weight": np.int32, "kind": np.uint8}
 NODES = {"instruction": np.int32, "time": np.int32}
 EDGE_BYTES, WIDE_EDGE_BYTES, NODE_BYTES = 13, 21, 8
+
+
+Edges = tuple[Writers, Writers, Ints, Bytes]  # source, target, weight and kind of each
 
 
 class Output(NamedTuple):
@@ -34,7 +38,7 @@ class GraphTotals:
     """Exact sums over a dependence graph that was not kept.
 
     Attributes:
-        nodes, edges: their numbers. kinds: edges by name (`ir.dependence.KINDS`).
+        nodes, edges: their numbers. kinds: edges by name (`ir.dependence_kinds.KINDS`).
         weight, time: cycles on all edges, and of all instructions.
     """
 
@@ -91,9 +95,22 @@ def since(vertex: Int, origin: Int | None) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def label(out: tuple[Writers, Ints, Bytes], begin: Int, end: Int, vertex: Int, cycles: Int, name: Int) -> None:
+def add_edge(
+    src: Writers, dst: Writers, weight: Ints, kind: Bytes, at: Int, source: Int, target: Int, cycles: Int, name: Int
+) -> Int:
+    """Write an edge at a place of the arrays; the next place."""
+    here = np.uint64(at)
+    src[here] = source
+    dst[here] = target
+    weight[here] = cycles
+    kind[here] = name
+    return at + 1
+
+
+@njit(cache=True, nogil=True)
+def label(out: Edges, begin: Int, end: Int, vertex: Int, cycles: Int, name: Int) -> None:
     """Give edges whose sources stand there already their target, weight and kind."""
-    dst, weight, kind = out
+    _, dst, weight, kind = out
     for edge in range(begin, end):
         dst[edge] = vertex
         weight[edge] = cycles

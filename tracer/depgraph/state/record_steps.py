@@ -7,9 +7,15 @@ calls of traced functions have a slot in the register file of their frame: KEEP 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+from numba import njit
 from tracecut.support.arrays import Ints
+from tracecut.tracer.trace.events.event_words import Words
+
+# In compiled code every number is an int64 or a uint64; for type checkers NumPy's scalars and int do not mix.
+Int = Any
 
 # Register steps. LOCAL: producer's place. LIVE, KEEP: slot. PHI: number of phis.
 LOCAL, LIVE, KEEP, PHI = range(4)
@@ -30,6 +36,7 @@ MANY_READS, READS_DONE, CALL, RETURN, LEAVE, VARIADIC, UNWOUND, CONTROL, NOTED, 
 EXTERNAL, DIRECT, INDIRECT = range(3)  # kinds of call sites
 WAS_WRITTEN, WAS_READ = 1, 2  # bits of OVERWRITES: edges from the last writer, from the readers since then
 WRITING = (STORE, RANGE_WRITE, LANES_WRITE, SCATTER, OPAQUE_WRITE)
+LANED = (LANES_READ, LANES_WRITE, GATHER, SCATTER)
 SIMPLE_BYTES = 8  # a load of at most as many takes the short way
 
 
@@ -86,3 +93,9 @@ class Tables(NamedTuple):
     variadic: Ints
     time: Ints
     controllers: Ints
+
+
+@njit(cache=True, nogil=True, inline="always")
+def long(words: Words, at: Int) -> Int:
+    """The 64-bit value of two words of a payload."""
+    return np.int64(np.uint64(words[at]) | (np.uint64(words[at + 1]) << np.uint64(32)))

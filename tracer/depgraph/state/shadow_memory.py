@@ -11,12 +11,15 @@ globals by their distance from the first one. Other memory (arguments of the pro
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 from tracecut.support.arrays import Ints, Longs
+
+from .record_steps import Int
 
 PAGE_BITS = 12
 PAGE = 1 << PAGE_BITS
@@ -38,8 +41,6 @@ N_PAGES, N_WRITERS, N_SINGLES, N_OWNERS, N_OBJECTS, N_GLOBALS = range(6)
 # Next free place of the heap; first stack slot, lowest and highest address of any; first global.
 TOP, ANCHOR, LOW, HIGH, FIRST_GLOBAL, N_HEADS, N_READS, COUNTERS = range(6, 14)
 
-# In compiled code every number is an int64 or a uint64; for type checkers NumPy's scalars and int do not mix.
-Int = Any
 Writers = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
@@ -77,12 +78,32 @@ class Shadow(NamedTuple):
     counts: Longs
 
 
+def new_table(size: int) -> tuple[Longs, Longs]:
+    """An empty hash table, (keys, values). `size`: a power of two."""
+    return np.full(size, NONE, np.int64), np.zeros(size, np.int64)
+
+
+def with_room(keys: Longs, values: Longs, entries: int, fill: Callable[..., None]) -> tuple[Longs, Longs]:
+    """A hash table with the same entries and room for so many. `fill`: `rehash`, or its plain twin."""
+    while keys.size // 2 < entries:
+        larger = new_table(4 * keys.size)
+        fill(keys, values, *larger)
+        keys, values = larger
+    return keys, values
+
+
+def no_shadow() -> Shadow:
+    """A memory in which nothing is followed, for walks that follow frames alone."""
+    one, ids = np.zeros(1, np.int64), np.zeros(1, np.int32)
+    return Shadow(one, one, one, ids, ids, ids, one, one, one, ids, one, np.zeros(COUNTERS, np.int64))
+
+
 @njit(cache=True, nogil=True, inline="always")
-def _slot(keys: Longs, page: Int) -> np.uint64:
+def slot_of(keys: Longs, key: Int) -> np.uint64:
+    """Where a key stands in a hash table, or the free slot that is its place."""
     mask = np.uint64(keys.size - 1)
-    mixed = np.uint64(np.int64(page)) * GOLDEN
-    slot = (mixed >> np.uint64(32)) & mask
-    while keys[slot] != page and keys[slot] != NONE:
+    slot = ((np.uint64(np.int64(key)) * GOLDEN) >> np.uint64(32)) & mask
+    while keys[slot] != key and keys[slot] != NONE:
         slot = (slot + np.uint64(1)) & mask
     return slot
 
@@ -90,14 +111,14 @@ def _slot(keys: Longs, page: Int) -> np.uint64:
 @njit(cache=True, nogil=True)
 def find(shadow: Shadow, page: Int) -> Int:
     """First entry of the page's row in `pages`, −1 when it was never touched."""
-    slot = _slot(shadow.keys, page)
+    slot = slot_of(shadow.keys, page)
     return shadow.values[slot] if shadow.keys[slot] == page else np.int64(NONE)
 
 
 @njit(cache=True, nogil=True)
 def ensure(shadow: Shadow, page: Int) -> Int:
     """First entry of the page's row, made when it is missing."""
-    slot = _slot(shadow.keys, page)
+    slot = slot_of(shadow.keys, page)
     if shadow.keys[slot] == page:
         return shadow.values[slot]
     row = shadow.counts[N_PAGES] * FIELDS
@@ -270,6 +291,6 @@ def rehash(keys: Longs, values: Longs, new_keys: Longs, new_values: Longs) -> No
     """Fill a larger hash table."""
     for old in range(keys.size):
         if keys[old] != NONE:
-            slot = _slot(new_keys, keys[old])
+            slot = slot_of(new_keys, keys[old])
             new_keys[slot] = keys[old]
             new_values[slot] = values[old]
