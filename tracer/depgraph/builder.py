@@ -11,13 +11,14 @@ from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.machine.cache_simulator import levels_of
 from tracecut.ir.machine.machine import Machine
 from tracecut.support import memory_amounts
+from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArgumentError, ArtefactError, UnsupportedError
 from tracecut.support.growable_array import FEWEST, Growing
 from tracecut.support.plain_kernels import FEW, FEW_BYTES, fitting, plain
 from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import shadow_memory as sh
-from tracecut.tracer.depgraph.state.access_steps import Words
-from tracecut.tracer.depgraph.state.call_frames import BAD_FRAME, DONE
+from tracecut.tracer.depgraph.state.access_steps import WalkState
+from tracecut.tracer.depgraph.state.frame_stack import FrameStack
 from tracecut.tracer.depgraph.state.output import (
     EDGE_BYTES,
     EDGES,
@@ -31,8 +32,9 @@ from tracecut.tracer.depgraph.state.record_steps import WAS_READ, WAS_WRITTEN, T
 from tracecut.tracer.depgraph.state.segment_steps import tables_of
 from tracecut.tracer.depgraph.walk.anti_output import MOST_BYTES, MOST_VERTICES, compact
 from tracecut.tracer.depgraph.walk.emit_thread import Writer, output_of
-from tracecut.tracer.depgraph.walk.reference import BAD_SEGMENT, CUT, walk
+from tracecut.tracer.depgraph.walk.reference import BAD_SEGMENT, CUT, follow_records
 from tracecut.tracer.depgraph.walk.resolve import READY, follow
+from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 
 from .instruction_names import instructions_of
@@ -126,8 +128,7 @@ class Builder:
         self.modelled, self.timed = weights != "unit", weights == "times"
         self.levels = levels_of(machine.caches, machine.memory_latency)
         self.narrow = narrow
-        self.state = np.zeros(fr.STATE, np.int64)
-        self.state[fr.UNWINDER] = -1
+        self.state = fr.fresh_state()
         self.arrays: dict[str, Growing] = {
             name: Growing(dtype, BATCH if totals else FEWEST, dense=True) for name, dtype in {**EDGES, **NODES}.items()
         }
@@ -141,20 +142,16 @@ class Builder:
             "heads": Growing(np.int32, sh.WORDS << (6 if hazards else 0)),
             "reads": Growing(np.int64),
         }
-        self.stack: dict[str, Growing] = {
-            "frames": Growing(np.int64, fr.FRAME_FIELDS << 8),
-            "registers": Growing(np.int32, 1 << 14),
-            "slots": Growing(np.int64, 2 << 10),
-        }
         self.bins = np.zeros(sh.BINS, np.int64)
         self.counts = np.zeros(sh.COUNTERS, np.int64)
         self.counts[sh.N_OBJECTS] = self.counts[sh.N_READS] = 1
-        self.keys, self.values = np.full(1 << 12, sh.NONE, np.int64), np.zeros(1 << 12, np.int64)
+        self.keys, self.values = sh.new_table(1 << 12)
         steps = np.diff(self.tables.step)
         site_most = int(self.tables.site_count.max(initial=0)) + 2
         self.most_edges = int(self.tables.edges.max(initial=0)) + site_most
         self.most_steps = int(steps.max(initial=0)) + 2
         self.most_pages = int(self.tables.pages.max(initial=0)) + 2 * self.most_steps
+        self.stack = FrameStack(self.tables, self.most_steps)
         self.records_at = 0
         self.threads = threads
         self.simple = simple and self.sums is None and not hazards
@@ -175,13 +172,13 @@ class Builder:
             if found == READY and self.writer is not None:
                 self.writer.hand_over()
                 continue
-            if found == DONE:
+            if found == fr.DONE:
                 break
-            if found in (BAD_SEGMENT, BAD_FRAME, CUT):
+            if found in (BAD_SEGMENT, fr.BAD_FRAME, CUT):
                 place = self.records_at + int(self.state[fr.POSITION])
                 what = {
                     BAD_SEGMENT: "is no segment of this program",
-                    BAD_FRAME: "belongs to a function that is not running",
+                    fr.BAD_FRAME: "belongs to a function that is not running",
                     CUT: "is cut off, or a mark that is not known",
                 }[found]
                 raise ArtefactError(
@@ -197,16 +194,16 @@ class Builder:
 
     def _follow(self, words: Words) -> int:
         """Follow records until something has to be done; its views are gone then, and the arrays may grow."""
-        out, how = output_of(self.arrays), (self.modelled, self.timed)
-        rest = out, *self._views(), self.levels, self._limits(), self.state, *how
+        out, walk, limits = output_of(self.arrays), self.walk_state(), self.limits()
         origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
         if self.few:
-            return plain(walk)(words, self.tables, *rest, origin, None)
+            return plain(follow_records)(words, self.tables, walk, out, limits, self.timed, origin, None)
         if self.simple and self.writer is None:
             self.writer = Writer(self.tables, self.threads, self.arrays)
         if self.writer is not None:
-            return follow(words, self.tables, self.writer.templates, self.writer.order, *rest)
-        return walk(words, self.tables, *rest, origin, None)
+            templates, order = self.writer.templates, self.writer.order
+            return follow(words, self.tables, templates, order, walk, out, limits, self.timed)
+        return follow_records(words, self.tables, walk, out, limits, self.timed, origin, None)
 
     def graph(self) -> DependenceGraph:
         """The graph of everything that was fed; the builder is used up by it."""
@@ -214,7 +211,7 @@ class Builder:
             raise ArgumentError("the builder keeps totals only: there is no graph")
         self._settle()
         sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(NODES, int(self.state[fr.NODES]))
-        self.followed, self.stack = {}, {}
+        self.followed, self.stack = {}, FrameStack(self.tables)
         arrays = {name: array.taken(sizes[name]) for name, array in self.arrays.items()}
         return DependenceGraph(**arrays, table=instructions_of(self.static))
 
@@ -234,13 +231,14 @@ class Builder:
         if self.writer is not None:
             self.writer.settle()
 
-    def _views(self) -> tuple[fr.Frames, sh.Shadow]:
-        stack = fr.Frames(**{name: array.array for name, array in self.stack.items()})
+    def walk_state(self) -> WalkState:
+        """The state of the walk, with views of the arrays as they are now: they can only grow when none is left."""
         followed = {name: array.array for name, array in self.followed.items()}
         memory = sh.Shadow(keys=self.keys, values=self.values, bins=self.bins, counts=self.counts, **followed)
-        return stack, memory
+        return WalkState(self.stack.view(), memory, self.levels, self.state, self.modelled)
 
-    def _limits(self) -> Any:
+    def limits(self) -> Longs:
+        """How far each count may have come for the next record to fit."""
         limits = np.zeros(fr.LIMITS, np.int64)
         limits[fr.MAX_EDGES] = self.arrays["src"].capacity - self.most_edges
         limits[fr.MAX_NODES] = int(self.state[fr.ORIGIN]) + self.arrays["time"].capacity
@@ -263,9 +261,7 @@ class Builder:
         if self.few:
             limits[fr.MAX_WORK] = FEW_BYTES
             limits[fr.MAX_NODES] = min(limits[fr.MAX_NODES], FEW)
-        limits[fr.MAX_SLOTS] = self.stack["slots"].capacity // 2 - self.most_steps
-        limits[fr.MAX_DEPTH] = self.stack["frames"].capacity // fr.FRAME_FIELDS - 2
-        limits[fr.MAX_REGISTERS] = self.stack["registers"].capacity - 2 * int(self.tables.slots.max(initial=0)) - 2
+        self.stack.limit(limits)
         return limits
 
     def _grow(self) -> None:
@@ -297,14 +293,11 @@ class Builder:
             self.followed[name].reserve((int(counts[place]) + extra + self.most_pages) * row)
         self.followed["objects"].reserve((int(counts[sh.N_OBJECTS]) + self.most_steps) * 4)
         self.followed["globals"].reserve((int(counts[sh.N_GLOBALS]) + 2) * 2)
-        depth = int(state[fr.DEPTH])
-        self.stack["frames"].reserve((depth + 2) * fr.FRAME_FIELDS)
-        self.stack["slots"].reserve((int(state[fr.SLOTS]) + self.most_steps) * 2)
-        if depth:
-            top = self.stack["frames"].array[(depth - 1) * fr.FRAME_FIELDS + fr.BASE]
-            self.stack["registers"].reserve(int(top) + 3 * int(self.tables.slots.max(initial=0)) + 2)
-        while self.keys.size // 2 < int(counts[sh.N_PAGES]) + pages + self.most_pages:
-            self._rehash()
+        self.stack.grow(state)
+        fill = fitting(sh.rehash, self.keys.size)
+        self.keys, self.values = sh.with_room(
+            self.keys, self.values, int(counts[sh.N_PAGES]) + pages + self.most_pages, fill
+        )
 
     def _grow_reads(self, heads: int, reads: int) -> None:
         """Room for more readers: what no word leads to any more is swept out before more memory is taken."""
@@ -346,11 +339,6 @@ class Builder:
         each = WIDE_EDGE_BYTES if wide else EDGE_BYTES
         return int(self.state[fr.EDGES]) * each + int(self.state[fr.NODES]) * NODE_BYTES
 
-    def _rehash(self) -> None:
-        keys, values = np.full(4 * self.keys.size, sh.NONE, np.int64), np.zeros(4 * self.keys.size, np.int64)
-        fitting(sh.rehash, keys.size)(self.keys, self.values, keys, values)
-        self.keys, self.values = keys, values
-
     def _widen(self) -> None:
         """Go on with 64-bit ids, and without templates."""
         self.writer, self.simple = None, False
@@ -359,7 +347,7 @@ class Builder:
             self.arrays[name] = self.arrays[name].widened(np.int64, int(state[fr.EDGES]))
         self.followed["writers"] = self.followed["writers"].widened(np.int64, int(counts[sh.N_WRITERS]) * sh.WORDS)
         self.followed["singles"] = self.followed["singles"].widened(np.int64, int(counts[sh.N_SINGLES]) * sh.PAGE)
-        self.stack["registers"] = self.stack["registers"].widened(np.int64, self.stack["registers"].capacity)
+        self.stack.widen()
 
 
 def dependence_graph(static: Static, chunks: Iterable[Words], **options: Any) -> DependenceGraph:

@@ -10,43 +10,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numba import njit
 from tracecut.ir.dependence_graph import MEMORY, REGISTER
-from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, MASK, WAYS, Levels, access
+from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, MASK, WAYS, access
 from tracecut.support.arrays import Bytes, Ints, Longs
 from tracecut.support.plain_kernels import fitting
 from tracecut.tracer.depgraph.state import call_frames as fr
-from tracecut.tracer.depgraph.state.access_steps import Words, cost, long
+from tracecut.tracer.depgraph.state import record_steps as op
+from tracecut.tracer.depgraph.state import shadow_memory as sh
+from tracecut.tracer.depgraph.state.access_steps import WalkState, cost
 from tracecut.tracer.depgraph.state.object_places import place_of
-from tracecut.tracer.depgraph.state.record_steps import KEEP, LIVE, LOAD, LOCAL, PHI, STORE, Tables
-from tracecut.tracer.depgraph.state.shadow_memory import (
-    ANCHOR,
-    HIGH,
-    LOW,
-    MIXED,
-    N_OWNERS,
-    N_PAGES,
-    N_SINGLES,
-    N_WRITERS,
-    NONE,
-    PAGE,
-    PAGE_BITS,
-    PLACE,
-    STACK_PLACE,
-    WRITERS,
-    Int,
-    Shadow,
-    collect,
-    distinct,
-    ensure,
-    find,
-    write,
-    writers_of,
-)
+from tracecut.tracer.depgraph.state.record_steps import Int, Tables, long
+from tracecut.tracer.depgraph.state.shadow_memory import collect, distinct, ensure, find, write, writers_of
 from tracecut.tracer.trace.compact.loop_runs import Shape
-from tracecut.tracer.trace.events.event_words import FIRST_MARK
+from tracecut.tracer.trace.events.event_words import FIRST_MARK, Words
 from tracecut.tracer.trace.tables.expand import Expander
 from tracecut.tracer.trace.tables.records import Lengths
 
@@ -72,6 +50,14 @@ class Body(NamedTuple):
     local: int
     size: int
     time: int
+
+
+class Addresses(NamedTuple):
+    """The addresses of a run: `loop_runs.Shape`, begin and step of each field."""
+
+    shapes: Bytes
+    begins: Longs
+    steps: Longs
 
 
 class Folder:
@@ -126,14 +112,14 @@ class Folder:
         builder._forget()  # what is not among the sums yet
         before, done = int(sums.rows[:-2].sum()), WARM
         while True:
-            wide = builder.arrays["src"].dtype == np.int64
-            most = np.int64(2**62) if wide else np.int64(builder.narrow - int(builder.tables.size.max()))
-            stack, memory = builder._views()
-            found = _fold(
-                *(words, at + head, done, times, shapes, begins, steps, body, memory, stack, builder.levels),
-                *(builder._limits(), builder.state, most, builder.modelled, sums.rows),
-            )
-            del stack, memory  # views would keep the arrays from growing
+            limits = builder.limits()
+            if builder.arrays["src"].dtype == np.int64:
+                limits[fr.MAX_NODES] = 2**62
+            else:
+                limits[fr.MAX_NODES] = builder.narrow - int(builder.tables.size.max())
+            walk, addresses = builder.walk_state(), Addresses(shapes, begins, steps)
+            found = _fold(words, at + head, done, times, addresses, body, walk, limits, sums.rows)
+            del walk  # a view would keep the arrays from growing
             sums.nodes += (found - done) * body.size
             done = found
             if done == times:
@@ -148,20 +134,20 @@ def _body(tables: Tables, segment: int) -> Body | None:
     accesses, keeps, lives = [], [], []
     local = 0
     for code, place, a, b, c in tables.steps.reshape(-1, 5)[tables.step[segment] : tables.step[segment + 1]].tolist():
-        if code == LOCAL:
+        if code == op.LOCAL:
             local += 1
-        elif code == LIVE:
+        elif code == op.LIVE:
             lives.append(a)
-        elif code == PHI:
+        elif code == op.PHI:
             first, count = int(tables.phi_first[segment]), int(tables.phi_count[segment])
             known = tables.predecessors[first : first + count].tolist()
             if tables.closes[segment] not in known:
                 return None
             begin = int(tables.phi_source[segment]) + known.index(tables.closes[segment]) * a
             lives += [slot for slot in tables.sources[begin : begin + a].tolist() if slot >= 0]
-        elif code in (LOAD, STORE) and b > 0 and not c:
-            accesses.append((a // 2, b if code == LOAD else -b, place))
-        elif code == KEEP:
+        elif code in (op.LOAD, op.STORE) and b > 0 and not c:
+            accesses.append((a // 2, b if code == op.LOAD else -b, place))
+        elif code == op.KEEP:
             keeps.append((place, a))
         else:
             return None
@@ -176,7 +162,7 @@ def _body(tables: Tables, segment: int) -> Body | None:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _next(
     words: Words, place: Int, lengths: Words, free: Words, marks: Words, first_run: Int, folds: Bytes, fewest: Int
 ) -> Int:
@@ -196,7 +182,7 @@ def _next(
     return np.int64(size)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _begins(words: Words, at: Int, shapes: Bytes, begins: Longs, steps: Longs) -> None:
     """Read where the fields of a run begin, and the steps that its record holds."""
     for field in range(shapes.size):
@@ -215,23 +201,19 @@ def _fold(
     source: Int,
     done: Int,
     times: Int,
-    shapes: Bytes,
-    begins: Longs,
-    steps: Longs,
+    addresses: Addresses,
     body: Body,
-    shadow: Shadow,
-    frames: fr.Frames,
-    levels: Levels,
+    walk: WalkState,
     limits: Longs,
-    state: Longs,
-    most: Int,
-    modelled: bool,
     rows: Longs,
 ) -> Int:
     """Add iterations `done` to `times` to the sums `rows`; how far it came before an array was too short."""
+    frames, shadow, levels, state, modelled = walk
+    shapes, begins, steps = addresses
     pages, writers, counts = shadow.pages, shadow.writers, shadow.counts
-    tags, geometry, hits = levels.tags, levels.geometry, levels.counts
-    nearest, bits, mask, ways = geometry[0, LATENCY], geometry[0, LINE_BITS], geometry[0, MASK], geometry[0, WAYS]
+    tags, hits = levels.tags, levels.counts
+    first = levels.geometry[0]
+    latency, line_bits, sets, ways = first[LATENCY], first[LINE_BITS], first[MASK], first[WAYS]
     accesses, registers = body.accesses, frames.frames[(state[fr.DEPTH] - 1) * fr.FRAME_FIELDS + fr.BASE]
     each = np.int64(body.local)
     for place in range(body.lives.size):
@@ -244,23 +226,23 @@ def _fold(
         else:
             address[field] += done * steps[field]
     source += done * words_each
-    known, row_of = np.full(accesses.shape[0], NONE, np.int64), np.zeros(accesses.shape[0], np.int64)
+    known, row_of = np.full(accesses.shape[0], sh.NONE, np.int64), np.zeros(accesses.shape[0], np.int64)
     found = np.zeros(64, np.int64)
     nodes, first = state[fr.NODES], done
     memory: Int = np.int64(0)
     weight: Int = np.int64(0)
     time: Int = np.int64(0)
-    if accesses.shape[0] == 0 and nodes <= most:  # all iterations at once
-        now = min(times - done, (most - nodes) // body.size + 1)
+    if accesses.shape[0] == 0 and nodes <= limits[fr.MAX_NODES]:  # all iterations at once
+        now = min(times - done, (limits[fr.MAX_NODES] - nodes) // body.size + 1)
         nodes += now * body.size
         done += now
     while done < times:
         if (
-            nodes > most
-            or counts[N_PAGES] > limits[fr.MAX_PAGES]
-            or counts[N_WRITERS] > limits[fr.MAX_WRITERS]
-            or counts[N_SINGLES] > limits[fr.MAX_SINGLES]
-            or counts[N_OWNERS] > limits[fr.MAX_OWNERS]
+            nodes > limits[fr.MAX_NODES]
+            or counts[sh.N_PAGES] > limits[fr.MAX_PAGES]
+            or counts[sh.N_WRITERS] > limits[fr.MAX_WRITERS]
+            or counts[sh.N_SINGLES] > limits[fr.MAX_SINGLES]
+            or counts[sh.N_OWNERS] > limits[fr.MAX_OWNERS]
         ):
             break
         for field in range(shapes.size):
@@ -278,8 +260,8 @@ def _fold(
             stores = length < 0
             length = abs(length)
             vertex = nodes + accesses[number, 2]
-            offset = at & (PAGE - 1)
-            if offset + length > PAGE:
+            offset = at & (sh.PAGE - 1)
+            if offset + length > sh.PAGE:
                 own: Int = np.int64(cost(shadow, levels, at, length, modelled))
                 time += own
                 if stores:
@@ -289,7 +271,7 @@ def _fold(
                     memory += several
                     weight += several * own
                 continue
-            page = at >> PAGE_BITS
+            page = at >> sh.PAGE_BITS
             row = row_of[number]
             if known[number] != page:
                 row = np.int64(ensure(shadow, page) if stores else find(shadow, page))
@@ -297,17 +279,19 @@ def _fold(
                     known[number], row_of[number] = page, row
             own = np.int64(1)
             if modelled:
-                spot: Int = pages[row + PLACE] if row >= 0 else np.int64(NONE)
+                spot: Int = pages[np.uint64(row + sh.PLACE)] if row >= 0 else np.int64(sh.NONE)
                 if spot >= 0:
                     spot += offset
-                elif counts[LOW] <= at < counts[HIGH]:
-                    spot = STACK_PLACE + at - counts[ANCHOR]
-                elif spot != NONE:
+                elif counts[sh.LOW] <= at < counts[sh.HIGH]:
+                    spot = sh.STACK_PLACE + at - counts[sh.ANCHOR]
+                elif spot != sh.NONE:
                     spot = place_of(shadow, row, at)
-                own = nearest
+                own = latency
                 if spot >= 0:
-                    line = spot >> bits
-                    if mask >= 0 and tags[(line & mask) * ways] == line and (spot + length - 1) >> bits == line:
+                    line = spot >> line_bits
+                    if sets >= 0 and (
+                        tags[np.uint64((line & sets) * ways)] == line and (spot + length - 1) >> line_bits == line
+                    ):
                         hits[0] += 1
                     else:
                         own = np.int64(access(levels, spot, length))
@@ -321,11 +305,11 @@ def _fold(
                 if length == 8:
                     writers[word + 1] = vertex + 1
                 continue
-            if row < 0 or pages[row + WRITERS] < 0:
+            if row < 0 or pages[row + sh.WRITERS] < 0:
                 continue
-            word = pages[row + WRITERS] + (offset >> 2)
+            word = pages[row + sh.WRITERS] + (offset >> 2)
             mark = np.int64(writers[word])
-            if mark != MIXED and (
+            if mark != sh.MIXED and (
                 (offset & 3) + length <= 4 or (offset & 3 == 0 and length == 8 and np.int64(writers[word + 1]) == mark)
             ):
                 memory += mark > 0

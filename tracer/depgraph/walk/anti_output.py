@@ -10,26 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from tracecut.ir.dependence_graph import ANTI, OUTPUT
-from tracecut.support.arrays import Bytes, Ints, Longs
-from tracecut.tracer.depgraph.state.access_steps import Words, kept_bytes, long, object_of
-from tracecut.tracer.depgraph.state.call_frames import EXTRA_EDGES, EXTRA_READS, Frames
-from tracecut.tracer.depgraph.state.output import label
-from tracecut.tracer.depgraph.state.record_steps import (
-    GATHER,
-    LANES_READ,
-    LANES_WRITE,
-    LOAD,
-    NOTED,
-    OPAQUE_READ,
-    OPAQUE_WRITE,
-    RANGE_READ,
-    RANGE_WRITE,
-    REALLOC_READ,
-    SCATTER,
-    STORE,
-    WAS_READ,
-    WAS_WRITTEN,
-)
+from tracecut.support.arrays import Ints, Longs
+from tracecut.tracer.depgraph.state.access_steps import WalkState, accessed_range, range_count
+from tracecut.tracer.depgraph.state.call_frames import EXTRA_EDGES, EXTRA_READS
+from tracecut.tracer.depgraph.state.output import Edges, label
+from tracecut.tracer.depgraph.state.record_steps import NOTED, PASSED_READ, WAS_READ, WAS_WRITTEN, Int
 from tracecut.tracer.depgraph.state.shadow_memory import (
     N_HEADS,
     N_READS,
@@ -41,7 +26,6 @@ from tracecut.tracer.depgraph.state.shadow_memory import (
     READERS,
     SPLIT,
     WORDS,
-    Int,
     Shadow,
     Writers,
     collect,
@@ -51,6 +35,7 @@ from tracecut.tracer.depgraph.state.shadow_memory import (
     split_readers,
     unread,
 )
+from tracecut.tracer.trace.events.event_words import Words
 
 from .anti_output_words import NEXT_BITS, NEXT_MASK
 
@@ -66,11 +51,8 @@ def hazards(
     payload: Int,
     steps: Ints,
     step: Int,
-    shadow: Shadow,
-    frames: Frames,
-    state: Longs,
-    src: Writers,
-    rest: tuple[Writers, Ints, Bytes],
+    walk: WalkState,
+    out: Edges,
     edges: Int,
     vertex: Int,
 ) -> Int:
@@ -78,28 +60,28 @@ def hazards(
 
     What `short_access` can do is not tried here.
     """
+    src = out[0]
     if steps[step] == NOTED:
-        _visit(NOTE, words, payload, steps, step, shadow, frames, state, src, edges, edges, vertex)
+        _visit(NOTE, words, payload, steps, step, walk, src, edges, edges, vertex)
         return edges
     wanted = np.int64(steps[step + 3])
     for what, bit, name in ((OVERWRITTEN, WAS_WRITTEN, OUTPUT), (OVERREAD, WAS_READ, ANTI)):
         if not wanted & bit:
             continue
-        end = _visit(what, words, payload, steps, step, shadow, frames, state, src, edges, edges, vertex)
+        end = _visit(what, words, payload, steps, step, walk, src, edges, edges, vertex)
         end = distinct(src, edges, end)
-        label(rest, edges, end, vertex, 1, name)
+        label(out, edges, end, vertex, 1, name)
         edges = end
     if wanted & WAS_READ:
-        _visit(CLEAR, words, payload, steps, step, shadow, frames, state, src, edges, edges, vertex)
+        _visit(CLEAR, words, payload, steps, step, walk, src, edges, edges, vertex)
     return edges
 
 
 @njit(cache=True, nogil=True)
-def room(
-    words: Words, payload: Int, steps: Ints, step: Int, shadow: Shadow, frames: Frames, state: Longs, src: Writers
-) -> None:
+def room(words: Words, payload: Int, steps: Ints, step: Int, walk: WalkState, src: Writers) -> None:
     """Add what a NOTED or an OVERWRITES step may need to EXTRA_READS and EXTRA_EDGES."""
-    size = _visit(ROOM, words, payload, steps, step, shadow, frames, state, src, 0, 0, 0)
+    state = walk.state
+    size = _visit(ROOM, words, payload, steps, step, walk, src, 0, 0, 0)
     if steps[step] == NOTED:
         state[EXTRA_READS] += size
     else:  # what the same record read before may be among them, too
@@ -113,9 +95,7 @@ def _visit(
     payload: Int,
     steps: Ints,
     step: Int,
-    shadow: Shadow,
-    frames: Frames,
-    state: Longs,
+    walk: WalkState,
     found: Writers,
     start: Int,
     at: Int,
@@ -124,28 +104,10 @@ def _visit(
     """Do something with each range that the steps behind this one touch; the end of what was found."""
     reads = steps[step] == NOTED
     for row in range(step + 5, step + 5 + 5 * np.int64(steps[step + 2]), 5):
-        code, place = steps[row], payload + np.int64(steps[row + 2])
-        b, c = np.int64(steps[row + 3]), np.int64(steps[row + 4])
-        address = long(words, place)
-        length = np.int64(0)
-        if code in (LOAD, STORE):
-            length = b
-        elif code in (RANGE_READ, RANGE_WRITE):
-            length = long(words, payload + b)
-        elif code in (OPAQUE_READ, OPAQUE_WRITE):
-            address, length = object_of(shadow, frames, state, address)
-        elif code == REALLOC_READ:
-            length = kept_bytes(shadow, words, place)
-        elif code in (LANES_READ, LANES_WRITE):
-            for lane in range(c):
-                if words[place + 2 + (lane >> 5)] >> (lane & 31) & 1:
-                    at = _range(what, reads, shadow, address + lane * b, b, found, start, at, vertex)
-        elif code in (GATHER, SCATTER):
-            for lane in range(c):
-                if words[place + 2 * c + (lane >> 5)] >> (lane & 31) & 1:
-                    at = _range(what, reads, shadow, long(words, place + 2 * lane), b, found, start, at, vertex)
-        if length > 0:
-            at = _range(what, reads, shadow, address, length, found, start, at, vertex)
+        for number in range(range_count(steps, row)):
+            address, length = accessed_range(words, payload, steps, row, number, walk)
+            if length > 0 and steps[row] != PASSED_READ:
+                at = _range(what, reads, walk.shadow, address, length, found, start, at, vertex)
     return at
 
 
@@ -218,6 +180,17 @@ def _note(shadow: Shadow, address: Int, length: Int, vertex: Int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _heads_of(shadow: Shadow, row: Int, address: Int, upto: Int) -> tuple[Int, Int]:
+    """First and end in `heads` of the readers of a word, or, where they differ, of its bytes up to `upto`."""
+    offset = address & (PAGE - 1)
+    first = shadow.pages[row + READERS] + (offset >> 2)
+    if shadow.heads[first] != SPLIT:
+        return first, first + 1
+    first = shadow.pages[row + READER_SINGLES] + offset
+    return first, first + upto - address
+
+
+@njit(cache=True, nogil=True)
 def _entries(shadow: Shadow, address: Int, length: Int, whole: bool) -> Int:
     """Number of lists that a byte range has, one for neighbours that share it; `whole`: the sum of their lengths."""
     count = np.int64(1)
@@ -230,14 +203,9 @@ def _entries(shadow: Shadow, address: Int, length: Int, whole: bool) -> Int:
             count += 1
             address = stop
             continue
-        table = shadow.pages[row + READERS]
         while address < stop:
-            offset = address & (PAGE - 1)
             upto = min(stop, (address | 3) + 1)
-            first, last = table + (offset >> 2), table + (offset >> 2) + 1
-            if shadow.heads[first] == SPLIT:
-                first = shadow.pages[row + READER_SINGLES] + offset
-                last = first + upto - address
+            first, last = _heads_of(shadow, row, address, upto)
             for place in range(first, last):
                 head = np.int64(shadow.heads[place])
                 if head == before:
@@ -262,14 +230,9 @@ def _readers(shadow: Shadow, address: Int, length: Int, found: Writers, start: I
         if row < 0 or shadow.pages[row + READERS] < 0:
             address = stop
             continue
-        table = shadow.pages[row + READERS]
         while address < stop:
-            offset = address & (PAGE - 1)
             upto = min(stop, (address | 3) + 1)
-            first, last = table + (offset >> 2), table + (offset >> 2) + 1
-            if shadow.heads[first] == SPLIT:
-                first = shadow.pages[row + READER_SINGLES] + offset
-                last = first + upto - address
+            first, last = _heads_of(shadow, row, address, upto)
             for place in range(first, last):
                 head = np.int64(shadow.heads[place])
                 if head == before:

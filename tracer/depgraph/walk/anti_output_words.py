@@ -1,28 +1,20 @@
-"""Anti and output dependences of one access to whole words: the common case of `hazards`, without its generality.
-
-It becomes a part of `reference.walk`, whose arrays it uses: to hand over the tuple of all of them would cost more than
-the access itself, for the copy and for the counts of who refers to each.
-"""
+"""Anti and output dependences of one access to whole words: the common case of `hazards`, inlined into the walk."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 from tracecut.ir.dependence_graph import ANTI, OUTPUT
-from tracecut.support.arrays import Bytes, Ints, Longs
-from tracecut.tracer.depgraph.state.output import label
-from tracecut.tracer.depgraph.state.record_steps import NOTED, OVERWRITES, WAS_READ, WAS_WRITTEN
+from tracecut.support.arrays import Ints, Longs
+from tracecut.tracer.depgraph.state.output import Edges, label
+from tracecut.tracer.depgraph.state.record_steps import NOTED, OVERWRITES, WAS_READ, WAS_WRITTEN, Int
 from tracecut.tracer.depgraph.state.shadow_memory import (
-    GOLDEN,
     MIXED,
     N_READS,
-    NONE,
     PAGE,
-    PAGE_BITS,
     READERS,
     SPLIT,
     WRITERS,
-    Int,
     Writers,
     distinct,
 )
@@ -38,32 +30,25 @@ def short_access(
     address: Int,
     vertex: Int,
     edges: Int,
-    keys: Longs,
-    values: Longs,
+    row: Int,
     pages: Longs,
     writers: Writers,
     heads: Ints,
     reads: Longs,
     counts: Longs,
-    src: Writers,
-    rest: tuple[Writers, Ints, Bytes],
+    out: Edges,
 ) -> Int:
     """Take a NOTED or an OVERWRITES step of one LOAD or STORE; the new number of edges, −1 when it is not of this kind.
 
-    All of the words have to lie in one page, and none may be split into bytes.
+    All words have to lie in one page, whose row in `pages` is `row` (−1: none), and none may be split into bytes.
     """
+    src = out[0]
     code, wanted, length = steps[step], np.int64(steps[step + 3]), np.int64(steps[step + 8])
     offset = address & (PAGE - 1)
     if (offset | length) & 3 or offset + length > PAGE:
         return -1
-    page = address >> PAGE_BITS
-    mask = np.uint64(keys.size - 1)
-    slot = ((np.uint64(page) * GOLDEN) >> np.uint64(32)) & mask
-    while keys[slot] != page and keys[slot] != NONE:
-        slot = (slot + np.uint64(1)) & mask
-    if keys[slot] != page:
+    if row < 0:
         return edges if code == OVERWRITES else -1
-    row = values[slot]
     first, last = offset >> 2, (offset + length) >> 2
     table = pages[row + READERS]
     if code == NOTED:
@@ -95,7 +80,7 @@ def short_access(
                 src[edges] = mark - 1
                 edges += 1
         edges = distinct(src, start, edges)
-        label(rest, start, edges, vertex, 1, OUTPUT)
+        label(out, start, edges, vertex, 1, OUTPUT)
     if wanted & WAS_READ and table >= 0:
         start = edges
         before = np.int64(0)
@@ -114,5 +99,5 @@ def short_access(
                     src[edges] = entry >> NEXT_BITS
                     edges += 1
         edges = distinct(src, start, edges)
-        label(rest, start, edges, vertex, 1, ANTI)
+        label(out, start, edges, vertex, 1, ANTI)
     return edges

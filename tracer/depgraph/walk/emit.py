@@ -12,25 +12,13 @@ import numpy as np
 from numba import njit
 from tracecut.support.arrays import Bytes, Ints
 from tracecut.tracer.depgraph.state.output import Output
-from tracecut.tracer.depgraph.state.shadow_memory import Int
+from tracecut.tracer.depgraph.state.record_steps import Int
 
-from .resolve import (
-    ALL,
-    END_EDGE,
-    END_NODE,
-    END_RECORD,
-    FIRST_COST,
-    FIRST_EDGE,
-    FIRST_NODE,
-    FIRST_RECORD,
-    FIRST_SOURCE,
-    N_STRETCHES,
-    STRETCH,
-    Masks,
-    Order,
-)
+from . import resolve as rs
+from . import templates as tp
+from .resolve import ALL, Masks, Order
 from .simd import LANES, fill, put
-from .templates import COSTS, HEAD, HOLES, SIZE, Templates
+from .templates import Templates
 
 FORMS = 2  # of each segment
 UPWARDS = np.arange(LANES, dtype=np.int32)
@@ -89,16 +77,16 @@ def emit(order: Order, templates: Templates, forms: Forms, firsts: Ints, upwards
     hole, filled, load, paid = forms.hole, forms.filled, forms.load, forms.paid
     records, masks, sources, costs, stretches = order.records, order.masks, order.sources, order.costs, order.stretches
     eight = np.int64(LANES)
-    for number in range(order.counts[N_STRETCHES]):
-        stretch = number * STRETCH
-        node, edge = stretches[stretch + FIRST_NODE], stretches[stretch + FIRST_EDGE]
-        last_node, last_edge = stretches[stretch + END_NODE] - eight, stretches[stretch + END_EDGE] - eight
-        from_source, from_cost = stretches[stretch + FIRST_SOURCE], stretches[stretch + FIRST_COST]
-        for record in range(stretches[stretch + FIRST_RECORD], stretches[stretch + END_RECORD]):
+    for number in range(order.counts[rs.N_STRETCHES]):
+        stretch = number * rs.STRETCH
+        node, edge = stretches[stretch + rs.FIRST_NODE], stretches[stretch + rs.FIRST_EDGE]
+        last_node, last_edge = stretches[stretch + rs.END_NODE] - eight, stretches[stretch + rs.END_EDGE] - eight
+        from_source, from_cost = stretches[stretch + rs.FIRST_SOURCE], stretches[stretch + rs.FIRST_COST]
+        for record in range(stretches[stretch + rs.FIRST_RECORD], stretches[stretch + rs.END_RECORD]):
             segment = np.uint64(records[np.uint64(record)])
             mask = masks[np.uint64(record)]
-            head = segment * np.uint64(HEAD)
-            first, size = np.int64(firsts[segment]), np.int64(heads[head + np.uint64(SIZE)])
+            head = segment * np.uint64(tp.HEAD)
+            first, size = np.int64(firsts[segment]), np.int64(heads[head + np.uint64(tp.SIZE)])
             if node + size <= last_node:  # what is written too much is written again
                 for place in range(0, size, eight):
                     put(instruction, node + place, upwards, 0, first + place)
@@ -133,12 +121,12 @@ def emit(order: Order, templates: Templates, forms: Forms, firsts: Ints, upwards
             else:
                 edge = _one_by_one(order, templates, segment, node, edge, from_source, from_cost, out)
             first_payer = np.int64(payers[segment])
-            paying = np.int64(heads[head + np.uint64(COSTS)])
+            paying = np.int64(heads[head + np.uint64(tp.COSTS)])
             for which in range(paying):
                 here = np.uint64(node + payer[np.uint64(first_payer + which)])
                 time[here] += costs[np.uint64(from_cost + which)]
             node += size
-            from_source += heads[head + np.uint64(HOLES)]
+            from_source += heads[head + np.uint64(tp.HOLES)]
             from_cost += paying
 
 

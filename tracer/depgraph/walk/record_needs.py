@@ -3,69 +3,41 @@
 from __future__ import annotations
 
 from numba import njit
-from tracecut.support.arrays import Ints, Longs
-from tracecut.tracer.depgraph.state.access_steps import Words, dynamic_size
-from tracecut.tracer.depgraph.state.call_frames import EXTRA_EDGES, EXTRA_PAGES, EXTRA_READS, WORK, Frames
-from tracecut.tracer.depgraph.state.record_steps import (
-    MANY_READS,
-    NOTED,
-    OPAQUE_READ,
-    PASSED_READ,
-    RANGE_READ,
-    REALLOC_READ,
-)
-from tracecut.tracer.depgraph.state.shadow_memory import (
-    N_READS,
-    N_SINGLES,
-    N_WRITERS,
-    PAGE,
-    PAGE_BITS,
-    WORDS,
-    Int,
-    Shadow,
-    Writers,
-)
+from tracecut.support.arrays import Ints
+from tracecut.tracer.depgraph.state import call_frames as fr
+from tracecut.tracer.depgraph.state import record_steps as op
+from tracecut.tracer.depgraph.state import shadow_memory as sh
+from tracecut.tracer.depgraph.state.access_steps import WalkState, dynamic_size
+from tracecut.tracer.depgraph.state.record_steps import Int
+from tracecut.tracer.depgraph.state.shadow_memory import Writers
+from tracecut.tracer.trace.events.event_words import Words
 
 from .anti_output import SLACK, room
 
 
 @njit(cache=True, nogil=True, inline="always")
 def needs(
-    words: Words,
-    payload: Int,
-    steps: Ints,
-    begin: Int,
-    end: Int,
-    shadow: Shadow,
-    frames: Frames,
-    state: Longs,
-    src: Writers,
-    origin: Int | None,
+    words: Words, payload: Int, steps: Ints, begin: Int, end: Int, walk: WalkState, src: Writers, origin: Int | None
 ) -> None:
     """Add what the steps of a record may need beyond the bounds of its segment to EXTRA_EDGES, _PAGES and _READS.
 
-    And to WORK the bytes that they touch.
-
-    It becomes a part of `reference.walk`: with "war" and "waw" every record comes here.
+    WORK grows by the bytes that they access. Inlined into `reference.walk`: with "war" and "waw" it is asked for every
+    record.
     """
-    for step in range(begin, end, 5):
-        if origin is not None and steps[step] >= NOTED:
-            if steps[step + 4]:  # a write finds no more readers than there are: no need to look for them
-                state[EXTRA_READS] += SLACK
-                state[EXTRA_EDGES] += (shadow.counts[N_READS] + state[EXTRA_READS]) * (steps[step] > NOTED)
+    state, counts = walk.state, walk.shadow.counts
+    for row in range(begin, end, 5):
+        if origin is not None and steps[row] >= op.NOTED:
+            if steps[row + 4]:  # a write finds no more readers than there are: no need to look for them
+                state[fr.EXTRA_READS] += SLACK
+                state[fr.EXTRA_EDGES] += (counts[sh.N_READS] + state[fr.EXTRA_READS]) * (steps[row] > op.NOTED)
                 continue
-            room(words, payload, steps, step, shadow, frames, state, src)
+            room(words, payload, steps, row, walk, src)
             continue
-        if steps[step] < RANGE_READ or steps[step] >= MANY_READS:
+        if steps[row] < op.RANGE_READ or steps[row] >= op.MANY_READS:
             continue
-        extra = dynamic_size(words, payload, steps, step, shadow, frames, state)
-        state[WORK] += extra
-        if steps[step] in (
-            RANGE_READ,
-            OPAQUE_READ,
-            REALLOC_READ,
-            PASSED_READ,
-        ):  # no more writers than words and bytes have
-            known = shadow.counts[N_WRITERS] * WORDS + shadow.counts[N_SINGLES] * PAGE
-            state[EXTRA_EDGES] += min(extra, known)
-        state[EXTRA_PAGES] += (extra >> PAGE_BITS) + 2
+        extra = dynamic_size(words, payload, steps, row, walk)
+        state[fr.WORK] += extra
+        if steps[row] in (op.RANGE_READ, op.OPAQUE_READ, op.REALLOC_READ, op.PASSED_READ):
+            # there are no more writers than words and bytes
+            state[fr.EXTRA_EDGES] += min(extra, counts[sh.N_WRITERS] * sh.WORDS + counts[sh.N_SINGLES] * sh.PAGE)
+        state[fr.EXTRA_PAGES] += (extra >> sh.PAGE_BITS) + 2
