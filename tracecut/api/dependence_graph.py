@@ -1,4 +1,4 @@
-"""The dynamic dependence graph of a program (VertexCut §3), as a Python call; `graph_command` is the command line."""
+"""The dynamic dependence graph of a program (VertexCut §3), as a Python call."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.machine.machine import Machine
@@ -24,6 +21,7 @@ from tracecut.tracer.depgraph.builder import Builder, Ending, TooLarge
 from tracecut.tracer.depgraph.measured_weights import measured_graph
 from tracecut.tracer.depgraph.state.output import GraphTotals
 from tracecut.tracer.depgraph.totals import Folder
+from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 from tracecut.tracer.trace.trace import ENDS_EARLY, Trace
 
@@ -35,13 +33,12 @@ UNFENCED = (
     "independent accesses they read the same 20 cycles or so for an empty pair, for a hit in the nearest cache and for "
     "a miss in all; where they read more, the processor stalled there for whatever reason"
 )
-Words = npt.NDArray[np.uint32]
 Source = Trace | AnyPath | Sequence[AnyPath] | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A graph, the trace it was made from, how the stream of events ended, and how well measured times agree."""
+    """A graph, its trace, how the event stream ended, and the rank correlation of measured times."""
 
     graph: DependenceGraph
     trace: Trace
@@ -52,7 +49,7 @@ class Built:
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """The same where only the totals of the graph are kept."""
+    """As `Built`, where only the totals of the graph are kept."""
 
     graph: GraphTotals
     trace: Trace
@@ -62,7 +59,7 @@ class Summed:
 
 
 class PartialGraphWarning(UserWarning):
-    """The program did not end well, or not all of it was recorded: the graph holds what was captured."""
+    """The program failed, or was recorded in part: the graph is incomplete."""
 
 
 def dependence_graph(
@@ -75,7 +72,7 @@ def dependence_graph(
     memory: int | None = None,
     **options: Any,
 ) -> DependenceGraph:
-    """The dynamic dependence graph of one run: every executed IR instruction, and what it needs from which other.
+    """The dynamic dependence graph of one run: all executed IR instructions and the dependences between them.
 
     A graph depends on the program, its input and the weights alone: neither on where the system puts the program's
     memory nor on the folder it is made in.
@@ -84,16 +81,16 @@ def dependence_graph(
         source: a Trace, a trace file (`.tct`), or what `trace` takes: the graph is then built while the program runs.
         argv: arguments of the program.
         weights: `"model"`: cycles of simulated caches; `"unit"`: 1 for every memory access; `"measured"`: medians of
-            the times of three runs, refused where the runs do not agree (`tracer.dependence.measured`); `"seed"`: the
-            times of one run between time stamps without fences, as VertexCut §3.2 takes them. These do not wait
-            for the memory: around independent accesses they read the same 20 cycles or so for an empty pair, for a hit
-            in the nearest cache and for a miss in all of them, so that they say next to nothing.
+            the times of three runs, refused where the runs do not agree (`tracer.depgraph.measured_weights`);
+            `"seed"`: the times of one run between time stamps without fences, as VertexCut §3.2 takes them. These do
+            not wait for the memory: around independent accesses an empty pair, a hit in the nearest cache and a miss
+            in all caches read the same 20 cycles or so, so that they carry hardly any information.
         machine: the caches and latencies of the model, None: `Machine.model()`, the core of VertexCut §6.1.
-        kinds: dependences to have: `"raw"` (true ones, through registers and memory) always; `"war"`: of each write on
+        kinds: kinds of dependences: `"raw"` (true ones, through registers and memory) always; `"war"`: of each write on
             those that read its bytes before; `"waw"`: on those that wrote them before; `"control"`: of each instruction
             on the branch that let its block run.
-        memory: bytes that the graph may take; None: three quarters of what is free. A larger one is refused with the
-            size that it would have.
+        memory: largest size of the graph in bytes, None: three quarters of the free memory. A larger graph is refused
+            with the size that it would have.
         options: of `trace` (`opt`, `functions`, `max_instructions`, `stdin`, `timeout`, …).
 
     Returns:
@@ -121,7 +118,7 @@ def build_graph(
     memory: int | None = None,
     **options: Any,
 ) -> Built:
-    """As `dependence_graph`, with all that is known about the run."""
+    """As `dependence_graph`, with the trace and how the run ended."""
     if weights not in WEIGHTS:
         raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
     most = int(FREE_SHARE * free_memory()) if memory is None else whole_number("memory", memory, 1)
@@ -163,7 +160,7 @@ def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str,
         source = Trace.load(str(source))
     if isinstance(source, Trace):
         if argv or options.keys() - {"timed"}:
-            raise ArgumentError("the trace is made already: argv and options of `trace` make no sense")
+            raise ArgumentError("the source is a trace: argv and options of `trace` have no effect on it")
         if source.path is None:
             raise ArgumentError("the trace was made with keep=False: there are no records to build from")
         if options.get("timed") == "seed" and source.static.timed and source.meta.get("timed") != "seed":
@@ -186,7 +183,7 @@ def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str,
 def _measured(source: Any, argv: Sequence[Any], how: dict[str, Any], options: dict[str, Any]) -> Built:
     if isinstance(source, Trace) or str(source).endswith(".tct"):
         raise ArgumentError(
-            "weights = 'measured': a trace is one run, and several have to agree", hint="Give the program's source."
+            "weights = 'measured': a trace is one run, several are compared", hint="Give the program's source."
         )
     runs: list[Built] = []
     silent: dict[str, None] = {}
@@ -248,13 +245,13 @@ def _too_large(sink: _Sink, trace: Trace, refused: tuple[int, int], most: int) -
     whole = max(vertices, trace.totals.get("kept_instructions", 0))
     return UnsupportedError(
         f"the graph takes about {size(taken / max(1, vertices) * whole)} ({whole:,} instructions), "
-        f"more than the {size(most)} that it may",
-        hint="Take its totals (--totals), a part of it (--max-instructions, --function), or allow more (--memory).",
+        f"more than the limit of {size(most)}",
+        hint="Count only (--totals), record a part (--max-instructions, --function), or raise the limit (--memory).",
     )
 
 
 def free_memory() -> int:
-    """Bytes that may be taken without pushing others out: what the system has free, or what its limit leaves."""
+    """Free memory in bytes: of the system, or what the limit of its control group leaves."""
     found = {}
     for line in Path("/proc/meminfo").read_text().splitlines():
         name, _, value = line.partition(":")
@@ -267,13 +264,13 @@ def free_memory() -> int:
 
 
 def shortfall(built: Built | Summed) -> str:
-    """Why the graph is only a part, empty when it is whole."""
+    """Why the graph is incomplete, empty when it is not."""
     if not built.trace.complete:
-        return f"{built.trace.path} {ENDS_EARLY}; the graph holds what it says"
+        return f"{built.trace.path} {ENDS_EARLY}; the graph ends there"
     if not built.trace.ok:
-        return f"the program {built.trace.outcome}; the graph holds what it did until then"
+        return f"the program {built.trace.outcome}; the graph ends there"
     if built.ending.lost:
-        return f"{built.ending.lost} records were not kept; the graph holds the others"
+        return f"{built.ending.lost} records were not kept; the graph lacks them"
     return ""
 
 

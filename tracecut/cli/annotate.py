@@ -1,4 +1,4 @@
-"""`tracecut annotate`: the lines of the source, each with the work that it did in one run."""
+"""`tracecut annotate`: the work of each source line in one run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AROUND = 2
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """Lines with their work, and the run that it was. `unit`: `instructions` or `cycles`."""
+    """Lines with their work, and the trace of the run. `unit`: `instructions` or `cycles`."""
 
     lines: list[HotLine]
     unit: str
@@ -38,10 +38,10 @@ class Annotated:
 
 
 def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **options: Any) -> Annotated:
-    """Run a program (as `tracecut.trace` takes it), or read a trace file, and add up the work of each line.
+    """Run a program (as `tracecut.trace` takes it), or read a trace file, and sum the work of each line.
 
-    `cycles`: weigh instructions by the cycles that the cache model gives them, which needs the memory of a whole
-    dependence graph; without it they count one each, in bounded memory. Raises what `trace` raises.
+    `cycles`: weigh instructions by the cycles of the cache model, which needs the memory of a whole dependence graph;
+    otherwise each counts 1, in bounded memory. Raises what `trace` raises.
     """
     if cycles:
         built = build_graph(source, argv, **options)
@@ -67,23 +67,23 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
 
 
 def run_annotate(words: list[str]) -> int:
-    """Print the files that did the work. Leaves with 1, and with what was recorded, when the program fails.
+    """Print the busiest source files. Returns 1 when the program fails; what ran until then is shown.
 
-    What the program writes goes to stderr.
+    The output of the program goes to stderr.
     """
     ours, program = split_words(words)
     parser = Parser(
         prog="tracecut annotate",
         usage=USAGE,
-        description="Show how much of the work of a run each source line did. Everything that is not listed here goes "
-        "to the compiler; a trace file (.tct) may stand in the place of the sources.",
+        description="Show the share of each source line in the work of a run. All options that are not listed here go "
+        "to the compiler; a trace file (.tct) may be given instead of sources.",
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--cycles", action="store_true", help="weigh instructions by cycles of the cache model")
-    add("--whole", action="store_true", help="show whole files, not only the lines that ran and their neighbours")
+    add("--cycles", action="store_true", help="weigh instructions by the cycles of the cache model")
+    add("--whole", action="store_true", help="show whole files, not only the lines that ran and those around them")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
-    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
+    add("--timeout", type=seconds, metavar="S", help="time limit of the program in seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--json", action="store_true", help="print the lines as JSON")
     mine, compiler = sort_words(parser, ours)
@@ -94,7 +94,7 @@ def run_annotate(words: list[str]) -> int:
         raise UsageError("no source file was given", hint=USAGE)
     if files[0].endswith(".tct"):
         if len(compiler) > 1 or program:
-            raise UsageError(f"{files[0]} is a trace: sources, compiler options and arguments make no sense beside it")
+            raise UsageError(f"{files[0]} is a trace: it takes no sources, compiler options or arguments")
         found = measure(files[0], cycles=options.cycles)
     else:
         found = measure(
@@ -118,8 +118,8 @@ def run_annotate(words: list[str]) -> int:
 
 
 def listing(found: Annotated, *, whole: bool = False, width: int = 110) -> str:
-    """The files that did at least one per cent of the work, the busiest first, those of the system behind the program's
-    own; the others are named in one line."""
+    """The files with at least one per cent of the work, the busiest first, system headers last; one line names the
+    others."""
     total = sum(line.weight for line in found.lines) or 1.0
     shares: dict[str, float] = {}
     for line in found.lines:

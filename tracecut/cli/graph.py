@@ -1,4 +1,4 @@
-"""`tracecut graph`: the dynamic dependence graph of one run, its statistics, and its loops."""
+"""`tracecut graph`: the dynamic dependence graph of one run, its statistics, and the dependences of its loops."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .words import Parser, begin_work, input_file, seconds, sort_words, split_wo
 USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program arguments]"
 
 
-COMPILING = "compiling what builds graphs: some seconds, once for this installation"
+COMPILING = "compiling the graph builder: some seconds, once for this installation"
 
 
 @contextlib.contextmanager
 def told_of_compiling(*, quiet: bool = False) -> Iterator[None]:
-    """Say so on stderr when Numba begins to compile, which it does where it has not kept the code of an earlier run."""
+    """Tell on stderr when Numba begins to compile, which it does when its cache lacks the code."""
     from numba.core import event
 
     class Once(event.Listener):
@@ -52,7 +52,7 @@ def told_of_compiling(*, quiet: bool = False) -> Iterator[None]:
 
 
 def run_graph(words: list[str]) -> int:
-    """The sub-command. Returns 1, with what was captured, when the program fails. What it writes goes to stderr.
+    """Build a graph. Returns 1 when the program fails; the graph then ends there. Program output goes to stderr.
 
     Raises UsageError, and what `build_graph` and `DependenceGraph.export` raise.
     """
@@ -66,9 +66,9 @@ def run_graph(words: list[str]) -> int:
         raise UsageError("no source file was given", hint=USAGE)
     given = files[0].endswith(".tct")
     if given and (len(compiler) > 1 or program):
-        raise UsageError(f"{files[0]} is a trace: sources, compiler options and arguments make no sense beside it")
+        raise UsageError(f"{files[0]} is a trace: it takes no sources, compiler options or arguments")
     if options.totals and options.output is not None:
-        raise UsageError("-o and --totals exclude each other: totals are printed, no graph is kept", hint=USAGE)
+        raise UsageError("-o and --totals exclude each other: --totals keeps no graph", hint=USAGE)
     if options.output is not None:
         check_export(options.output)
     with told_of_compiling(quiet=options.quiet or options.json):
@@ -91,7 +91,7 @@ def run_graph(words: list[str]) -> int:
 
 
 def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tuple[Built | Summed, list[dict[str, Any]]]:
-    """The graph or its totals, and the loops when they are wanted: then the records are kept until both are made."""
+    """The graph or its totals, and with --loops the loops, for which the records are kept."""
     how: dict[str, Any] = {"weights": options.weights, "kinds": options.kinds}
     if not options.totals:
         how["memory"] = options.memory
@@ -119,8 +119,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="tracecut graph",
         usage=USAGE,
-        description="Build the dynamic dependence graph of one run. Everything that is not listed here goes to the "
-        "compiler; a trace file (.tct) may stand in the place of the sources.",
+        description="Build the dynamic dependence graph of one run. All options that are not listed here go to the "
+        "compiler; a trace file (.tct) may be given instead of sources.",
         allow_abbrev=False,
     )
     add = parser.add_argument
@@ -128,11 +128,16 @@ def _parser() -> argparse.ArgumentParser:
         "-o",
         "--output",
         metavar="FILE",
-        help="the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), edges as .txt. Opcode, function and "
-        "file:line of each vertex stand with it in GraphML and DOT, in tables inside of an npz, beside the others "
+        help="the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), or edges as .txt. Opcode, function and "
+        "file:line of the vertices are attributes in GraphML and DOT, tables in an npz, and files beside all others "
         "(NAME.instructions.tsv, NAME.vertices.tsv, .parquet)",
     )
-    add("--weights", choices=WEIGHTS, default="model", help="times of memory accesses (default: %(default)s)")
+    add(
+        "--weights",
+        choices=WEIGHTS,
+        default="model",
+        help="where the times of memory accesses come from (default: %(default)s)",
+    )
     add(
         "--kinds",
         type=_kinds,
@@ -140,16 +145,16 @@ def _parser() -> argparse.ArgumentParser:
         metavar="LIST",
         help="dependences: raw, and any of war, waw, control (default: raw)",
     )
-    add("--memory", type=_size, metavar="SIZE", help="refuse a graph that takes more (default: 3/4 of what is free)")
-    add("--totals", action="store_true", help="count only, in memory that does not grow with the run")
-    add("--loops", action="store_true", help="also what the iterations of the hottest loops depend on each other for")
+    add("--memory", type=_size, metavar="SIZE", help="refuse a larger graph (default: 3/4 of the free memory)")
+    add("--totals", action="store_true", help="only count, in memory that does not grow with the run")
+    add("--loops", action="store_true", help="also report the loop-carried dependences of the hottest loops")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
     add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
-    add("--max-instructions", type=_count, metavar="N", help="keep so many IR instructions")
-    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
+    add("--max-instructions", type=_count, metavar="N", help="keep N IR instructions")
+    add("--timeout", type=seconds, metavar="S", help="time limit of the program in seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--json", action="store_true", help="print the statistics as JSON")
-    add("-q", "--quiet", action="store_true", help="print nothing when all is well")
+    add("-q", "--quiet", action="store_true", help="print only errors")
     return parser
 
 
@@ -161,10 +166,10 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def report(built: Built | Summed) -> dict[str, Any]:
-    """Statistics of the graph (`DependenceGraph.stats`), how the program ended, and what is not in the graph."""
+    """Statistics of the graph (`DependenceGraph.stats`), how the program ended, and what the graph lacks."""
     notes = [*built.trace.notes, *built.notes]
     if built.ending.unresolved:
-        notes.append(f"{built.ending.unresolved} pointers given to unknown functions point to no known object")
+        notes.append(f"{built.ending.unresolved} pointers passed to unknown functions point to no known object")
     called: list[Met] = []
     if isinstance(built, Built):
         counts = np.bincount(built.graph.instruction, minlength=built.trace.static.n_instructions)

@@ -19,10 +19,10 @@ TRACE_USAGE = "tracecut trace SOURCE… [compiler options] [options] [-- program
 
 
 def run_trace(words: list[str]) -> int:
-    """Record a program. Leaves with 1, and with what was recorded, when the program fails.
+    """Record a program. Returns 1 when the program fails; what was recorded until then is kept.
 
-    What the program writes appears where it would without tracecut, whose own words go to stderr. With --json the
-    object is all of stdout, and what the program writes there goes to stderr, too.
+    The output of the program goes where it would without tracecut, whose own messages go to stderr. With --json stdout
+    holds the JSON object alone, and all output of the program goes to stderr.
     """
     ours, program = split_words(words)
     parser = Parser(
@@ -35,19 +35,19 @@ def run_trace(words: list[str]) -> int:
     add("-o", "--output", default="trace.tct", metavar="FILE", help="the trace file (default: %(default)s)")
     add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
     add("--region", metavar="FILE:LINE", help="record only the loop that begins there, and what it calls")
-    add("--every", type=_count, default=1, metavar="N", help="record the first of N iterations of that loop")
-    add("--max-instructions", type=_count, metavar="N", help="keep so many IR instructions, count the others")
-    add("--start", type=_count, default=0, metavar="N", help="pass by so many instructions first")
-    add("--stop", action="store_true", help="stop the program when enough is kept")
-    add("--memory", type=_size, metavar="SIZE", help="buffers between program and recorder (default: 8M)")
+    add("--every", type=_count, default=1, metavar="N", help="record one of every N iterations of that loop")
+    add("--max-instructions", type=_count, metavar="N", help="keep N IR instructions, count the others")
+    add("--start", type=_count, default=0, metavar="N", help="skip the first N instructions")
+    add("--stop", action="store_true", help="stop the program after the instructions to keep")
+    add("--memory", type=_size, metavar="SIZE", help="size of the buffers between program and recorder (default: 8M)")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
     add("--timed", action="store_true", help="measure each access between fenced time stamps (slow)")
-    add("--timeout", type=seconds, metavar="S", help="stop the program after so many seconds")
+    add("--timeout", type=seconds, metavar="S", help="time limit of the program in seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--stdout", metavar="FILE", help="standard output of the program (default: as without tracecut)")
     add("--totals", action="store_true", help="count only, write no file")
     add("--json", action="store_true", help="print JSON; the output of the program goes to stderr")
-    add("-q", "--quiet", action="store_true", help="print nothing but the program's output when all is well")
+    add("-q", "--quiet", action="store_true", help="print only the program's output, and errors")
     mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
     if not any(not word.startswith("-") for word in compiler):
@@ -91,17 +91,17 @@ def run_trace(words: list[str]) -> int:
 
 
 def tell_warnings(trace: Any) -> None:
-    """Say on stderr what the user's compiler warned of, of a program that was compiled just now."""
+    """Print the compiler's warnings about a program that was compiled just now, on stderr."""
     if trace.meta.get("warnings"):
         print(trace.meta["warnings"], file=sys.stderr)
 
 
 def run_info(words: list[str]) -> int:
-    """Say what a trace file holds."""
-    parser = Parser(prog="tracecut info", description="Say what a trace file holds, or how a result was used.")
+    """Print the contents of a trace file."""
+    parser = Parser(prog="tracecut info", description="Print what a trace file holds, or how a result was used.")
     parser.add_argument("file", help="a file that `tracecut trace` wrote, or a folder that `tracecut optimize` wrote")
-    parser.add_argument("--check", action="store_true", help="read all of it, and count")
-    parser.add_argument("--parquet", metavar="FILE", help="also write its records as FILE.parquet (needs pyarrow)")
+    parser.add_argument("--check", action="store_true", help="read the whole file and count its records")
+    parser.add_argument("--parquet", metavar="FILE", help="also export the records to FILE.parquet (needs pyarrow)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
     if Path(options.file).is_dir():
@@ -129,7 +129,7 @@ def run_info(words: list[str]) -> int:
 
 
 def summary_of(trace: Any) -> dict[str, Any]:
-    """What is printed of a trace, as plain values."""
+    """The properties of a trace as JSON values."""
     static = trace.static
     size = None if trace.path is None else trace.path.stat().st_size
     return {
@@ -151,7 +151,7 @@ def summary_of(trace: Any) -> dict[str, Any]:
 
 
 def print_trace(trace: Any, stream: TextIO) -> None:
-    """The same for people."""
+    """Print the properties of a trace as text."""
     print("\n".join(_lines(trace)), file=stream)
 
 

@@ -64,7 +64,7 @@ SINGLE: dict[str, tuple[list[str], str]] = {
     "a folder for labels": (["partition", "graph.mtx", "-k", "2", "-o", "folder"], "-o folder: a folder"),
     "a damaged trace": (["info", "damaged.tct"], "damaged.tct"),
     "a damaged trace as a source": (["annotate", "damaged.tct"], "damaged.tct"),
-    "a trace and options": (["graph", "damaged.tct", "-O3"], "make no sense beside it"),
+    "a trace and options": (["graph", "damaged.tct", "-O3"], "takes no sources, compiler options or arguments"),
     "a source is not overwritten": (["trace", "program.c", "-o", "./program.c"], "program.c would be lost"),
     "not by its output": (["trace", "program.c", "--stdout", "link.c"], "program.c would be lost"),
     "a source given twice": (["trace", "program.c", "program.c"], "the sources can not be linked"),
