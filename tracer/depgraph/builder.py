@@ -1,4 +1,4 @@
-"""The builder: chunks of the event stream in, a DependenceGraph out."""
+"""Builds a DependenceGraph, or its totals, from chunks of an event stream."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from tracecut.tracer.trace.tables.static_tables import Static
 
 from .instruction_names import instructions_of
 
-NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "nobody"
+NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "none"
 WEIGHTS = ("model", "unit", "times")
 WANTED = ("raw", "war", "waw", "control")
-BATCH = 1 << 16  # vertices that are kept at a time when only the sums are wanted
+BATCH = 1 << 16  # vertices that are kept at a time when only sums are asked for
 
 
 class TooLarge(Exception):
-    """The graph takes more memory than it may. `bytes`: so far."""
+    """The graph exceeds its memory limit. `bytes`: its size so far."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"the graph takes {size} bytes")
@@ -55,13 +55,13 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class Ending:
-    """How the traced program left, and what the graph lacks.
+    """How the traced program ended, and what the graph lacks.
 
     Attributes:
-        complete: the stream has an end mark.
-        reason, status: of the end mark (`events.items.End`); 0 without one.
+        complete: the stream has an END mark.
+        reason, status: of the end mark (`event_words.End`); 0 without one.
         lost: records that were not kept.
-        unresolved: pointers given to unknown functions whose object is not known.
+        unresolved: pointers passed to unknown functions whose object is not known.
     """
 
     complete: bool
@@ -72,30 +72,28 @@ class Ending:
 
 
 class Builder:
-    """Follows one thread's stream. `feed` takes it chunk by chunk, `graph` ends it.
+    """Follows the stream of one thread: `feed` takes it chunk by chunk, `graph` completes the graph.
 
-    Peak memory is at most 24 bytes an edge, plus about 1.1 times the memory that the program touches and 5 MB for what
-    waits to be written; with "war" among the kinds 16 more for each reader that a word still leads to, and up to 8 for
-    each word of every page of which something was read.
+    Peak memory is at most 24 bytes per edge, plus about 1.1 times the memory that the program touches, plus 5 MB of
+    buffers; with "war" 16 bytes more per reader that is still listed, and up to 8 per word of every page that was read.
 
     Args:
         static: tables of the traced module.
-        weights: "model" weighs memory accesses by simulated caches, "unit" has 1 everywhere, "times" takes what a timed
-            trace says of single loads and stores (see `measured`), and the model for all others.
+        weights: of memory accesses: "model": cycles of simulated caches; "unit": 1; "times": the times of a timed trace
+            for single loads and stores (see `measured_weights`), the model for all others.
         machine: its caches and latencies; None takes `Machine.model()`.
         kinds: of WANTED: "raw", true dependences, always; "war": of a write on each instruction that read one of its
-            bytes since that was written ("anti"); "waw": of a write on the last ones that wrote its bytes ("output");
-            "control": of each instruction that is no phi on the branch that decided that its block runs (the latest of
-            those that it depends on, of the same function). Memory that is freed, allocated or left by its function
-            begins a new life, in which nobody read or wrote it.
-        totals: keep nothing but sums: the memory then does not grow with the run.
-        most: bytes that the graph may take, None: any number.
+            bytes since that was written ("anti"); "waw": of a write on the last writers of its bytes ("output");
+            "control": of each instruction that is no phi on the latest branch of its function that its block is
+            control dependent on. Memory that is freed, allocated, or a stack slot of a function that returned, has no
+            readers or writers.
+        totals: only sum up, in memory that does not grow with the run.
+        most: largest size of the graph in bytes, None: no limit.
         narrow: vertices from which ids have 64 bits.
-        threads: 2 writes the graph on a thread beside the one that follows the stream; the graph is the same.
-        simple: have the records of simple segments written by templates (see `templates`); the graph is the same.
-            Neither changes anything with totals, "war" or "waw", which one walk makes.
-        few: words up to which the walk is not compiled (see `ir.plain`), if they mean no more than FEW instructions;
-            the graph is the same.
+        threads: 2 writes the graph on a second thread. simple: whether records of simple segments are written by
+            templates (see `templates`). Both have no effect with totals, "war" or "waw". few: words up to which the
+            walk is not compiled (see `plain_kernels`), if they mean at most FEW instructions. None of these three
+            changes the graph.
     """
 
     def __init__(
@@ -193,7 +191,7 @@ class Builder:
             raise TooLarge(self.bytes)
 
     def _follow(self, words: Words) -> int:
-        """Follow records until something has to be done; its views are gone then, and the arrays may grow."""
+        """Follow records until the arrays have to grow or the words end. No view of the arrays is left then."""
         out, walk, limits = output_of(self.arrays), self.walk_state(), self.limits()
         origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
         if self.few:
@@ -206,7 +204,7 @@ class Builder:
         return follow_records(words, self.tables, walk, out, limits, self.timed, origin, None)
 
     def graph(self) -> DependenceGraph:
-        """The graph of everything that was fed; the builder is used up by it."""
+        """The graph of everything that was fed. The builder can not be used any more."""
         if self.sums is not None:
             raise ArgumentError("the builder keeps totals only: there is no graph")
         self._settle()
@@ -216,7 +214,7 @@ class Builder:
         return DependenceGraph(**arrays, table=instructions_of(self.static))
 
     def totals(self) -> GraphTotals:
-        """Sums over everything that was fed, of a builder that keeps them."""
+        """Sums over everything that was fed, of a builder with `totals`."""
         if self.sums is None:
             raise ArgumentError("the builder keeps a graph", hint="Its arrays have the sums.")
         self._forget()
@@ -265,7 +263,7 @@ class Builder:
         return limits
 
     def _grow(self) -> None:
-        """Make room for the next record, and for as much again as there is."""
+        """Make room for the next record."""
         state, counts = self.state, self.counts
         edges, pages = int(state[fr.EXTRA_EDGES]), int(state[fr.EXTRA_PAGES])
         if max(edges, pages << sh.PAGE_BITS) > MOST_BYTES:
@@ -300,7 +298,7 @@ class Builder:
         )
 
     def _grow_reads(self, heads: int, reads: int) -> None:
-        """Room for more readers: what no word leads to any more is swept out before more memory is taken."""
+        """Room for more readers: entries that no word leads to are removed before memory is allocated."""
         counts, entries = self.counts, self.followed["reads"]
         self.followed["heads"].reserve((int(counts[sh.N_HEADS]) + heads) * sh.WORDS)
         if int(counts[sh.N_READS]) + reads <= entries.capacity:
@@ -308,7 +306,7 @@ class Builder:
         used = int(counts[sh.N_HEADS]) * sh.WORDS
         sweep = fitting(compact, used + entries.capacity)
         counts[sh.N_READS] = sweep(self.followed["heads"].array, used, entries.array, int(counts[sh.N_READS]))
-        entries.reserve(max(2 * int(counts[sh.N_READS]), used) + reads)  # so that sweeps pass by most of the time
+        entries.reserve(max(2 * int(counts[sh.N_READS]), used) + reads)  # so that most calls remove nothing
         if max(int(self.state[fr.NODES]) >> 1, entries.capacity) >= MOST_VERTICES >> 1:
             raise UnsupportedError(
                 "the run is too long for 'war' dependences",
@@ -316,11 +314,11 @@ class Builder:
             )
 
     def _lengthy(self) -> bool:
-        """Whether the walk stopped because it is to be compiled."""
+        """Whether the walk stopped because it should be compiled."""
         return int(self.state[fr.NODES]) > FEW or int(self.state[fr.WORK]) > FEW_BYTES
 
     def _forget(self) -> None:
-        """Turn what is finished into sums, when these are all that is wanted."""
+        """Add what is finished to the sums, and drop it."""
         edges, nodes = int(self.state[fr.EDGES]), int(self.state[fr.NODES]) - int(self.state[fr.ORIGIN])
         if self.sums is not None:
             self.sums.add(output_of(self.arrays), edges, nodes)
@@ -334,7 +332,7 @@ class Builder:
 
     @property
     def bytes(self) -> int:
-        """What the graph takes so far; the memory of the program that is followed is not part of it."""
+        """Size of the graph so far, without the shadow memory."""
         wide = self.arrays["src"].dtype == np.int64
         each = WIDE_EDGE_BYTES if wide else EDGE_BYTES
         return int(self.state[fr.EDGES]) * each + int(self.state[fr.NODES]) * NODE_BYTES

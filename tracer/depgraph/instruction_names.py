@@ -1,4 +1,4 @@
-"""What the static instructions of a traced module are, for those who read its graph."""
+"""Opcode, function and source position of the static instructions of a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracecut.tracer.trace.tables.static_tables import Static
 def instructions_of(static: Static) -> Instructions:
     """Opcode, function and position of every static instruction. O(instructions + metadata).
 
-    What the compiler made without a position has that of its neighbour in the block (`places_of`, nearest).
+    An instruction without a position has that of its neighbour in the block (`places_of`, nearest).
     """
     return Instructions.of(_rows(static))
 

@@ -1,10 +1,10 @@
 """Measured times of memory accesses: medians over runs that agree.
 
-A single time is worth little: the processor overlaps accesses, the system takes the processor away in the middle of
-one, and an unfenced pair of time stamps (the way of VertexCut §3.2) reads the same 20 cycles for a hit in the nearest
-cache, for a miss in all, and for nothing. Here the stamps are fenced; what they take themselves is read off the fastest
-accesses of each run, which are hits in the nearest cache; times are cut at 2000 cycles, above which it was not the
-memory that was slow; and several runs must rank the accesses alike.
+A single time has little meaning: the processor overlaps accesses, the system interrupts the program, and an unfenced
+pair of time stamps (VertexCut §3.2) reads the same 20 cycles for a hit in the nearest cache, for a miss in all, and for
+no access. Here the stamps are fenced; their own cost is taken from the fastest accesses of each run, which are hits in
+the nearest cache; times are clipped at 2000 cycles, above which the memory is not the cause; and several runs must rank
+the accesses alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tracecut.tracer.trace.tables.static_tables import Static
 HIT = 4  # cycles of a load from the nearest cache
 MOST = 2_000  # cycles of the slowest access that is one
 AGREEMENT = 0.9
-FASTEST = 0.01  # share of the accesses that may be faster than what is taken for a hit
+FASTEST = 0.01  # share of the accesses that may be faster than the one that is taken for a hit
 
 
 def measured_graph(runs: Sequence[DependenceGraph], static: Static) -> tuple[DependenceGraph, float]:

@@ -1,9 +1,8 @@
 """Totals of loops that were recorded as runs: what each iteration adds to the sums, without a record of it.
 
-In a loop of one block the register edges of all iterations but the first two are the same: which values have a maker
-does not change any more. They are counted once. What is left are the accesses, whose addresses the run tells: who wrote
-the bytes, and what the caches say, is looked up as `reference.walk` does it, and nothing else of the iteration is
-touched.
+In a loop of one block the register edges of all iterations but the first two are the same, because the set of values
+with a maker does not change any more. They are counted once. What remains are the accesses, whose addresses the run
+holds: their writers and their cycles are looked up as `reference.follow_records` does it.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from tracecut.tracer.trace.tables.records import Lengths
 
 from .builder import Builder
 
-WARM = 2  # iterations that are followed as records, after which the registers are as in all others
-FEWEST = 1 << 12  # iterations that are worth it: looking after a run takes about as long as walking through these
+WARM = 2  # iterations that are followed as records; the registers are then as in all others
+FEWEST = 1 << 12  # iterations of a run that is folded: setting up takes about as long as following these
 STEPPED, FREE, SIGNED = np.uint8(Shape.STEPPED), np.uint8(Shape.FREE), np.uint8(Shape.SIGNED)
 
 
@@ -61,11 +60,11 @@ class Addresses(NamedTuple):
 
 
 class Folder:
-    """Gives the words of one stream to a builder of totals, runs folded where they can be.
+    """Feeds one stream to a builder of totals, and folds runs where possible.
 
     Args:
-        builder: with `totals`. Loops with anything but register steps and accesses of at most 8 bytes are written out
-            for it, as are anti, output and control dependences.
+        builder: with `totals`. Loops with other steps than register steps and accesses of at most 8 bytes are expanded
+            for it, as are all with anti, output or control dependences.
         fewest: iterations of a run that is folded; more than WARM.
     """
 
@@ -97,7 +96,7 @@ class Folder:
             self.builder.feed(part)
 
     def _run(self, words: Words, at: int) -> int:
-        """Take a run; where it ends."""
+        """Fold a run; where it ends."""
         builder, number = self.builder, int(words[at]) - self._lengths.first_run
         head, free = int(self._lengths.words[words[at]]), int(self._lengths.free[words[at]])
         times, body, sums = int(words[at + 1]), self._bodies[number], builder.sums
@@ -130,7 +129,7 @@ class Folder:
 
 
 def _body(tables: Tables, segment: int) -> Body | None:
-    """What an iteration of the run of a segment does; None when it can not be folded. O(its steps)."""
+    """The effects of an iteration of the run of a segment; None when it can not be folded. O(its steps)."""
     accesses, keeps, lives = [], [], []
     local = 0
     for code, place, a, b, c in tables.steps.reshape(-1, 5)[tables.step[segment] : tables.step[segment + 1]].tolist():

@@ -1,4 +1,4 @@
-"""A trace as its users see it."""
+"""A trace: the tables of the module, the records of the run, and how it ended."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ ENDS_EARLY = "ends before the run does (it was cut off): it is good up to its la
 
 
 class Trace:
-    """The recorded run of a program: `static` says what its words mean, `chunks()` yields them.
+    """The recorded run of a program: `chunks()` yields its words, `static` says what they mean.
 
     Attributes:
         static: tables of the traced module. meta: how the trace was made (sources, flags, arguments, versions).
         path: the file, None when nothing was kept.
         totals: exact counts of the whole run: records, instructions, words, and kept_… of what is in the file; empty
             when the file ends early.
-        outcome: how the program ended, such as "left with status 0". ok: it ended by itself with status 0.
-        regions: of a trace of level "jobs": the hottest loops as jobs; then there are no records.
-        notes: what the trace does not show, in sentences. stderr: the end of what the program wrote there.
+        outcome: how the program ended, such as "left with status 0". ok: it exited with status 0.
+        regions: of a trace of level "jobs": the hottest loops as jobs; there are no records then.
+        notes: what the trace lacks, in sentences. stderr: the end of the program's standard error.
     """
 
     def __init__(
@@ -51,20 +51,20 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
-        """Open a trace file; also one whose recording was cut off. Raises ArtefactError on damage."""
+        """Open a trace file, complete or cut off. Raises ArtefactError for a damaged one."""
         file = TraceFile(path)
         return cls(file.static, file.meta, file.tail, file)
 
     @property
     def complete(self) -> bool:
-        """The recording came to its end, whatever way the program ended."""
+        """Whether the recording reached the end of the run, however the program ended."""
         return bool(self.totals)
 
     def chunks(self, *, runs: bool = False) -> Iterator[tuple[int, Words]]:
-        """(stream, uint32 words of whole records); see `items` for their meaning. Empty when nothing was kept.
+        """(stream, uint32 words of whole records), see `event_words`. Empty when nothing was kept.
 
         Args:
-            runs: leave the runs as they are stored, see `runs`; otherwise the records that they stand for are given.
+            runs: yield compact records as they are stored (`loop_runs`, `strided_loops`); otherwise they are expanded.
         """
         if self._file is None:
             return
@@ -81,7 +81,7 @@ class Trace:
         return other
 
     def own(self, folder: Path) -> None:
-        """Remove a folder together with this object."""
+        """Remove a folder when this object is deleted."""
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def __repr__(self) -> str:

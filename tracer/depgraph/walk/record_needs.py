@@ -21,8 +21,8 @@ def needs(
 ) -> None:
     """Add what the steps of a record may need beyond the bounds of its segment to EXTRA_EDGES, _PAGES and _READS.
 
-    WORK grows by the bytes that they access. Inlined into `reference.walk`: with "war" and "waw" it is asked for every
-    record.
+    WORK grows by the bytes that they access. Inlined into `reference.follow_records`, which with "war" and "waw" needs
+    it for every record.
     """
     state, counts = walk.state, walk.shadow.counts
     for row in range(begin, end, 5):

@@ -1,6 +1,6 @@
 """The walk over records of simple segments: it looks up what `templates` leave open, and `emit` writes the edges.
 
-It does what `reference.walk` does, step for step, but for what is the same in all records of a segment.
+It does what `reference.follow_records` does, step for step, but for what is the same in all records of a segment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The blocks of a trace file: how they are written, and how they are read so that no damaged byte goes unnoticed.
+"""The blocks of a trace file, with check sums that detect every damaged byte.
 
 A block is `tag (4 bytes) · payload length uint64 · CRC-32 of the payload · CRC-32 of these three, which goes on from
 that of the block before · payload`, in little endian.
@@ -19,7 +19,7 @@ _HEAD = struct.Struct("<4sQII")
 
 
 class Head(NamedTuple):
-    """What stands in front of a payload; `check`: of the payload."""
+    """The head in front of a payload; `check`: of the payload."""
 
     tag: bytes
     length: int
@@ -27,13 +27,13 @@ class Head(NamedTuple):
 
 
 class Chain:
-    """Makes blocks that stand behind each other. `count`: how many it made."""
+    """Makes consecutive blocks. `count`: how many it made."""
 
     def __init__(self) -> None:
         self.count = self._last = 0
 
     def block(self, tag: bytes, payload: bytes) -> bytes:
-        """The next one."""
+        """The next block."""
         head = Head(tag, len(payload), zlib.crc32(payload))
         self._last = _chained(head, self._last)
         self.count += 1
@@ -65,7 +65,7 @@ class Blocks:
         return found if found.length <= self.size - self.file.tell() else None
 
     def payload(self, head: Head) -> bytes:
-        """What stands behind a head that was just read."""
+        """The payload behind a head that was just read."""
         place = self.file.tell()
         found = self.file.read(head.length)
         if zlib.crc32(found) != head.check:
@@ -73,11 +73,11 @@ class Blocks:
         return found
 
     def skip(self, head: Head) -> None:
-        """Pass the payload by."""
+        """Skip the payload."""
         self.file.seek(head.length, os.SEEK_CUR)
 
     def expect(self, tag: bytes) -> bytes:
-        """The payload of the next block, which has to be there and whole."""
+        """The payload of the next block, which has to be complete."""
         place = self.file.tell()
         head = self.head()
         if head is None:

@@ -6,9 +6,9 @@ HEAD (JSON), TEXT (the module) and TABL (the static tables) come first, then DAT
 how the program ended, the number of `blocks` and `bytes` before it), with which the file ends. All but HEAD and TAIL
 are compressed. Numbers are little endian.
 
-Every byte is covered (see `blocks`), against accidents, not against forgery: heads by a chain of checks in which no
-block can be missing, doubled or at another place, payloads each by its own check. A file without TAIL comes from a run
-that was cut off, or was cut itself: it is good up to its last whole block, and says that it is incomplete.
+Every byte is protected (see `checksummed_blocks`) against accidents, not against forgery: heads by a chain of checks
+in which no block can be missing, doubled or moved, each payload by its own check. A file without TAIL comes from a run
+that was cut off, or was truncated: it is valid up to its last whole block, and reported as incomplete.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from .codec import Coder, Fields
 
 MAGIC = b"tracecut"
 VERSION = 3
-LEVEL = 1  # a higher one takes three times as long for random addresses and saves nothing
-BATCH = 1 << 20  # words of a DATA block: enough for zstd to learn, little to lose
+LEVEL = 1  # higher ones take three times as long for random addresses and save nothing
+BATCH = 1 << 20  # words of a DATA block: enough for zstd, and little is lost when the last block is
 MOST_WORDS = 1 << 24  # of a block, as a reader accepts it; a writer may add half of it at once
 MOST_HEAD = 256 << 20  # bytes that HEAD, TEXT, TABL and TAIL may have, uncompressed
 _DATA = struct.Struct(f"<III{PLANES}I")  # stream, words, bytes of segments, and of each plane of payloads
@@ -46,7 +46,7 @@ class TraceWriter:
     """Writes a trace file as its chunks come. The file is `path` + ".partial" until `close`, then `path`.
 
     A run that is killed leaves the partial file, which `TraceFile` reads as well. Raises OutputError when the file can
-    not be written, or when something else than a file has its name.
+    not be written, or when its name is that of something else than a file.
     """
 
     def __init__(self, path: str | os.PathLike[str], static: Static, meta: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ class TraceWriter:
         self._compressor = zstandard.ZstdCompressor(level=LEVEL)
         self._chain = Chain()
         self.bytes = 0
-        if is_special(path):  # the last step would put a file in its place
+        if is_special(path):  # the last step would replace it by a file
             raise OutputError(f"cannot write {self.path}: it is a folder, a device or a pipe", hint=_ELSEWHERE)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ class TraceWriter:
             self._flush(stream, coder)
 
     def close(self, meta: Mapping[str, Any]) -> None:
-        """Write what waits and the TAIL, and give the file its name."""
+        """Write all blocks that are left and the TAIL, and rename the file."""
         for stream, coder in sorted(self._coders.items()):
             if coder.waiting:
                 self._flush(stream, coder)
@@ -161,7 +161,7 @@ class TraceFile:
     def chunks(self) -> Iterator[tuple[int, Words]]:
         """(stream, uint32 words of whole records and runs) in the order of the run. A second call starts again.
 
-        Raises ArtefactError at damage; what was given until then is good. Memory: one chunk.
+        Raises ArtefactError for a damaged chunk; those before it are valid. Memory: one chunk.
         """
         fields = Fields.of(self.static)
         coders: dict[int, Coder] = {}
@@ -236,7 +236,7 @@ def _static_meta(static: Static) -> dict[str, Any]:
 
 
 def _static_from(file: TraceFile, text: bytes, tables: bytes) -> Static:
-    """The static tables of a file, checked so far that following them stays inside of them."""
+    """The static tables of a file, checked so that no index leads out of them."""
     meta = file.meta
     arrays: dict[str, Any] = {}
     place = 0

@@ -1,4 +1,4 @@
-"""From the text of a module to the object code of its instrumented form, and the run-time support that it needs."""
+"""Object code of an instrumented module, and of the run-time support that it needs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .fast_codegen import choose_quickly
 from .recorder_instructions import PLAIN, SHORT
 from .rewrite import rewritten
 
-# Segments of a module from which on instructions are chosen one by one: that takes half of the time of code generation,
-# and makes the traced run some per cent longer.
+# Segments of a module from which on instructions are selected one by one: code generation takes half of the time, and
+# the traced run some per cent longer.
 MANY = 2_000
-# Segments of a function from which on its values do not stay in registers either: what LLVM does to the one value that
-# goes through all blocks of a function, the write position, takes time quadratic in their number.
+# Segments of a function from which on its values are not kept in registers: register allocation of the write position,
+# which is live in all blocks, takes time quadratic in their number.
 LARGE = 4_000
 SOURCE = Path(__file__).parents[1] / "record" / "runtime.c"
 
@@ -42,7 +42,7 @@ def traced_objects(
 
     Args:
         shared: for a shared library instead of an executable. timed: with time stamps around each access.
-        fenced: the stamps stand between fences, and so wait for the access. Without them they do not (VertexCut §3.2).
+        fenced: the stamps stand between fences and wait for the access; without fences they do not (VertexCut §3.2).
         compact: as for `static_tables.static_of`.
 
     No pass runs behind the instrumentation, only code generation.
@@ -59,11 +59,11 @@ def traced_program(
     timed: bool = False,
     fenced: bool = True,
 ) -> tuple[Static, list[bytes]]:
-    """`static_of` and `traced_objects` of one module, which is read once. `module`: `text` as parsed; it is emptied."""
+    """`static_of` and `traced_objects` of one module. `module`: `text` as parsed, which is then emptied."""
     plan = plan_of(module or text, functions, timed=timed)
     static = tables_of(text, plan)
     code, how = _code(plan, shared=False, fenced=fenced)
-    plan.module.items.clear()  # whoever else holds it: of a large program it is as large as what code generation takes
+    plan.module.items.clear()  # it may have other references, and is as large as what code generation needs
     del plan
     return static, _objects(code, how, shared=False)
 
@@ -90,5 +90,5 @@ def _objects(code: str, how: dict[str, Any], *, shared: bool) -> list[bytes]:
 
 @cache
 def runtime_object(tls: str = "local-exec") -> bytes:
-    """Machine code of `runtime.c`. Raises ToolchainError when the compiler does not take it."""
+    """Machine code of `runtime.c`. Raises ToolchainError when the compiler refuses it."""
     return support_object(SOURCE, [f"-DTC_CHUNK_BITS={CHUNK_BITS}", f'-DTC_TLS_MODEL="{tls}"'])

@@ -1,4 +1,4 @@
-"""Instructions that compute the dynamic length of an item, from its factors in the notation of `externals`."""
+"""Instructions that compute the dynamic length of an item, from its factors (see `library_effects`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Names = Callable[[str], str]
 
 
 def length_of(item: Item, out: list[Instruction], name: Names) -> str:
-    """Append to `out` what multiplies the factors of an item's length; the product, an i64.
+    """Append the product of the factors of an item's length to `out`; its name, an i64.
 
-    A string whose length counts only when something was read into it (`gt`) is not looked at before that is known.
-    `name`: makes a fresh name from a letter.
+    A string whose length only counts when something was read into it (`gt`) is not read before that is known.
+    `name`: makes a new name from a letter.
     """
     total, given = "", ""
     for factor in sorted(item.length, key=lambda text: not text.startswith("gt")):

@@ -1,4 +1,4 @@
-"""Functions whose instructions are chosen one by one: in half of the time that all of code generation takes."""
+"""Fast code generation: functions whose instructions are selected one by one, in half of the time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 
 from tracecut.ir.llvm import Function, Module, TypeTable
 
-ROOM = 256  # bytes of stack slots from which on it matters that those which are never in use at once share their place
+ROOM = 256  # bytes of stack slots from which on slots with disjoint lifetimes have to share their place
 _NOT_BOTH = re.compile(r"\b(?:optnone|optsize|minsize|alwaysinline|naked)\b")
 
 
 def choose_quickly(module: Module) -> None:
-    """Mark, in place, all functions for which that costs nothing but some per cent of the time of the traced run.
+    """Mark, in place, the functions for which that only makes the traced run some per cent longer.
 
-    Left out are those with several large stack slots: these would no longer share their place, and a program that
-    recurses deeply would run out of stack where it does not by itself. No pass that reads the mark runs. O(length).
+    Not those with several large stack slots: these would no longer share their place, and deep recursion would overflow
+    the stack where it does not without tracing. No pass that reads the mark runs. O(length).
     """
     types, groups = module.types(), module.attribute_groups()
     for function in module.functions.values():
@@ -26,6 +26,6 @@ def choose_quickly(module: Module) -> None:
 
 
 def _is_roomy(function: Function, types: TypeTable) -> bool:
-    """Whether a function has several stack slots of fixed size, which together are large."""
+    """Whether a function has several stack slots of fixed size that are large together."""
     slots = [item for item in function.entry.instructions if item.op == "alloca" and not item.operands]
     return len(slots) > 1 and sum(types.size(slot.word) for slot in slots) > ROOM

@@ -1,7 +1,7 @@
-"""Library calls whose exceptions would be caught, and whose effects are known only behind them, as plain calls.
+"""Invoked library functions whose effects are known only when they return, outlined as plain calls.
 
-What an allocation returns, or what `fgets` has stored, is recorded behind the call. An `invoke` ends its block, so that
-there is no such place: it gets a function of the program to call, whose body is the plain call.
+The result of an allocation, or what `fgets` has stored, is recorded behind the call. An `invoke` ends its block, so
+that there is no such place: it invokes an outlined function instead, whose body is the plain call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How the instructions are spelled that reach the write position in memory, and the recorder.
+"""The instructions that access the write position in memory, and call the recorder.
 
-`SHORT` makes the fastest code. `PLAIN` is for code generation that chooses instructions one by one: it knows neither
-thread-local variables nor conventions of calls that keep registers, and gives the rest of each block that has one to
-the slow way of choosing. There the address of the position is a value that the function computes once.
+`SHORT` makes the fastest code. `PLAIN` is for code generation that selects instructions one by one: it supports neither
+thread-local variables nor calls that preserve registers, and falls back to the slow selection for the rest of a block
+with one. There the address of the position is a value that the function computes once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHORT = Spelling(
     "call preserve_mostcc ptr @tce_flush",
     declares={"@tce_flush": "declare preserve_mostcc ptr @tce_flush(ptr) cold nounwind"},
 )
-# What keeps most registers may also be called as if it kept none but those that every function keeps.
+# A function that preserves most registers may be called as one that preserves only the callee-saved ones.
 PLAIN = Spelling(
     "%tc.cursor",
     "call ptr @tce_flush",

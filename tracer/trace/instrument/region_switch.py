@@ -1,8 +1,8 @@
-"""Recording of chosen loops only, or of some of their iterations: calls that switch the recorder, put into the module.
+"""Recording of one loop, or of some of its iterations: inserts calls that switch the recorder on and off.
 
-The module that is traced gets a call on every edge that leads into the loop and out of it, and, where iterations are
-sampled, one at the start of its header. What runs in between is recorded, called functions included. `runtime.c` has
-the other side: outside of the loop records go to memory that nobody reads.
+The calls are on every entry and exit edge of the loop and, where iterations are sampled, at the start of its header.
+What runs in between is recorded, called functions included. See `runtime.c`: outside of the loop records go to a buffer
+that is not read.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def selected(text: str, region: str, every: int = 1) -> str:
     """Text of a module that records the loop at a source line.
 
     Args:
-        text: with debug locations. region: `LINE` or `FILE:LINE`, where the loop begins; FILE may leave out folders.
-        every: record the first of so many iterations.
+        text: with debug locations. region: `LINE` or `FILE:LINE`, where the loop begins; FILE may omit leading folders.
+        every: N records one of every N iterations.
 
-    Raises ArgumentError when no loop begins there, naming some that do; UnsupportedError for a loop that is entered in
-    a way that can not be watched. O(length of the text).
+    Raises ArgumentError when no loop begins there, naming existing ones; UnsupportedError for a loop whose entries or
+    exits can not be instrumented. O(length of the text).
     """
     file, _, number = region.rpartition(":")
     if not re.fullmatch("[0-9]{1,9}", number):
@@ -66,7 +66,7 @@ def selected(text: str, region: str, every: int = 1) -> str:
 
 
 class _Selector:
-    """Puts the calls of one loop."""
+    """Inserts the calls of one loop."""
 
     def __init__(self, function: Function, flow: ControlFlow, loop: Loop, serial: int, every: int) -> None:
         self._function = function
@@ -95,7 +95,7 @@ class _Selector:
             at_start(self._flow.blocks[header], [self._call(f"call void @{ITERATION}(i64 {self._every})")])
 
     def _between(self, source: str, target: str, name: str, lines: list[str]) -> None:
-        """Put a block on an edge."""
+        """Insert a block on an edge."""
         terminator = self._flow.blocks[source].terminator
         label = re.compile(rf'label %{re.escape(target)}(?![-\w.$"])')
         if terminator.op not in ("br", "switch", "invoke") or len(label.findall(terminator.text)) != 1:
@@ -115,7 +115,7 @@ class _Selector:
         self._function.blocks.insert(self._function.blocks.index(self._flow.blocks[source]) + 1, made)
 
     def _call(self, line: str) -> Instruction:
-        """A call with a source line: inside of a function with debug information a call has to have one."""
+        """A call with a debug location, which LLVM requires in a function with debug information."""
         for name in (self._loop.header, *self._loop.latches):
             for instruction in self._flow.blocks[name].instructions:
                 if "dbg" in instruction.meta:

@@ -1,4 +1,4 @@
-"""The reading side of a traced run: chunks are cut at record borders, windows applied, marks added."""
+"""The reader of a traced run: it cuts chunks at record borders, applies the window and adds marks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .shared_chunks import Filled, Ring
 Sink = Callable[[int, Words], None]
 
 ALL = 1 << 62
-AT_ONCE = 64  # chunks until somebody looks whether the program is to be stopped
+AT_ONCE = 64  # chunks between two tests whether the program is to be stopped
 _NEVER_NULL = (Kind.ADDR, Kind.FRAME, Kind.ALLOCA, Kind.LIFETIME)
 
 
 @dataclass
 class Totals:
-    """Exact counts of what the program did, kept or not. `words`: uint32 words as it wrote them, marks included."""
+    """Exact counts of the run, kept or not. `words`: uint32 words as they were recorded, marks included."""
 
     records: int = 0
     instructions: int = 0
@@ -36,7 +36,7 @@ class Totals:
 
 
 class Reader:
-    """Takes chunks from a ring and gives their whole records to `sink(stream, words)`; streams are numbered from 0.
+    """Passes the whole records of the chunks in a ring to `sink(stream, words)`; streams are numbered from 0.
 
     Args:
         start: instructions to skip first. most: instructions to keep from there.
@@ -56,17 +56,17 @@ class Reader:
         self.totals = Totals()
         self.streams: dict[int, int] = {}  # number of the ring → ours
         self._dropped: dict[int, int] = {}  # our stream → records behind the window
-        self._silent: set[int] = set()  # streams that wait for the window
+        self._silent: set[int] = set()  # streams before the window
         self.crashed: list[tuple[int, int]] = []
         self.truncated = self.damaged = False
 
     @property
     def full(self) -> bool:
-        """All that was to be kept has come."""
+        """Whether the end of the window is reached."""
         return self.totals.instructions >= self._end
 
     def take_all(self) -> bool:
-        """Take chunks that are there, some at most; whether there were any."""
+        """Take at most AT_ONCE of the chunks that are ready; whether there were any."""
         some = False
         for _ in range(AT_ONCE):
             chunk = self._ring.next()
@@ -79,7 +79,7 @@ class Reader:
         return some
 
     def finish(self, finished: Finished | None) -> None:
-        """Take what streams had begun to write when the program ended, and end all streams."""
+        """Take the chunks that were not full when the program ended, and end all streams."""
         for chunk in self._ring.left():
             self._take(chunk, self._ring.words(chunk))
         if finished is None or finished.timed_out or finished.output_capped or finished.process_capped:
@@ -109,7 +109,7 @@ class Reader:
             self._window(stream, words[:end], records, count)
 
     def _ended(self, stream: int, words: Words, walked: tuple[int, int, int, int, int]) -> tuple[int, int, int]:
-        """(end, records, instructions) of a chunk whose last record may have been begun only."""
+        """(end, records, instructions) of a chunk whose last record may be incomplete."""
         end, last, records, count, why = walked
         if why == SHORT:
             self._crash(stream, int(words[end]))
@@ -127,7 +127,7 @@ class Reader:
         return end, records - 1, count - int(self._lengths.instructions[begun])
 
     def _head(self, stream: int, words: Words) -> Words:
-        """Pass on the marks that open a stream; what follows them."""
+        """Pass on the marks that begin a stream; the words behind them."""
         place = 0
         while place < words.size and int(words[place]) in MARK_WORDS:
             place += 1 + MARK_WORDS[Mark(int(words[place]))]
@@ -140,7 +140,7 @@ class Reader:
         return words[place:]
 
     def _window(self, stream: int, words: Words, records: int, count: int) -> None:
-        """Keep the part of whole records that lies in the window. Counts everything."""
+        """Keep the records that lie in the window. Counts all."""
         totals = self.totals
         totals.words += words.size
         if not self._windowed or totals.instructions >= self._end:
@@ -151,7 +151,7 @@ class Reader:
             self._part(stream, part, records, count)
 
     def _part(self, stream: int, words: Words, records: int, count: int) -> None:
-        """The same of words whose runs do not cross its borders."""
+        """The same for words whose runs do not cross its borders."""
         totals = self.totals
         seen = totals.instructions
         totals.records += records
@@ -190,7 +190,7 @@ class Reader:
         self._sink(stream, np.array([mark, *words], np.uint32))
 
     def _crash(self, stream: int, begun: int) -> None:
-        """Note the segment of a record that was begun."""
+        """Note the segment of an incomplete record."""
         lengths, static = self._lengths, self._static
         if begun < lengths.segments:
             self.crashed.append((stream, begun))
@@ -200,10 +200,10 @@ class Reader:
             self.crashed.append((stream, int(static.run_segment[begun - lengths.first_run])))
 
     def _begun_iteration(self, words: Words, last: int, end: int) -> tuple[int, bool]:
-        """The end of a run that the program may have been in, and whether its last iteration was taken back.
+        """The end of a run that may be incomplete, and whether its last iteration was dropped.
 
-        An iteration is whole when the address of its last access stands there. One that is not written in each does
-        not say how far the iteration came, unless it is the only one.
+        An iteration is whole when the address of its last access is stored. A run without addresses in each iteration
+        does not tell, unless it has only one iteration.
         """
         run, times = int(words[last]), int(words[last + 1])
         static, free = self._static, int(self._lengths.free[run])
@@ -223,7 +223,7 @@ class Reader:
         return (end - free if times > 1 else last), True
 
     def _is_whole(self, record: Words) -> bool:
-        """Whether a record that a crash may have cut has all of its addresses; the last one, for a short record."""
+        """Whether a record at the place of a crash has all of its addresses; of a short record, the last one."""
         begun, static = int(record[0]), self._static
         if begun >= self._lengths.segments + static.n_shorts:
             return True
@@ -243,7 +243,7 @@ class Reader:
 
     @staticmethod
     def _spread(stored: Words, left_out: npt.NDArray[np.bool_]) -> Words:
-        """The words of a payload, 1 where it has been left out."""
+        """The words of a payload, 1 where they are omitted."""
         found = np.ones(left_out.size, np.uint32)
         found[~left_out] = stored
         return found

@@ -1,4 +1,4 @@
-"""The traced run: the program in its child process fills chunks, this process takes them while it runs."""
+"""The traced run: the child process fills chunks, this process takes them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tracecut.tracer.trace.tables.static_tables import Static
 from .reader import ALL, Reader, Sink, Totals
 from .shared_chunks import Ring
 
-MEMORY = 8 << 20  # bytes of buffers: larger ones leave the caches
-NAP = 100e-6  # seconds between two looks at an empty queue
+MEMORY = 8 << 20  # bytes of buffers: larger ones do not fit the caches
+NAP = 100e-6  # seconds between two polls of an empty queue
 
 
 class Stopped(Exception):
@@ -48,12 +48,12 @@ class Recorded:
     """How a traced run went.
 
     Attributes:
-        finished: of the child runner, None when the program was stopped because enough was kept.
-        totals: counts. streams: one a thread, and one for each level of signal handlers.
+        finished: of the child runner, None when the program was stopped at the end of the window.
+        totals: counts. streams: one per thread, and one per level of nested signal handlers.
         forks: processes that the program forked; what they do is not recorded.
         waited: seconds that the program waited because buffers were full.
-        truncated: some stream has a TRUNCATED mark. damaged: the program wrote into the buffers, what followed is lost.
-        crashed: (stream, segment) of records that were begun but not finished when the program ended.
+        truncated: some stream has a TRUNCATED mark. damaged: the program wrote into the buffers; records are lost.
+        crashed: (stream, segment) of records that were incomplete when the program ended.
     """
 
     finished: Finished | None
@@ -82,7 +82,7 @@ def record(
     window: Window = WHOLE,
     runs: bool = False,
 ) -> Recorded:
-    """Run a traced program and hand its words to `sink(stream, words)`, chunk by chunk, as they come.
+    """Run a traced program and pass its words to `sink(stream, words)`, chunk by chunk, while it runs.
 
     Chunks hold whole records; the array is only valid during the call. Each stream begins with a THREAD mark and ends
     with END. The program waits when the sink is slower; nothing is lost, however the program ends.

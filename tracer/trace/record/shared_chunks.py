@@ -2,7 +2,7 @@
 
 `runtime.c` is the other side.
 
-Everything in here may have been overwritten by a program gone wild: each number is checked before it is used.
+A faulty program may overwrite everything in here: each number is checked before it is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tracecut.tracer.trace.events.event_words import CHUNK_BITS
 MAGIC = 0x74636531
 CHUNK = 1 << CHUNK_BITS  # bytes of a chunk; as many behind it take what is written before its end is noticed
 PAGE = 4096
-THREADS = 1024  # chunks beyond the buffer, for programs with many threads: each holds one
+THREADS = 1024  # more chunks, for programs with many threads: each thread holds one
 TORN = 1
 POPULATE = 23  # MADV_POPULATE_WRITE, since Linux 5.14
 
@@ -39,7 +39,7 @@ _ENTRY = np.dtype([(name, "<u4") for name in ("ready", "slot", "stream", "bytes"
 
 @dataclass(frozen=True)
 class Filled:
-    """A chunk that the program has handed over, or left behind. `stream` is numbered from 1."""
+    """A chunk that the program has filled, or was filling when it ended. `stream` is numbered from 1."""
 
     stream: int
     slot: int
@@ -96,9 +96,9 @@ class Ring:
         self.close()
 
     def close(self) -> None:
-        """Give the memory back. Views of chunks must be gone."""
+        """Free the memory. No view of a chunk may be left."""
         del self._control, self._entries, self._vacant, self._owner
-        with suppress(BufferError):  # an exception that is under way may still hold a view; it goes with it
+        with suppress(BufferError):  # the traceback of an exception may still hold a view
             self._memory.close()
         os.close(self.file)
 
@@ -107,7 +107,7 @@ class Ring:
         return int(self._control[name][0])
 
     def next(self) -> Filled | None:
-        """The next chunk that was handed over, None when there is none at the moment."""
+        """The next chunk that is full, None when there is none yet."""
         entry = self._entries[self._read & (self._queue - 1)]
         if entry["ready"] != (self._read + 1) & 0xFFFFFFFF:
             return None
@@ -116,18 +116,18 @@ class Ring:
         return Filled(int(entry["stream"]), self._checked(int(entry["slot"])), words, bool(entry["flags"] & TORN))
 
     def left(self) -> list[Filled]:
-        """The chunks that streams were writing to when the program ended. All of it has to have ended."""
+        """The chunks that were not full when the program ended. All of its processes have to have ended."""
         slots = np.flatnonzero(self._owner)
         found = [Filled(int(self._owner[slot]), int(slot), 2 * CHUNK // 4, torn=True) for slot in slots]
         return sorted(found, key=lambda chunk: chunk.stream)
 
     def words(self, chunk: Filled) -> npt.NDArray[np.uint32]:
-        """uint32 words of a chunk, where they are: valid until it is given back."""
+        """uint32 words of a chunk, not copied: valid until it is given back."""
         offset = self._front + chunk.slot * 2 * CHUNK
         return np.frombuffer(self._memory, np.uint32, chunk.words, offset)
 
     def give_back(self, chunk: Filled, words: npt.NDArray[np.uint32]) -> None:
-        """Clear a chunk and let the program write to it again. `words` is the view that `words` gave."""
+        """Clear a chunk and return it to the program. `words`: the view of it."""
         words[:] = 0
         self._vacant[self._given & (self._queue - 1)] = chunk.slot
         self._given += 1

@@ -1,8 +1,8 @@
 """The static side of a trace: functions, blocks, instructions, segments and payloads of the traced module.
 
 A *segment* is a maximal run of a block's instructions that is entered only at its start and left only at its end: it
-ends behind every call that may enter instrumented code or leave without coming back. One record of the stream says
-that a segment ran; with these tables everything else follows from the text.
+ends behind every call that may enter instrumented code or not return. One record of the stream says that a segment ran;
+with these tables everything else follows from the text.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class Static:
     """Tables of a traced module. F functions, B blocks, I instructions, S segments (the dummy 0 included), K items.
 
     Attributes:
-        text: the module as it was before instrumentation, every value named.
+        text: the module before instrumentation, every value named.
         functions: names (`@main`) of the instrumented functions, in the order of the text.
         function_block: int32[F + 1], first block of each function.
         block_first: int32[B + 1], first instruction of each block. Instructions are numbered through all blocks.
         block_segment: int32[B + 1], first segment of each block.
-        segment_first, segment_end: int32[S], its instructions are first ≤ i < end. Segment 0 is empty: a word 0 is
-            never a record, and means that nothing was written there.
+        segment_first, segment_end: int32[S], its instructions are first ≤ i < end. Segment 0 is empty: a word 0 is no
+            record, it means that nothing was stored there.
         segment_block: int32[S]; −1 for segment 0.
-        segment_role: uint8[S], bits ENTRY (opens its function), LEAVES (ends in ret or resume, or can not go on),
-            LANDING (opens a landing pad), RETURNED_TWICE (follows a call such as setjmp).
+        segment_role: uint8[S], bits ENTRY (begins its function), LEAVES (ends in ret, resume or unreachable),
+            LANDING (begins a landing pad), RETURNED_TWICE (follows a call such as setjmp).
         segment_words: int32[S], words of the payload, without the id.
         segment_item: int32[S + 1], first item of each segment.
         item_instruction: int32[K]; item_kind: uint8[K] (`event_words.Kind`); item_access: uint8[K], bits READ and
@@ -75,14 +75,14 @@ class Static:
         item_bytes: int64[K], static length (MASK, GATHER: of a lane), 0 when the payload holds it.
         item_lanes: int32[K], of MASK and GATHER.
         item_word: int32[K], its first word in the payload; accesses through the same pointer value share their words.
-        run_segment: int32[R], the segment that each run repeats (see `runs`).
+        run_segment: int32[R], the segment that each run repeats (see `loop_runs`).
         run_field: int32[R + 1], first field of each run: one for each pair of words of its segment's payload.
-        region_field: int32[G + 1], first field of each region (see `regions`); their fields follow those of the runs.
+        region_field: int32[G + 1], first field of each region (see `strided_loops`); they follow those of the runs.
         short_segment, short_region: int32[T], segment and region of each short record; short_opens: uint8[T].
-        short_word: int32[T + 1], first of its segment's words in word_source: int32, −1 for words that it holds,
+        short_word: int32[T + 1], first of its segment's words in word_source: int32, −1 for words that it stores,
             otherwise 2 · field, + 1 for the high word.
         field_shape: uint8[F] (`loop_runs.Shape`); field_step: int64[F], bytes from one iteration to the next if FIXED.
-            In the stream, ids go on behind the segments with the short records, the regions and the runs.
+            In the stream, the ids of short records, regions and runs follow those of the segments.
         globals: (name, bytes) of the module's global variables, as numbered in GLOBAL marks.
         unknown: (instruction, callee) of every call whose effects are not known.
         timed: whether each ADDR item has a third word, the cycles of the access (fenced, its overhead not subtracted).
@@ -175,7 +175,7 @@ class Static:
         return [block.name for name in self.functions for block in found[name].blocks]
 
     def tables(self) -> dict[str, npt.NDArray[Any]]:
-        """All arrays by name: with `text`, `functions`, `globals` and `unknown` the whole of it."""
+        """All arrays by name. The other attributes are `text`, `functions`, `globals`, `unknown` and `timed`."""
         return {name: getattr(self, name) for name in TABLES}
 
     def __repr__(self) -> str:
@@ -192,7 +192,7 @@ def static_of(
 
     Args:
         functions: names (`main` or `@main`) of the functions to instrument, None: all that the module defines.
-        timed: whether each access is followed by its time. compact: whether loops of one block may be written as runs.
+        timed: whether each access is followed by its time. compact: whether loops may be recorded compactly.
 
     Raises ArgumentError for a name that the module does not define, UnsupportedError for what can not be traced (all
     unknown memory intrinsics are listed). O(length of the text).

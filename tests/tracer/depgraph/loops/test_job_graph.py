@@ -88,6 +88,31 @@ def test_memory_that_is_allocated_again_is_other_data() -> None:
     assert noted(LIVES, 64)[0].graph.n_data == 5
 
 
+EMPTY = """
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define i32 @main() {
+entry:
+  %p = alloca [64 x i8]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %n, %loop ]
+  %q = getelementptr i8, ptr %p, i64 3
+  call void @llvm.memset.p0.i64(ptr %q, i8 1, i64 %k, i1 false)
+  %n = add i64 %k, 1
+  %c = icmp ult i64 %n, 4
+  br i1 %c, label %loop, label %done
+done:
+  ret i32 0
+}
+"""
+
+
+def test_an_access_of_no_bytes_touches_no_datum() -> None:
+    """Also in the middle of a datum: the first job sets 0 bytes, the others some of bytes 3 to 5."""
+    graph = noted(EMPTY, 8)[0].graph
+    assert np.diff(graph.offsets).tolist() == [0, 1, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "message"), [({"datum": 12}, "12 bytes, a power of two"), ({"datum": 0}, "0 bytes")]
 )
