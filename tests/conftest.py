@@ -1,8 +1,11 @@
-"""Shared fixtures."""
+"""Shared fixtures, and the option that writes golden files anew."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +15,39 @@ from tracecut.support import plain_kernels
 settings.register_profile("same", derandomize=True)
 settings.register_profile("search", print_blob=True)
 settings.load_profile("same")
+
+# Started in the background, pytest may ignore some signals; programs inherit that from it, but never a handler.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
+    )
+
+
+def same_as_golden(path: Path, text: str, update: bool) -> None:
+    """Compare a text with a golden file, or write the file: read the difference before it is committed."""
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return
+    how = "If the new text is right, run the test once with --update-golden and commit the file."
+    assert path.exists(), f"there is no {path}. {how}"
+    before = path.read_text(encoding="utf-8")
+    lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "golden", "made", lineterm="")
+    assert text == before, f"{path} differs:\n" + "\n".join(lines) + f"\n{how}"
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with the file of that name under tests/golden."""
+    update = bool(request.config.getoption("--update-golden"))
+    return lambda name, text: same_as_golden(GOLDEN / name, text, update)
 
 
 @pytest.fixture(scope="module", params=["plain", "compiled"])

@@ -1,15 +1,9 @@
-"""The emitted range functions: against golden files, against a slow reference, and their odd corners.
-
-TRACECUT_UPDATE_GOLDEN=1 writes tests/golden/ir anew: read the difference before it is committed.
-"""
+"""The emitted range functions: against golden files, against a slow reference, and their odd corners."""
 
 from __future__ import annotations
 
-import difflib
-import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,8 +15,6 @@ from tracecut.ir.llvm.substitute import replaced
 from ..children import in_child, load
 from ..harness import Inspected
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "ir"
-UPDATE = "TRACECUT_UPDATE_GOLDEN"
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 
 
@@ -40,20 +32,11 @@ def normal(text: str) -> str:
 
 
 @pytest.mark.parametrize(("mark", "variant"), [("edges", "plain"), ("edges", "batched"), ("local_rows", "plain")])
-def test_emitted_text(inspected: Catalogue, mark: str, variant: str) -> None:
+def test_emitted_text(inspected: Catalogue, mark: str, variant: str, golden: Callable[[str, str], None]) -> None:
     item = loop(inspected, "small", mark)
     outlined = item.cut_out[1]
     found = outlined if variant == "plain" else batch_regions(outlined, item.inspection.accesses)
-    text = normal(found[item.region].text)
-    path = GOLDEN / f"{mark}-{variant}.ll"
-    if os.environ.get(UPDATE) == "1":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    how = f"If the new text is right, run the test once with {UPDATE}=1 and commit the file."
-    assert path.exists(), f"there is no {path.relative_to(GOLDEN.parents[2])}. {how}"
-    lines = difflib.unified_diff(path.read_text().splitlines(), text.splitlines(), "golden", "emitted", lineterm="")
-    difference = "\n".join(lines)
-    assert not difference, f"{path.name} differs:\n{difference}\n{how}"
+    golden(f"ir/{mark}-{variant}.ll", normal(found[item.region].text))
 
 
 def test_local_arrays_are_made_in_the_function(inspected: Catalogue) -> None:

@@ -1,14 +1,9 @@
-"""The emitted text, compared with files under tests/golden/ptx; and ptxas on it.
-
-TRACECUT_UPDATE_GOLDEN=1 writes the files anew: read the difference before it is committed.
-"""
+"""The emitted text, compared with files under tests/golden/ptx; and ptxas on it."""
 
 from __future__ import annotations
 
-import difflib
-import os
 import re
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from llvmlite import binding
@@ -19,8 +14,6 @@ from tracecut.support.errors import ArgumentError, BackendError, ToolchainError
 
 from .ptx_support import subject
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "ptx"
-UPDATE = "TRACECUT_UPDATE_GOLDEN"
 SOURCE = """
 #include <math.h>
 void edges(long n, const int *ea, const int *eb, const double *w, const double *u, double *r)
@@ -48,27 +41,17 @@ CASES = [
 ]
 
 
-def _check(name: str, text: str) -> None:
-    """Compare with a golden file. Comments and the spaces at line ends are not compared."""
-    text = "\n".join(line.rstrip() for line in text.splitlines() if not line.lstrip().startswith("//")).strip() + "\n"
-    path = GOLDEN / name
-    if os.environ.get(UPDATE) == "1":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return
-    how = f"If the new text is right, run the test once with {UPDATE}=1 and commit the file."
-    assert path.exists(), f"there is no {path.relative_to(GOLDEN.parents[2])}. {how}"
-    lines = difflib.unified_diff(path.read_text().splitlines(), text.splitlines(), "golden", "emitted", lineterm="")
-    difference = "\n".join(lines)
-    assert not difference, f"{name} differs:\n{difference}\n{how}"
+def _plain(text: str) -> str:
+    """Without comments and the spaces at line ends."""
+    return "\n".join(line.rstrip() for line in text.splitlines() if not line.lstrip().startswith("//")).strip() + "\n"
 
 
 @pytest.mark.parametrize(("function", "variant"), CASES, ids=["-".join(case) for case in CASES])
-def test_emitted_text(function: str, variant: str) -> None:
+def test_emitted_text(function: str, variant: str, golden: Callable[[str, str], None]) -> None:
     loop = subject(SOURCE, function)
     kernel = loop.emit(variant=variant, disjoint=loop.reads())
-    _check(f"{function}-{variant}.ll", kernel.llvm)
-    _check(f"{function}-{variant}.ptx", kernel.ptx)
+    golden(f"ptx/{function}-{variant}.ll", _plain(kernel.llvm))
+    golden(f"ptx/{function}-{variant}.ptx", _plain(kernel.ptx))
     report = assemble(kernel.ptx)
     assert (report.kernel, report.spill_store_bytes, report.spill_load_bytes) == ("kernel", 0, 0)
 
@@ -76,12 +59,6 @@ def test_emitted_text(function: str, variant: str) -> None:
 def test_emission_is_deterministic() -> None:
     loop = subject(SOURCE, "edges")
     assert loop.emit() == loop.emit()
-
-
-def test_a_missing_golden_file_explains_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(UPDATE, raising=False)
-    with pytest.raises(AssertionError, match=f"there is no tests/golden/ptx/nothing.ptx.*{UPDATE}=1"):
-        _check("nothing.ptx", "text")
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

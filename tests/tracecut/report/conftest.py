@@ -1,18 +1,14 @@
-"""Hand-made manifests of every kind of result, and golden files."""
+"""Hand-made manifests of every kind of result."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tracecut.report import RegionFigures, Remark, ReportData
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "report"
-UPDATE = "TRACECUT_UPDATE_GOLDEN"
 ROOT = "/home/somebody/work/flow"
 
 MESH_SOURCE = """\
@@ -377,20 +373,3 @@ CASES: dict[str, Callable[[], ReportData]] = {
 def case() -> Callable[[str], ReportData]:
     """Maker of a hand-made report by its name."""
     return lambda name: CASES[name]()
-
-
-@pytest.fixture
-def golden() -> Callable[[str, str], None]:
-    """Compares a text with the golden file of that name."""
-
-    def compare(name: str, text: str) -> None:
-        path = GOLDEN / name
-        if os.environ.get(UPDATE) == "1":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
-            return
-        how = f"Look at what changed, then write it anew with {UPDATE}=1 python -m pytest tests/report"
-        assert path.exists(), f"no golden file {path}. {how}"
-        assert text == path.read_text(encoding="utf-8"), f"differs from {path}. {how}"
-
-    return compare

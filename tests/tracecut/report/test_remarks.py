@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tracecut.report import Remark, remarks_yaml
 from tracecut.report.remarks import scalar
 
+pytestmark = pytest.mark.quick
+
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", '"': '"', "\\": "\\"}
 VALUE = r"(?:'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"|[A-Za-z_][A-Za-z0-9_.]*|\d+)"
 
@@ -68,7 +70,7 @@ REMARKS = [
 
 
 def test_golden(golden: Callable[[str, str], None]) -> None:
-    golden("remarks.yaml", remarks_yaml(REMARKS))
+    golden("report/remarks.yaml", remarks_yaml(REMARKS))
 
 
 def test_reads_back() -> None:

@@ -31,7 +31,7 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name: str, case: Callable[[str], ReportData], golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}.txt", render_summary(case(name), 80))
+    golden(f"report/{name}.txt", render_summary(case(name), 80))
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 132])
