@@ -36,9 +36,10 @@ from tracecut.tracer.toolchain.clang import Flags
 
 from tracecut.pipeline.stages.weave import weave_program
 
+from ..waiting import HUNG
 from .harness import Inspected, Program
 
-SECONDS = 60.0
+SECONDS = HUNG
 
 
 class ChildFailed(AssertionError):

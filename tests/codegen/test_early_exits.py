@@ -68,6 +68,7 @@ def test_other_input(program: Callable[[str], Program], loops: list[Inspected], 
 
 
 def test_a_device_would_not_stop(loops: list[Inspected]) -> None:
+    assert loops
     for item in loops:
         view = item.program.compiled.analysis.view_of(item.region)
         nest = item.program.nest(item.region)

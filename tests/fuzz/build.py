@@ -9,7 +9,9 @@ from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 from tracecut.tracer.toolchain.passes import emit_object
 
-LIMITS = Limits(seconds=20, output_bytes=4 << 20, memory_bytes=1 << 30, processes=8)
+from ..waiting import HUNG
+
+LIMITS = Limits(seconds=HUNG, output_bytes=4 << 20, memory_bytes=1 << 30, processes=8)
 
 
 def compiled(text: str, folder: Path, name: str) -> Path:

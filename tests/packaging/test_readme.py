@@ -16,6 +16,8 @@ import tracecut
 from tracecut.cli.optimize import optimize_parser
 from tracecut.cli.words import sort_words, split_words
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```", README, re.M | re.S)
@@ -52,7 +54,9 @@ def test_the_table_is_that_of_the_committed_rows() -> None:
     assert table
     ratios = [1 / row["ratio"] for row in rows if row["ratio"]]
     for line in table:
-        for shown in re.findall(r"([\d.]+)×", line):
+        ratios_shown = re.findall(r"([\d.]+)×", line)
+        assert ratios_shown, line
+        for shown in ratios_shown:
             digits = len(shown.partition(".")[2])
             assert any(f"{ratio:.{digits}f}" == shown for ratio in ratios), line
 

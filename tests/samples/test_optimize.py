@@ -18,6 +18,8 @@ from tracecut.tracer.toolchain.clang import Flags
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
+from ..waiting import HUNG
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -32,7 +34,7 @@ IRREGULAR = {
 
 
 def run(*words: str | Path) -> str:
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=HUNG, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -115,7 +117,7 @@ def test_the_schedule_is_used(irregular: tuple[str, Path]) -> None:
     name, output = irregular
     argv = [*IRREGULAR[name][0], *data_of(name)]
     command = [sys.executable, "-P", "-m", "tracecut", "run", "-v", output, "--", *argv]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HUNG, check=False)
     sweeps = [int(count) for count in re.findall(r"(\d+) sweeps in the new order", done.stderr)]
     assert sweeps and all(sweeps), done.stderr
     assert set(re.findall(r"(\d+) as written", done.stderr)) == {"0"}

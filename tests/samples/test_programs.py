@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ..waiting import HUNG
+
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 PROGRAMS = ("mesh_flux", "spmv_cg", "md_forces", "graph_heat", "dense_stencil", "prefix_sum")
 TOOL_SPECIFIC = re.compile(r"#\s*pragma|__attribute__|__builtin|\[\[|\brestrict\b|\basm\b|tracecut", re.IGNORECASE)
@@ -30,7 +32,7 @@ def test_compiles_to_llvm_ir_without_a_warning(name: str, tmp_path: Path) -> Non
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=HUNG,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -16,6 +16,8 @@ from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 from tracecut.tracer.toolchain.passes import emit_object
 
+from ..waiting import HUNG
+
 FOLDER = Path(__file__).resolve().parents[2] / "samples" / "vertexcut"
 
 
@@ -152,7 +154,7 @@ def test_the_ten_programs_are_listed() -> None:
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_prints_what_a_reference_computes(name: str, tmp_path: Path) -> None:
-    done = subprocess.run([build(FOLDER / f"{name}.c", tmp_path)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([build(FOLDER / f"{name}.c", tmp_path)], capture_output=True, text=True, timeout=HUNG)
     assert done.returncode == 0 and done.stderr == ""
     first, *numbers = done.stdout.split()
     assert first == name
@@ -174,5 +176,5 @@ def test_a_wrong_checksum_is_an_error(name: str, tmp_path: Path) -> None:
     assert count == 1
     source = tmp_path / f"{name}.c"
     source.write_text(changed, encoding="ascii")
-    done = subprocess.run([build(source, tmp_path)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([build(source, tmp_path)], capture_output=True, text=True, timeout=HUNG)
     assert done.returncode == 1 and done.stdout.startswith(f"{name} ")

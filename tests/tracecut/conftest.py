@@ -17,6 +17,7 @@ from tracecut.support.progress import Progress
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
+from ..waiting import HUNG
 from .gathering import ARRAYS, LOOP
 
 COMMAND = (sys.executable, "-P", "-m", "tracecut")
@@ -121,7 +122,7 @@ class Shell:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen([*COMMAND, *words], cwd=self.folder, env=self.environment, **{**pipes, **options})  # type: ignore[call-overload]
 
-    def __call__(self, *words: str | Path, timeout: float = 120) -> Done:
+    def __call__(self, *words: str | Path, timeout: float = HUNG) -> Done:
         """Run tracecut to its end."""
         process = self.start(*words)
         out, err = process.communicate(timeout=timeout)

@@ -17,6 +17,8 @@ import tracecut
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
+from ..waiting import HUNG
+
 MESH = r"""
 #include <cstdio>
 #include <cstdlib>
@@ -72,7 +74,7 @@ int main(int count, char **words) {
 def run(output: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`tracecut run` on a result."""
     command = [sys.executable, "-P", "-m", "tracecut", "run", "-v", str(output), "--", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HUNG)
 
 
 def test_a_cxx_program_is_rescheduled_and_computes_the_same(tmp_path: Path) -> None:
@@ -85,13 +87,13 @@ def test_a_cxx_program_is_rescheduled_and_computes_the_same(tmp_path: Path) -> N
     assert result.improved, [region["reason"] for region in result.regions]
     [region] = [region for region in result.regions if region["decision"] == "optimized"]
     assert region["function"] == "sweep" and region["line"] == 24
-    original = subprocess.run([output / "program"], capture_output=True, text=True, timeout=60)
+    original = subprocess.run([output / "program"], capture_output=True, text=True, timeout=HUNG)
     assert re.fullmatch(r"a mesh of nothing, -?\d+ swept\n", original.stdout)
     new = run(output)
     assert (new.returncode, new.stdout) == (0, original.stdout)
     assert "rescheduled (rcm" in new.stderr
     # An exception that nobody catches ends the new program as it ends the old one.
-    old = subprocess.run([output / "program", "far"], capture_output=True, text=True, timeout=60)
+    old = subprocess.run([output / "program", "far"], capture_output=True, text=True, timeout=HUNG)
     thrown = run(output, "far")
     assert old.returncode == thrown.returncode == -6
     assert "what():  far" in old.stderr and "what():  far" in thrown.stderr
@@ -107,12 +109,12 @@ def test_openmp_is_named_in_what_is_printed_and_written(tmp_path: Path) -> None:
     )
     output = tmp_path / "out"
     command = [sys.executable, "-P", "-m", "tracecut", "optimize", str(source), "-fopenmp", "-o", str(output)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HUNG)
     assert done.returncode == 0, done.stderr
     assert OPENMP_NOTE in " ".join(done.stdout.split())
     assert json.loads((output / "manifest.json").read_text())["notes"] == [OPENMP_NOTE]
     assert OPENMP_NOTE in (output / "report.html").read_text(encoding="utf-8")
-    assert subprocess.run([output / "program"], capture_output=True, text=True, timeout=60).stdout == "499500 1\n"
+    assert subprocess.run([output / "program"], capture_output=True, text=True, timeout=HUNG).stdout == "499500 1\n"
 
 
 @numba.njit

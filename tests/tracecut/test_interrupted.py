@@ -1,4 +1,4 @@
-"""tracecut is told to stop, or dies, in each of its stages: the right status, and nothing left a second later."""
+"""tracecut is told to stop, or dies, in each of its stages: the right status, and nothing left."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import time
 from typing import Any
 
 import pytest
+
+from ..waiting import HUNG, wait_until
 
 # Programs that take for ever in one stage. The number of the run is the size of the file `runs`.
 COUNT = r"""
@@ -63,25 +65,20 @@ def start(shell: Any, stage: str) -> subprocess.Popen[bytes]:
     """Start tracecut and wait until it has reached the stage."""
     text, pattern = STAGES[stage]
     process: subprocess.Popen[bytes] = shell.start("optimize", shell.source(text).name, "-o", "out")
-    deadline = time.monotonic() + 60
-    while not any(re.search(pattern, line) for line in shell.processes()):
+
+    def reached() -> bool:
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, shell.processes()
-        time.sleep(0.01)
+        return any(re.search(pattern, line) for line in shell.processes())
+
+    wait_until(reached, shell.processes)
     if stage == "native run with a daemon":
-        while sum("/program" in line for line in shell.processes()) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: sum("/program" in line for line in shell.processes()) >= 2, shell.processes)
     return process
 
 
-def is_gone(shell: Any, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while shell.processes():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
+def wait_for_the_end(shell: Any) -> None:
+    """The programs take for ever: they are gone once they have been stopped."""
+    wait_until(lambda: not shell.processes(), shell.processes)
 
 
 @pytest.mark.parametrize("number", STATUS)
@@ -89,8 +86,8 @@ def is_gone(shell: Any, seconds: float) -> bool:
 def test_leaves_nothing(stage: str, number: signal.Signals, shell: Any) -> None:
     process = start(shell, stage)
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
-    assert is_gone(shell, 1.0), shell.processes()
+    _, err = process.communicate(timeout=HUNG)
+    wait_for_the_end(shell)
     assert process.returncode == STATUS[number]
     assert b"Traceback" not in err
     if number != signal.SIGKILL:
@@ -110,9 +107,9 @@ def test_signals_in_quick_succession(shell: Any) -> None:
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         time.sleep(0.005)
-    process.communicate(timeout=30)
+    process.communicate(timeout=HUNG)
     assert process.returncode in (130, 143)
-    assert is_gone(shell, 1.0)
+    wait_for_the_end(shell)
 
 
 def test_what_was_ignored_stays_ignored(shell: Any) -> None:
@@ -122,13 +119,12 @@ def test_what_was_ignored_stays_ignored(shell: Any) -> None:
     process = shell.start(
         "optimize", "program.c", "-o", "out", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
     )
-    while not any("/program" in line for line in shell.processes()):
-        time.sleep(0.01)
+    wait_until(lambda: any("/program" in line for line in shell.processes()), shell.processes)
     process.send_signal(signal.SIGHUP)
     time.sleep(0.3)
     assert process.poll() is None
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=HUNG)
     assert process.returncode == 143
 
 
@@ -139,8 +135,8 @@ def test_the_old_result_survives(shell: Any, contents: Any) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         process = start(shell, "native run")
         process.send_signal(number)
-        process.communicate(timeout=30)
-        assert is_gone(shell, 1.0)
+        process.communicate(timeout=HUNG)
+        wait_for_the_end(shell)
         found = contents(shell.folder / "out")
         assert {name: data for name, data in found.items() if not name.startswith(".")} == before
         (shell.folder / "runs").unlink(missing_ok=True)  # it may have ended before it counted itself
@@ -154,11 +150,11 @@ def test_the_output_is_closed(shell: Any) -> None:
     process.stdout.close()
     err = process.stderr.read()
     process.stderr.close()
-    assert (process.wait(timeout=30), err) == (0, b"")
+    assert (process.wait(timeout=HUNG), err) == (0, b"")
 
 
 def test_the_output_is_a_full_disk(shell: Any) -> None:
     with open("/dev/full", "w") as full:
         process = shell.start("methods", stdout=full)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=HUNG)
     assert (process.returncode, err) == (1, b"tracecut: No space left on device\n")

@@ -15,6 +15,8 @@ import tracecut
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
+from ..waiting import HUNG
+
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 # Sums that any other order of additions rounds otherwise, to the last digit; both in arrays and in a register.
@@ -71,7 +73,7 @@ main(["run", *sys.argv[1:]])
 
 def run_on(folder: Path, threads: int, *argv: str, counters: Path | None = None) -> bytes:
     words = [str(folder), "--threads", str(threads), *(["--counters", str(counters)] if counters else []), "--", *argv]
-    done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, timeout=600, check=True)
+    done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, timeout=HUNG, check=True)
     return done.stdout
 
 

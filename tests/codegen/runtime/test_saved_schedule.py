@@ -78,6 +78,7 @@ def test_what_every_program_of_these_tests_asks_is_complete(
         items, [item.schedule(item.random(place)) for place, item in enumerate(items)], name="complete"
     )
     folder = items[0].program.folder
+    assert scopes
     for scope in scopes:
         look = first_look(scope, f"complete-{scope.number}.npz", folder)
         assert look["complete"] and look["pointers"] and look["codes"].keys() == {str(loop) for loop in scope.regions}

@@ -26,6 +26,7 @@ from tracecut.codegen.schedule.inspector import cut_into_blocks
 from tracecut import __version__
 from tracecut.pipeline.output.staging import seal
 
+from ...waiting import HUNG
 from ..children import woven
 from ..harness import Inspected, Program, trace
 
@@ -131,7 +132,7 @@ def test_two_hundred_cases(
     hosted = [sys.executable, "-P", "-m", "tracecut", "run", str(folder), *options, "--", mode]
     answers = []
     for command in ([str(folder / "program"), mode], hosted):
-        done = subprocess.run(command, capture_output=True, timeout=100, check=False, cwd=tmp_path, **STARTS[start])
+        done = subprocess.run(command, capture_output=True, timeout=HUNG, check=False, cwd=tmp_path, **STARTS[start])
         assert (done.returncode, done.stderr) == (0, b"")
         answers.append(done.stdout.decode().splitlines())
     expected, found = answers

@@ -13,6 +13,8 @@ import pytest
 import tracecut
 from tracecut.cli.annotate import listing, measure
 
+from ...waiting import HUNG
+
 SOURCE = r"""
 #include <stdlib.h>
 double values[500];
@@ -30,7 +32,7 @@ int main(int count, char **words) {
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`tracecut annotate` in a folder."""
     command = [sys.executable, "-P", "-m", "tracecut", "annotate", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HUNG)
 
 
 @pytest.fixture

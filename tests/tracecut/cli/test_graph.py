@@ -18,6 +18,8 @@ from tracecut.api.dependence_graph import build_graph, free_memory, graph_totals
 from tracecut.api.loop_summaries import loop_summaries
 from tracecut.cli.graph import report
 
+from ...waiting import HUNG
+
 SUMS = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +73,7 @@ def command(*words: str | Path, cwd: Path, more: dict[str, str] | None = None) -
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=HUNG,
     )
 
 

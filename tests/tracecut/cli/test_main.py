@@ -17,6 +17,8 @@ import tracecut
 from tracecut.pipeline.stage_names import STAGES
 from tracecut.pipeline.stages.select_loops import same_file
 
+from ...waiting import HUNG
+
 GATHER = r"""
 #include <stdio.h>
 #ifndef SIZE
@@ -91,6 +93,7 @@ USAGE = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("case", USAGE)
 def test_the_command_line_is_wrong(case: str, shell: Any) -> None:
     words, message = USAGE[case]
@@ -223,10 +226,10 @@ def test_the_status_of_the_program_is_its_result(shell: Any) -> None:
 def test_standard_output_is_closed(shell: Any) -> None:
     shell.source("int main(void) { return 0; }")
     process = shell.start("optimize", "program.c", "-o", "out", preexec_fn=lambda: os.close(1))
-    assert process.communicate(timeout=60) == (b"", b"")
+    assert process.communicate(timeout=HUNG) == (b"", b"")
     assert process.returncode == 0
     process = shell.start("optimize", "nowhere.c", preexec_fn=lambda: os.close(2))
-    assert process.communicate(timeout=60) == (b"", b"")
+    assert process.communicate(timeout=HUNG) == (b"", b"")
     assert process.returncode == 1
 
 
@@ -272,7 +275,7 @@ def test_the_second_time_nothing_is_compiled_for_us(shell: Any, monkeypatch: pyt
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
     found = []
     for _ in range(2):
-        assert shell("optimize", "program.c", "-o", "out", "--budget", "0.1", "--method", "rcm", timeout=300).code == 0
+        assert shell("optimize", "program.c", "-o", "out", "--budget", "0.1", "--method", "rcm", timeout=HUNG).code == 0
         found.append({path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")})
     assert len(found[0]) > 10
     assert found[0] == found[1]

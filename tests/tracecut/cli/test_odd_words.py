@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from ...waiting import HUNG
+
 COMMANDS = ("optimize", "run", "methods", "partition", "trace", "info", "annotate", "graph")
 COMPILING = ("optimize", "trace", "annotate", "graph")
 SIMPLE = "int main(void) { return 0; }"
@@ -133,16 +135,16 @@ def test_streams_that_can_not_be_written(place: Any) -> None:
     for words in (["methods"], ["--version"], ["partition", "graph.mtx", "-k", "2"]):
         for closed in (1, 2):
             process = place.start(*words, preexec_fn=lambda closed=closed: os.close(closed))
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=HUNG)
             assert process.returncode == 0 and b"Traceback" not in out + err, (words, closed, err)
         with open("/dev/full", "w") as full:
             process = place.start(*words, stdout=full)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=HUNG)
             assert (process.returncode, err) == (1, b"tracecut: No space left on device\n")
     with open("/dev/full", "w") as full:
         for words in (["run", "nowhere"], ["optimize", "nowhere.c"], ["methods", "x"]):
             process = place.start(*words, stderr=full)
-            assert process.communicate(timeout=60)[0] == b""
+            assert process.communicate(timeout=HUNG)[0] == b""
             assert process.returncode in (1, 2), words
 
 
@@ -155,7 +157,7 @@ def test_a_program_is_run_with_streams_that_are_closed(closed: tuple[int, ...], 
             os.close(number)
 
     process = place.start("trace", "program.c", "-q", preexec_fn=close)
-    assert process.communicate(timeout=100) == (b"", b"") and process.returncode == 0
+    assert process.communicate(timeout=HUNG) == (b"", b"") and process.returncode == 0
     assert (place.folder / "trace.tct").is_file()
 
 
@@ -197,7 +199,7 @@ def test_interrupted_while_it_starts(words: list[str], place: Any) -> None:
             env=place.environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HUNG,
             check=False,
         )
         assert done.stderr in ("", "tracecut: interrupted\n"), (module, done.stderr)
@@ -232,9 +234,9 @@ def test_input_from_anything_that_can_be_read(shell: Any) -> None:
         command = [*command, "--stdin", "/dev/stdin"]
         with open(shell.folder / "numbers", "rb") as file:
             process = shell.start(*command, stdin=file)
-            assert process.communicate(timeout=60)[1] == b"" and process.returncode == 0
+            assert process.communicate(timeout=HUNG)[1] == b"" and process.returncode == 0
         process = shell.start(*command, stdin=subprocess.PIPE)
-        assert process.communicate(b"10\n20\n30\n", timeout=60)[1] == b"" and process.returncode == 0
+        assert process.communicate(b"10\n20\n30\n", timeout=HUNG)[1] == b"" and process.returncode == 0
     shell.source(SIMPLE)
     assert shell("optimize", "program.c", "-o", "out", "--stdin", "/dev/null").code == 0
 

@@ -18,12 +18,14 @@ from tracecut.support.errors import ArtefactError, UsageError
 import tracecut
 from tracecut.cli.partition import read_numbers, run_partition
 
+from ...waiting import HUNG
+
 PATH = "4 3\n2\n1 3\n2 4\n3\n"
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "tracecut", "partition", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HUNG)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tracecut.support.progress import Progress
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
 
+from ...waiting import HUNG
 from ..gathering import ARRAYS, LOOP
 
 COMMAND = [sys.executable, "-P", "-m", "tracecut", "run"]
@@ -129,7 +130,9 @@ def end(command: list[str], kind: str, folder: Path, changes: dict[str, str]) ->
     with open(folder / "input", "rb") as given:
         if kind == "file":
             with open(folder / "output", "wb") as out:
-                status = subprocess.run(command, stdin=given, stdout=out, stderr=out, env=env, timeout=60, check=False)
+                status = subprocess.run(
+                    command, stdin=given, stdout=out, stderr=out, env=env, timeout=HUNG, check=False
+                )
             return status.returncode, (folder / "output").read_bytes()
         ours, theirs = pty.openpty() if kind == "terminal" else os.pipe()
         with subprocess.Popen(command, stdin=given, stdout=theirs, stderr=theirs, env=env) as process:

@@ -18,6 +18,8 @@ import pytest
 from tracecut.pipeline.output.folder import read_listing
 from tracecut.pipeline.output.staging import seal
 
+from ...waiting import HUNG
+
 COMMAND = [sys.executable, "-P", "-m", "tracecut", "run"]
 Start = Callable[..., subprocess.Popen[bytes]]
 
@@ -31,7 +33,7 @@ def result(request: pytest.FixtureRequest) -> Path:
 
 def outcome(command: list[str], shell: Any, **options: Any) -> tuple[int, bytes, bytes]:
     settings = {"cwd": shell.folder, "env": shell.environment, "stdin": subprocess.DEVNULL, **options}
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False, **settings)
+    done = subprocess.run(command, capture_output=True, timeout=HUNG, check=False, **settings)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -167,7 +169,7 @@ def test_standard_output_is_full(result: Path, shell: Any) -> None:
     codes = []
     for command in ([f"{result}/program"], [*COMMAND, str(result), "--"]):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([*command, "pipe"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+            done = subprocess.run([*command, "pipe"], stdout=full, stderr=subprocess.PIPE, timeout=HUNG, check=False)
         codes.append((done.returncode, done.stderr))
     assert codes[0] == codes[1] == (5, b"")
 
@@ -179,7 +181,7 @@ def test_the_reader_leaves_early(result: Path, shell: Any) -> None:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline().startswith(b"sum")
         process.stdout.close()
-        codes.append((process.wait(timeout=60), process.stderr.read()))
+        codes.append((process.wait(timeout=HUNG), process.stderr.read()))
         process.stderr.close()
     assert codes[0] == codes[1] == (-signal.SIGPIPE, b"")
 
@@ -202,7 +204,7 @@ def waiting(result: Path, shell: Any) -> Start:
 def test_is_told_to_stop(number: signal.Signals, waiting: Start) -> None:
     process = waiting()
     process.send_signal(number)
-    assert process.communicate(timeout=30) == (b"", b"")
+    assert process.communicate(timeout=HUNG) == (b"", b"")
     assert process.returncode == -number
 
 
@@ -214,7 +216,7 @@ def test_is_interrupted_before_the_program_starts(loaded: str, optimized: Path, 
         assert process.poll() is None
         time.sleep(0.001)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30)[1] == b""
+    assert process.communicate(timeout=HUNG)[1] == b""
     assert process.returncode == -signal.SIGINT
 
 
@@ -224,7 +226,7 @@ def test_two_at_once_and_the_folder_goes_away(result: Path, shell: Any, waiting:
     shutil.rmtree(result)
     for process in processes:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=HUNG)
         assert process.returncode == -signal.SIGTERM
 
 

@@ -15,6 +15,8 @@ from tracecut.support.process.forward_output import passed_on
 import tracecut
 from tracecut.errors import ArgumentError, SourceError, UnsupportedError
 
+from ...waiting import HUNG
+
 PROGRAM = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +41,7 @@ def program(tmp_path: Path) -> Path:
 
 def cli(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "tracecut", *map(str, words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HUNG, check=False)
 
 
 def test_a_trace_in_python(program: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tracecut.tracer.trace.tables.static_tables import Static, static_of
 
 from tracecut.api.loop_summaries import hottest_loops
 
+from ...waiting import HUNG
 from .test_edges import FORMS, PROGRAMS, Case, case  # noqa: F401 (case is a fixture)
 from .test_totals import long, state_of
 from .walk.test_templates import assert_same
@@ -167,7 +168,7 @@ def test_nothing_is_compiled_for_a_short_run(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=HUNG,
         )
         assert done.returncode == 0, done.stderr
         assert "compiling" not in done.stderr

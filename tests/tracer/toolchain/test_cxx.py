@@ -21,6 +21,8 @@ from tracecut.tracer.trace.record.record import record
 
 from tracecut.api.trace import BuildSettings, prepare
 
+from ...waiting import HUNG
+
 LIFETIMES = r"""
 #include <cstdio>
 struct Named {
@@ -132,7 +134,7 @@ def run_both(sources: Sequence[Path], folder: Path, *options: str) -> tuple[str,
     said = []
     for objects, name in ((native, "native"), ([whole], "canonical")):
         program = executable(objects, flags, folder / name)
-        done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([program], capture_output=True, text=True, timeout=HUNG)
         assert done.returncode == 0 and done.stderr == ""
         said.append(done.stdout)
     return said[0], said[1]

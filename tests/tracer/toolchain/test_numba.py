@@ -19,6 +19,8 @@ from tracecut.tracer.toolchain.passes import canonical, emit_object, unoptimised
 from tracecut.tracer.trace.line_profile import places_of
 from tracecut.tracer.trace.tables.static_tables import static_of
 
+from ...waiting import HUNG
+
 TABLE = np.arange(50.0)
 LARGE = np.zeros(3 << 20)
 
@@ -105,7 +107,7 @@ def run(program: NumbaProgram, folder: Path, opt: str) -> subprocess.CompletedPr
     """Run a program as it would be traced, without the tracing."""
     module = canonical(program.texts) if opt == "O1" else unoptimised(program.texts)
     path = executable([emit_object(str(module), optimise=False)], Flags(), folder / "program")
-    return subprocess.run([path, *program.argv], capture_output=True, text=True, timeout=60)
+    return subprocess.run([path, *program.argv], capture_output=True, text=True, timeout=HUNG)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from tracecut.tracer.trace.instrument.compile import traced_objects
 from tracecut.tracer.trace.record.record import Recorded, Window, record
 from tracecut.tracer.trace.tables.static_tables import Static, static_of
 
+from ...waiting import HUNG
 from .replay import Replay, Words, joined, replay
 
 HEAD = """
@@ -29,7 +30,7 @@ HEAD = """
 volatile int seven = 7;
 """
 
-LIMITS = Limits(seconds=60, output_bytes=64 << 20, memory_bytes=1 << 30, processes=64)
+LIMITS = Limits(seconds=HUNG, output_bytes=64 << 20, memory_bytes=1 << 30, processes=64)
 
 
 @dataclass

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ...waiting import HUNG
+
 HARNESS = Path(__file__).parent / "csmith.py"
 # Seed 1 prints and ends, seed 2 does not end, seed 3 says how it was started: traced and native differ in their name.
 GENERATOR = r"""#!{python}
@@ -28,7 +30,7 @@ def run(folder: Path, count: int, first: int, *more: str) -> subprocess.Complete
     options = ["--generator", str(generator), "--include", str(folder), "--keep", str(folder / "kept")]
     command = [sys.executable, "-P", str(HARNESS), str(count), str(first), *options, *more]
     env = {**os.environ, "TMPDIR": str(folder)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HUNG, env=env)
 
 
 def test_programs_that_agree(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tracecut.support.errors import ProgramError, SourceError
 from tracecut.support.process.runner import Limits
 from tracecut.tracer.trace.events.event_words import End, Mark
 
+from ...waiting import HUNG
 from .recorded import recorded
 
 HEAD = """
@@ -95,7 +96,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_stream_makes_sense_up_to_the_end(tmp_path: Path, name: str) -> None:
     body, code = CASES[name]
-    limits = Limits(seconds=30, output_bytes=1 << 20, memory_bytes=1 << 31, processes=64)
+    limits = Limits(seconds=HUNG, output_bytes=1 << 20, memory_bytes=1 << 31, processes=64)
     ran = recorded(f"{HEAD}{MAIN}{body}", tmp_path, flags=("-pthread",), opt="seed", limits=limits)
     finished = ran.recorded.finished
     assert finished is not None and finished.returncode == code and not ran.recorded.damaged

@@ -20,6 +20,8 @@ from tracecut.pipeline.output.folder import NEXT, opened
 from tracecut.pipeline.output.folder_marks import STAGING, put_mark
 from tracecut.pipeline.output.staging import publish, staging
 
+from ....waiting import HUNG
+
 SMALL = "int main(void) { return 0; }"
 
 
@@ -28,7 +30,7 @@ def test_every_step_of_publishing(mode: str, tmp_path: Path) -> None:
     """Stopped at any step, the old result is intact or the new one complete; the next run finds no trace of it."""
     script = Path(__file__).with_name("crash_steps.py")
     done = subprocess.run(
-        [sys.executable, "-P", script, tmp_path, mode], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-P", script, tmp_path, mode], capture_output=True, text=True, timeout=HUNG, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     rows = [line.split() for line in done.stdout.splitlines()]
@@ -135,7 +137,7 @@ def test_files_can_not_grow(limit: int, refused: Path, shell: Any, contents: Any
 
     source = shell.source(SMALL)
     process = shell.start("optimize", source.name, "-o", refused, preexec_fn=restrict)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HUNG)
     assert (process.returncode, out) == (1, b"")
     assert err.startswith(b"tracecut: ") and len(err.splitlines()) > 1
     assert b"Traceback" not in err and b"internal error" not in err
@@ -264,7 +266,7 @@ def test_two_at_once_into_one_folder(shell: Any) -> None:
         shell.source(f'#include <stdio.h>\nint main(void) {{ puts("{name}"); return {status}; }}', f"{name}.c")
     processes = [shell.start("optimize", f"{name}.c", "-o", "out") for name in ("one", "two", "one")]
     for process in processes:
-        process.communicate(timeout=60)
+        process.communicate(timeout=HUNG)
         assert process.returncode == 0
     manifest = json.loads((shell.folder / "out" / "manifest.json").read_bytes())
     assert shell("run", "out").out == manifest["source"][0].replace(".c", "\n")

@@ -18,6 +18,7 @@ from tracecut.tracer.trace.instrument.compile import traced_objects
 from tracecut.tracer.trace.record.record import Window, record
 from tracecut.tracer.trace.tables.static_tables import static_of
 
+from ....waiting import HUNG
 from ..recorded import LIMITS, module_text, recorded
 
 LOOP = """
@@ -45,7 +46,11 @@ ENDS = {
     "overflow": ("stage(1); return deep(argc);", End.SIGNAL, signal.SIGSEGV),
     "atexit": ("atexit(last); stage(1); return 6;", End.EXIT, 6),
     "exit in atexit": ("atexit(leave); stage(1); return 6;", End.EXIT, 7),
-    "thread": ("stage(1); pthread_create(&other, 0, forever, 0); usleep(40000); return 8;", End.EXIT, 8),
+    "thread": (
+        "stage(1); pthread_create(&other, 0, forever, 0); while (rounds < 40) usleep(9); return 8;",
+        End.EXIT,
+        8,
+    ),
     "thread exits": ("stage(1); pthread_create(&other, 0, leaver, 0); for (;;) pause();", End.EXIT, 7),
     "closed": ("for (int i = 0; i < 100; i++) close(i); stage(1); return 9;", End.EXIT, 9),
     "daemon": ("stage(1); if (fork() == 0) { setsid(); sleep(100); } return 10;", End.EXIT, 10),
@@ -59,12 +64,12 @@ HEAD = """
 #include <unistd.h>
 int cells[8], *volatile gone;
 pthread_t other;
-volatile int go = 1;
+volatile int go = 1, rounds;
 __attribute__((noinline)) void stage(int n) { cells[n] = n; }
 __attribute__((noinline)) int deep(int n) { volatile char room[1000]; room[n] = 1; return deep(n + 1) + room[n]; }
 void last(void) { stage(2); }
 void leave(void) { stage(3); exit(7); }
-void *forever(void *p) { while (go) { stage(4); usleep(50); } return p; }
+void *forever(void *p) { while (go) { stage(4); rounds++; usleep(50); } return p; }
 void *leaver(void *p) { leave(); return p; }
 int main(int argc, char **argv) {
 """
@@ -87,14 +92,18 @@ def test_everything_up_to_the_end_is_there(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("body", "limits", "count"),
     [
-        ("signal(SIGTERM, SIG_IGN); stage(1); for (;;) { stage(2); usleep(50); }", Limits(seconds=0.5), 100),
+        (
+            "signal(SIGTERM, SIG_IGN); stage(1); for (int i = 0;; i++) { stage(2); if (i > 100) usleep(50); }",
+            Limits(seconds=1),
+            100,
+        ),
         ("stage(1); kill(getpid(), SIGSTOP);", Limits(seconds=0.5), 1),
         (
             "for (;;) { stage(1); if (write(1, cells, 32) < 0) return 1; }",
-            Limits(seconds=30, output_bytes=1 << 16),
+            Limits(seconds=HUNG, output_bytes=1 << 16),
             100,
         ),
-        ("stage(1); for (;;) if (fork() == 0) pause();", Limits(seconds=30, processes=20), 1),
+        ("stage(1); for (;;) if (fork() == 0) pause();", Limits(seconds=HUNG, processes=20), 1),
     ],
     ids=["ignored SIGTERM", "stops itself", "output flood", "fork storm"],
 )
@@ -168,13 +177,17 @@ def test_what_the_sink_raises_stops_the_program(tmp_path: Path) -> None:
     text = module_text(LOOP, tmp_path)
     program = executable(traced_objects(text), Flags(), tmp_path / "traced-program")
 
+    calls: list[int] = []
+
     def full(stream: int, words: np.ndarray) -> None:
+        calls.append(stream)
         raise OSError("no room")
 
     started = time.monotonic()
     with pytest.raises(OSError, match="no room"):
-        record([program, "100000000000"], static_of(text), full, folder=tmp_path, limits=LIMITS)
-    assert time.monotonic() - started < LIMITS.seconds if LIMITS.seconds else True
+        record([program, "1000000000000"], static_of(text), full, folder=tmp_path, limits=Limits())
+    assert time.monotonic() - started < HUNG  # the program would count for an hour
+    assert len(calls) == 1
 
 
 def test_addresses_are_those_of_the_program(tmp_path: Path) -> None:

@@ -1,0 +1,16 @@
+"""Waiting for an event, never for a time: how fast the machine is decides nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+HUNG = 600.0  # seconds after which something that takes a second on an idle machine is taken to hang
+
+
+def wait_until(event: Callable[[], object], state: Callable[[], object] = lambda: "") -> None:
+    """Return once the event is there. state: what is shown if it never comes."""
+    end = time.monotonic() + HUNG
+    while not event():
+        assert time.monotonic() < end, f"hung: {state()}"
+        time.sleep(0.01)
