@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tracecut.ir import Clustering, LocalityGraph, metrics
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 Number = float | int
 
 

@@ -18,6 +18,8 @@ from tracecut.ir.reuse_distance import (
 )
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 SMALL = (Cache(1, 4 * 64), Cache(2, 16 * 64))
 
 

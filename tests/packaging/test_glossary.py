@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.packaging.imports import ROOT
 from tests.packaging.test_references import PAGE, entries
+
+pytestmark = pytest.mark.quick
 
 
 def rows(page: str) -> list[list[str]]:

@@ -11,6 +11,8 @@ import pytest
 
 from .imports import FOLDERS, PAGE, ROOT, arrows, circle, forbidden, joined, modules, with_picture
 
+pytestmark = pytest.mark.quick
+
 
 def test_no_arrow_is_forbidden() -> None:
     assert forbidden(arrows(ROOT)) == []

@@ -12,6 +12,8 @@ import pytest
 
 from tests.packaging.imports import FOLDERS, ROOT
 
+pytestmark = pytest.mark.quick
+
 PAGE = ROOT / "docs" / "references.md"
 NAME = r"[A-Z][\w-]+"
 YEAR = r"(?:19[4-9]\d|20[0-2]\d)"

@@ -9,6 +9,8 @@ from tracecut.partition import partition
 from tracecut.partition.cache_tiles import parts_for_bytes
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 GRAPH = LocalityGraph(np.array([0]), np.zeros(0, np.int32), 100_000)
 
 

@@ -14,6 +14,8 @@ from tracecut.support.errors import ArgumentError
 
 from .meshes import cut, delaunay, lattice, over, placed_graphs
 
+pytestmark = pytest.mark.quick
+
 PLACED = [method.name for method in methods("data") if "coords" in method.uses]
 OWN = [*PLACED, "parcubed", "parcubed-det", "gpart", "compnet"]
 BOUNDED = [name for name in OWN if "balance" in METHODS[name].uses]

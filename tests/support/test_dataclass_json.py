@@ -18,6 +18,8 @@ from tracecut.tracer.toolchain.flags import Flags
 
 from tracecut.pipeline.stages.settings import OPTIONS, Settings
 
+pytestmark = pytest.mark.quick
+
 
 @dataclass(frozen=True)
 class Leaf:

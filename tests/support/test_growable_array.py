@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from tracecut.support.growable_array import FEWEST, Growing
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("watched", [False, True])

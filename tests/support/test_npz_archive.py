@@ -20,6 +20,8 @@ from tracecut.support.errors import ArtefactError
 from tracecut.support.files import FORMAT_VERSION, read_arrays, write_arrays
 from tracecut.support.npz_archive import CHECK_BYTES
 
+pytestmark = pytest.mark.quick
+
 ARRAYS = {
     "ids": np.arange(40, dtype=np.int32),
     "weights": np.linspace(0, 1, 12).reshape(3, 4),

@@ -17,6 +17,8 @@ from tracecut.support.errors import UnsupportedError
 
 from .ptx_support import HostKernel, arguments_of, run_range, subject
 
+pytestmark = pytest.mark.quick
+
 SOURCE = """
 #include <math.h>
 void doubles(long n, const double *x, double *y)

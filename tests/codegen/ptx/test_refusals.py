@@ -15,6 +15,8 @@ from tracecut.support.process.runner import Limits
 
 from .ptx_support import subject
 
+pytestmark = pytest.mark.quick
+
 SOURCE = """
 #include <stdio.h>
 #include <stdlib.h>

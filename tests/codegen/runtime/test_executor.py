@@ -16,6 +16,8 @@ from tracecut.codegen.schedule.schedule import Move, Schedule, SpaceOrder
 from tracecut.tracer.runtime.binding import Native, support
 from tracecut.tracer.runtime.buffers import Block
 
+pytestmark = pytest.mark.quick
+
 BEFORE = [0.0, 1.0, 2.0, 3.0]
 
 

@@ -30,6 +30,8 @@ from tracecut.codegen.schedule.schedule import (
 from tracecut.support.errors import ArgumentError, ScheduleError
 from tracecut.tracer.runtime.context import Context
 
+pytestmark = pytest.mark.quick
+
 NODES, EDGES = 60, 200
 RANGE = ctypes.CFUNCTYPE(
     None, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)

@@ -10,6 +10,8 @@ from tracecut.codegen.tuning import interleaved_timing
 from tracecut.codegen.tuning.interleaved_timing import best_of, look_again, measure_apart
 from tracecut.codegen.tuning.trial import Candidate
 
+pytestmark = pytest.mark.quick
+
 SUBJECT: Any = None
 
 

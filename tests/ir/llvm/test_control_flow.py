@@ -18,6 +18,8 @@ from tracecut.tracer.loops.scalar_evolution import ScalarView
 
 from ...tracer.reference import interpret
 
+pytestmark = pytest.mark.quick
+
 Graph = Mapping[int, tuple[int, ...]]
 
 

@@ -12,6 +12,8 @@ from tracecut.ir.llvm.data_layout import TypeTable, int_bits
 from tracecut.ir.llvm.lexer import marks, matching, split_commas, split_type
 from tracecut.tracer.toolchain.passes import parse, target_machine
 
+pytestmark = pytest.mark.quick
+
 SCALARS = "i1 i7 i8 i16 i24 i32 i33 i48 i64 i65 i128 half bfloat float double x86_fp80 fp128 ptr".split()
 SCALARS += ["ptr addrspace(270)", "ptr addrspace(1)"]
 VECTORS = "i1 i8 i16 i32 i64 float double ptr".split()

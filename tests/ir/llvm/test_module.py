@@ -15,6 +15,8 @@ from tracecut.support.garbage_collection import uncollected
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 from tracecut.tracer.toolchain.passes import canonical, parse
 
+pytestmark = pytest.mark.quick
+
 NASTY = Path(__file__).parents[2] / "tracer" / "programs" / "nasty.ll"
 SAMPLES = sorted((Path(__file__).parents[3] / "samples").glob("*.c"))
 

@@ -15,6 +15,8 @@ from tracecut.tracer.legality.memory import Memory
 
 from ...tracer.reference import interpret, signed
 
+pytestmark = pytest.mark.quick
+
 TYPES = ("i1", "i8", "i32", "i64")
 
 

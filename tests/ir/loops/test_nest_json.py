@@ -19,6 +19,8 @@ from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 from tracecut.tracer.toolchain.passes import canonical
 
+pytestmark = pytest.mark.quick
+
 SOURCE = """
 #include <string.h>
 double held[64];

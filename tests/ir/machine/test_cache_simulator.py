@@ -14,6 +14,8 @@ from tracecut.ir.machine.cache_simulator import levels_of, simulate
 from tracecut.ir.reuse_distance import predicted_misses, stack_distances
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 SMALL = Machine(
     "small",
     (Core(0),),

@@ -17,6 +17,8 @@ from tracecut.partition import METHODS, partition
 from tracecut.partition.balance.least_imbalance import best_balance
 from tracecut.partition.methods import Method
 
+pytestmark = pytest.mark.quick
+
 CONTIGUOUS = {method.name for method in METHODS.values() if method.kind == "order"} | {"chunks"}
 BOUNDED = [
     method

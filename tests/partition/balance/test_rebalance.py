@@ -20,6 +20,8 @@ from tracecut.partition.balance.rebalance import (
     work_on_data,
 )
 
+pytestmark = pytest.mark.quick
+
 WEIGHTS = st.floats(0.01, 100.0)
 
 

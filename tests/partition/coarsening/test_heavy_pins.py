@@ -12,6 +12,8 @@ from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level,
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.partition.refinement.km1 import level_cost
 
+pytestmark = pytest.mark.quick
+
 
 def rows(offsets: np.ndarray, members: np.ndarray) -> list[list[int]]:
     return [members[offsets[i] : offsets[i + 1]].tolist() for i in range(offsets.size - 1)]

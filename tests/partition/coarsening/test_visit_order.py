@@ -8,6 +8,8 @@ from tracecut.partition.coarsening.visit_order import LITTLE, shuffled_visits
 from tracecut.partition.datastructures.shuffle import WINDOW, shuffle
 from tracecut.partition.parallel.thread_pool import MOST
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("size", [0, 5, WINDOW, 2 * WINDOW + 7])
 def test_shuffle(size: int) -> None:

@@ -15,6 +15,8 @@ from tracecut.partition.edge_cut.split_graph import _jobs_of_clones, cut_weight,
 
 from ..meshes import over
 
+pytestmark = pytest.mark.quick
+
 NONE = longs(np.zeros(0, np.int64))  # costs of copies: 1 each
 
 

@@ -14,6 +14,8 @@ from tracecut.ir import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import whole
 from tracecut.partition.datastructures.plain_graphs import PlainGraph, data_graph, job_graph
 
+pytestmark = pytest.mark.quick
+
 
 def as_dict(plain: PlainGraph) -> dict[tuple[int, int], int]:
     """Edges with weights; checks that both directions are stored, once, and no self-loop."""

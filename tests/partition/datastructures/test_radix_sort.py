@@ -10,6 +10,8 @@ from tracecut.ir import LocalityGraph
 from tracecut.partition.datastructures.radix_sort import radix_order, sort_jobs, stable_order
 from tracecut.partition.datastructures.typed_views import floats, longs, ranks, words
 
+pytestmark = pytest.mark.quick
+
 
 @settings(deadline=None, max_examples=60)
 @given(keys=st.lists(st.integers(0, 2**40 - 1), max_size=60))

@@ -15,6 +15,8 @@ from tracecut.partition.multilevel import short_v_cycles
 from tracecut.partition.multilevel.short_v_cycles import short_cycles
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def torus() -> LocalityGraph:

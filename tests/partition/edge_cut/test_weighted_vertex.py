@@ -11,6 +11,8 @@ from tracecut.partition.balance.rebalance import work_on_data
 from tracecut.partition.edge_cut import weighted_vertex
 from tracecut.partition.external.metis import metis_labels
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def halves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from tracecut.partition.expansion.bucket_queue import PATIENCE
 from tracecut.partition.expansion.grow_graph import grow_pairs
 from tracecut.partition.expansion.grow_hypergraph import BUCKETS, SKEWED, _grow, expansion, grow
 
+pytestmark = pytest.mark.quick
+
 
 class Reference:
     """The rules of the docstring over sets and lists."""

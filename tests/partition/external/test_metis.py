@@ -8,6 +8,8 @@ from tracecut.ir import LocalityGraph
 from tracecut.partition.edge_cut.split_connect import spac_labels
 from tracecut.partition.external.metis import metis_labels
 
+pytestmark = pytest.mark.quick
+
 
 def cliques(count: int, size: int, seed: int = 0) -> tuple[LocalityGraph, np.ndarray]:
     """`count` cliques of `size` data in a ring, shuffled; the clique of each datum."""

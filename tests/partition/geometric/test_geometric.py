@@ -23,6 +23,8 @@ from tracecut.support.errors import ArgumentError
 
 from ..meshes import cut, delaunay, lattice, over
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("dims", [1, 2, 3, 4])
 @pytest.mark.parametrize("k", [1, 2, 7, 60, 90])

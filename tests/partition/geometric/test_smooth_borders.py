@@ -14,6 +14,8 @@ from tracecut.partition.parallel.thread_pool import Crew
 
 from ..meshes import cut, delaunay, over, placed_graphs
 
+pytestmark = pytest.mark.quick
+
 
 def jobs_of(graph: LocalityGraph) -> list[list[int]]:
     return [graph.data[graph.offsets[j] : graph.offsets[j + 1]].tolist() for j in range(graph.n_jobs)]

@@ -12,6 +12,8 @@ from tracecut.ir import LocalityGraph
 from tracecut.partition.initial.bfs_within_clusters import walk_clusters
 from tracecut.partition.parallel.thread_pool import Crew
 
+pytestmark = pytest.mark.quick
+
 
 def slow_order(rows: list[list[int]], labels: list[int]) -> list[int]:
     """Queues of jobs, one after the other; a job's data in its order, their jobs in job order."""

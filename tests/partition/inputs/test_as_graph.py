@@ -18,6 +18,8 @@ from tracecut.partition import partition
 from tracecut.partition.inputs.as_graph import as_graph
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 
 def pairs(graph: LocalityGraph) -> list[list[int]]:
     assert (np.diff(graph.offsets) == 2).all()

@@ -14,6 +14,8 @@ from tracecut.partition import partition
 from tracecut.partition.inputs.graph_files import READERS, read_graph
 from tracecut.support.errors import ArgumentError, ArtefactError, TracecutError
 
+pytestmark = pytest.mark.quick
+
 HEAD = "%%MatrixMarket matrix coordinate "
 GOOD = {
     "symmetric.mtx": (HEAD + "pattern symmetric\n% a comment\n3 3 3\n1 1\n3 1\n3 2\n", [[0, 2], [1, 2]]),

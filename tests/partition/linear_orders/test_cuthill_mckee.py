@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition.linear_orders.cuthill_mckee import has_centres, has_pairs, hub_limit, walk
 
+pytestmark = pytest.mark.quick
+
 
 def slow_walk(graph: LocalityGraph, labels: list[int] | None, sweeps: int, limit: int) -> list[int]:
     """`walk` with lists: neighbours in the order in which the jobs of a datum, old number first, name them."""

@@ -11,6 +11,8 @@ from tracecut.partition import order
 from tracecut.partition.linear_orders.from_clusters import default_blocks, order_blocks, order_clusters
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 
 @settings(deadline=None, max_examples=120)
 @given(data=st.data(), k=st.integers(1, 5))

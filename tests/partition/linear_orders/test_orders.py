@@ -12,6 +12,8 @@ from tracecut.partition.linear_orders.degree_z import degree_z_order
 from tracecut.partition.linear_orders.rcm import rcm_order
 from tracecut.partition.linear_orders.simple import first_touch_order, original_order, random_order
 
+pytestmark = pytest.mark.quick
+
 LINEAR = [method.name for method in methods("order")]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition import order, partition
 from tracecut.partition.linear_orders.from_clusters import order_clusters
 from tracecut.partition.linear_orders.z_order import along_z, z_order
+
+pytestmark = pytest.mark.quick
 
 
 def on_curve(graph: LocalityGraph, place: dict[int, int], job: int) -> int:

@@ -19,6 +19,8 @@ from tracecut.partition.multilevel.initial import bisect, contest, first_partiti
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.partition.refinement.km1 import level_cost
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def torus() -> LocalityGraph:

@@ -8,6 +8,8 @@ from numba import njit
 from tracecut.partition.parallel.barrier import add, gate, meet, take, together
 from tracecut.partition.parallel.thread_pool import Crew
 
+pytestmark = pytest.mark.quick
+
 
 @njit(nogil=True)
 def pass_on(row: np.ndarray, rounds: int, own: np.ndarray, rank: int, parties: int) -> bool:

@@ -7,6 +7,8 @@ import pytest
 from tracecut.partition.parallel.gather import gathered, scattered
 from tracecut.partition.parallel.thread_pool import LEAST, Crew
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("size", [0, 7, 3 * LEAST + 5])

@@ -8,6 +8,8 @@ from tracecut.partition.parallel.barrier import meet
 from tracecut.partition.parallel.ordered_pieces import finish, piece, ready, restart, side_by_side, wait
 from tracecut.partition.parallel.thread_pool import Crew
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_every_piece_is_taken_once_and_followed_in_order(threads: int) -> None:

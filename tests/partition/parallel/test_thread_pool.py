@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from tracecut.partition.parallel.thread_pool import LEAST, Crew
 
+pytestmark = pytest.mark.quick
+
 THREADS = [1, 2, 3]
 
 

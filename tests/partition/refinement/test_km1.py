@@ -21,6 +21,8 @@ from tracecut.partition.refinement.km1_gains import best_move, cost_of, fill_lis
 from tracecut.partition.refinement.km1_parallel_fm import Replica, commit, explore, spare_state
 from tracecut.support.errors import ArgumentError
 
+pytestmark = pytest.mark.quick
+
 Labels = npt.NDArray[np.uint32]
 
 

@@ -20,6 +20,8 @@ from tracecut.partition.refinement.quotient_graph import coloured, neighbours
 
 from ..meshes import cut, delaunay, lattice
 
+pytestmark = pytest.mark.quick
+
 
 @st.composite
 def weighted_graphs(draw: st.DrawFn) -> tuple[Weighted, np.ndarray, int]:

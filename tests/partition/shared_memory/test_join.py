@@ -20,6 +20,8 @@ from tracecut.partition.shared_memory.parallel_greedy import settled
 
 from ..moves import moved
 
+pytestmark = pytest.mark.quick
+
 EDGES = st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=90)
 NO_LONGS = longs(np.zeros(0, np.int64))
 ALL = 1 << 40  # a goal that every graph keeps: no coarser level

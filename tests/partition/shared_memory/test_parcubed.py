@@ -18,6 +18,8 @@ from tracecut.support.arrays import Longs
 
 from ..meshes import delaunay, lattice, over
 
+pytestmark = pytest.mark.quick
+
 
 @njit(nogil=True)
 def _swap_once(values: Longs, place: int, expected: int, value: int) -> bool:

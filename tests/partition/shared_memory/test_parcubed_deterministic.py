@@ -20,6 +20,8 @@ from tracecut.partition.shared_memory.inflate import claim, inflated
 from ..meshes import cut, delaunay, lattice, over
 from ..moves import moved
 
+pytestmark = pytest.mark.quick
+
 EDGES = st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=60)
 ALONE = Crew(1, 0)
 NO_WORDS, NO_LONGS, NO_FLOATS = words(np.zeros(0, np.uint32)), longs(np.zeros(0, np.int64)), floats(np.zeros(0))

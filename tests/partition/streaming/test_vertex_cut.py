@@ -24,6 +24,8 @@ from tracecut.support.errors import ArgumentError
 
 from ..streaming_reference import slow_again, slow_labels
 
+pytestmark = pytest.mark.quick
+
 UNBOUNDED = {"powergraph": "powergraph", "powergraph-simple": "simple", "libra": "libra"}
 WEIGHTED = {"w-pg": "powergraph", "w-libra": "libra"}
 BOUNDED = {"wb-pg": "powergraph", "wb-libra": "libra"}

@@ -239,6 +239,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("case", BAD)
 def test_an_argument_is_wrong(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.c").write_text("int main(void) { return 0; }")

@@ -19,6 +19,8 @@ from tracecut.pipeline.run import PIPELINE, Stage, run_stages
 from tracecut.pipeline.stage_names import STAGES
 from tracecut.pipeline.stages.tune import RegionResult
 
+pytestmark = pytest.mark.quick
+
 FOLDER = Path(*tracecut.pipeline.__path__)
 
 

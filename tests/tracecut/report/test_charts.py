@@ -13,6 +13,8 @@ from tracecut.report import Place, RegionFigures, RegionReport, ReportData, Seri
 from tracecut.report.charts import clusters, degrees, region_charts, reuse
 from tracecut.report.svg import WIDTH, decades, round_ticks
 
+pytestmark = pytest.mark.quick
+
 AMOUNT = st.floats(0, 1e15) | st.integers(0, 100)
 SHAPE = re.compile(r'<rect x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"')
 

@@ -17,6 +17,8 @@ from tracecut.report import Place, RegionFigures, ReportData, render_report, ren
 from tracecut.report.path_privacy import Root
 from tracecut.report.source_excerpt import MOST_LINES, excerpts
 
+pytestmark = pytest.mark.quick
+
 REGION = {"id": "r", "class": "parallel", "decision": "refused"}
 ROOT = Root("/home/somebody/work")
 

@@ -20,6 +20,8 @@ from tracecut.tracer.legality.memory import GLOBAL, HEAP, STACK, Memory, Object
 
 from ..legality.test_evaluate import setting
 
+pytestmark = pytest.mark.quick
+
 
 def sample() -> Capture:
     objects = [Object(4096, 24, HEAP), Object(8192, 3, GLOBAL, "@g"), Object(9000, 8, STACK, "%local")]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.legality.conflicts import READ, REDUCE, WRITE, Conflict, Events, find_conflict
+
+pytestmark = pytest.mark.quick
 
 SIZE = 48
 Listed = list[tuple[int, int, list[tuple[int, int]]]]  # (width, kind, [(job, offset)])

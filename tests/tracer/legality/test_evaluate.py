@@ -18,6 +18,8 @@ from tracecut.tracer.legality.memory import GLOBAL, HEAP, Memory, Object
 
 from ..reference import Number, interpret, signed
 
+pytestmark = pytest.mark.quick
+
 FLOATS = ("float", "double")
 INTEGERS = ("i1", "i8", "i16", "i32", "i64")
 SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import pytest
 from tracecut.tracer.legality.evaluate import Evaluation
 
 from .test_evaluate import setting
+
+pytestmark = pytest.mark.quick
 
 
 def test_a_loop_that_is_too_long_is_not_looked_at() -> None:

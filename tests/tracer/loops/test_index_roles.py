@@ -8,6 +8,8 @@ from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.tracer.loops.index_roles import Roles, exit_tests, roles
 from tracecut.tracer.loops.reductions import Uses
 
+pytestmark = pytest.mark.quick
+
 TEXT = """define void @f(ptr %x, ptr %p, i64 %n, i64 %m) {{
 entry:
   br label %loop

@@ -13,6 +13,8 @@ from tracecut.tracer.loops.linear_forms import Linear, linear_form
 
 from ..reference import interpret, signed
 
+pytestmark = pytest.mark.quick
+
 EDGES = [0, 1, -1, 7, 127, -128, 255, 1 << 31, (1 << 31) - 1, -(1 << 31), (1 << 32) - 1, 1 << 62, (1 << 63) - 1]
 LIVES = {"%s8": -100, "%s32": 2_000_000_000, "%s64": (1 << 62) + 11, "%base": 0x7F00_0000_1000}
 

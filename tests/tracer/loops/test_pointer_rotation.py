@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.tracer.loops.pointer_rotation import MAX_CHOICES, State, agree, choices, rotation, split
+
+pytestmark = pytest.mark.quick
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from tracecut.tracer.loops.reductions import Uses, feeds_itself, memory_reductio
 
 from ..reference import arithmetic, cast, compare
 
+pytestmark = pytest.mark.quick
+
 # (name, what it is, type, operands)
 Step = tuple[str, str, str, tuple[str, ...]]
 BINARY = "add sub mul and or xor smin smax umin umax".split()

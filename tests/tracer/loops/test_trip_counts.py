@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.tracer.loops.trip_counts import affine, count, extended
 
+pytestmark = pytest.mark.quick
+
 STEPS = 600  # of the literal loop
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 

@@ -11,6 +11,8 @@ from tracecut.support.errors import ToolchainError
 from tracecut.tracer.runtime import compile_support
 from tracecut.tracer.runtime.compile_support import last_words, run_tool, support_object
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

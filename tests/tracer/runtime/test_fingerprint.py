@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
+pytestmark = pytest.mark.quick
+
 BLOCK = 2048
 PRIME = 2**127 - 1
 SECRETS = [Secret(bytes(32)), Secret(b"\xff" * 32), *(Secret(bytes(range(n, n + 32))) for n in (1, 99))]

@@ -11,6 +11,8 @@ from tracecut.ir.llvm import parse_module
 from tracecut.support.errors import SourceError
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 
+pytestmark = pytest.mark.quick
+
 NASTY = Path(__file__).parents[1] / "programs" / "nasty.ll"
 GOOD = """
 define i32 @main() {

@@ -6,6 +6,8 @@ import pytest
 from tracecut.ir.llvm import parse_module
 from tracecut.tracer.toolchain.self_inspection import asks_of_itself
 
+pytestmark = pytest.mark.quick
+
 TELLING = {
     "declare i32 @dl_iterate_phdr(ptr noundef, ptr noundef) #1": "dl_iterate_phdr",
     "declare noundef ptr @dlopen(ptr noundef, i32 noundef) local_unnamed_addr": "dlopen",

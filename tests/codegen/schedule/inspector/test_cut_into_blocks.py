@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.codegen.schedule.inspector.cut_into_blocks import SLACK, chunk_ends
+
+pytestmark = pytest.mark.quick
 
 
 def order_of(size: int) -> np.ndarray:

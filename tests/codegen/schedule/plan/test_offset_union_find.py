@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.codegen.schedule.plan.offset_union_find import Shifts
+
+pytestmark = pytest.mark.quick
 
 RELATIONS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(-3, 3)), max_size=25)
 

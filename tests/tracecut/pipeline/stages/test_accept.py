@@ -6,6 +6,8 @@ import pytest
 
 from tracecut.pipeline.stages.accept import ROUNDS, Weighed, weigh
 
+pytestmark = pytest.mark.quick
+
 
 class Clock:
     """Runs that take what is written here, one after the other; the last time again and again."""

@@ -10,6 +10,8 @@ import pytest
 from tracecut.cli.graph import COMPILING, told_of_compiling
 from tracecut.cli.main import main
 
+pytestmark = pytest.mark.quick
+
 
 def test_compiling_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     one, other = (numba.njit(lambda x: x + 1) for _ in range(2))

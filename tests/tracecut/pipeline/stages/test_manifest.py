@@ -6,6 +6,8 @@ import pytest
 
 from tracecut.pipeline.stages.manifest import break_even
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("before", "after", "costs", "sweeps"),

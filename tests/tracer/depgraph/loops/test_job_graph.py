@@ -17,6 +17,8 @@ from tracecut.tracer.trace.tables.static_tables import static_of
 from ..interpreter import Interpreter
 from .test_iteration_dependences import BYTES, JOBS, RUNS, Statement, Witness, program
 
+pytestmark = pytest.mark.quick
+
 STATEMENTS = st.builds(
     Statement,
     st.sampled_from(("load", "store", "add", "copy")),

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tracecut.tracer.trace.events.library_effects import EXTERNALS
 from tracecut.tracer.trace.tables.approximated_calls import _REASONS, APPROXIMATED, UNKNOWN, listing, met
 from tracecut.tracer.trace.tables.static_tables import static_of
+
+pytestmark = pytest.mark.quick
 
 PAGE = Path(__file__).parents[4] / "docs" / "library-effects.md"
 TEXT = """
