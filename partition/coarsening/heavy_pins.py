@@ -70,7 +70,7 @@ def coarsen(
     visits = shuffled_visits(n, labels, seed) if visits is None else visits
     none = words(np.zeros(0, np.uint32)) if labels is None else words(labels)
     leader, load, alone = np.arange(n, dtype=np.uint32), level.node_weights.copy(), np.ones(n, np.bool_)
-    common = (*level.arrays, float(heaviest), none, leader, load, alone)
+    common = (level, float(heaviest), none, leader, load, alone)
     rooms = crew.rooms(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
     rooms.each(group_nodes, [(*common, part, LARGE) for part in visits.lots or (visits.order,)])
     if n > MANY * enough and np.count_nonzero(alone) > STUCK * n:
@@ -112,12 +112,7 @@ def contract(level: Level, groups: Words, n_groups: int, crew: Crew | None = Non
 
 @njit(cache=True, nogil=True)
 def group_nodes(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
+    level: Level,
     heaviest: float,
     labels: Words,
     leader: Words,
@@ -130,8 +125,9 @@ def group_nodes(
 ) -> None:
     """Join the nodes of `order`, which holds all nodes of a label or none. `score` is zero before and after.
 
-    Nets of more than `largest` pins are not asked.
+    Nets of more than `largest` pins do not count.
     """
+    node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights = level
     for u in order:
         if not alone[u]:
             continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,9 +24,10 @@ FLIPPED = 4  # pieces of rows that are transposed side by side, at most
 LINE = np.uint64(0)
 
 
-@dataclass(frozen=True, eq=False)
-class Level:
+class Level(NamedTuple):
     """A hypergraph whose nodes are groups of jobs and whose nets are data, or data with equal pins.
+
+    Kernels take it as one argument.
 
     Attributes:
         node_offsets, node_nets: int64 (nodes + 1), uint32: the nets of each node, each once.
@@ -49,12 +50,6 @@ class Level:
     @property
     def n_nets(self) -> int:
         return self.net_weights.size
-
-    @property
-    def arrays(self) -> tuple[Longs, Words, Longs, Words, Floats, Ints]:
-        return (
-            self.node_offsets, self.node_nets, self.net_offsets, self.net_nodes, self.node_weights, self.net_weights
-        )  # fmt: skip
 
 
 def make_level(

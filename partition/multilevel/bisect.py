@@ -14,12 +14,12 @@ from tracecut.partition.coarsening.heavy_pins import (
     map_nets,
     numbered,
 )
-from tracecut.partition.coarsening.hypergraph_levels import NONE, flip
+from tracecut.partition.coarsening.hypergraph_levels import NONE, Level, flip
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.partition.refinement.km1 import alone
-from tracecut.partition.refinement.km1_fm import compiled_room
-from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.partition.refinement.km1 import refine_serial
+from tracecut.partition.refinement.km1_fm import compiled_workspace
+from tracecut.support.arrays import Floats
 
 SMALL = 120  # nodes that are bisected without coarsening further
 HEAVIEST = 1.5  # of a node, over the mean of so many nodes
@@ -31,32 +31,22 @@ SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE = 1, 2, 0.01, 25, 1.0
 
 
 @njit(cache=True, nogil=True)
-def bisect_nodes(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    shares: Floats,
-    limits: Floats,
-    seed: int,
-) -> tuple[Words, float, int]:
+def bisect_nodes(level: Level, shares: Floats, limits: Floats, seed: int) -> tuple[Words, float, int]:
     """Two sides of the loads `shares`, at most `limits` where nodes allow; both float64 (2).
 
-    The arrays of a `Level`. Returns uint32 (nodes), the load above the limits, and the cost. O(pins · levels).
+    Returns uint32 (nodes), the load above the limits, and the cost. O(pins · levels).
     """
-    levels = [
-        (
-            node_offsets.copy(), node_nets.copy(), net_offsets.copy(), net_nodes.copy(), node_weights.copy(),
-            net_weights.copy(),
-        )
-    ]  # fmt: skip
+    # Arrays of a level may be read-only, which is a type of its own in a kernel: the list holds writable copies.
+    first = Level(
+        level.node_offsets.copy(), level.node_nets.copy(), level.net_offsets.copy(), level.net_nodes.copy(),
+        level.node_weights.copy(), level.net_weights.copy(),
+    )  # fmt: skip
+    levels = [first]
     groupings = [np.zeros(0, np.uint32)]
-    heaviest = node_weights.sum() / SMALL * HEAVIEST
-    clock, moved, place, keys, heap, told, near, path = compiled_room(node_weights.size)
-    while levels[-1][4].size > SMALL:
-        n = levels[-1][4].size
+    heaviest = level.node_weights.sum() / SMALL * HEAVIEST
+    work = compiled_workspace(level.node_weights.size)
+    while levels[-1].node_weights.size > SMALL:
+        n = levels[-1].node_weights.size
         groups, n_groups = _grouped(levels[-1], heaviest, seed + len(levels))
         if n_groups > ENDED * n:
             break
@@ -64,17 +54,14 @@ def bisect_nodes(
         groupings.append(groups)
     last = levels[-1]
     sides, excess, cost = np.zeros(0, np.uint32), np.inf, 0
-    order = np.arange(last[4].size).astype(np.uint32)
+    order = np.arange(last.node_weights.size).astype(np.uint32)
     for attempt in range(TRIES):
         shuffle(order, seed + attempt)
-        own = _grow_side(last[0], last[1], last[2], last[3], last[4], last[5], order, shares[0], limits[0])
-        found = alone(
-            last[0], last[1], last[2], last[3], last[4], last[5], own, limits, clock, moved, place, keys, heap, told,
-            near, path, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed,
-        )  # fmt: skip
+        own = _grow_side(last, order, shares[0], limits[0])
+        found = refine_serial(last, own, limits, work, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed)
         loads = np.zeros(2)
         for u in range(own.size):
-            loads[own[u]] += last[4][u]
+            loads[own[u]] += last.node_weights[u]
         above = max(loads[0] - limits[0], 0.0) + max(loads[1] - limits[1], 0.0)
         if above < excess or (above == excess and found < cost):
             sides, excess, cost = own, above, found
@@ -84,66 +71,50 @@ def bisect_nodes(
         for u in range(groups.size):
             wider[u] = sides[groups[u]]
         sides = wider
-        cost = alone(
-            finer[0], finer[1], finer[2], finer[3], finer[4], finer[5], sides, limits, clock, moved, place, keys, heap,
-            told, near, path, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed,
-        )  # fmt: skip
+        cost = refine_serial(finer, sides, limits, work, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed)
     return sides, excess, cost
 
 
 @njit(cache=True, nogil=True)
-def _grouped(level: tuple[Longs, Words, Longs, Words, Floats, Ints], heaviest: float, seed: int) -> tuple[Words, int]:
+def _grouped(level: Level, heaviest: float, seed: int) -> tuple[Words, int]:
     """The group of each node, and how many there are; one step of `heavy_pins.coarsen`."""
-    weights = level[4]
+    weights = level.node_weights
     n = weights.size
     order = np.arange(n).astype(np.uint32)
     shuffle(order, seed)
     leader, load, single = np.arange(n).astype(np.uint32), weights.copy(), np.ones(n, np.bool_)
     none = np.zeros(0, np.uint32)
-    group_nodes(
-        level[0], level[1], level[2], level[3], weights, level[5], heaviest, none, leader, load, single, order,
-        LARGE, np.zeros(n, np.float32), np.empty(n, np.uint32),
-    )  # fmt: skip
+    score, touched = np.zeros(n, np.float32), np.empty(n, np.uint32)
+    group_nodes(level, heaviest, none, leader, load, single, order, LARGE, score, touched)
     if n > MANY * SMALL and single.sum() > STUCK * n:
         join_strangers(weights, order, heaviest, none, single, leader, load)
     return numbered(leader)
 
 
 @njit(cache=True, nogil=True)
-def _contracted(
-    level: tuple[Longs, Words, Longs, Words, Floats, Ints], groups: Words, n_groups: int
-) -> tuple[Longs, Words, Longs, Words, Floats, Ints]:
+def _contracted(level: Level, groups: Words, n_groups: int) -> Level:
     """As `heavy_pins.contract`, on the arrays."""
-    offsets, nodes = level[2], level[3]
+    offsets, nodes = level.net_offsets, level.net_nodes
     nets = offsets.size - 1
     pins, sizes, keys = np.empty(nodes.size, np.uint32), np.empty(nets, np.uint32), np.empty(nets, np.uint64)
     map_nets(offsets, nodes, groups, pins, sizes, keys, 0, nets, np.full(n_groups, NONE, np.uint32))
-    number, rows, sums = equal_nets(sizes, keys, level[5])
+    number, rows, sums = equal_nets(sizes, keys, level.net_weights)
     tight = np.empty(rows[-1], np.uint32)
     keep_nets(offsets, pins, number, rows, tight, 0, nets)
     weights = np.zeros(n_groups)
     for u in range(groups.size):
-        weights[groups[u]] += level[4][u]
+        weights[groups[u]] += level.node_weights[u]
     node_offsets, node_nets = flip(rows, tight, n_groups)
-    return node_offsets, node_nets, rows, tight, weights, sums
+    return Level(node_offsets, node_nets, rows, tight, weights, sums)
 
 
 @njit(cache=True, nogil=True)
-def _grow_side(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    order: Words,
-    share: float,
-    limit: float,
-) -> Words:
+def _grow_side(level: Level, order: Words, share: float, limit: float) -> Words:
     """Side 0 grows from `order[0]` to `share`: the node whose move costs least joins, ties to the earliest.
 
     O(nodes² + Σ over nets of size²); the graphs are small.
     """
+    node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights = level
     n = node_weights.size
     sides = np.ones(n, np.uint32)
     inside = np.zeros(net_weights.size, np.int64)

@@ -129,5 +129,5 @@ def _halved(
 
 def bisect(level: Level, shares: Floats, limits: Floats, seed: int) -> tuple[Words, float, int]:
     """`bisect.bisect_nodes` on a level."""
-    sides, excess, cost = bisect_nodes(*level.arrays, floats(shares), floats(limits), seed)
+    sides, excess, cost = bisect_nodes(level, floats(shares), floats(limits), seed)
     return sides, float(excess), int(cost)

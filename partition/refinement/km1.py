@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -13,10 +12,10 @@ from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words, floats, words
 from tracecut.partition.parallel.thread_pool import Crew, blocks
-from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.arrays import Floats
 
-from .km1_fm import Flags, begin_pass, gainers, mark_border, room, search, sweep
-from .km1_gains import cost_of, cost_of_nets, fill_lists, fill_some, list_begins
+from .km1_fm import Workspace, begin_pass, improving_nodes, mark_boundary, propagate_labels, search, workspace
+from .km1_gains import ClusterState, cluster_state, cost_of, cost_of_nets, fill_lists, list_begins
 from .km1_parallel_fm import LANE, Replica, Spare, lanes_of, search_lanes, spare_state
 
 THIN = 8  # a border of less than one node in so many is searched from one seed at a time
@@ -80,19 +79,15 @@ def refine(
     labels = labels.astype(np.uint32)
     if crew is not None:
         return labels, _together(level, labels, floats(limits), effort, seed, crew, spare)
-    arguments: list[Any] = [
-        *level.arrays, labels, floats(limits), *room(level.n_nodes), effort.sweeps, effort.passes, effort.least,
-        effort.together, effort.patience, seed,
-    ]  # fmt: skip
-    return labels, int(alone(*arguments))
+    rules = (effort.sweeps, effort.passes, effort.least, effort.together, effort.patience)
+    return labels, int(refine_serial(level, labels, floats(limits), workspace(level.n_nodes), *rules, seed))
 
 
 def level_cost(level: Level, labels: Words, k: int, crew: Crew | None = None) -> int:
     """The vertex-copy cost of labels, uint32 (nodes). O(pins)."""
-    nets = (level.net_offsets, level.net_nodes, level.net_weights)
     if crew is None:
-        return int(cost_of_nets(*nets, labels, k, 0, level.n_nets))
-    return sum(crew.each(cost_of_nets, [(*nets, labels, k, *part) for part in blocks(level.n_nets)]))
+        return int(cost_of_nets(level, labels, k, 0, level.n_nets))
+    return sum(crew.each(cost_of_nets, [(level, labels, k, *part) for part in blocks(level.n_nets)]))
 
 
 def _together(
@@ -102,10 +97,10 @@ def _together(
     k = limits.size
     begins = list_begins(level.net_offsets, k)
     lengths, entries = np.zeros(level.n_nets, np.uint32), np.empty((int(begins[-1]), 2), np.uint32)
-    nets = (level.net_offsets, level.net_nodes)
-    fills = [(*nets, labels, begins, lengths, entries, *part) for part in blocks(level.n_nets)]
-    _, loads = crew.all(partial(crew.each, fill_some, fills), partial(sum_loads, words(labels), level.node_weights, k))
-    first = Replica((*level.arrays, begins), (lengths, entries, labels, loads), limits)
+    state = ClusterState(begins, lengths, entries, labels, np.zeros(k), limits)
+    fills = [(level, state, *part) for part in blocks(level.n_nets)]
+    _, loads = crew.all(partial(crew.each, fill_lists, fills), partial(sum_loads, words(labels), level.node_weights, k))
+    first = Replica(level, state._replace(loads=loads))
     cost = int(cost_of(lengths, level.net_weights))
     active = _border(level, lengths, crew)
     for turn in range(effort.sweeps):
@@ -114,8 +109,8 @@ def _together(
         for piece in np.array_split(active, SLICES):
             # Asking changes nothing: the answers do not depend on how the nodes are shared out.
             shares = np.array_split(piece, 2 * crew.threads if crew.threads > 1 and piece.size > ASKED else 1)
-            for some in crew.each(gainers, [(*first.state, share) for share in shares]):
-                cost -= int(first.run(sweep, some, told))
+            for some in crew.each(improving_nodes, [(level, first.state, share) for share in shares]):
+                cost -= int(propagate_labels(level, first.state, some, told))
         active = np.flatnonzero(told).astype(np.uint32)
     replicas = [first]
     for turn in range(effort.passes + effort.more if cost else 0):
@@ -128,7 +123,7 @@ def _together(
         if lanes < 2 or seeds.size < FEW:
             first.start()
             ways = (together, effort.patience, wanted, NO_END, 0, NO_END)
-            gain = int(first.run(search, *first.room, seeds, *ways)[0])
+            gain = int(search(level, first.state, first.work, seeds, *ways)[0])
             replicas = [first]  # copies are no longer equal
         else:
             if len(replicas) == 1:
@@ -143,28 +138,16 @@ def _together(
 def _border(level: Level, lengths: Words, crew: Crew) -> Words:
     """The nodes on nets of several clusters, uint32, ascending."""
     on = np.zeros(level.n_nodes, np.bool_)
-    crew.each(mark_border, [(level.net_offsets, level.net_nodes, lengths, on, *part) for part in blocks(level.n_nets)])
+    crew.each(mark_boundary, [(level, lengths, on, *part) for part in blocks(level.n_nets)])
     return np.flatnonzero(on).astype(np.uint32)
 
 
 @njit(cache=True, nogil=True)
-def alone(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
+def refine_serial(
+    level: Level,
     labels: Words,
     limits: Floats,
-    clock: Longs,
-    moved: Flags,
-    place: Ints,
-    keys: Ints,
-    heap: Words,
-    told: Longs,
-    near: Words,
-    path: Words,
+    work: Workspace,
     sweeps: int,
     passes: int,
     least: float,
@@ -173,35 +156,27 @@ def alone(
     seed: int,
 ) -> int:
     """`refine` without a crew, in one kernel; overwrites `labels`, returns the cost."""
-    k, n = limits.size, labels.size
-    loads = np.zeros(k)
-    for u in range(n):
-        loads[labels[u]] += node_weights[u]
-    begins, lengths, entries = fill_lists(net_offsets, net_nodes, labels, k)
-    cost = cost_of(lengths, net_weights)
+    n = labels.size
+    state = cluster_state(level, labels, limits)
+    lengths = state.lengths
+    cost = cost_of(lengths, level.net_weights)
     active = np.zeros(n, np.bool_)
-    mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
+    mark_boundary(level, lengths, active, 0, lengths.size)
     for turn in range(sweeps):
         asked = np.flatnonzero(active).astype(np.uint32)
         shuffle(asked, seed + turn)
         active[:] = False
-        cost -= sweep(
-            node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
-            labels, loads, limits, asked, active,
-        )  # fmt: skip
+        cost -= propagate_labels(level, state, asked, active)
     for turn in range(passes):
         if cost == 0:
             break
         active[:] = False
-        begin_pass(node_offsets, moved)
-        mark_border(net_offsets, net_nodes, lengths, active, 0, lengths.size)
+        begin_pass(level.node_offsets, work.moved)
+        mark_boundary(level, lengths, active, 0, lengths.size)
         seeds = np.flatnonzero(active).astype(np.uint32)
         shuffle(seeds, seed + sweeps + turn)
-        gain = search(
-            node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries,
-            labels, loads, limits, clock, moved, place, keys, heap, told, near, path, seeds,
-            1 if THIN * seeds.size < n else together, patience, least * cost / 2, NO_END, 0, NO_END,
-        )[0]  # fmt: skip
+        batch = 1 if THIN * seeds.size < n else together
+        gain = search(level, state, work, seeds, batch, patience, least * cost / 2, NO_END, 0, NO_END)[0]
         cost -= gain
         if gain <= least * cost:
             break

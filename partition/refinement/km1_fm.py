@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.arrays import Ints, Longs
 
-from .km1_gains import CLUSTER, PINS, Pairs, add_pin, best_move, drop_pin
+from .km1_gains import CLUSTER, PINS, ClusterState, add_pin, best_move, drop_pin
 
 Flags = npt.NDArray[np.bool_]
 
@@ -18,18 +21,42 @@ BROAD, SKEWED = 1 << 10, 256  # nets, in all and over the mean: a node of more i
 LONGEST = 1000  # moves without a new best sum after which a search ends in any case
 
 
-def room(nodes: int) -> tuple[Longs, Flags, Ints, Ints, Words, Longs, Words, Words]:
-    """What `search` works in: clock, moved, place, keys, heap, told, near, path.
+class Workspace(NamedTuple):
+    """What `search` works in, one for each thread. Nodes of a coarser level use the front of each array.
+
+    Attributes:
+        clock: int64 (1), the number of moves made so far.
+        moved: bool (nodes), nodes that this pass moved, or that it may not move.
+        place: int32 (nodes), 1 + the position in the queue; 0 outside of it.
+        keys: int32 (nodes), the gain with which a node stands in the queue.
+        heap: uint32 (nodes), the queue: a binary max-heap of nodes by `keys`.
+        stamps: int64 (nodes), the move after which a node was last visited.
+        touched: uint32 (nodes), the nodes whose gains the last move changed.
+        path: uint32 (nodes), the nodes moved, in order.
+    """
+
+    clock: Longs
+    moved: Flags
+    place: Ints
+    keys: Ints
+    heap: Words
+    stamps: Longs
+    touched: Words
+    path: Words
+
+
+def workspace(nodes: int) -> Workspace:
+    """A clean workspace.
 
     NumPy's zeros cost nothing until they are touched, and a search touches little; those of a kernel are written.
     """
-    return (
+    return Workspace(
         np.zeros(1, np.int64), np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32), np.empty(nodes, np.int32),
         np.empty(nodes, np.uint32), np.zeros(nodes, np.int64), np.empty(nodes, np.uint32), np.empty(nodes, np.uint32),
     )  # fmt: skip
 
 
-compiled_room = njit(cache=True, nogil=True)(room)
+compiled_workspace = njit(cache=True, nogil=True)(workspace)
 
 
 @njit(cache=True, nogil=True)
@@ -45,32 +72,16 @@ def begin_pass(node_offsets: Longs, moved: Flags) -> None:
 
 
 @njit(cache=True, nogil=True)
-def gainers(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    begins: Longs,
-    lengths: Words,
-    entries: Pairs,
-    labels: Words,
-    loads: Floats,
-    limits: Floats,
-    asked: Words,
-) -> Words:
-    """Those of the nodes `asked` whose best move gains; changes nothing."""
-    joint, clusters = np.zeros(loads.size, np.int32), np.empty(loads.size, np.uint32)
-    found = np.empty(asked.size, np.uint32)
+def improving_nodes(level: Level, state: ClusterState, nodes: Words) -> Words:
+    """Those of `nodes` whose best move has a positive gain; changes nothing."""
+    k = state.loads.size
+    joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
+    found = np.empty(nodes.size, np.uint32)
     count = 0
-    for u in asked:
-        if not _leaves(u, node_offsets, node_nets, begins, lengths, entries, labels):
+    for u in nodes:
+        if not _frees_a_net(u, level, state):
             continue
-        gain, target = best_move(
-            u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads, limits,
-            joint, clusters,
-        )  # fmt: skip
+        gain, target = best_move(u, level, state, joint, clusters)
         if target >= 0 and gain > 0:
             found[count] = u
             count += 1
@@ -78,10 +89,10 @@ def gainers(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _leaves(
-    u: np.uint32, node_offsets: Longs, node_nets: Words, begins: Longs, lengths: Words, entries: Pairs, labels: Words
-) -> bool:
-    """Whether node u is the only pin of a net in its cluster; no move of another gains."""
+def _frees_a_net(u: np.uint32, level: Level, state: ClusterState) -> bool:
+    """Whether node u is the only pin of a net in its cluster; without one, no move of u has a positive gain."""
+    node_offsets, node_nets = level.node_offsets, level.node_nets
+    begins, lengths, entries, labels, _, _ = state
     own = labels[u]
     for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
         net = node_nets[i]
@@ -96,33 +107,17 @@ def _leaves(
 
 
 @njit(cache=True, nogil=True)
-def sweep(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    begins: Longs,
-    lengths: Words,
-    entries: Pairs,
-    labels: Words,
-    loads: Floats,
-    limits: Floats,
-    asked: Words,
-    told: Flags,
-) -> int:
-    """Each of the nodes `asked`, in turn, makes its best move if that gains. Returns the gain.
+def propagate_labels(level: Level, state: ClusterState, nodes: Words, active: Flags) -> int:
+    """Make the best move of each of `nodes`, one after the other, where its gain is positive. Returns the gain.
 
-    Sets `told` for the nodes that moves brought into play, for the next round.
+    Sets `active` for the nodes whose gains the moves changed: those that the next round visits.
     """
+    node_offsets, node_nets, net_offsets, net_nodes, node_weights, _ = level
+    labels, loads = state.labels, state.loads
     joint, clusters = np.zeros(loads.size, np.int32), np.empty(loads.size, np.uint32)
     total = 0
-    for u in asked:
-        gain, target = best_move(
-            u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads, limits,
-            joint, clusters,
-        )  # fmt: skip
+    for u in nodes:
+        gain, target = best_move(u, level, state, joint, clusters)
         if target < 0 or gain <= 0:
             continue
         total += gain
@@ -132,18 +127,19 @@ def sweep(
         loads[there] += node_weights[u]
         for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
             net = node_nets[i]
-            left = drop_pin(begins, lengths, entries, net, own)
-            now = add_pin(begins, lengths, entries, net, there)
+            left = drop_pin(state, net, own)
+            now = add_pin(state, net, there)
             if (left > 1 and now > 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
                 continue
             for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
-                told[net_nodes[j]] = True
+                active[net_nodes[j]] = True
     return total
 
 
 @njit(cache=True, nogil=True)
-def mark_border(net_offsets: Longs, net_nodes: Words, lengths: Words, on: Flags, first: int, last: int) -> None:
-    """Set `on` for the nodes on nets, of those in [first, last), of several clusters. O(pins)."""
+def mark_boundary(level: Level, lengths: Words, on: Flags, first: int, last: int) -> None:
+    """Set `on` for the boundary nodes: those on cut nets, of the nets in [first, last). O(pins)."""
+    net_offsets, net_nodes = level.net_offsets, level.net_nodes
     for net in range(first, last):
         if lengths[net] > 1:
             for i in range(net_offsets[net], net_offsets[net + 1]):
@@ -152,26 +148,9 @@ def mark_border(net_offsets: Longs, net_nodes: Words, lengths: Words, on: Flags,
 
 @njit(cache=True, nogil=True)
 def search(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    begins: Longs,
-    lengths: Words,
-    entries: Pairs,
-    labels: Words,
-    loads: Floats,
-    limits: Floats,
-    clock: Longs,
-    moved: Flags,
-    place: Ints,
-    keys: Ints,
-    heap: Words,
-    told: Longs,
-    near: Words,
-    path: Words,
+    level: Level,
+    state: ClusterState,
+    work: Workspace,
     seeds: Words,
     together: int,
     patience: float,
@@ -189,7 +168,8 @@ def search(
     seeds on, the pass ends when it is not on its way to a gain of `wanted`.
 
     Args:
-        clock, moved, place, keys, heap, told, near, path: from `room`; left clean but for `moved`.
+        level, state: the hypergraph and its partition, which is kept up to date.
+        work: of this thread; left clean but for `moved`.
         seeds, together, patience, wanted: see above.
         most: moves after which no further search begins.
         low, high: nodes in [low, high) enter the queue.
@@ -199,6 +179,9 @@ def search(
         was moved, uint32, those that moved back included; the clusters from which they came, uint32; and for each
         search three int64: where in these its nodes begin, where those that came back begin, and where they end.
     """
+    node_offsets, node_nets, net_offsets, net_nodes, node_weights, _ = level
+    labels, loads = state.labels, state.loads
+    clock, moved, place, keys, heap, stamps, touched, path = work
     k = loads.size
     joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
     origin, cuts = np.empty(1024, np.uint32), np.empty((64, 3), np.int64)
@@ -215,10 +198,7 @@ def search(
             first += 1
             if moved[u]:
                 continue
-            gain, target = best_move(
-                u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads,
-                limits, joint, clusters,
-            )  # fmt: skip
+            gain, target = best_move(u, level, state, joint, clusters)
             if target >= 0:
                 size = _put(heap, place, keys, size, u, gain)
                 added += 1
@@ -226,10 +206,7 @@ def search(
         mean, squares, tried = 0.0, 0.0, 0
         while size > 0:
             u = heap[0]
-            gain, target = best_move(
-                u, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads,
-                limits, joint, clusters,
-            )  # fmt: skip
+            gain, target = best_move(u, level, state, joint, clusters)
             if target < 0:
                 size = _take(heap, place, keys, size)
                 continue
@@ -252,26 +229,23 @@ def search(
             n_path += 1
             so_far += gain
             step += 1
-            n_near = 0
+            n_touched = 0
             for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
                 net = node_nets[i]
-                left = drop_pin(begins, lengths, entries, net, own)
-                now = add_pin(begins, lengths, entries, net, there)
+                left = drop_pin(state, net, own)
+                now = add_pin(state, net, there)
                 if (left != 1 and now != 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
                     continue
                 for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
                     v = net_nodes[j]
-                    if v < low or v >= high or moved[v] or told[v] == step or (now != 1 and labels[v] != own):
+                    if v < low or v >= high or moved[v] or stamps[v] == step or (now != 1 and labels[v] != own):
                         continue
-                    told[v] = step
-                    near[n_near] = v
-                    n_near += 1
-            for i in range(n_near):
-                v = near[i]
-                gain, target = best_move(
-                    v, node_offsets, node_nets, node_weights, net_weights, begins, lengths, entries, labels, loads,
-                    limits, joint, clusters,
-                )  # fmt: skip
+                    stamps[v] = step
+                    touched[n_touched] = v
+                    n_touched += 1
+            for i in range(n_touched):
+                v = touched[i]
+                gain, target = best_move(v, level, state, joint, clusters)
                 if target < 0:
                     continue
                 if place[v] == 0:
@@ -294,7 +268,7 @@ def search(
         for i in range(size):
             place[heap[i]] = 0
         for i in range(n_path - 1, best_length - 1, -1):
-            put_back(path[i], origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads)
+            move_back(path[i], origin[i], level, state)
         total += best
         if n_path > begin:
             if n_cuts == len(cuts):
@@ -308,26 +282,17 @@ def search(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def put_back(
-    u: np.uint32,
-    own: np.uint32,
-    node_offsets: Longs,
-    node_nets: Words,
-    node_weights: Floats,
-    begins: Longs,
-    lengths: Words,
-    entries: Pairs,
-    labels: Words,
-    loads: Floats,
-) -> None:
-    """Move node u to the cluster `own`, wherever it is."""
+def move_back(u: np.uint32, own: np.uint32, level: Level, state: ClusterState) -> None:
+    """Move node u back to the cluster `own`."""
+    node_offsets, node_nets, node_weights = level.node_offsets, level.node_nets, level.node_weights
+    labels, loads = state.labels, state.loads
     here = labels[u]
     labels[u] = own
     loads[here] -= node_weights[u]
     loads[own] += node_weights[u]
     for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
-        drop_pin(begins, lengths, entries, node_nets[i], here)
-        add_pin(begins, lengths, entries, node_nets[i], own)
+        drop_pin(state, node_nets[i], here)
+        add_pin(state, node_nets[i], own)
 
 
 @njit(cache=True, nogil=True)

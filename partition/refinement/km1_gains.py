@@ -1,4 +1,4 @@
-"""Which clusters hold pins of each net, and what a move would gain: the state of km1 refinement.
+"""Which clusters hold pins of each net, and the gains of moves: the state of km1 refinement.
 
 The cost is Σ over nets of weight · (clusters with a pin - 1). A net keeps a short list of `(cluster, pins)`, never
 longer than the least of its size and k, so the lists of all nets need no more room than the pins.
@@ -6,14 +6,37 @@ longer than the least of its size and k, so the lists of all nets need no more r
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Ints, Longs
 
 Pairs = npt.NDArray[np.uint32]  # (entries, 2): cluster, pins
 CLUSTER, PINS = range(2)
+
+
+class ClusterState(NamedTuple):
+    """A partition of the nodes of a `Level`, as serial and parallel FM keep it move by move.
+
+    Attributes:
+        begins: int64 (nets + 1), where the list of clusters of each net begins.
+        lengths: uint32 (nets), the connectivity λ of each net: how many clusters hold pins of it.
+        entries: uint32 (entries, 2), cluster and number of pins.
+        labels: uint32 (nodes), the cluster of each node.
+        loads: float64 (k), the load of each cluster.
+        limits: float64 (k), the balance constraint: no move takes a cluster above its limit.
+    """
+
+    begins: Longs
+    lengths: Words
+    entries: Pairs
+    labels: Words
+    loads: Floats
+    limits: Floats
 
 
 @njit(cache=True, nogil=True)
@@ -27,32 +50,30 @@ def list_begins(net_offsets: Longs, k: int) -> Longs:
 
 
 @njit(cache=True, nogil=True)
-def fill_some(
-    net_offsets: Longs, net_nodes: Words, labels: Words, begins: Longs, lengths: Words, entries: Pairs, first: int,
-    last: int,
-) -> None:  # fmt: skip
+def fill_lists(level: Level, state: ClusterState, first: int, last: int) -> None:
     """Fill the lists of the nets in [first, last); their `lengths` must be 0. O(pins · λ)."""
     for net in range(first, last):
-        for i in range(net_offsets[net], net_offsets[net + 1]):
-            add_pin(begins, lengths, entries, net, labels[net_nodes[i]])
+        for i in range(level.net_offsets[net], level.net_offsets[net + 1]):
+            add_pin(state, net, state.labels[level.net_nodes[i]])
 
 
 @njit(cache=True, nogil=True)
-def fill_lists(net_offsets: Longs, net_nodes: Words, labels: Words, k: int) -> tuple[Longs, Words, Pairs]:
-    """The lists of all nets: where each begins, int64 (nets + 1), how long it is, uint32, and the entries. O(pins · λ).
-
-    λ, the clusters of a net, is looked for among those found before.
-    """
-    begins = list_begins(net_offsets, k)
-    lengths = np.zeros(net_offsets.size - 1, np.uint32)
-    entries = np.empty((begins[-1], 2), np.uint32)
-    fill_some(net_offsets, net_nodes, labels, begins, lengths, entries, 0, lengths.size)
-    return begins, lengths, entries
+def cluster_state(level: Level, labels: Words, limits: Floats) -> ClusterState:
+    """The lists and loads of a partition, of which `labels` and `limits` are kept. O(nodes + pins · λ)."""
+    begins = list_begins(level.net_offsets, limits.size)
+    lengths, entries = np.zeros(level.net_weights.size, np.uint32), np.empty((begins[-1], 2), np.uint32)
+    loads = np.zeros(limits.size)
+    for u in range(labels.size):
+        loads[labels[u]] += level.node_weights[u]
+    state = ClusterState(begins, lengths, entries, labels, loads, limits)
+    fill_lists(level, state, 0, lengths.size)
+    return state
 
 
 @njit(cache=True, nogil=True, inline="always")
-def add_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
+def add_pin(state: ClusterState, net: int, cluster: np.uint32) -> int:
     """Count one more pin of the net in the cluster; returns how many there are now."""
+    begins, lengths, entries = state.begins, state.lengths, state.entries
     begin = begins[net]
     end = begin + int(lengths[net])
     now = 0
@@ -70,8 +91,9 @@ def add_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np
 
 
 @njit(cache=True, nogil=True, inline="always")
-def drop_pin(begins: Longs, lengths: Words, entries: Pairs, net: int, cluster: np.uint32) -> int:
+def drop_pin(state: ClusterState, net: int, cluster: np.uint32) -> int:
     """Count one pin of the net less in the cluster; returns how many are left."""
+    begins, lengths, entries = state.begins, state.lengths, state.entries
     begin = begins[net]
     end = begin + int(lengths[net])
     i = begin
@@ -98,10 +120,9 @@ def cost_of(lengths: Words, net_weights: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
-def cost_of_nets(
-    net_offsets: Longs, net_nodes: Words, net_weights: Ints, labels: Words, k: int, first: int, last: int
-) -> int:
+def cost_of_nets(level: Level, labels: Words, k: int, first: int, last: int) -> int:
     """The cost of the nets in [first, last). O(pins)."""
+    net_offsets, net_nodes, net_weights = level.net_offsets, level.net_nodes, level.net_weights
     met = np.full(k, -1, np.int64)  # the last net that had a pin in the cluster
     cost = 0
     for net in range(first, last):
@@ -116,27 +137,16 @@ def cost_of_nets(
 
 
 @njit(cache=True, nogil=True)
-def best_move(
-    u: np.uint32,
-    node_offsets: Longs,
-    node_nets: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    begins: Longs,
-    lengths: Words,
-    entries: Pairs,
-    labels: Words,
-    loads: Floats,
-    limits: Floats,
-    joint: Ints,
-    clusters: Words,
-) -> tuple[int, int]:
+def best_move(u: np.uint32, level: Level, state: ClusterState, joint: Ints, clusters: Words) -> tuple[int, int]:
     """The gain of the best move of node u to a cluster that has room, and that cluster; -1 when there is none.
 
     Only clusters that share a net with u are asked; ties go to the one with the most room for its limit, then to the
     lowest: the order of the lists does not matter. `joint` is int32 (k), zero before and after; `clusters` has room
     for k.
     """
+    node_offsets, node_nets, net_weights = level.node_offsets, level.node_nets, level.net_weights
+    begins, lengths, entries, labels, loads, limits = state
+    weight_of_u = level.node_weights[u]
     own = labels[u]
     total, leaving, count = np.int32(0), np.int32(0), 0
     for i in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
@@ -164,7 +174,7 @@ def best_move(
         joint[cluster] = 0
         if value < most:
             continue
-        after = loads[cluster] + node_weights[u]
+        after = loads[cluster] + weight_of_u
         if after > limits[cluster]:
             continue
         full = after / limits[cluster]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from operator import itemgetter
 from queue import SimpleQueue
@@ -14,10 +13,10 @@ from numba import njit
 from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.parallel.thread_pool import Crew, blocks
-from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.arrays import Longs
 
-from .km1_fm import Flags, begin_pass, put_back, room, search
-from .km1_gains import Pairs, add_pin, drop_pin
+from .km1_fm import Flags, Workspace, begin_pass, move_back, search, workspace
+from .km1_gains import ClusterState, add_pin, drop_pin
 
 LANES = 4  # searched side by side, on any number of threads,
 LANE = 8192  # with about so many nodes each at least, where a caller has no other wish;
@@ -32,36 +31,34 @@ Spare: TypeAlias = list[tuple[npt.NDArray[Any], ...]]
 class Replica:
     """The state of a refinement, for one thread at a time, and how much of what lanes found it has made its own.
 
-    `fixed` are the arrays of a level and where the lists begin, `changing` lengths and entries of the lists, labels and
-    loads, all as `km1_fm.search` takes them.
+    `level` and `state` are as `km1_fm.search` takes them.
     """
 
-    def __init__(self, fixed: tuple[Any, ...], changing: tuple[Any, ...], limits: Floats) -> None:
-        self.fixed, self.changing, self.limits = fixed, changing, limits
-        self.state = (*fixed, *changing, limits)
-        self.room = room(changing[2].size)
+    def __init__(self, level: Level, state: ClusterState) -> None:
+        self.level, self.state = level, state
+        self.work = workspace(state.labels.size)
         self.done, self.gain = 0, 0
 
     def copies(self, spare: Spare, crew: Crew) -> list[Replica]:
         """Equal ones for other threads, in memory that `spare_state` made."""
-        copied = [tuple(part[: len(own)] for part, own in zip(parts, self.changing, strict=True)) for parts in spare]
-        pairs = [pair for parts in copied for pair in zip(parts, self.changing, strict=True)]
+        changing: list[Any] = list(self.state[1:5])
+        copied = [tuple(part[: len(own)] for part, own in zip(parts, changing, strict=True)) for parts in spare]
+        pairs = [pair for parts in copied for pair in zip(parts, changing, strict=True)]
         crew.each(np.copyto, [(to[a:b], part[a:b]) for to, part in pairs for a, b in blocks(len(part))])
-        return [Replica(self.fixed, parts, self.limits) for parts in copied]
-
-    def run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """`kernel` on this state, and what else it takes."""
-        return kernel(*self.state, *arguments)
+        return [
+            Replica(self.level, self.state._replace(lengths=own[0], entries=own[1], labels=own[2], loads=own[3]))
+            for own in copied
+        ]
 
     def start(self) -> None:
         """Begin a pass."""
-        begin_pass(self.fixed[0], self.room[1])
+        begin_pass(self.level.node_offsets, self.work.moved)
         self.done, self.gain = 0, 0
 
     def catch_up(self, found: list[Any]) -> None:
         """Commit what is new in `found`."""
         for log in found[self.done :]:
-            self.gain += int(self.run(commit, self.room[1], *log))
+            self.gain += int(commit(self.level, self.state, self.work.moved, *log))
         self.done = len(found)
 
 
@@ -115,11 +112,11 @@ def search_lanes(
         replica = free.get()
         try:
             replica.catch_up(found)
-            return replica.run(explore, *replica.room, own, together, patience, most, low, high)
+            return explore(replica.level, replica.state, replica.work, own, together, patience, most, low, high)
         finally:
             free.put(replica)
 
-    nodes = replicas[0].room[1].size
+    nodes = replicas[0].work.moved.size
     if together > 1:
         shift = SHIFTS[turn % len(SHIFTS)]
         bounds = [min(max(0, int(nodes * (lane - shift) / lanes)), nodes) for lane in range(lanes + 2)]
@@ -149,26 +146,9 @@ def search_lanes(
 
 @njit(cache=True, nogil=True)
 def explore(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    begins: Longs,
-    lengths: Words,
-    entries: Pairs,
-    labels: Words,
-    loads: Floats,
-    limits: Floats,
-    clock: Longs,
-    moved: Flags,
-    place: Ints,
-    keys: Ints,
-    heap: Words,
-    told: Longs,
-    near: Words,
-    path: Words,
+    level: Level,
+    state: ClusterState,
+    work: Workspace,
     seeds: Words,
     together: int,
     patience: float,
@@ -177,49 +157,32 @@ def explore(
     high: int,
 ) -> tuple[int, int, Words, Words, Words, Longs]:
     """As `search`, but takes every move back and also returns, before the last, where each node went."""
+    labels, loads = state.labels, state.loads
     before = loads.copy()
-    total, used, nodes, origin, cuts = search(
-        node_offsets, node_nets, net_offsets, net_nodes, node_weights, net_weights, begins, lengths, entries, labels,
-        loads, limits, clock, moved, place, keys, heap, told, near, path, seeds, together, patience, -1.0, most, low,
-        high,
-    )  # fmt: skip
+    total, used, nodes, origin, cuts = search(level, state, work, seeds, together, patience, -1.0, most, low, high)
     targets = np.empty(nodes.size, np.uint32)
     for c in range(len(cuts) - 1, -1, -1):
         for i in range(cuts[c, 0], cuts[c, 1]):
             u = nodes[i]
             targets[i] = labels[u]
-            put_back(u, origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads)
+            move_back(u, origin[i], level, state)
     for u in nodes:
-        moved[u] = False
+        work.moved[u] = False
     loads[:] = before  # sums that came back are not always the same to the last bit
     return total, used, nodes, origin, targets, cuts
 
 
 @njit(cache=True, nogil=True)
 def commit(
-    node_offsets: Longs,
-    node_nets: Words,
-    net_offsets: Longs,
-    net_nodes: Words,
-    node_weights: Floats,
-    net_weights: Ints,
-    begins: Longs,
-    lengths: Words,
-    entries: Pairs,
-    labels: Words,
-    loads: Floats,
-    limits: Floats,
-    moved: Flags,
-    nodes: Words,
-    origin: Words,
-    targets: Words,
-    cuts: Longs,
+    level: Level, state: ClusterState, moved: Flags, nodes: Words, origin: Words, targets: Words, cuts: Longs
 ) -> int:
     """Make the moves that `explore` found, as far as they still gain after others' moves; returns the gain.
 
     Of each search those are kept that lead to its best sum; moves of nodes that others moved, or to clusters that
     have become full, are left out. Sets `moved` for all nodes that were tried.
     """
+    node_offsets, node_nets, node_weights = level.node_offsets, level.node_nets, level.node_weights
+    net_weights, labels, loads, limits = level.net_weights, state.labels, state.loads, state.limits
     total = 0
     made = np.zeros(nodes.size, np.bool_)
     for c in range(len(cuts)):
@@ -235,15 +198,13 @@ def commit(
             loads[there] += node_weights[u]
             for j in range(node_offsets[u], node_offsets[u + np.uint32(1)]):
                 net = node_nets[j]
-                so_far += net_weights[net] * (drop_pin(begins, lengths, entries, net, own) == 0)
-                so_far -= net_weights[net] * (add_pin(begins, lengths, entries, net, there) == 1)
+                so_far += net_weights[net] * (drop_pin(state, net, own) == 0)
+                so_far -= net_weights[net] * (add_pin(state, net, there) == 1)
             if so_far > best:
                 best, best_end = so_far, i + 1
         for i in range(end - 1, best_end - 1, -1):
             if made[i]:
-                put_back(
-                    nodes[i], origin[i], node_offsets, node_nets, node_weights, begins, lengths, entries, labels, loads
-                )
+                move_back(nodes[i], origin[i], level, state)
         total += best
     for u in nodes:
         moved[u] = True

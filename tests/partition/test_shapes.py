@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition import METHODS, partition
 from tracecut.partition.balance.rebalance import capacities
-from tracecut.partition.coarsening.hypergraph_levels import finest_level
+from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.community import compnet
 from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.tournament_tree import contest, play
@@ -25,7 +25,7 @@ from tracecut.partition.expansion import grow_hypergraph
 from tracecut.partition.initial import greedy_growing
 from tracecut.partition.refinement import km1_fm
 from tracecut.partition.refinement.km1 import NO_END
-from tracecut.partition.refinement.km1_gains import fill_lists
+from tracecut.partition.refinement.km1_gains import cluster_state
 from tracecut.partition.refinement.km1_parallel_fm import Replica
 
 MADE = run_path(str(Path(__file__).parents[2] / "benchmarks" / "shapes.py"))
@@ -130,21 +130,19 @@ def test_a_job_of_all_data_is_not_asked_after_each_move(monkeypatch: pytest.Monk
     graph, k = SHAPES["one job beside"](6000), 4
     level = finest_level(graph, np.ones(graph.n_jobs))
     labels = grow_hypergraph.expansion(graph, k).view(np.uint32)
-    lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
-    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
     limits = capacities(level.node_weights, np.full(k, 1 / k), 1.03)
-    replica = Replica((*level.arrays, lists[0]), (*lists[1:], labels, loads), floats(limits))
+    replica = Replica(level, cluster_state(level, labels, floats(limits)))
     asked: list[int] = []
     best_move = km1_fm.best_move
 
-    def counted(u: int, offsets: Any, *others: Any) -> Any:
-        asked.append(int(offsets[u + 1] - offsets[u]))
-        return best_move(u, offsets, *others)
+    def counted(u: int, level: Level, *others: Any) -> Any:
+        asked.append(int(level.node_offsets[u + 1] - level.node_offsets[u]))
+        return best_move(u, level, *others)
 
     monkeypatch.setattr(km1_fm, "best_move", counted)
     replica.start()
     seeds = np.arange(level.n_nodes, dtype=np.uint32)
-    gain, used, *_ = replica.run(km1_fm.search.py_func, *replica.room, seeds, 5000, 1.0, 0.0, NO_END, 0, NO_END)
+    gain, used, *_ = km1_fm.search.py_func(level, replica.state, replica.work, seeds, 5000, 1.0, 0.0, NO_END, 0, NO_END)
     assert gain > 0 and used == seeds.size
     assert sum(asked) <= 10 * level.node_nets.size
 

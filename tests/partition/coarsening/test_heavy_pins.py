@@ -149,7 +149,7 @@ def test_a_crew_changes_nothing(weighted: bool) -> None:
     assert first.groups.tolist() == second.groups.tolist()
     assert first.visits.order.tolist() == second.visits.order.tolist()
     for mine, theirs in ((one, other), (first.level, second.level)):
-        for array, same in zip(mine.arrays, theirs.arrays, strict=True):
+        for array, same in zip(mine, theirs, strict=True):
             assert array.tolist() == same.tolist()
     lone = coarsen(finest_level(graph, weights), 50.0, 1, labels)
     assert lone.groups.tolist() == first.groups.tolist()

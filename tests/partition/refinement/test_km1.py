@@ -16,8 +16,8 @@ from tracecut.partition.balance.rebalance import capacities
 from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.partition.refinement.km1 import NO_END, Effort, level_cost, refine
-from tracecut.partition.refinement.km1_fm import gainers, mark_border, room, search, sweep
-from tracecut.partition.refinement.km1_gains import best_move, cost_of, fill_lists
+from tracecut.partition.refinement.km1_fm import improving_nodes, mark_boundary, propagate_labels, search, workspace
+from tracecut.partition.refinement.km1_gains import best_move, cluster_state, cost_of
 from tracecut.partition.refinement.km1_parallel_fm import Replica, commit, explore, spare_state
 from tracecut.support.errors import ArgumentError
 
@@ -37,8 +37,8 @@ def slow_cost(level: Level, labels: Labels) -> int:
     )
 
 
-def lists_as_counters(lists: tuple[npt.NDArray[np.int64], Labels, Labels]) -> list[dict[int, int]]:
-    begins, lengths, entries = lists
+def lists_as_counters(state: ClusterState) -> list[dict[int, int]]:
+    begins, lengths, entries = state[:3]
     return [
         {int(c): int(n) for c, n in entries[begin : begin + length]}
         for begin, length in zip(begins[:-1], lengths, strict=True)
@@ -60,9 +60,9 @@ def drawn(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int)
 @given(data=st.data(), k=st.integers(1, 5))
 def test_lists_and_cost(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int) -> None:
     graph, level, labels = drawn(graphs, data, k)
-    lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
+    lists = cluster_state(level, labels, np.ones(k))
     assert lists_as_counters(lists) == counted(level, labels)
-    cost = cost_of(lists[1], level.net_weights)
+    cost = cost_of(lists.lengths, level.net_weights)
     assert cost == slow_cost(level, labels) == level_cost(level, labels, k)
     assert cost == vertex_copies(graph, Clustering(labels.view(np.int32), k))
 
@@ -72,10 +72,10 @@ def test_lists_and_cost(graphs: st.SearchStrategy[LocalityGraph], data: st.DataO
 def test_best_move(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int) -> None:
     """Against the cost of every move, over clusters that share a net and have room."""
     _, level, labels = drawn(graphs, data, k)
-    lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
     loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
     limits = np.full(k, data.draw(st.sampled_from([1.0, 1.5])) * max(loads.mean(), 1.0))
     limits.flags.writeable = False
+    state = cluster_state(level, labels, limits)
     before, joint = slow_cost(level, labels), np.zeros(k, np.int32)
     for u in range(level.n_nodes):
         shared = {int(labels[v]) for row in nets_of(level) if u in row for v in row} - {int(labels[u])}
@@ -85,10 +85,7 @@ def test_best_move(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject
                 moved = labels.copy()
                 moved[u] = cluster
                 gains[cluster] = before - slow_cost(level, moved)
-        gain, target = best_move(
-            np.uint32(u), level.node_offsets, level.node_nets, level.node_weights, level.net_weights, *lists,
-            labels, loads, limits, joint, np.empty(k, np.uint32),
-        )  # fmt: skip
+        gain, target = best_move(np.uint32(u), level, state, joint, np.empty(k, np.uint32))
         assert not joint.any()
         if not gains:
             assert target == -1
@@ -103,28 +100,27 @@ def test_moves_keep_the_state_right(
 ) -> None:
     """After a sweep and a search the lists, loads and gains equal those of the labels."""
     _, level, labels = drawn(graphs, data, k)
-    lists = fill_lists(level.net_offsets, level.net_nodes, labels, k)
-    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
     limits = capacities(level.node_weights, np.full(k, 1 / k), 1.1)
     limits.flags.writeable = False
+    state = cluster_state(level, labels, limits)
+    loads = state.loads
     start, roof = slow_cost(level, labels), np.maximum(loads, limits)
     on = np.zeros(level.n_nodes, np.bool_)
-    mark_border(level.net_offsets, level.net_nodes, lists[1], on, 0, level.n_nets)
+    mark_boundary(level, state.lengths, on, 0, level.n_nets)
     border = np.flatnonzero(on).astype(np.uint32)
     assert border.tolist() == sorted({u for row in nets_of(level) if len({labels[v] for v in row}) > 1 for u in row})
-    state = (*level.arrays, *lists, labels, loads, limits)
-    assert set(gainers(*state, border)) <= set(border.tolist())
-    told = np.zeros(level.n_nodes, np.bool_)
-    swept = sweep(*state, border, told)
-    assert swept >= 0 and (told.any() or swept == 0)
+    assert set(improving_nodes(level, state, border)) <= set(border.tolist())
+    active = np.zeros(level.n_nodes, np.bool_)
+    swept = propagate_labels(level, state, border, active)
+    assert swept >= 0 and (active.any() or swept == 0)
     assert slow_cost(level, labels) == start - swept
     found, used, nodes, origin, cuts = search(
-        *state, *room(level.n_nodes), border, together, 1.0, 0.0, NO_END, 0, NO_END
+        level, state, workspace(level.n_nodes), border, together, 1.0, 0.0, NO_END, 0, NO_END
     )
     assert found >= 0 and slow_cost(level, labels) == start - swept - found
     assert used <= border.size and np.unique(nodes).size == nodes.size == origin.size
     assert cuts.ravel().tolist() == sorted(cuts.ravel().tolist()) and (cuts.size == 0 or cuts[-1, 2] == nodes.size)
-    assert lists_as_counters(lists) == counted(level, labels)
+    assert lists_as_counters(state) == counted(level, labels)
     np.testing.assert_allclose(loads, np.bincount(labels, level.node_weights, k), rtol=1e-12, atol=1e-12)
     assert (loads <= roof * (1 + 1e-9)).all()
 
@@ -179,35 +175,35 @@ def test_refinement_is_of_jobs(mesh: LocalityGraph) -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(data=st.data(), k=st.integers(2, 5), together=st.sampled_from([1, 4]), middle=st.integers(0, 16))
-def test_what_lanes_find_is_made_later(
+def test_moves_of_parallel_searches_are_made_later(
     graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int, together: int, middle: int
 ) -> None:
     """Searches leave no trace; made again on two replicas, in one order, they leave the same one, and never lose."""
     _, level, labels = drawn(graphs, data, k)
     limits = capacities(level.node_weights, np.full(k, 1 / k), 1.1)
     limits.flags.writeable = False
-    begins, lengths, entries = fill_lists(level.net_offsets, level.net_nodes, labels, k)
-    loads = np.bincount(labels, level.node_weights, k).astype(np.float64)
+    state = cluster_state(level, labels, limits)
+    loads = state.loads
     start, roof, old_loads = slow_cost(level, labels), np.maximum(loads, limits), loads.copy()
-    one = Replica((*level.arrays, begins), (lengths, entries, labels, loads), limits)
+    one = Replica(level, state)
     with Crew(2, 10**6) as crew:
         (other,) = one.copies(spare_state(level, k, crew), crew)
     seeds = np.arange(level.n_nodes, dtype=np.uint32)
     logs = []
     for low, high in ((0, middle), (middle, level.n_nodes)):
-        result = explore(*one.state, *one.room, seeds[low:high], together, 1.0, NO_END, low, high)
+        result = explore(level, one.state, one.work, seeds[low:high], together, 1.0, NO_END, low, high)
         assert all(low <= u < high for u in result[2])
-        assert lists_as_counters((begins, lengths, entries)) == counted(level, other.changing[2])
-        assert labels.tolist() == other.changing[2].tolist() and loads.tolist() == old_loads.tolist()
-        assert not one.room[1].any()
+        assert lists_as_counters(state) == counted(level, other.state.labels)
+        assert labels.tolist() == other.state.labels.tolist() and loads.tolist() == old_loads.tolist()
+        assert not one.work.moved.any()
         logs.append(result[2:])
     one.catch_up(logs)
     other.catch_up(logs[:1])
     other.catch_up(logs)
     assert one.gain == other.gain >= 0 and slow_cost(level, labels) == start - one.gain
-    for mine, its in zip(one.changing[2:], other.changing[2:], strict=True):
+    for mine, its in ((one.state.labels, other.state.labels), (loads, other.state.loads)):
         assert mine.tolist() == its.tolist()
-    assert lists_as_counters((begins, lengths, entries)) == counted(level, labels)
+    assert lists_as_counters(state) == counted(level, labels)
     assert (loads <= roof * (1 + 1e-9)).all()
 
 
@@ -216,11 +212,11 @@ def test_moves_that_lost_their_gain_are_not_made() -> None:
     level = finest_level(LocalityGraph.from_edges([0, 1], [1, 0]), np.ones(2))
     labels, limits = np.array([0, 1], np.uint32), np.full(2, 2.0)
     limits.flags.writeable = False
-    begins, lengths, entries = fill_lists(level.net_offsets, level.net_nodes, labels, 2)
-    replica = Replica((*level.arrays, begins), (lengths, entries, labels, np.ones(2)), limits)
+    replica = Replica(level, cluster_state(level, labels, limits))
     nodes = np.array([0, 1], np.uint32)
-    logs = [explore(*replica.state, *replica.room, nodes[i : i + 1], 1, 1.0, NO_END, i, i + 1)[2:] for i in range(2)]
-    gains = [int(commit(*replica.state, replica.room[1], *log)) for log in logs]
+    state, work = replica.state, replica.work
+    logs = [explore(level, state, work, nodes[i : i + 1], 1, 1.0, NO_END, i, i + 1)[2:] for i in range(2)]
+    gains = [int(commit(level, state, work.moved, *log)) for log in logs]
     assert gains == [2, 0] and labels.tolist() == [1, 1]
 
 
