@@ -1,9 +1,9 @@
-"""Levels of a weighted graph: neighbours inside one part are matched along heavy edges and become one vertex."""
+"""Levels of a weighted graph: a matching along heavy edges, of which each pair is contracted to one vertex."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,8 +15,39 @@ NONE = np.uint32(0xFFFFFFFF)
 LIGHT = 1e-200  # what a vertex without load counts for where something is divided by it
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted:
+class Rows(NamedTuple):
+    """An undirected graph with weights on vertices and edges, whose rows may have gaps between them.
+
+    Attributes:
+        first, last: int64 (vertices): where the row of each vertex begins and ends; rows lie in their order.
+        near: uint32, both directions of each edge; edges: int64, weights as `near`.
+        loads: float64 (vertices).
+    """
+
+    first: Longs
+    last: Longs
+    near: Words
+    edges: Longs
+    loads: Floats
+
+    @property
+    def size(self) -> int:
+        return self.loads.size
+
+    @property
+    def entries(self) -> int:
+        """What the rows hold, and the gaps between them."""
+        return int(self.last[-1] - self.first[0]) if self.size else 0
+
+    def tight(self, crew: Crew) -> Weighted:
+        """The same graph with no gap between rows. O(edges)."""
+        offsets = np.concatenate([[0], np.cumsum(self.last - self.first)])
+        near, edges = np.empty(int(offsets[-1]), np.uint32), np.empty(int(offsets[-1]), np.int64)
+        crew.each(_close_gaps, [(self, offsets, near, edges, *part) for part in blocks(self.size)])
+        return Weighted(longs(offsets), words(near), longs(edges), floats(self.loads))
+
+
+class Weighted(NamedTuple):
     """An undirected graph with weights on vertices and edges.
 
     Attributes:
@@ -33,6 +64,10 @@ class Weighted:
     def size(self) -> int:
         return self.loads.size
 
+    @property
+    def rows(self) -> Rows:
+        return Rows(self.offsets[:-1], self.offsets[1:], self.near, self.edges, self.loads)
+
 
 def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, crew: Crew) -> tuple[Weighted, Words]:
     """One step of coarsening.
@@ -48,11 +83,10 @@ def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, crew: 
         The coarser graph, in the same order, and the coarse vertex of each vertex, uint32. O(edges).
     """
     mates = np.full(graph.size, NONE, np.uint32)
-    arrays = (graph.offsets, graph.near, graph.edges, graph.loads)
     # Whole parts at a time, since nothing is matched across parts.
     cuts = np.searchsorted(parts, [begin for begin, _ in blocks(graph.size)])
     ends = [int(parts[c]) for c in np.unique([*cuts, 0, parts.size - 1])]
-    crew.each(_match, [(*arrays, labels, heaviest, mates, *part) for part in pairwise(ends)])
+    crew.each(match, [(graph.rows, labels, heaviest, mates, *part) for part in pairwise(ends)])
     return contracted(graph, mates, crew)
 
 
@@ -61,42 +95,33 @@ def contracted(graph: Weighted, mates: Words, crew: Crew) -> tuple[Weighted, Wor
 
     `mates` is uint32 (vertices), an involution; a vertex without a mate is its own. O(edges).
     """
-    arrays = (graph.offsets, graph.near, graph.edges, graph.loads)
-    coarse, heads = _number(mates)
-    count = heads.size
-    space = _spaces(graph.offsets, mates, heads)
+    n = graph.size
+    coarse, heads = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    begins, loads = np.empty(n + 1, np.int64), np.empty(n)
+    count = number_pairs(graph.rows, mates, coarse, heads, begins, loads)
     near, edges = np.empty(graph.near.size, np.uint32), np.empty(graph.near.size, np.int64)
-    sizes, loads = np.zeros(count + 1, np.int64), np.empty(count)
-    crew.each(
-        _contract,
-        [(*arrays, mates, coarse, heads, space, near, edges, sizes, loads, *part) for part in blocks(count)],
-    )
-    offsets = longs(np.cumsum(sizes))
-    tight_near, tight_edges = np.empty(int(offsets[-1]), np.uint32), np.empty(int(offsets[-1]), np.int64)
-    crew.each(_compact, [(space, offsets, near, edges, tight_near, tight_edges, *part) for part in blocks(count)])
-    return Weighted(offsets, words(tight_near), longs(tight_edges), floats(loads)), coarse
+    rows = Rows(np.empty(count, np.int64), np.empty(count, np.int64), near, edges, loads[:count])
+    pairs = (graph.rows, mates, coarse, heads, rows)
+    positions = crew.rooms(lambda: (np.zeros(count, np.int64),))
+    positions.each(contract, [(*pairs, int(begins[begin]), begin, end) for begin, end in blocks(count)])
+    return rows.tight(crew), coarse
 
 
 @njit(cache=True, nogil=True)
-def _match(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    labels: Words,
-    heaviest: float,
-    mates: Words,
-    begin: int,
-    end: int,
-) -> None:
-    """Each vertex of [begin, end), in order, takes the free neighbour of its label with most weight² over loads."""
+def match(rows: Rows, labels: Words, heaviest: float, mates: Words, begin: int, end: int) -> None:
+    """Match free vertices of [begin, end), in order, with the free neighbour of most weight² over its load.
+
+    Both have the same label, unless `labels` are empty, and weigh at most `heaviest` together. `mates` becomes the mate
+    of each, the vertex itself where none is left. O(their edges).
+    """
+    first, last, near, edges, loads = rows
     for v in range(begin, end):
         if mates[v] != NONE:
             continue
         best, most = np.uint32(v), 0.0
-        for i in range(offsets[v], offsets[v + 1]):
+        for i in range(first[v], last[v]):
             u = near[i]
-            if labels[u] != labels[v] or mates[u] != NONE or loads[u] + loads[v] > heaviest:
+            if mates[u] != NONE or loads[u] + loads[v] > heaviest or (labels.size and labels[u] != labels[v]):
                 continue
             value = float(edges[i]) * float(edges[i]) / max(loads[u], LIGHT)
             if value > most:
@@ -106,92 +131,66 @@ def _match(
 
 
 @njit(cache=True, nogil=True)
-def _number(mates: Words) -> tuple[Words, Words]:
-    """The coarse vertex of each vertex, by rising first member, and the first members."""
-    coarse = np.empty(mates.size, np.uint32)
-    heads = np.empty(mates.size, np.uint32)
+def number_pairs(rows: Rows, mates: Words, coarse: Words, heads: Words, begins: Longs, sums: Floats) -> int:
+    """The number of coarse vertices, which are numbered by their first member.
+
+    Overwrites `coarse`, uint32 (vertices), the coarse vertex of each; `heads`, uint32, the first member of each coarse
+    vertex; `begins`, int64 (coarse + 1), where its row may begin: after as many entries as all members before it have;
+    and `sums`, float64, its load.
+    """
+    first, last, _, _, loads = rows
     count = 0
-    for v in range(mates.size):
-        if mates[v] >= v:
+    begins[0] = 0
+    for v in range(loads.size):
+        pair = mates[v]
+        if pair >= v:
             heads[count] = v
             coarse[v] = count
-            coarse[mates[v]] = count
+            length, load = last[v] - first[v], loads[v]
+            if pair != v:
+                coarse[pair] = count
+                length += last[pair] - first[pair]
+                load += loads[pair]
+            begins[count + 1] = begins[count] + length
+            sums[count] = load
             count += 1
-    return coarse, heads[:count].copy()
+    return count
 
 
 @njit(cache=True, nogil=True)
-def _spaces(offsets: Longs, mates: Words, heads: Words) -> Longs:
-    """Where each coarse vertex may write: after the neighbours of all members before it."""
-    space = np.zeros(heads.size + 1, np.int64)
-    for c in range(heads.size):
-        v = heads[c]
-        u = mates[v]
-        size = offsets[v + np.uint32(1)] - offsets[v]
-        if u != v:
-            size += offsets[u + np.uint32(1)] - offsets[u]
-        space[c + 1] = space[c] + size
-    return space
-
-
-@njit(cache=True, nogil=True)
-def _contract(
-    offsets: Longs,
-    fine_near: Words,
-    fine_edges: Longs,
-    fine_loads: Floats,
-    mates: Words,
-    coarse: Words,
-    heads: Words,
-    space: Longs,
-    near: Words,
-    edges: Longs,
-    sizes: Longs,
-    loads: Floats,
-    begin: int,
-    end: int,
+def contract(
+    fine: Rows, mates: Words, coarse: Words, heads: Words, rows: Rows, place: int, begin: int, end: int, position: Longs
 ) -> None:
-    widest = 1
+    """The rows of the coarse vertices of [begin, end), written into `rows` one after the other from `place` on.
+
+    Parallel edges are merged, neighbours come as they are first met. `position`, int64 (coarse vertices), may hold
+    anything: an entry counts only where it points into the row at hand, to the neighbour itself.
+    """
+    first, last, fine_near, fine_edges, _ = fine
+    new_first, new_last, near, edges, _ = rows
     for c in range(begin, end):
-        widest = max(widest, space[c + 1] - space[c])
-    slots = 4
-    while slots < 2 * widest:
-        slots *= 2
-    table = np.full(slots, -1, np.int64)
-    for c in range(begin, end):
-        first = out = space[c]
+        start = place
         head = heads[c]
         pair = mates[head]
-        loads[c] = fine_loads[head] + (fine_loads[pair] if pair != head else 0.0)
-        size = 4
-        while size < 2 * (space[c + 1] - first):
-            size *= 2
-        mask = size - 1
         for member in range(1 if pair == head else 2):
             v = head if member == 0 else pair
-            for i in range(offsets[v], offsets[v + np.uint32(1)]):
+            for i in range(first[v], last[v]):
                 u = coarse[fine_near[i]]
                 if u == c:
                     continue
-                slot = (np.int64(u) * 0x9E3779B1 >> 7) & mask
-                while table[slot] >= 0 and near[table[slot]] != u:
-                    slot = (slot + 1) & mask
-                if table[slot] >= 0:
-                    edges[table[slot]] += fine_edges[i]
+                seen = position[u]
+                if start <= seen < place and near[seen] == u:
+                    edges[seen] += fine_edges[i]
                 else:
-                    table[slot] = out
-                    near[out], edges[out] = u, fine_edges[i]
-                    out += 1
-        sizes[c + 1] = out - first
-        table[:size] = -1
+                    position[u] = place
+                    near[place], edges[place] = u, fine_edges[i]
+                    place += 1
+        new_first[c], new_last[c] = start, place
 
 
 @njit(cache=True, nogil=True)
-def _compact(
-    space: Longs, offsets: Longs, near: Words, edges: Longs, new_near: Words, new_edges: Longs, begin: int, end: int
-) -> None:
-    for c in range(begin, end):
-        shift = space[c] - offsets[c]
-        for i in range(offsets[c], offsets[c + 1]):
-            new_near[i] = near[i + shift]
-            new_edges[i] = edges[i + shift]
+def _close_gaps(rows: Rows, offsets: Longs, near: Words, edges: Longs, begin: int, end: int) -> None:
+    for v in range(begin, end):
+        shift = rows.first[v] - offsets[v]
+        for i in range(offsets[v], offsets[v + 1]):
+            near[i], edges[i] = rows.near[i + shift], rows.edges[i + shift]

@@ -79,21 +79,19 @@ def compnet(
     place[np.argsort(-level.loads, kind="stable")] = np.argsort(-shares, kind="stable")
     labels = place[labels]
     limits = floats(capacities(loads, shares, balance))
-    arrays = (finest.offsets, finest.near, finest.edges, finest.loads, floats(volumes))
     for _ in range(SWEEPS):
-        if _move(*arrays, labels, limits, twice, total, evenness) == 0:
+        if _move(finest, floats(volumes), labels, limits, twice, total, evenness) == 0:
             break
     return fill_empty(labels.view(np.int32), k, loads)
 
 
 def _proposed(level: Weighted, volume: Floats, twice: float, total: float, evenness: float, most: int) -> Words:
     """The mate of each community in one round of at most `most` merges; itself where it has none."""
-    arrays = (level.offsets, level.near, level.edges, level.loads, floats(volume))
     lightest = np.argsort(level.loads, kind="stable")
     partners = np.empty(level.size, np.uint32)  # the next lightest; of an odd number the last one, with the one before
     partners[lightest] = lightest[np.minimum(np.arange(level.size) ^ 1, level.size - 1)]
     partners[lightest[-1]] = lightest[-2]
-    best, gain = _best_merges(*arrays, words(partners), twice, total, evenness)
+    best, gain = _best_merges(level, floats(volume), words(partners), twice, total, evenness)
     order = np.argsort(-gain, kind="stable").astype(np.uint32)
     mates = np.arange(level.size, dtype=np.uint32)
     some = min(most, max(1, int(SHARE * order.size)))
@@ -114,17 +112,10 @@ def _degrees(offsets: Longs, edges: Longs) -> Floats:
 
 @njit(cache=True, nogil=True)
 def _best_merges(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    volumes: Floats,
-    partners: Words,
-    twice: float,
-    total: float,
-    evenness: float,
+    graph: Weighted, volumes: Floats, partners: Words, twice: float, total: float, evenness: float
 ) -> tuple[Words, Floats]:
     """With whom of its neighbours and its partner each community gains most by merging, and how much."""
+    offsets, near, edges, loads = graph
     best, gain = partners.copy(), np.empty(loads.size)
     for c in range(loads.size):
         d = partners[c]
@@ -156,18 +147,10 @@ def _pair(order: Words, best: Words, mates: Words, most: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _move(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    volumes: Floats,
-    labels: Words,
-    limits: Floats,
-    twice: float,
-    total: float,
-    evenness: float,
+    graph: Weighted, volumes: Floats, labels: Words, limits: Floats, twice: float, total: float, evenness: float
 ) -> int:
     """One sweep of single moves that better the objective, or leave a community above its limit; how many."""
+    offsets, near, edges, loads = graph
     k = limits.size
     held, volume, sizes = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
     for v in range(labels.size):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -47,8 +48,7 @@ def data_graph(graph: LocalityGraph) -> PlainGraph:
     return merged(*_pairs(graph), graph.n_data)
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeStream:
+class EdgeStream(NamedTuple):
     """The edges of a data graph in the order of the jobs, neither merged nor free of loops.
 
     Attributes:

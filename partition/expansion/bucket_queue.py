@@ -1,10 +1,13 @@
-"""What neighbourhood expansion knows of the data: a record each, and the border as a queue of buckets."""
+"""The border of neighbourhood expansion: a record of each datum, and a queue of buckets by the number of open jobs."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from tracecut.partition.datastructures.bit_operations import lowest_bit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Longs
 
@@ -19,9 +22,23 @@ BEGIN, END, OPEN, SET, NEXT, PREVIOUS, BUCKET, CURSOR = range(8)
 Table = npt.NDArray[np.uint32]
 
 
+class Queue(NamedTuple):
+    """The border of the cluster that grows: data by their number of open jobs, in buckets that are linked lists.
+
+    Attributes:
+        data: uint32 (data, 8), the record of each datum; NEXT, PREVIOUS and BUCKET are its links.
+        heads, tails: uint32 (BUCKETS), the first and the last of each bucket, NONE where it is empty.
+    """
+
+    data: Table
+    heads: Words
+    tails: Words
+
+
 @njit(cache=True, nogil=True, inline="always")
-def link(data: Table, heads: Words, tails: Words, x: np.uint32, bucket: np.uint32, last: bool) -> None:
+def link(queue: Queue, x: np.uint32, bucket: np.uint32, last: bool) -> None:
     """Queue x: `last` to be taken after all others of its bucket, else before them. The tail is taken first."""
+    data, heads, tails = queue
     if last:
         other = heads[bucket]
         data[x, NEXT], data[x, PREVIOUS] = other, NONE
@@ -42,7 +59,9 @@ def link(data: Table, heads: Words, tails: Words, x: np.uint32, bucket: np.uint3
 
 
 @njit(cache=True, nogil=True, inline="always")
-def unlink(data: Table, heads: Words, tails: Words, x: np.uint32) -> None:
+def unlink(queue: Queue, x: np.uint32, used: np.uint64) -> np.uint64:
+    """Take x off the queue; the set of used buckets after that."""
+    data, heads, tails = queue
     bucket, after, before = data[x, BUCKET], data[x, NEXT], data[x, PREVIOUS]
     if before != NONE:
         data[before, NEXT] = after
@@ -53,6 +72,41 @@ def unlink(data: Table, heads: Words, tails: Words, x: np.uint32) -> None:
     else:
         tails[bucket] = before
     data[x, BUCKET] = NONE
+    if heads[bucket] == NONE:
+        used &= ~(np.uint64(1) << np.uint64(bucket))
+    return used
+
+
+@njit(cache=True, nogil=True, inline="always")
+def pop(queue: Queue, used: np.uint64) -> tuple[np.uint32, np.uint64]:
+    """Take the next datum of the lowest used bucket off the queue; it, and the set of used buckets after that."""
+    x = queue.tails[lowest_bit(used)]
+    return x, unlink(queue, x, used)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def push(queue: Queue, x: np.uint32, used: np.uint64) -> np.uint64:
+    """Queue x while it has open jobs, after all others of its bucket; the set of used buckets after that."""
+    if queue.data[x, OPEN] != 0:
+        bucket = min(queue.data[x, OPEN], np.uint32(BUCKETS - 1))
+        link(queue, x, bucket, True)
+        used |= np.uint64(1) << np.uint64(bucket)
+    return used
+
+
+@njit(cache=True, nogil=True, inline="always")
+def close_job(queue: Queue, x: np.uint32, used: np.uint64, even: bool) -> np.uint64:
+    """Datum x has one open job less: it changes its bucket if it is queued. Returns the set of used buckets."""
+    left = queue.data[x, OPEN] - np.uint32(1)
+    queue.data[x, OPEN] = left
+    old = queue.data[x, BUCKET]
+    new = min(left, np.uint32(BUCKETS - 1))
+    if old != NONE and new != old:
+        used = unlink(queue, x, used)
+        if new != 0:
+            link(queue, x, new, even)
+            used |= np.uint64(1) << np.uint64(new)
+    return used
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from tracecut.partition.datastructures.bit_operations import lowest_bit, prefetch_row
+from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
 
@@ -19,11 +19,13 @@ from .bucket_queue import (
     NONE,
     OPEN,
     PATIENCE,
+    Queue,
     Table,
+    close_job,
     data_table,
-    link,
+    pop,
+    push,
     sorted_border,
-    unlink,
 )
 
 MOST_CLUSTERS = 1 << 15  # twice the cluster and a bit are 16 bits
@@ -53,6 +55,7 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
     state = np.full(n_data, OUTSIDE, np.uint16)  # twice the cluster in whose set the datum was last, + 1 once joined
     done = np.zeros(n_jobs // 64 + 1, np.uint64)
     heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
+    queue = Queue(data, heads, tails)
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
     labels, order = np.empty(n_jobs, np.uint32), np.empty(n_jobs, np.uint32)
     load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
@@ -81,11 +84,7 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
                 members[n_members] = y
                 n_members += 1
             elif used != 0:
-                bucket = lowest_bit(used)
-                x = tails[bucket]
-                unlink(data, heads, tails, x)
-                if heads[bucket] == NONE:
-                    used &= ~(np.uint64(1) << np.uint64(bucket))
+                x, used = pop(queue, used)
                 if data[x, OPEN] == 0:
                     continue
                 first = n_members
@@ -137,16 +136,13 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
                             order[placed] = job
                             placed += 1
                             data[y, OPEN] -= np.uint32(1)
-                            used = _drop(z, data, heads, tails, used, even)
+                            used = close_job(queue, z, used, even)
                             continue
                     near[out, 0], near[out, 1] = z, job
                     out += np.uint32(1)
                 data[y, END] = out
                 data[y, CURSOR] = data[y, BEGIN]
-                if data[y, OPEN] != 0:
-                    bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
-                    link(data, heads, tails, y, bucket, True)
-                    used |= np.uint64(1) << np.uint64(bucket)
+                used = push(queue, y, used)
         if not full:
             break
         if even:
@@ -174,23 +170,6 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
 def _is_done(done: Bits, job: np.uint32) -> bool:
     """Whether the job has its cluster."""
     return (done[job >> np.uint32(6)] >> np.uint64(job & np.uint32(63))) & np.uint64(1) != 0
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _drop(z: np.uint32, data: Table, heads: Words, tails: Words, used: np.uint64, even: bool) -> np.uint64:
-    """Datum z has one open job less: it changes its bucket if it is queued. Returns the used buckets."""
-    left = data[z, OPEN] - np.uint32(1)
-    data[z, OPEN] = left
-    old = data[z, BUCKET]
-    new = min(left, np.uint32(BUCKETS - 1))
-    if old != NONE and new != old:
-        unlink(data, heads, tails, z)
-        if heads[old] == NONE:
-            used &= ~(np.uint64(1) << np.uint64(old))
-        if new != 0:
-            link(data, heads, tails, z, new, even)
-            used |= np.uint64(1) << np.uint64(new)
-    return used
 
 
 @njit(cache=True, nogil=True)

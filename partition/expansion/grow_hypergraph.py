@@ -7,12 +7,13 @@ A full cluster is closed and the next one starts. Data with open jobs left on a 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.rebalance import equal_targets
-from tracecut.partition.datastructures.bit_operations import lowest_bit
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.linear_orders.cuthill_mckee import has_pairs
 from tracecut.support.arrays import Floats, Ints, Longs
@@ -29,11 +30,13 @@ from .bucket_queue import (
     OPEN,
     PATIENCE,
     SET,
+    Queue,
     Table,
+    close_job,
     data_table,
-    link,
+    pop,
+    push,
     sorted_border,
-    unlink,
 )
 from .grow_graph import MOST_CLUSTERS, grow_pairs
 
@@ -42,6 +45,22 @@ HUGE = 1 << 10  # pins of a job at least that is set apart
 ASSIGNED = np.uint32(0x80000000)  # flag in a job's state; the other bits are its cluster
 
 STATE, MISSING, FIRST, SIZE = range(4)  # columns of the record table of the jobs
+
+
+class Hypergraph(NamedTuple):
+    """The jobs and their data, as clusters grow.
+
+    Attributes:
+        jobs: uint32 (jobs, 4), the record of each job.
+        pins: uint32 (pins), the data of each job, from FIRST on.
+        near: uint32 (pins), the jobs of each datum, from BEGIN to END; shrinks as jobs are assigned.
+        weights: float64 (jobs), empty for 1 each.
+    """
+
+    jobs: Table
+    pins: Words
+    near: Words
+    weights: Floats
 
 
 def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None) -> Ints:
@@ -150,8 +169,10 @@ def _grow(
     n_jobs, n_data, k = offsets.size - 1, starts.size - 1, ends.size
     jobs, data = _job_table(offsets), data_table(starts)
     heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
+    queue = Queue(data, heads, tails)
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
     order = np.empty(n_jobs, np.uint32)
+    hypergraph = Hypergraph(jobs, pins, near, weights)
     load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
     mean = ends[k - 1] / max(n_jobs, 1)
     for cluster in range(k - 1):
@@ -172,11 +193,7 @@ def _grow(
                 members[n_members] = y
                 n_members += 1
             elif used != 0:
-                bucket = lowest_bit(used)
-                x = tails[bucket]
-                unlink(data, heads, tails, x)
-                if heads[bucket] == NONE:
-                    used &= ~(np.uint64(1) << np.uint64(bucket))
+                x, used = pop(queue, used)
                 if data[x, OPEN] == 0:
                     continue
                 first = n_members
@@ -207,9 +224,8 @@ def _grow(
                 n_members += 1
             while first < n_members and not full:
                 full, load, used, placed = _join(
-                    members[first], part, jobs, data, pins, near, weights, ends[cluster], load, heads, tails, used,
-                    even, order, placed,
-                )  # fmt: skip
+                    members[first], part, hypergraph, queue, ends[cluster], load, used, even, order, placed
+                )
                 first += 1
         if not full:  # only jobs without data are left
             break
@@ -245,26 +261,15 @@ def _next_small(x: np.uint32, part: np.uint32, jobs: Table, data: Table, pins: W
 
 @njit(cache=True, nogil=True, inline="always")
 def _join(
-    y: np.uint32,
-    part: np.uint32,
-    jobs: Table,
-    data: Table,
-    pins: Words,
-    near: Words,
-    weights: Floats,
-    end: float,
-    load: float,
-    heads: Words,
-    tails: Words,
-    used: np.uint64,
-    even: bool,
-    order: Words,
-    placed: int,
-) -> tuple[bool, float, np.uint64, int]:
+    y: np.uint32, part: np.uint32, hypergraph: Hypergraph, queue: Queue, end: float, load: float, used: np.uint64,
+    even: bool, order: Words, placed: int,
+) -> tuple[bool, float, np.uint64, int]:  # fmt: skip
     """Datum y is now in the set: complete its jobs, drop the assigned ones from its list, queue it while some are open.
 
     Returns whether the cluster is full, the running load, the set of used buckets and the number of placed jobs.
     """
+    jobs, pins, near, weights = hypergraph
+    data = queue.data
     out = data[y, BEGIN]
     full = False
     for i in range(data[y, BEGIN], data[y, END]):
@@ -288,26 +293,10 @@ def _join(
         order[placed] = job
         placed += 1
         for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
-            z = pins[pin]
-            data[z, OPEN] -= np.uint32(1)
-            old = data[z, BUCKET]
-            if old == NONE:
-                continue
-            new = min(data[z, OPEN], np.uint32(BUCKETS - 1))
-            if new != old:
-                unlink(data, heads, tails, z)
-                if heads[old] == NONE:
-                    used &= ~(np.uint64(1) << np.uint64(old))
-                if new != 0:
-                    link(data, heads, tails, z, new, even)
-                    used |= np.uint64(1) << np.uint64(new)
+            used = close_job(queue, pins[pin], used, even)
     data[y, END] = out
     data[y, CURSOR] = data[y, BEGIN]
-    if data[y, OPEN] != 0:
-        bucket = min(data[y, OPEN], np.uint32(BUCKETS - 1))
-        link(data, heads, tails, y, bucket, True)
-        used |= np.uint64(1) << np.uint64(bucket)
-    return full, load, used, placed
+    return full, load, push(queue, y, used), placed
 
 
 @njit(cache=True, nogil=True)

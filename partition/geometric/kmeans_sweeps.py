@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, floats, longs
@@ -9,12 +11,39 @@ from tracecut.partition.parallel.barrier import gate, meet, take, together
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.support.arrays import Floats, Longs
 
-from .voronoi_cells import WALLS, Cells, assign_block, find_walls
+from .voronoi_cells import WALLS, Cells, Walls, assign_block, find_walls
 
 BLOCKS, SMALLEST = 16, 512  # points are summed up in so many blocks at most, and not in smaller ones
 STEP = 1.2  # largest change of a reach in one sweep
 MOVING = -1.0  # in the place of an aim: centres move
 CALMING = 15  # sweeps with centres at rest after which steps of reaches are half as long
+
+
+class Rule(NamedTuple):
+    """How sweeps change the reaches; see `swept`."""
+
+    sweeps: int
+    power: float
+    slack: float
+    aim: float
+
+
+class SweepSpace(NamedTuple):
+    """What the threads of a sweep share.
+
+    Attributes:
+        cuts: int64 (blocks + 1), blocks of points that are summed up on their own.
+        walls: the nearest walls of each cell.
+        sums: float64 (blocks, k, 1 + dimensions), load and centre of mass times load of each cell in each block.
+        total: float64 (k, 1 + dimensions), their sums.
+        last: the cells after the last sweep.
+    """
+
+    cuts: Longs
+    walls: Walls
+    sums: Floats
+    total: Floats
+    last: Cells
 
 
 def swept(
@@ -51,48 +80,33 @@ def swept(
     n, k = points.shape[0], cells.reach.size
     count = max(1, min(BLOCKS, n // max(SMALLEST, k)))
     cuts = longs(n * np.arange(count + 1) // count)
-    walls, other = np.empty((k, min(k - 1, WALLS))), np.empty((k, min(k - 1, WALLS)), np.uint32)
+    walls = Walls(np.empty((k, min(k - 1, WALLS))), np.empty((k, min(k - 1, WALLS)), np.uint32))
     sums, total = np.empty((count, k, points.shape[1] + 1)), np.empty((k, points.shape[1] + 1))
-    centres, reach = cells.centres.copy(), cells.reach.copy()
-    start = (floats(cells.centres), floats(cells.reach), floats(shares))
-    rule = (sweeps, power, slack, MOVING if aim is None else aim)
-    room = (cuts, walls, other, sums, total, centres, reach)
-    together(_sweep, (points, loads, labels, *start, *rule, *room), min(crew.threads, count), gate())
-    return Cells(centres, reach), total
+    last = Cells(cells.centres.copy(), cells.reach.copy())
+    start = (Cells(floats(cells.centres), floats(cells.reach)), floats(shares))
+    rule = Rule(sweeps, power, slack, MOVING if aim is None else aim)
+    space = SweepSpace(cuts, walls, sums, total, last)
+    together(_sweep, (points, loads, labels, *start, rule, space), min(crew.threads, count), gate())
+    return last, total
 
 
 @njit(cache=True, nogil=True)
 def _sweep(
-    points: Floats,
-    loads: Floats,
-    labels: Words,
-    old_centres: Floats,
-    old_reach: Floats,
-    shares: Floats,
-    sweeps: int,
-    power: float,
-    slack: float,
-    aim: float,
-    cuts: Longs,
-    walls: Floats,
-    other: Words,
-    sums: Floats,
-    total: Floats,
-    last_centres: Floats,
-    last_reach: Floats,
-    own: Longs,
-    rank: int,
-    parties: int,
-) -> None:
+    points: Floats, loads: Floats, labels: Words, start: Cells, shares: Floats, rule: Rule, space: SweepSpace,
+    own: Longs, rank: int, parties: int,
+) -> None:  # fmt: skip
     """One of several threads. Each keeps its own copy of the cells, out of the sums that all made together."""
-    k, dims = old_centres.shape
-    centres, reach = old_centres.copy(), old_reach.copy()
+    sweeps, power, slack, aim = rule
+    cuts, walls, sums, total, last_cells = space
+    k, dims = start.centres.shape
+    cells = Cells(start.centres.copy(), start.reach.copy())
+    centres, reach = cells
     count = cuts.size - 1
     first, last = k * rank // parties, k * (rank + 1) // parties
     for sweep in range(sweeps):
         axis = _widest_axis(centres)
         line = np.argsort(centres[:, axis], kind="mergesort").astype(np.uint32)
-        find_walls(centres, reach, line, axis, reach.max(), walls, other, first, last)
+        find_walls(cells, line, axis, reach.max(), walls, first, last)
         if not meet(own, parties):
             return
         inverse = 1.0 / (reach * reach)
@@ -101,9 +115,7 @@ def _sweep(
             if block >= count:
                 break
             sums[block] = 0.0
-            assign_block(
-                points, loads, labels, centres, inverse, walls, other, cuts[block], cuts[block + 1], sums[block]
-            )
+            assign_block(points, loads, labels, centres, inverse, walls, cuts[block], cuts[block + 1], sums[block])
         if not meet(own, parties):
             return
         for c in range(first, last):
@@ -124,7 +136,7 @@ def _sweep(
         step = power if aim < 0.0 else power * 0.5 ** (sweep / CALMING)
         _widen(reach, total[:, 0], shares * whole, step, slack)
     if rank == 0:
-        last_centres[:], last_reach[:] = centres, reach
+        last_cells.centres[:], last_cells.reach[:] = centres, reach
 
 
 @njit(cache=True, nogil=True)

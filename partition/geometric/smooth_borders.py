@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -21,6 +23,27 @@ LEAST = 1e-6  # votes are sums of 1 / (size - 1): less than that is rounding
 Flags = npt.NDArray[np.bool_]
 
 
+class CellGraph(NamedTuple):
+    """The jobs that vote, and the cells between which data may move.
+
+    Attributes:
+        offsets, data: int64 (jobs + 1), uint32: the data of each job.
+        starts, jobs: int64 (data + 1), uint32: the jobs of each datum.
+        costs: float64 (jobs), the weight of each vote; empty means 1 each.
+        points, centres: float64 (data, dimensions), (k, dimensions).
+        inverse: float64 (k), one over the square of each reach.
+    """
+
+    offsets: Longs
+    data: Words
+    starts: Longs
+    jobs: Words
+    costs: Floats
+    points: Floats
+    centres: Floats
+    inverse: Floats
+
+
 def follow(
     graph: LocalityGraph, points: Floats, loads: Floats, labels: Ints, cells: Cells, limits: Floats, crew: Crew
 ) -> Ints:
@@ -31,9 +54,10 @@ def follow(
     is room. The other data of each of its jobs have one vote together, times the job's weight over the mean; jobs of
     more than 32 data have none.
 
-    In each of up to 12 sweeps all data on borders, later those next to something that moved, look where they would go,
-    on all threads; then those that would go somewhere look again and go, one after the other. Every move lowers the
-    cut, or keeps it and lowers a distance, so that it ends; and the result does not depend on the threads.
+    Each of up to 12 sweeps has two steps. All threads find the active data, at first those on borders and later those
+    next to a datum that moved, whose best cell is another one. Then these are moved one after the other, each to the
+    best cell as things are by then. Every move lowers the cut, or keeps it and lowers a distance, so that sweeps end;
+    and the result does not depend on the threads.
 
     Args:
         graph: the locality graph.
@@ -47,27 +71,30 @@ def follow(
     """
     k = limits.size
     starts, jobs = graph.transpose
-    rows = (longs(graph.offsets), words(graph.data), longs(starts), words(jobs))
     costs = uneven(graph.job_weights)
     each = floats(costs / costs.mean() if costs.size else costs)
-    where = (each, floats(points), floats(cells.centres), floats(1.0 / (cells.reach * cells.reach)))
+    cell_graph = CellGraph(
+        longs(graph.offsets), words(graph.data), longs(starts), words(jobs), each, floats(points),
+        floats(cells.centres), floats(1.0 / (cells.reach * cells.reach)),
+    )  # fmt: skip
     own = labels.view(np.uint32).copy()
     held = np.bincount(own, loads, k).astype(np.float64)
-    restless = np.zeros(own.size, np.bool_)
-    crew.each(_awaken, [(*rows[:2], own, restless, *part) for part in blocks(graph.n_jobs)])
+    active = np.zeros(own.size, np.bool_)
+    crew.each(_activate, [(cell_graph, own, active, *part) for part in blocks(graph.n_jobs)])
     room = crew.rooms(lambda: (np.zeros(k), np.empty(k, np.uint32)))
     votes, seen = np.zeros(k), np.empty(k, np.uint32)
     parts = blocks(own.size) if crew.threads > 1 else [(0, own.size)]  # what is found does not depend on the cuts
     for _ in range(SWEEPS if k > 1 else 0):
-        found = room.each(_restless, [(*rows, *where, own, restless, *part) for part in parts])
-        if _go(*rows, *where, loads, limits, own, held, restless, np.concatenate(found), votes, seen) == 0:
+        found = room.each(_movers, [(cell_graph, own, active, *part) for part in parts])
+        if _move(cell_graph, loads, limits, own, held, active, np.concatenate(found), votes, seen) == 0:
             break
     return own.view(np.int32)
 
 
 @njit(cache=True, nogil=True)
-def _awaken(offsets: Longs, data: Words, labels: Words, restless: Flags, begin: int, end: int) -> None:
-    """The data of the jobs of [begin, end) that touch several cells become restless."""
+def _activate(graph: CellGraph, labels: Words, active: Flags, begin: int, end: int) -> None:
+    """Set `active` for the data of those jobs of [begin, end) that touch several cells."""
+    offsets, data = graph.offsets, graph.data
     for job in range(begin, end):
         first, last = offsets[job], offsets[job + 1]
         if last - first > LARGEST:
@@ -75,68 +102,43 @@ def _awaken(offsets: Longs, data: Words, labels: Words, restless: Flags, begin: 
         for pin in range(first + 1, last):
             if labels[data[pin]] != labels[data[first]]:
                 for each in range(first, last):
-                    restless[data[each]] = True
+                    active[data[each]] = True
                 break
 
 
 @njit(cache=True, nogil=True)
-def _restless(
-    offsets: Longs,
-    data: Words,
-    starts: Longs,
-    jobs: Words,
-    costs: Floats,
-    points: Floats,
-    centres: Floats,
-    inverse: Floats,
-    labels: Words,
-    restless: Flags,
-    begin: int,
-    end: int,
-    votes: Floats,
-    seen: Words,
-) -> Words:
-    """Those of [begin, end) that are restless and would go elsewhere; nobody there is restless any more."""
+def _movers(graph: CellGraph, labels: Words, active: Flags, begin: int, end: int, votes: Floats, seen: Words) -> Words:
+    """The active data of [begin, end) whose best cell is another one; clears the active flags."""
     found = np.empty(end - begin, np.uint32)
     count = 0
     for v in range(begin, end):
-        if restless[v]:
-            restless[v] = False
+        if active[v]:
+            active[v] = False
             u = np.uint32(v)
-            if _goal(offsets, data, starts, jobs, costs, points, centres, inverse, labels, u, votes, seen) != labels[v]:
+            if _best_cell(graph, labels, u, votes, seen) != labels[v]:
                 found[count] = u
                 count += 1
     return found[:count].copy()
 
 
 @njit(cache=True, nogil=True)
-def _go(
-    offsets: Longs,
-    data: Words,
-    starts: Longs,
-    jobs: Words,
-    costs: Floats,
-    points: Floats,
-    centres: Floats,
-    inverse: Floats,
-    loads: Floats,
-    limits: Floats,
-    labels: Words,
-    held: Floats,
-    restless: Flags,
-    movers: Words,
-    votes: Floats,
-    seen: Words,
-) -> int:
-    """Move those that still want to and for whom there is room; how many went. Their neighbours become restless."""
+def _move(
+    graph: CellGraph, loads: Floats, limits: Floats, labels: Words, held: Floats, active: Flags, movers: Words,
+    votes: Floats, seen: Words,
+) -> int:  # fmt: skip
+    """Move each of `movers` whose best cell still is another one and has room; how many moved.
+
+    Activates their neighbours, and those for which there was no room.
+    """
+    offsets, data, starts, jobs = graph.offsets, graph.data, graph.starts, graph.jobs
     moved = 0
     for v in movers:
-        b = _goal(offsets, data, starts, jobs, costs, points, centres, inverse, labels, v, votes, seen)
+        b = _best_cell(graph, labels, v, votes, seen)
         a = labels[v]
         if b == a:
             continue
         if held[b] + loads[v] > limits[b]:
-            restless[v] = True
+            active[v] = True
             continue
         labels[v] = b
         held[a] -= loads[v]
@@ -147,26 +149,14 @@ def _go(
             begin, end = offsets[job], offsets[job + np.uint32(1)]
             if end - begin <= LARGEST:
                 for pin in range(begin, end):
-                    restless[data[pin]] = True
+                    active[data[pin]] = True
     return moved
 
 
 @njit(cache=True, nogil=True)
-def _goal(
-    offsets: Longs,
-    data: Words,
-    starts: Longs,
-    jobs: Words,
-    costs: Floats,
-    points: Floats,
-    centres: Floats,
-    inverse: Floats,
-    labels: Words,
-    v: np.uint32,
-    votes: Floats,
-    seen: Words,
-) -> np.uint32:
-    """Where `v` would go, its own label if it would stay; `votes` is all zero before and after."""
+def _best_cell(graph: CellGraph, labels: Words, v: np.uint32, votes: Floats, seen: Words) -> np.uint32:
+    """The cell where `v` should be by the rule of `follow`; `votes` is all zero before and after."""
+    offsets, data, starts, jobs, costs, points, centres, inverse = graph
     own = labels[v]
     seen[0] = own
     count = 1

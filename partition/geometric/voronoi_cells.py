@@ -6,19 +6,18 @@ doubling a reach doubles the cell, whatever its size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats
 
-WALLS = 40  # a cell has about 6 walls on a plane and 15 in space; a point beyond the last of the list asks everybody
+WALLS = 40  # a cell has about 6 walls on a plane and 15 in space; beyond the last, all centres are compared
 FLAT = 3  # coordinates of every point; planes are padded, so that the innermost loop has a fixed length
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(NamedTuple):
     """k centres and their reaches.
 
     Attributes:
@@ -30,6 +29,18 @@ class Cells:
     reach: Floats
 
 
+class Walls(NamedTuple):
+    """The nearest walls of each cell, nearest first.
+
+    Attributes:
+        distance: float64 (k, walls), from the centre.
+        behind: uint32 (k, walls), the cell behind each wall.
+    """
+
+    distance: Floats
+    behind: Words
+
+
 def padded(points: Floats) -> Floats:
     """Points with at least three coordinates, the added ones zero; float64 (n, max(3, dimensions)). O(n)."""
     missing = FLAT - points.shape[1]
@@ -37,22 +48,14 @@ def padded(points: Floats) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def find_walls(
-    centres: Floats,
-    reach: Floats,
-    line: Words,
-    axis: int,
-    widest: float,
-    walls: Floats,
-    other: Words,
-    begin: int,
-    end: int,
-) -> None:
-    """The nearest walls of the cells at the places [begin, end) of `line`, nearest first: distance, who is behind.
+def find_walls(cells: Cells, line: Words, axis: int, widest: float, found: Walls, begin: int, end: int) -> None:
+    """The nearest walls of the cells at the places [begin, end) of `line`, nearest first.
 
     `line` has the centres in order along `axis`. Going outwards on it, a centre has no wall nearer than its distance
     along the axis would allow with the `widest` reach, so that few of the k centres are looked at.
     """
+    centres, reach = cells
+    walls, other = found
     k, dims = centres.shape
     most = walls.shape[1]
     for middle in range(begin, end):
@@ -99,22 +102,15 @@ def _square(points: Floats, i: int, centres: Floats, c: int) -> float:
 
 @njit(cache=True, nogil=True)
 def assign_block(
-    points: Floats,
-    loads: Floats,
-    labels: Words,
-    centres: Floats,
-    inverse: Floats,
-    walls: Floats,
-    other: Words,
-    begin: int,
-    end: int,
+    points: Floats, loads: Floats, labels: Words, centres: Floats, inverse: Floats, found: Walls, begin: int, end: int,
     sums: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Move the points of [begin, end) to their cells and add their loads and centres of mass to `sums`.
 
     A point closer to its old centre than all walls of the old cell is settled by one distance; others ask the cells
     behind the walls that are nearer than themselves, nearest wall first. A point between equals stays.
     """
+    walls, other = found
     count = walls.shape[1]
     all_listed = count == inverse.size - 1
     for i in range(begin, end):

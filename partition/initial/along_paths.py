@@ -10,7 +10,7 @@ from tracecut.partition.datastructures.typed_views import Words, floats, longs, 
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.support.arrays import Floats
 
-from .greedy_growing import attempts, improve
+from .greedy_growing import Parts, attempts, fill_parts, improve
 
 COARSEST = 40  # vertices a cluster, from which clusters are grown,
 STARTS = 4  # so many times, to keep the best
@@ -53,10 +53,10 @@ def along_paths(graph: LocalityGraph, weights: Floats, shares: Floats, limits: F
     last = levels[-1]
     starts = longs(last.size * np.arange(STARTS) // STARTS)
     room = floats(limits)
-    labels, _ = attempts(last.offsets, last.near, last.edges, last.loads, floats(shares), room, starts, SWEEPS)
+    labels, _ = attempts(last, floats(shares), room, starts, SWEEPS)
     for level, coarse in zip(reversed(levels[:-1]), reversed(coarse_of), strict=True):
         labels = labels[coarse]
-        held = np.bincount(labels, level.loads, k).astype(np.float64)
-        sizes = np.bincount(labels, minlength=k).astype(np.int64)
-        improve(level.offsets, level.near, level.edges, level.loads, room, labels, held, sizes, SWEEPS)
+        parts = Parts(labels, np.empty(k), np.empty(k, np.int64), room)
+        fill_parts(level.loads, parts)
+        improve(level.rows, parts, SWEEPS)
     return labels

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from tracecut.partition.coarsening.edge_matching import Rows, Weighted
 from tracecut.partition.datastructures.tournament_tree import contest, play
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
@@ -14,17 +17,45 @@ PENALTY = 4.0  # of load above the limits, as a share of all, on the cut
 FILL = 0.25  # of an edge to an older part, against one inside: gaps are filled before they are cut off
 
 
+class Parts(NamedTuple):
+    """A partition of the vertices of a graph, kept up to date move by move.
+
+    Attributes:
+        labels: uint32 (vertices), the part of each vertex.
+        held: float64 (k), the load of each part.
+        sizes: int64 (k), its number of vertices.
+        limits: float64 (k), the balance constraint.
+    """
+
+    labels: Words
+    held: Floats
+    sizes: Longs
+    limits: Floats
+
+
+class Connections(NamedTuple):
+    """The parts next to one vertex; `links` is all zero between two vertices.
+
+    Attributes:
+        links: int64 (k), the weight of the vertex's edges to each part.
+        met: uint32 (k), the parts with an edge, as they are met.
+    """
+
+    links: Longs
+    met: Words
+
+
 @njit(cache=True, nogil=True)
-def grow(offsets: Longs, near: Words, edges: Longs, loads: Floats, shares: Floats, start: int) -> Words:
+def grow(graph: Weighted, shares: Floats, start: int) -> Words:
     """Parts grown one after the other, each until it has its share of what is left.
 
     A part starts at the free vertex that older parts enclose most, the first at `start`. It takes the neighbour with
     the largest part of its edges inside, those to older parts counting a quarter. A part without a free neighbour goes
     on where the next would start. Where as many vertices are left as parts, each gets one.
 
-    Args: the graph as `edge_matching.Weighted`, float64 (k) shares, a vertex. Returns uint32 (n) labels.
-    O((edges + n) · log n).
+    Args: the graph, float64 (k) shares, a vertex. Returns uint32 (n) labels. O((edges + n) · log n).
     """
+    offsets, near, edges, loads = graph
     n, k = loads.size, shares.size
     labels = np.full(n, NONE, np.uint32)
     inside, taken, around = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n)
@@ -124,100 +155,105 @@ def grow(offsets: Longs, near: Words, edges: Longs, loads: Floats, shares: Float
 
 
 @njit(cache=True, nogil=True)
-def improve(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    limits: Floats,
-    labels: Words,
-    held: Floats,
-    sizes: Longs,
-    sweeps: int,
-) -> None:
+def connections(k: int) -> Connections:
+    return Connections(np.zeros(k, np.int64), np.empty(k, np.uint32))
+
+
+@njit(cache=True, nogil=True)
+def fill_parts(loads: Floats, parts: Parts) -> None:
+    """Overwrite load and size of each part by those of its vertices. O(n + k)."""
+    parts.held[:], parts.sizes[:] = 0.0, 0
+    for v in range(loads.size):
+        parts.held[parts.labels[v]] += loads[v]
+        parts.sizes[parts.labels[v]] += 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def is_inner(v: int, rows: Rows, labels: Words) -> bool:
+    """Whether all neighbours of v are in its own part."""
+    i, last = rows.first[v], rows.last[v]
+    while i < last and labels[rows.near[i]] == labels[v]:
+        i += 1
+    return i == last
+
+
+@njit(cache=True, nogil=True, inline="always")
+def best_part(v: int, rows: Rows, parts: Parts, connected: Connections) -> int:
+    """The part where v should be by the rule of `improve`; its own where that would become empty. O(degree)."""
+    labels, links, met = parts.labels, connected.links, connected.met
+    own, count = labels[v], 0
+    for i in range(rows.first[v], rows.last[v]):
+        label = labels[rows.near[i]]
+        if links[label] == 0:
+            met[count] = label
+            count += 1
+        links[label] += rows.edges[i]
+    best = choose(links, met, count, own, rows.loads[v], parts.limits, parts.held) if parts.sizes[own] > 1 else own
+    for i in range(count):
+        links[met[i]] = 0
+    return best
+
+
+@njit(cache=True, nogil=True, inline="always")
+def move(v: int, part: int, load: float, parts: Parts) -> None:
+    """Move v, of this load, to another part."""
+    own = parts.labels[v]
+    parts.labels[v] = part
+    parts.held[own] -= load
+    parts.held[part] += load
+    parts.sizes[own] -= 1
+    parts.sizes[part] += 1
+
+
+@njit(cache=True, nogil=True)
+def improve(rows: Rows, parts: Parts, sweeps: int) -> None:
     """Move each vertex, in their order, to the part that it has most edges to, where that has room.
 
     Of equals the emptier one for its limit wins. A vertex of a part above its limit leaves it for the best that has
-    room; where none has, for one that is less full afterwards than its own is before. Overwrites `labels`, uint32 (n),
-    and `held`, float64 (k), the loads, and `sizes`, int64 (k), the members. Never empties a part. Ends after `sweeps`
-    over all vertices, or one that moved none. O(edges · sweeps).
+    room; where none has, for one that is less full afterwards than its own is before. Never empties a part. Ends after
+    `sweeps` over all vertices, or one that moved none. O(edges · sweeps).
     """
-    k = limits.size
-    links, met = np.zeros(k, np.int64), np.empty(k, np.uint32)
+    connected = connections(parts.limits.size)
     for _ in range(sweeps):
         moved = False
-        for v in range(loads.size):
-            own = labels[v]
-            first, last = offsets[v], offsets[v + 1]
-            while first < last and labels[near[first]] == own:
-                first += 1
-            if first == last or sizes[own] == 1:
+        for v in range(rows.loads.size):
+            if is_inner(v, rows, parts.labels):
                 continue
-            count = 0
-            for i in range(offsets[v], last):
-                label = labels[near[i]]
-                if links[label] == 0:
-                    met[count] = label
-                    count += 1
-                links[label] += edges[i]
-            best = choose(links, met, count, own, loads[v], limits, held)
-            if best != own:
-                labels[v] = best
-                held[own] -= loads[v]
-                held[best] += loads[v]
-                sizes[own] -= 1
-                sizes[best] += 1
+            best = best_part(v, rows, parts, connected)
+            if best != parts.labels[v]:
+                move(v, best, rows.loads[v], parts)
                 moved = True
-            for i in range(count):
-                links[met[i]] = 0
         if not moved:
             break
 
 
 @njit(cache=True, nogil=True)
-def attempts(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    shares: Floats,
-    limits: Floats,
-    starts: Longs,
-    sweeps: int,
-) -> tuple[Words, float]:
+def attempts(graph: Weighted, shares: Floats, limits: Floats, starts: Longs, sweeps: int) -> tuple[Words, float]:
     """The best of the partitions grown at `starts` and improved, the first of equals, and its `worth` (0 if alone).
 
     O(starts · (`grow` + `improve`)).
     """
+    rows = Rows(graph.offsets[:-1], graph.offsets[1:], graph.near, graph.edges, graph.loads)
     best, least = np.empty(0, np.uint32), np.inf
     for start in starts:
-        labels = grow(offsets, near, edges, loads, shares, start)
-        settled(offsets, near, edges, loads, limits, labels, sweeps)
-        value = worth(offsets, near, edges, loads, limits, labels) if starts.size > 1 else 0.0
+        labels = grow(graph, shares, start)
+        parts = Parts(labels, np.empty(limits.size), np.empty(limits.size, np.int64), limits)
+        fill_parts(graph.loads, parts)
+        improve(rows, parts, sweeps)
+        value = worth(rows, limits, labels) if starts.size > 1 else 0.0
         if value < least:
             best, least = labels, value
     return best, float(least)
 
 
 @njit(cache=True, nogil=True)
-def settled(
-    offsets: Longs, near: Words, edges: Longs, loads: Floats, limits: Floats, labels: Words, sweeps: int
-) -> None:
-    """`improve`, which is told what the parts hold."""
-    held, sizes = np.zeros(limits.size), np.zeros(limits.size, np.int64)
-    for v in range(loads.size):
-        held[labels[v]] += loads[v]
-        sizes[labels[v]] += 1
-    improve(offsets, near, edges, loads, limits, labels, held, sizes, sweeps)
-
-
-@njit(cache=True, nogil=True)
-def worth(offsets: Longs, near: Words, edges: Longs, loads: Floats, limits: Floats, labels: Words) -> float:
+def worth(rows: Rows, limits: Floats, labels: Words) -> float:
     """The weight of cut edges (each counted at both ends), more by what parts hold above their limits. O(edges)."""
+    first, last, near, edges, loads = rows
     held, cut = np.zeros(limits.size), np.int64(0)
     for v in range(loads.size):
         held[labels[v]] += loads[v]
-        for i in range(offsets[v], offsets[v + 1]):
+        for i in range(first[v], last[v]):
             cut += edges[i] if labels[near[i]] != labels[v] else 0
     return float(cut * (1.0 + PENALTY * np.maximum(held - limits, 0.0).sum() / loads.sum()))
 

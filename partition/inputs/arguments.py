@@ -17,6 +17,7 @@ from tracecut.support.arrays import Floats, Ints, check_permutation, frozen
 from tracecut.support.arrays import check_weights as check_each
 from tracecut.support.errors import ArgumentError
 
+OPTIONAL = ("targets", "weights", "coords", "order", "refine", "hierarchy")  # None where they are not given
 SHARED = frozenset({"seed", "threads", "balance"})  # harmless to give to a method that makes no use of them
 
 
@@ -64,17 +65,15 @@ def check_request(
     *,
     of: str = "jobs",
     balance: float = 1.03,
-    targets: npt.ArrayLike | None = None,
-    weights: npt.ArrayLike | None = None,
-    coords: npt.ArrayLike | None = None,
-    order: npt.ArrayLike | None = None,
     passes: int = 1,
-    refine: Any = None,
-    hierarchy: Any = None,
     seed: int = 0,
     threads: int | None = None,
+    **optional: Any,
 ) -> Request:
-    """Raises ArgumentError naming the argument, what it was and what was expected."""
+    """The request of a call; of the arguments in `OPTIONAL` those that are given, and not None.
+
+    Raises ArgumentError naming the argument, what it was and what was expected.
+    """
     if not isinstance(graph, LocalityGraph):
         raise ArgumentError(f"graph is a {type(graph).__name__}, a LocalityGraph was expected")
     if of not in ("jobs", "data"):
@@ -89,36 +88,29 @@ def check_request(
     size = graph.n_jobs if of == "jobs" else graph.n_data
     default = own if own.size else None
     loads, more = default, graph.more_data_weights if of == "data" else np.zeros((0, 0))
-    if weights is not None:
-        loads, more = _loads(weights, size)
+    given = {name: optional.get(name) for name in OPTIONAL}
+    if given["weights"] is not None:
+        loads, more = _loads(given["weights"], size)
     if loads is not None and not loads.any():  # what weighs nothing at all is balanced by numbers
         loads = None
     total = float(size) if loads is None else float(loads.sum())
-    optional = {
-        "targets": targets,
-        "weights": weights,
-        "coords": coords,
-        "order": order,
-        "refine": refine,
-        "hierarchy": hierarchy,
-    }
-    given = {name for name, value in optional.items() if value is not None}
+    named = {name for name, value in given.items() if value is not None} | ({"passes"} if passes != 1 else set())
     return Request(
         k=int(k),
         of=of,
         balance=float(balance),
-        targets=_shares(targets, int(k), total),
+        targets=_shares(given["targets"], int(k), total),
         own_weights=loads,
         more_weights=more,
         size=size,
-        coords=None if coords is None else _coordinates(coords, graph.n_data),
-        order=None if order is None else _permutation(order, graph.n_jobs),
+        coords=None if given["coords"] is None else _coordinates(given["coords"], graph.n_data),
+        order=None if given["order"] is None else _permutation(given["order"], graph.n_jobs),
         passes=int(passes),
-        refine=refine,
-        hierarchy=hierarchy,
+        refine=given["refine"],
+        hierarchy=given["hierarchy"],
         seed=int(seed),
         threads=threads,
-        given=frozenset(given | ({"passes"} if passes != 1 else set())),
+        given=frozenset(named),
     )
 
 

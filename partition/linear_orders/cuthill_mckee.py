@@ -8,6 +8,8 @@ the adjacency of that datum with the others of the job.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
@@ -46,10 +48,7 @@ def walk(graph: LocalityGraph, labels: Words | None = None, *, sweeps: int = 1, 
         seeds, labels = np.arange(graph.n_data, dtype=np.uint32), _NO_WORDS
     else:
         seeds = words(stable_order(labels))
-    if has_pairs(graph):
-        starts, near = _adjacency(words(graph.data), degree, limit)
-        job_starts, pins = _NO_ROWS, _NO_WORDS
-    elif has_centres(graph):
+    if has_pairs(graph) or has_centres(graph):
         starts, near = _stars(longs(graph.offsets), words(graph.data), degree, limit)
         job_starts, pins = _NO_ROWS, _NO_WORDS
     else:
@@ -86,7 +85,7 @@ def _all_two(offsets: Longs) -> bool:
 
 @njit(cache=True, nogil=True)
 def _stars(offsets: Longs, pins: Words, degree: Words, limit: int) -> tuple[Longs, Words]:
-    """CSR neighbours of each datum: the first pin of a job beside each other one, both ways, hubs left out."""
+    """CSR neighbours of each datum: the first pin of a job and each other one, both ways, no self-loops, no hubs."""
     size = degree.size
     starts = np.zeros(size + 1, np.int64)
     for job in range(offsets.size - 1):
@@ -112,51 +111,36 @@ def _stars(offsets: Longs, pins: Words, degree: Words, limit: int) -> tuple[Long
     return starts, near
 
 
-@njit(cache=True, nogil=True)
-def _adjacency(pins: Words, degree: Words, limit: int) -> tuple[Longs, Words]:
-    """CSR neighbours of each datum in job order, without self-loops, hubs left out on both sides."""
-    size = degree.size
-    starts = np.zeros(size + 1, np.int64)
-    for i in range(0, pins.size, 2):
-        u, v = pins[i], pins[i + 1]
-        if u != v and degree[u] <= limit and degree[v] <= limit:
-            starts[u + 1] += 1
-            starts[v + 1] += 1
-    for v in range(size):
-        starts[v + 1] += starts[v]
-    near = np.empty(starts[size], np.uint32)
-    place = starts[:size].copy()
-    for i in range(0, pins.size, 2):
-        u, v = pins[i], pins[i + 1]
-        if u != v and degree[u] <= limit and degree[v] <= limit:
-            near[place[u]] = v
-            place[u] += 1
-            near[place[v]] = u
-            place[v] += 1
-    return starts, near
+class Walk(NamedTuple):
+    """A graph and how far the searches on it have come.
+
+    Attributes:
+        starts, near: int64 (data + 1), uint32: the neighbours of each datum, or its jobs where `pins` are not empty.
+        job_starts, pins: int64 (jobs + 1), uint32: the data of each job.
+        degree: uint32 (data); labels: uint32 (data), empty for none: a search stays inside the data of one label.
+        mark: uint32 (data), the last search that reached a datum, DONE once the datum has its place.
+        job_mark: uint32 (jobs), the last search that expanded a job.
+        order: uint32 (data), the data that have their place, then the queue of the search.
+    """
+
+    starts: Longs
+    near: Words
+    job_starts: Longs
+    pins: Words
+    degree: Words
+    labels: Words
+    mark: Words
+    job_mark: Words
+    order: Words
 
 
 @njit(cache=True, nogil=True)
-def _search(
-    root: np.uint32,
-    begin: int,
-    stamp: np.uint32,
-    place: bool,
-    starts: Longs,
-    near: Words,
-    job_starts: Longs,
-    pins: Words,
-    degree: Words,
-    labels: Words,
-    mark: Words,
-    job_mark: Words,
-    order: Words,
-) -> tuple[int, int, int]:
+def _search(root: np.uint32, begin: int, stamp: np.uint32, place: bool, walk: Walk) -> tuple[int, int, int]:
     """Breadth-first search from `root` into `order[begin:]`; with `place`, in Cuthill-McKee order and for good.
 
-    `mark` holds the last search that reached a datum, DONE once the datum has its place; `job_mark` the last search
-    that expanded a job. Returns where the last level begins and ends, and its number.
+    Returns where the last level begins and ends, and its number.
     """
+    starts, near, job_starts, pins, degree, labels, mark, job_mark, order = walk
     seal = DONE if place else stamp
     mark[root] = seal
     order[begin] = root
@@ -212,7 +196,7 @@ def _walk(
     for v in range(size):
         if degree[v] == 0 or degree[v] > limit:
             mark[v] = DONE
-    graph = (starts, near, job_starts, pins, degree, labels, mark, job_mark, order)
+    walk = Walk(starts, near, job_starts, pins, degree, labels, mark, job_mark, order)
     stamp = np.uint32(0)
     count = 0
     for seed in seeds:
@@ -223,7 +207,7 @@ def _walk(
         for _ in range(sweeps):
             stamp += np.uint32(1)
             # Searches before the last use the part of `order` that is still free as their queue.
-            head, tail, level = _search(root, begin, stamp, False, *graph)
+            head, tail, level = _search(root, begin, stamp, False, walk)
             if level <= height:
                 break
             height = level
@@ -232,7 +216,7 @@ def _walk(
                 if degree[v] < degree[root]:
                     root = v
         stamp += np.uint32(1)
-        _, count, _ = _search(root, begin, stamp, True, *graph)
+        _, count, _ = _search(root, begin, stamp, True, walk)
         for i in range((count - begin) // 2):
             order[begin + i], order[count - 1 - i] = order[count - 1 - i], order[begin + i]
     for v in range(size):

@@ -88,7 +88,7 @@ def span(items: int, i: int, pieces: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def rows(begins: Longs, entries: int, i: int, pieces: int) -> tuple[int, int]:
+def row_range(begins: Longs, entries: int, i: int, pieces: int) -> tuple[int, int]:
     """Piece i of rows that begin there, in so many pieces of nearly equal numbers of entries."""
     first, last = 0, begins.size
     if i > 0:

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import Weighted
-from tracecut.partition.datastructures.typed_views import Words, longs, words
+from tracecut.partition.datastructures.typed_views import Words, longs
 from tracecut.partition.parallel.barrier import gate, meet, take, together
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.support.arrays import Floats, Longs
 
-from .quotient_graph import coloured, neighbours
+from .quotient_graph import QuotientGraph, coloured, quotient_graph
 
 NONE = np.uint32(0xFFFFFFFF)
 FEW = 512  # vertices on borders: with fewer, one thread is done before another has started
 SEARCHES = 2  # of each pair: one for each of its two processors, the better one is kept (Hetero §V)
+
+
+class PairState(NamedTuple):
+    """A partition, as searches on pairs of parts that share no part change it side by side.
+
+    Attributes:
+        labels: uint32 (vertices), the part of each vertex.
+        held: float64 (k), the load of each part.
+        limits: float64 (k), the balance constraint.
+        place: uint32 (vertices), the place of a vertex among the candidates of the search that it is in, else NONE.
+        changed: bool (k), the parts that got or lost vertices in this sweep.
+    """
+
+    labels: Words
+    held: Floats
+    limits: Floats
+    place: Words
+    changed: npt.NDArray[np.bool_]
 
 
 def refine_pairs(
@@ -25,7 +45,7 @@ def refine_pairs(
 
     In each sweep the pairs of parts that share cut edges are coloured so that pairs of one colour share no part; the
     pairs of one colour are refined at the same time. Moving a vertex between two parts changes no other pair's gains,
-    so the result does not depend on the threads. Pairs of two parts that nothing changed in the last sweep rest.
+    so the result does not depend on the threads. Pairs of which neither part changed in the last sweep are skipped.
 
     Args:
         graph: the graph.
@@ -44,28 +64,23 @@ def refine_pairs(
     """
     k = limits.size
     place = np.full(graph.size, NONE, np.uint32)
-    fresh = np.ones(k, np.bool_)
-    arrays = (graph.offsets, graph.near, graph.edges, graph.loads)
+    changed = np.ones(k, np.bool_)
     total = 0
     for _ in range(sweeps):
-        first, second, weight, starts, seeds = neighbours(graph, labels, k, crew)
-        heavy_first = np.argsort(-weight, kind="stable")
-        live = heavy_first[fresh[first[heavy_first]] | fresh[second[heavy_first]]]
-        if live.size == 0:
+        quotient = quotient_graph(graph, labels, k, crew)
+        heavy_first = np.argsort(-quotient.weight, kind="stable")
+        pairs = heavy_first[changed[quotient.first[heavy_first]] | changed[quotient.second[heavy_first]]]
+        if pairs.size == 0:
             break
-        colours = coloured(longs(live), longs(first), longs(second), k)
-        in_turn = longs(live[np.argsort(colours, kind="stable")])
+        colours = coloured(longs(pairs), quotient.first, quotient.second, k)
+        in_turn = longs(pairs[np.argsort(colours, kind="stable")])
         rounds = longs(np.concatenate([[0], np.cumsum(np.bincount(colours))]))
-        fresh = np.zeros(k, np.bool_)
-        gains = np.zeros(live.size, np.int64)
-        pairs = (in_turn, rounds, longs(first), longs(second), longs(starts), words(seeds))
-        parties = crew.threads if seeds.size >= FEW else 1
-        together(
-            _refine_rounds,
-            (*arrays, labels, held, limits, place, *pairs, fresh, gains, layers, patience),
-            parties,
-            gate(),
-        )
+        changed = np.zeros(k, np.bool_)
+        gains = np.zeros(pairs.size, np.int64)
+        state = PairState(labels, held, limits, place, changed)
+        parties = crew.threads if quotient.seeds.size >= FEW else 1
+        given = (graph, state, quotient, in_turn, rounds, gains, layers, patience)
+        together(_refine_rounds, given, parties, gate())
         before, total = total, total + int(gains.sum())
         if total == before:
             break
@@ -74,28 +89,9 @@ def refine_pairs(
 
 @njit(cache=True, nogil=True)
 def _refine_rounds(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    labels: Words,
-    held: Floats,
-    limits: Floats,
-    place: Words,
-    in_turn: Longs,
-    rounds: Longs,
-    first: Longs,
-    second: Longs,
-    starts: Longs,
-    seeds: Words,
-    fresh: npt.NDArray[np.bool_],
-    gains: Longs,
-    layers: int,
-    patience: int,
-    own: Longs,
-    rank: int,
-    parties: int,
-) -> None:
+    graph: Weighted, state: PairState, quotient: QuotientGraph, in_turn: Longs, rounds: Longs, gains: Longs,
+    layers: int, patience: int, own: Longs, rank: int, parties: int,
+) -> None:  # fmt: skip
     """One of several threads: in each round it takes one pair after the other, and waits for the others at its end."""
     for colour in range(rounds.size - 1):
         while True:
@@ -103,37 +99,24 @@ def _refine_rounds(
             if turn >= rounds[colour + 1]:
                 break
             pair = in_turn[turn]
-            gains[turn] = _refine_pair(
-                offsets, near, edges, loads, labels, held, limits, place, seeds[starts[pair] : starts[pair + 1]],
-                np.uint32(first[pair]), np.uint32(second[pair]), fresh, layers, patience,
-            )  # fmt: skip
+            a, b = np.uint32(quotient.first[pair]), np.uint32(quotient.second[pair])
+            seeds = quotient.seeds[quotient.starts[pair] : quotient.starts[pair + 1]]
+            gains[turn] = _refine_pair(graph, state, seeds, a, b, layers, patience)
         if not meet(own, parties):
             return
 
 
 @njit(cache=True, nogil=True)
 def _refine_pair(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    labels: Words,
-    held: Floats,
-    limits: Floats,
-    place: Words,
-    seeds: Words,
-    a: np.uint32,
-    b: np.uint32,
-    fresh: npt.NDArray[np.bool_],
-    layers: int,
-    patience: int,
+    graph: Weighted, state: PairState, seeds: Words, a: np.uint32, b: np.uint32, layers: int, patience: int
 ) -> int:
-    members = _candidates(offsets, near, labels, place, seeds, a, b, layers)
+    """Make the moves of the best of several searches between parts a and b; their gain."""
+    labels, held, _, place, changed = state
+    loads = graph.loads
+    members = _candidates(graph, state, seeds, a, b, layers)
     best_gain, best_over, best_moves = 0, np.inf, np.empty(0, np.uint32)
     for salt in range(SEARCHES):
-        gain, over, moves = _search(
-            offsets, near, edges, loads, labels, held, limits, place, members, a, b, patience, salt
-        )
+        gain, over, moves = _search(graph, state, members, a, b, patience, salt)
         if salt == 0 or over < best_over or (over == best_over and gain > best_gain):
             best_gain, best_over, best_moves = gain, over, moves
     for m in best_moves:
@@ -144,17 +127,16 @@ def _refine_pair(
         held[here] -= loads[v]
         held[there] += loads[v]
     if best_moves.size > 0:
-        fresh[a] = fresh[b] = True
+        changed[a] = changed[b] = True
     for v in members:
         place[v] = NONE
     return best_gain
 
 
 @njit(cache=True, nogil=True)
-def _candidates(
-    offsets: Longs, near: Words, labels: Words, place: Words, seeds: Words, a: np.uint32, b: np.uint32, layers: int
-) -> Words:
-    """Vertices of a and b up to `layers` steps from the border; `place` becomes their place in the result."""
+def _candidates(graph: Weighted, state: PairState, seeds: Words, a: np.uint32, b: np.uint32, layers: int) -> Words:
+    """Vertices of a and b up to `layers` steps from their boundary; `place` becomes their place in the result."""
+    offsets, near, labels, place = graph.offsets, graph.near, state.labels, state.place
     members = np.empty(4 * seeds.size + 16, np.uint32)
     count = 0
     for v in seeds:
@@ -183,21 +165,11 @@ def _candidates(
 
 @njit(cache=True, nogil=True)
 def _search(
-    offsets: Longs,
-    near: Words,
-    edges: Longs,
-    loads: Floats,
-    labels: Words,
-    held: Floats,
-    limits: Floats,
-    place: Words,
-    members: Words,
-    a: np.uint32,
-    b: np.uint32,
-    patience: int,
-    salt: int,
+    graph: Weighted, state: PairState, members: Words, a: np.uint32, b: np.uint32, patience: int, salt: int
 ) -> tuple[int, float, Words]:
     """One search: gain, load above the limits at its best state, and the moves that lead there; changes nothing."""
+    offsets, near, edges, loads = graph
+    labels, held, limits, place, _ = state
     size = members.size
     side = np.empty(size, np.uint8)
     gains = np.zeros(size, np.int64)

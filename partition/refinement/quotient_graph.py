@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import Weighted
@@ -11,29 +13,41 @@ from tracecut.partition.parallel.thread_pool import Crew, blocks
 from tracecut.support.arrays import Longs
 
 
-def neighbours(graph: Weighted, labels: Words, k: int, crew: Crew) -> tuple[Longs, Longs, Longs, Longs, Words]:
+class QuotientGraph(NamedTuple):
     """Pairs of parts with cut edges between them, by rising parts.
+
+    Attributes:
+        first, second: int64 (pairs), the lower and the higher part.
+        weight: int64 (pairs), of the edges cut between them.
+        starts, seeds: int64 (pairs + 1), uint32: the vertices on either side of the boundary of each pair.
+    """
+
+    first: Longs
+    second: Longs
+    weight: Longs
+    starts: Longs
+    seeds: Words
+
+
+def quotient_graph(graph: Weighted, labels: Words, k: int, crew: Crew) -> QuotientGraph:
+    """The quotient graph of a partition.
 
     Args:
         graph: the graph; labels: uint32 (vertices), in [0, k); crew: the threads.
 
     Returns:
-        The lower and the higher part of each pair and the weight cut between them, int64 (pairs), and the vertices on
-        either side of that border: int64 (pairs + 1) offsets, uint32. O(edges + border).
+        The pairs. O(edges + boundary).
     """
-    found = crew.each(
-        _cut_edges, [(graph.offsets, graph.near, graph.edges, labels, k, *part) for part in blocks(graph.size)]
-    )
+    found = crew.each(_cut_edges, [(graph, labels, k, *part) for part in blocks(graph.size)])
     keys, ends, weights = (np.concatenate([part[i] for part in found]) for i in range(3))
     order = radix_order(keys.astype(np.uint64), (k * k).bit_length())
     return _pairs(order, keys, ends, weights, k)
 
 
 @njit(cache=True, nogil=True)
-def _cut_edges(
-    offsets: Longs, near: Words, edges: Longs, labels: Words, k: int, begin: int, end: int
-) -> tuple[Longs, Words, Longs]:
-    """The vertices of [begin, end) once for each other part next to them: the pair of parts, who, the weight cut."""
+def _cut_edges(graph: Weighted, labels: Words, k: int, begin: int, end: int) -> tuple[Longs, Words, Longs]:
+    """The vertices of [begin, end) once for each other part next to them: pair of parts, vertex, weight cut."""
+    offsets, near, edges, _ = graph
     border = np.empty(end - begin, np.uint32)
     members, most = 0, 0
     for v in range(begin, end):
@@ -64,8 +78,7 @@ def _cut_edges(
 
 
 @njit(cache=True, nogil=True)
-def _pairs(order: Words, keys: Longs, ends: Words, weights: Longs, k: int) -> tuple[Longs, Longs, Longs, Longs, Words]:
-    """Pairs of parts with cut edges between them: both parts, cut weight, and the vertices on their borders."""
+def _pairs(order: Words, keys: Longs, ends: Words, weights: Longs, k: int) -> QuotientGraph:
     count = keys.size
     first, second = np.empty(count, np.int64), np.empty(count, np.int64)
     weight, starts, seeds = np.zeros(count, np.int64), np.empty(count + 1, np.int64), np.empty(count, np.uint32)
@@ -80,20 +93,22 @@ def _pairs(order: Words, keys: Longs, ends: Words, weights: Longs, k: int) -> tu
         weight[pairs - 1] += weights[i]
         seeds[place] = ends[i]
     starts[pairs] = count
-    return first[:pairs].copy(), second[:pairs].copy(), weight[:pairs].copy(), starts[: pairs + 1].copy(), seeds
+    return QuotientGraph(
+        first[:pairs].copy(), second[:pairs].copy(), weight[:pairs].copy(), starts[: pairs + 1].copy(), seeds
+    )
 
 
 @njit(cache=True, nogil=True)
-def coloured(live: Longs, first: Longs, second: Longs, k: int) -> Longs:
-    """Greedy colours of the edges `live` of the quotient graph, in that order: the least free at both ends."""
+def coloured(pairs: Longs, first: Longs, second: Longs, k: int) -> Longs:
+    """Greedy colours of `pairs`, edges of the quotient graph, in that order: the least free at both ends."""
     degrees = np.zeros(k, np.int64)
-    for pair in live:
+    for pair in pairs:
         degrees[first[pair]] += 1
         degrees[second[pair]] += 1
     used = np.zeros((k, 2 * degrees.max()), np.bool_)
-    colours = np.empty(live.size, np.int64)
-    for i in range(live.size):
-        a, b = first[live[i]], second[live[i]]
+    colours = np.empty(pairs.size, np.int64)
+    for i in range(pairs.size):
+        a, b = first[pairs[i]], second[pairs[i]]
         colour = 0
         while used[a, colour] or used[b, colour]:
             colour += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +11,13 @@ from numba import njit
 from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.plain_graphs import EdgeStream
 from tracecut.partition.datastructures.typed_views import Words, words
-from tracecut.partition.initial.greedy_growing import choose
+from tracecut.partition.initial.greedy_growing import Connections, Parts, choose, connections, move
 from tracecut.partition.parallel.barrier import meet
 from tracecut.partition.parallel.ordered_pieces import finish, piece, ready, side_by_side, span, wait
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.support.arrays import Bytes, Floats, Longs
+
+from .cluster_graph import ClusterEdges
 
 Margins = npt.NDArray[np.int8]
 
@@ -29,15 +32,46 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 MOST = 120  # what a margin, int8, counts at most
 
 
-def border(
-    stream: EdgeStream, pairs: Words, names: Words, spans: Longs, labels: Words, full: Bytes, groups: Words,
-    part: Words, crew: Crew,
-) -> tuple[Words, Margins]:  # fmt: skip
+class Batch(NamedTuple):
+    """The edges of some vertices, fetched together.
+
+    Attributes:
+        first, last: int64 (BATCH), where the edges of each vertex begin and end among all names.
+        near, called: uint32, the other ends and the names of all these edges.
+    """
+
+    first: Longs
+    last: Longs
+    near: Words
+    called: Words
+
+
+class CutEdges(NamedTuple):
+    """The cut edges of each piece, written where the piece begins, and what is found from them.
+
+    Attributes:
+        cut: uint32 (edges), their names.
+        forced: uint8 (edges), not 0 where a part at either end is above its limit.
+        margin: int8 (n), edges of each vertex less twice those that are cut, as far as these are counted.
+        found: uint32 (2 · edges + 1), the vertices whose margin fell below 0.
+        size: int64 (1), how many there are.
+    """
+
+    cut: Words
+    forced: Bytes
+    margin: Margins
+    found: Words
+    size: Longs
+
+
+def boundary(
+    stream: EdgeStream, links: ClusterEdges, labels: Words, full: Bytes, groups: Words, part: Words, crew: Crew
+) -> tuple[Words, Margins]:
     """The vertices that may gain by a move, in the order of the cut edges: more than half of their edges are cut.
 
     Args:
         stream: the edges.
-        pairs, names, spans: edges between clusters, as `inflating` hands them on.
+        links: the edges between clusters.
         labels: uint32 (clusters), their parts.
         full: uint8 (parts): of parts where it is not 0 all vertices at the border are taken.
         groups: uint32 (n), overwritten with the part of each vertex, by
@@ -48,21 +82,19 @@ def border(
         The vertices, and the margin of each, int8 (n): its edges less twice those that are cut, below 0 for what is
         returned. O(n + edges between clusters).
     """
-    count = int((spans[:, 1] - spans[:, 0]).sum())
-    margin = np.empty(stream.size, np.int8)
-    cut, owners = np.empty(names.size, np.uint32), np.empty(names.size, np.uint8)
-    found, size = np.empty(2 * count + 1, np.uint32), np.zeros(1, np.int64)
-    given = (stream.starts, stream.ends, pairs, names, spans, labels, full, margin, cut, owners, groups, part)
-    side_by_side(crew, _border, (*given, found, size))
+    count, names = int((links.spans[:, 1] - links.spans[:, 0]).sum()), links.names.size
+    margin, found, size = np.empty(stream.size, np.int8), np.empty(2 * count + 1, np.uint32), np.zeros(1, np.int64)
+    cuts = CutEdges(np.empty(names, np.uint32), np.empty(names, np.uint8), margin, found, size)
+    side_by_side(crew, _boundary, (stream.starts, stream.ends, links, labels, full, cuts, groups, part))
     return found[: int(size[0])], margin
 
 
 @njit(cache=True, nogil=True)
-def _border(
-    starts: Longs, stream: Words, pairs: Words, names: Words, spans: Longs, labels: Words, full: Bytes, margin: Margins,
-    cut: Words, owners: Bytes, groups: Words, part: Words, found: Words, sizes: Longs, own: Longs, rank: int,
-    parties: int,
+def _boundary(
+    starts: Longs, stream: Words, links: ClusterEdges, labels: Words, full: Bytes, cuts: CutEdges, groups: Words,
+    part: Words, own: Longs, rank: int, parties: int,
 ) -> None:  # fmt: skip
+    spans, margin = links.spans, cuts.margin
     low, high = span(margin.size, rank, parties)
     _margins(starts, margin, low, high)
     if not meet(own, parties):
@@ -71,25 +103,23 @@ def _border(
     while True:
         if rank == 0:
             while chain < pieces and ready(own, chain) >= 0:
-                begin, end = spans[chain, 0], spans[chain, 0] + ready(own, chain)
-                size = _beyond(cut[begin:end], owners[begin:end], stream, margin, found, size)
+                size = _take_off_margins(cuts, spans[chain, 0], spans[chain, 0] + ready(own, chain), stream, size)
                 chain += 1
         i = piece(own)
         if i >= 2 * pieces:
             break
         if i < pieces:
-            finish(own, i, _cut(pairs, names, labels, full, cut, owners, spans[i, 0], spans[i, 1]))
-        else:  # what nobody waits for
+            finish(own, i, _cut(links, labels, full, cuts, spans[i, 0], spans[i, 1]))
+        else:  # no thread waits for labels
             low, high = span(groups.size, i - pieces, pieces)
             relabel(groups, part, low, high)
     while rank == 0 and chain < pieces:
         if wait(own, chain) < 0:
             return
-        begin, end = spans[chain, 0], spans[chain, 0] + ready(own, chain)
-        size = _beyond(cut[begin:end], owners[begin:end], stream, margin, found, size)
+        size = _take_off_margins(cuts, spans[chain, 0], spans[chain, 0] + ready(own, chain), stream, size)
         chain += 1
     if rank == 0:
-        sizes[0] = size
+        cuts.size[0] = size
     meet(own, parties)
 
 
@@ -109,10 +139,10 @@ def _margins(starts: Longs, found: Margins, begin: int, end: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _cut(pairs: Words, names: Words, part: Words, full: Bytes, cut: Words, owners: Bytes, begin: int, end: int) -> int:
+def _cut(links: ClusterEdges, part: Words, full: Bytes, cuts: CutEdges, begin: int, end: int) -> int:
     """The names of the cut edges of [begin, end), written from `begin` on, and whether a part of either end is full."""
-    own, called = pairs[2 * begin : 2 * end], names[begin:end]
-    out, flags = cut[begin:end], owners[begin:end]
+    own, called = links.pairs[2 * begin : 2 * end], links.names[begin:end]
+    out, flags = cuts.cut[begin:end], cuts.forced[begin:end]
     place = 0
     for i in range(called.size):
         a, b = part[own[2 * i]], part[own[2 * i + 1]]
@@ -122,8 +152,12 @@ def _cut(pairs: Words, names: Words, part: Words, full: Bytes, cut: Words, owner
 
 
 @njit(cache=True, nogil=True)
-def _beyond(cut: Words, owners: Bytes, stream: Words, margin: Margins, found: Words, size: int) -> int:
-    """Take cut edges off the margins of their ends; those that get below 0 are put behind the first `size` found."""
+def _take_off_margins(cuts: CutEdges, begin: int, end: int, stream: Words, size: int) -> int:
+    """Take the cut edges of [begin, end) off the margins of their ends.
+
+    Vertices whose margin falls below 0 are put behind the first `size` found. Returns how many there are then.
+    """
+    cut, forced, margin, found = cuts.cut[begin:end], cuts.forced[begin:end], cuts.margin, cuts.found
     for i in range(cut.size):
         if i + 2 * AHEAD < cut.size:
             prefetch_row(stream, TWO * np.uint64(cut[i + 2 * AHEAD]), LINE)
@@ -132,23 +166,20 @@ def _beyond(cut: Words, owners: Bytes, stream: Words, margin: Margins, found: Wo
         for side in range(2):
             v = stream[TWO * np.uint64(cut[i]) + np.uint64(side)]
             before = margin[v]
-            margin[v] = max(before - 2, -MOST) if owners[i] == 0 else -MOST
+            margin[v] = max(before - 2, -MOST) if forced[i] == 0 else -MOST
             found[size] = v
             size += before >= 0 and margin[v] < 0
     return size
 
 
-def asked(
-    stream: EdgeStream, loads: Floats, limits: Floats, labels: Words, held: Floats, sizes: Longs, chosen: Words,
-    crew: Crew,
-) -> Words:  # fmt: skip
+def movable(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words, crew: Crew) -> Words:
     """Of many vertices of which hardly any would move, those that would if each were the only one; else all.
 
     Where many move, some only do after their neighbours, and cuts would be up to 4 % larger without these.
 
     Args: as those of `polish`. O(edges of `chosen`), on all threads.
     """
-    given = (stream.starts, stream.names, stream.ends, stream.weights, loads, limits, labels, held, sizes)
+    given = (stream, loads, parts)
     if chosen.size < FEW:
         return chosen
     some = words(chosen[:: chosen.size // SAMPLE].copy())
@@ -160,46 +191,48 @@ def asked(
 
 
 @njit(cache=True, nogil=True)
-def _ask(
-    starts: Longs, names: Words, stream: Words, weights: Longs, loads: Floats, limits: Floats, labels: Words,
-    held: Floats, sizes: Longs, chosen: Words,
-) -> Words:  # fmt: skip
-    links, met = np.zeros(limits.size, np.int64), np.empty(limits.size, np.uint32)
-    first, last = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
-    near, called = np.empty(4096, np.uint32), np.empty(4096, np.uint32)
+def _ask(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words) -> Words:
+    connected, batch = connections(parts.limits.size), _new_batch(4096)
     found, count = np.empty(chosen.size, np.uint32), 0
     for begin in range(0, chosen.size, BATCH):
-        near, called = _fetch(starts, names, stream, labels, chosen, begin, first, last, near, called)
+        batch = _fetch(stream, parts.labels, chosen, begin, batch)
         place = 0
         for i in range(min(chosen.size - begin, BATCH)):
             v = chosen[begin + i]
-            end = place + last[i] - first[i]
-            best = _where(v, near, called, place, end, weights, loads, limits, labels, held, sizes, links, met)
+            end = place + batch.last[i] - batch.first[i]
             found[count] = v
-            count += best != labels[v]
+            count += _best_part(v, batch, place, end, stream.weights, loads, parts, connected) != parts.labels[v]
             place = end
     return found[:count]
 
 
 @njit(cache=True, nogil=True)
-def _fetch(
-    starts: Longs, names: Words, stream: Words, labels: Words, chosen: Words, begin: int, first: Longs, last: Longs,
-    near: Words, called: Words,
-) -> tuple[Words, Words]:  # fmt: skip
-    """The other ends and the names of the edges of a batch, in `near` and `called` or, where these are short, longer
-    ones; every read is asked for before it is waited for.
+def _new_batch(edges: int) -> Batch:
+    return Batch(
+        np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), np.empty(edges, np.uint32), np.empty(edges, np.uint32)
+    )
+
+
+@njit(cache=True, nogil=True)
+def _fetch(edges: EdgeStream, labels: Words, chosen: Words, begin: int, batch: Batch) -> Batch:
+    """The edges of the vertices of `chosen` from `begin` on, in the memory of `batch` where that is long enough.
+
+    Every row is prefetched before it is read.
     """
+    starts, names, stream = edges.starts, edges.names, edges.ends
     size = min(chosen.size - begin, BATCH)
     for i in range(begin + BATCH, min(chosen.size, begin + 2 * BATCH)):
         prefetch_row(starts, np.uint64(chosen[i]), LINE)
+    first, last = batch.first, batch.last
     ends = 0
     for i in range(size):
         v = chosen[begin + i]
         first[i], last[i] = starts[v], starts[v + np.uint32(1)]
         ends += last[i] - first[i]
         prefetch_row(names, np.uint64(first[i]), LINE)
-    if ends > near.size:
-        near, called = np.empty(2 * ends, np.uint32), np.empty(2 * ends, np.uint32)
+    if ends > batch.near.size:
+        batch = Batch(first, last, np.empty(2 * ends, np.uint32), np.empty(2 * ends, np.uint32))
+    near, called = batch.near, batch.called
     place = 0
     for i in range(size):
         for j in range(first[i], last[i]):
@@ -213,15 +246,17 @@ def _fetch(
             near[place] = stream[name] ^ stream[name + ONE] ^ chosen[begin + i]
             prefetch_row(labels, np.uint64(near[place]), LINE)
             place += 1
-    return near, called
+    return batch
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _where(
-    v: int, near: Words, called: Words, begin: int, end: int, weights: Longs, loads: Floats, limits: Floats,
-    labels: Words, held: Floats, sizes: Longs, links: Longs, met: Words,
-) -> int:  # fmt: skip
-    """The part where a vertex with the edges of [begin, end) should be; `links`, int64 (k), stays 0."""
+def _best_part(
+    v: int, batch: Batch, begin: int, end: int, weights: Longs, loads: Floats, parts: Parts, connected: Connections
+) -> int:
+    """As `greedy_growing.best_part`, for a vertex whose edges are those of [begin, end) in the batch."""
+    near, called = batch.near, batch.called
+    labels, held, sizes, limits = parts
+    links, met = connected
     own, count = labels[v], 0
     for j in range(begin, end):
         if near[j] == v:
@@ -239,39 +274,25 @@ def _where(
 
 
 @njit(cache=True, nogil=True)
-def polish(
-    starts: Longs,
-    names: Words,
-    stream: Words,
-    weights: Longs,
-    loads: Floats,
-    limits: Floats,
-    labels: Words,
-    held: Floats,
-    sizes: Longs,
-    margin: Margins,
-    chosen: Words,
-) -> Words:
+def polish(stream: EdgeStream, loads: Floats, parts: Parts, margin: Margins, chosen: Words) -> Words:
     """Move each vertex of `chosen`, in that order, by the rule of `greedy_growing.improve`.
 
     Args:
-        starts, names: int64 (n + 1), uint32: the edges of each vertex by name.
-        stream: uint32, the ends of the edges by name; weights: int64, by name, empty for 1 each.
+        stream: the edges.
         loads: float64 (n), empty for 1 each.
-        limits: float64 (k). labels: uint32 (n), held: float64 (k), sizes: int64 (k), all kept up to date.
-        margin: int8 (n), as `border` gives it, kept up to date.
+        parts: kept up to date.
+        margin: int8 (n), as `boundary` gives it, kept up to date.
 
     Returns:
         The vertices that may gain by a move after those that were made here. O(edges of `chosen`).
     """
-    k = limits.size
-    links, met = np.zeros(k, np.int64), np.empty(k, np.uint32)
-    first, last = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
-    near, called = np.empty(4096, np.uint32), np.empty(4096, np.uint32)
+    labels = parts.labels
+    connected, batch = connections(parts.limits.size), _new_batch(4096)
     following = np.empty(1024, np.uint32)
     found = 0
     for begin in range(0, chosen.size, BATCH):
-        near, called = _fetch(starts, names, stream, labels, chosen, begin, first, last, near, called)
+        batch = _fetch(stream, labels, chosen, begin, batch)
+        first, last, near, _ = batch
         if found + near.size > following.size:
             following = _longer(following, 2 * (found + near.size))
         stop = 0
@@ -279,15 +300,10 @@ def polish(
             v = chosen[begin + i]
             place, stop = stop, stop + last[i] - first[i]
             own = labels[v]
-            best = _where(v, near, called, place, stop, weights, loads, limits, labels, held, sizes, links, met)
+            best = _best_part(v, batch, place, stop, stream.weights, loads, parts, connected)
             if best == own:
                 continue
-            load = loads[v] if loads.size else 1.0
-            labels[v] = best
-            held[own] -= load
-            held[best] += load
-            sizes[own] -= 1
-            sizes[best] += 1
+            move(v, best, loads[v] if loads.size else 1.0, parts)
             for j in range(place, stop):
                 u = near[j]
                 if u == v:
@@ -295,7 +311,7 @@ def polish(
                 if labels[u] == own:
                     margin[u] = max(margin[u] - 2, -MOST)
                     margin[v] = max(margin[v] - 2, -MOST)
-                    if margin[u] < 0:  # perhaps once more: whoever comes first moves it
+                    if margin[u] < 0:  # may gain now; it may be listed more than once, and moves at its first turn
                         following[found] = u
                         found += 1
                 elif labels[u] == best:

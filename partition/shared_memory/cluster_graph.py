@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.parallel.barrier import meet
-from tracecut.partition.parallel.ordered_pieces import MOST, parts, piece, restart, rows, side_by_side
+from tracecut.partition.parallel.ordered_pieces import MOST, parts, piece, restart, row_range, side_by_side
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.support.arrays import Longs
 
@@ -16,8 +16,7 @@ LEAST = 1 << 13  # edges of a range
 ROW = 1 << 11  # entries of a range of rows
 
 
-@dataclass(frozen=True, eq=False)
-class Halves:
+class Halves(NamedTuple):
     """A graph each of whose edges stands once, in the row of its lower end.
 
     Attributes:
@@ -37,67 +36,90 @@ class Halves:
     cuts: Longs
     lower: Words
 
-    @property
-    def arrays(self) -> tuple[Longs, Longs, Words, Longs, Longs, Words, Longs]:
-        """What `mirror` needs."""
-        return self.begun, self.ends, self.far, self.merged, self.upper, self.lower, self.cuts
+
+class ClusterEdges(NamedTuple):
+    """Edges between clusters.
+
+    Attributes:
+        pairs: uint32 (2 · edges), the clusters at the ends of each edge.
+        names: uint32 (edges), the edges of the stream that they stand for.
+        spans: int64 (pieces, 2): which of them there are.
+        weights: int64, by name; empty means 1 each.
+    """
+
+    pairs: Words
+    names: Words
+    spans: Longs
+    weights: Longs
 
 
-def linked(pairs: Words, names: Words, spans: Longs, weights: Longs, size: int, crew: Crew) -> Halves:
+class LinkSpace(NamedTuple):
+    """What `linked` works in.
+
+    Attributes:
+        cuts: int64 (ranges + 1), ranges of `spans`.
+        counts: uint32 (ranges, n), how many edges of a range each row gets, then where the range writes them.
+        begins: int64 (n + 1), where each row begins before parallel edges are merged.
+        far, weight: uint32, int64: the higher ends and the weights of these rows; no weights where all are 1. Merging
+            writes over `far`, never ahead of what it reads.
+    """
+
+    cuts: Longs
+    counts: Words
+    begins: Longs
+    far: Words
+    weight: Longs
+
+
+def linked(links: ClusterEdges, size: int, crew: Crew) -> Halves:
     """The graph of `size` vertices with these edges, parallel ones merged.
 
     Args:
-        pairs, names: edges between different vertices, as `inflating` hands them on.
-        spans: int64 (pieces, 2): which of them there are.
-        weights: int64, by name; empty means 1 each.
+        links: edges between different vertices, as `inflated` returns them.
         size: the number of vertices.
         crew: the threads; the result does not depend on them.
 
     Returns:
         Rows in which neighbours come as they do in the stream. O(edges + size · threads).
     """
+    spans = links.spans
     count = int((spans[:, 1] - spans[:, 0]).sum())
     most = 1 if crew.threads == 1 else min(MOST, 2 * crew.threads)
     ranges = min(parts(count, LEAST, most), spans.shape[0])
     cuts = np.arange(ranges + 1) * spans.shape[0] // ranges
     counts, begins = np.zeros((ranges, size), np.uint32), np.empty(size + 1, np.int64)
-    far, weight = np.empty(count, np.uint32), np.empty(count if weights.size else 0, np.int64)
+    far, weight = np.empty(count, np.uint32), np.empty(count if links.weights.size else 0, np.int64)
     merged, row_cuts = np.empty(count, np.int64), np.zeros(parts(count, ROW, most) + 1, np.int64)
     begun, ends = np.empty(size, np.int64), np.empty(size, np.int64)
     first, upper, last = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     lower = np.zeros((row_cuts.size - 1, size), np.uint32)
-    side_by_side(
-        crew, _link,
-        (pairs, names, spans, cuts, weights, counts, begins, far, weight, merged, row_cuts, begun, ends, first, upper,
-         last, lower),
-    )  # fmt: skip
-    return Halves(far, merged, begun, ends, first, upper, last, row_cuts, lower)
+    halves = Halves(far, merged, begun, ends, first, upper, last, row_cuts, lower)
+    side_by_side(crew, _link, (links, LinkSpace(cuts, counts, begins, far, weight), halves))
+    return halves
 
 
 @njit(cache=True, nogil=True)
-def _link(
-    pairs: Words, names: Words, spans: Longs, cuts: Longs, weights: Longs, counts: Words, begins: Longs, far: Words,
-    weight: Longs, merged: Longs, row_cuts: Longs, begun: Longs, ends: Longs, first: Longs, upper: Longs, last: Longs,
-    lower: Words, own: Longs, rank: int, parties: int,
-) -> None:  # fmt: skip
+def _link(links: ClusterEdges, space: LinkSpace, halves: Halves, own: Longs, rank: int, parties: int) -> None:
+    spans, cuts, counts, begins = links.spans, space.cuts, space.counts, space.begins
+    row_cuts, lower = halves.cuts, halves.lower
     i = piece(own)
     while i < cuts.size - 1:
         for s in range(cuts[i], cuts[i + 1]):
-            _count(pairs, counts[i], spans[s, 0], spans[s, 1])
+            _count(links.pairs, counts[i], spans[s, 0], spans[s, 1])
         i = piece(own)
     if not meet(own, parties):
         return
     if rank == 0:
         _places(counts, begins)
         for i in range(row_cuts.size - 1):
-            row_cuts[i + 1] = rows(begins[:-1], begins[-1], i, row_cuts.size - 1)[1]
+            row_cuts[i + 1] = row_range(begins[:-1], begins[-1], i, row_cuts.size - 1)[1]
         restart(own)
     if not meet(own, parties):
         return
     i = piece(own)
     while i < cuts.size - 1:
         for s in range(cuts[i], cuts[i + 1]):
-            _spread(pairs, names, weights, counts[i], far, weight, spans[s, 0], spans[s, 1])
+            _spread(links, counts[i], space.far, space.weight, spans[s, 0], spans[s, 1])
         i = piece(own)
     if not meet(own, parties):
         return
@@ -105,13 +127,13 @@ def _link(
         restart(own)
     if not meet(own, parties):
         return
-    spot = np.full(begun.size, -1, np.int64)
+    spot = np.full(halves.begun.size, -1, np.int64)
     i = piece(own)
     while i < row_cuts.size - 1:
-        _merge(begins, far, weight, merged, begun, ends, lower[i], spot, row_cuts[i], row_cuts[i + 1])
+        _merge(space, halves, lower[i], spot, row_cuts[i], row_cuts[i + 1])
         i = piece(own)
     if meet(own, parties) and rank == 0:
-        _rows(begun, ends, lower, first, upper, last)
+        _rows(halves)
 
 
 @njit(cache=True, nogil=True)
@@ -133,10 +155,8 @@ def _places(counts: Words, begins: Longs) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _spread(
-    pairs: Words, names: Words, weights: Longs, places: Words, far: Words, weight: Longs, begin: int, end: int
-) -> None:
-    own, called = pairs[2 * begin : 2 * end], names[begin:end]
+def _spread(links: ClusterEdges, places: Words, far: Words, weight: Longs, begin: int, end: int) -> None:
+    own, called, weights = links.pairs[2 * begin : 2 * end], links.names[begin:end], links.weights
     for i in range(end - begin):
         low = min(own[2 * i], own[2 * i + 1])
         place = places[low]
@@ -147,14 +167,13 @@ def _spread(
 
 
 @njit(cache=True, nogil=True)
-def _merge(
-    begins: Longs, far: Words, weight: Longs, merged: Longs, begun: Longs, ends: Longs, lower: Words, spot: Longs,
-    begin: int, end: int,
-) -> None:  # fmt: skip
+def _merge(space: LinkSpace, halves: Halves, lower: Words, spot: Longs, begin: int, end: int) -> None:
     """The rows of [begin, end) without parallel edges, one right after the other, from `begun` to `ends`.
 
     `lower` counts how often each vertex is the higher end of what is left. `spot` is below what is written here.
     """
+    begins, weight = space.begins, space.weight
+    far, merged, begun, ends = halves.far, halves.merged, halves.begun, halves.ends
     kept = begins[begin]
     for v in range(begin, end):
         first = begun[v] = kept
@@ -170,8 +189,10 @@ def _merge(
 
 
 @njit(cache=True, nogil=True)
-def _rows(begun: Longs, ends: Longs, lower: Words, first: Longs, upper: Longs, last: Longs) -> None:
+def _rows(halves: Halves) -> None:
     """Where each row begins, has its first higher neighbour, and ends; `lower` becomes where each range writes."""
+    begun, ends, lower = halves.begun, halves.ends, halves.lower
+    first, upper, last = halves.first, halves.upper, halves.last
     total = np.int64(0)
     for v in range(ends.size):
         first[v] = total
@@ -185,11 +206,9 @@ def _rows(begun: Longs, ends: Longs, lower: Words, first: Longs, upper: Longs, l
 
 
 @njit(cache=True, nogil=True)
-def mirror(
-    begun: Longs, ends: Longs, far: Words, merged: Longs, upper: Longs, lower: Words, near: Words, edges: Longs,
-    begin: int, end: int,
-) -> None:  # fmt: skip
-    """Both directions of the edges in the rows of [begin, end)."""
+def mirror(halves: Halves, lower: Words, near: Words, edges: Longs, begin: int, end: int) -> None:
+    """Both directions of the edges in the rows of [begin, end), with the `lower` of their range."""
+    far, merged, begun, ends, upper = halves.far, halves.merged, halves.begun, halves.ends, halves.upper
     for v in range(begin, end):
         place = upper[v]
         for i in range(begun[v], ends[v]):

@@ -12,6 +12,8 @@ from tracecut.partition.parallel.ordered_pieces import finish, parts, piece, rea
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.support.arrays import Bytes, Floats, Longs
 
+from .cluster_graph import ClusterEdges
+
 NONE = np.uint32(0xFFFFFFFF)
 AHEAD = 16  # edges between asking for a label and reading it
 LINE = np.uint64(0)
@@ -24,7 +26,7 @@ LOOPS, SEATED = 33, 34  # places of a gate: loops in the stream, pieces whose ve
 def inflated(
     stream: EdgeStream, loads: Floats, most: float, wide: bool, groups: Words, held: Floats, out: Words,
     out_names: Words, crew: Crew,
-) -> tuple[int, Longs]:  # fmt: skip
+) -> tuple[int, ClusterEdges]:  # fmt: skip
     """What `claim` does with a whole stream, on any number of threads.
 
     Only the first edge of a vertex to another one decides about it. Threads find these edges, one thread goes through
@@ -36,26 +38,26 @@ def inflated(
         crew: the threads; clusters and edges do not depend on them, only gaps between pieces do.
 
     Returns:
-        The number of clusters, and which entries of `out_names` are edges handed on: int64 (pieces, 2), from and to.
-        O(edges + n).
+        The number of clusters, and the edges between them, in `out` and `out_names`. O(edges + n).
     """
     count = stream.ends.size // 2
     if crew.threads == 1:
         no_names = words(np.zeros(0, np.uint32))
         clusters, links = claim(stream.ends, count, no_names, loads, most, wide, groups, held, out, out_names)
-        return clusters, np.array([[0, links]])
-    spans, state = np.empty((parts(count, LEAST, PIECES), 2), np.int64), np.zeros(1, np.int64)
-    given = (stream.ends, stream.starts, stream.names, loads, most, wide, np.empty(count, np.uint8))
-    side_by_side(crew, _inflate, (*given, groups, held, out, out_names, spans, state))
-    return int(state[0]), spans
+        return clusters, ClusterEdges(out, out_names, np.array([[0, links]]), stream.weights)
+    spans, clusters_found = np.empty((parts(count, LEAST, PIECES), 2), np.int64), np.zeros(1, np.int64)
+    edges = ClusterEdges(out, out_names, spans, stream.weights)
+    marks = np.empty(count, np.uint8)
+    side_by_side(crew, _inflate, (stream, loads, most, wide, marks, groups, held, edges, clusters_found))
+    return int(clusters_found[0]), edges
 
 
 @njit(cache=True, nogil=True)
 def _inflate(
-    pairs: Words, starts: Longs, names: Words, loads: Floats, most: float, wide: bool, marks: Bytes,
-    groups: Words, held: Floats, out: Words, out_names: Words, spans: Longs, state: Longs,
-    own: Longs, rank: int, parties: int,
+    stream: EdgeStream, loads: Floats, most: float, wide: bool, marks: Bytes, groups: Words, held: Floats,
+    edges: ClusterEdges, clusters_found: Longs, own: Longs, rank: int, parties: int,
 ) -> None:  # fmt: skip
+    pairs, out_names, spans = stream.ends, edges.names, edges.spans
     pieces = spans.shape[0]
     low, high = span(marks.size, rank, parties)
     marks[low:high] = 0
@@ -64,7 +66,7 @@ def _inflate(
     groups[low:high] = NONE
     if not meet(own, parties):
         return
-    _mark(pairs, starts, names, look(own, LOOPS) > 0, marks, low, high)
+    _mark(stream, look(own, LOOPS) > 0, marks, low, high)
     if not meet(own, parties):
         return
     found, chain = 0, 0
@@ -84,7 +86,7 @@ def _inflate(
             if not passed(own, SEATED, min(i - pieces + LAG, pieces - 1)):
                 return
             spans[i - pieces, 0] = low
-            spans[i - pieces, 1] = _hand(pairs, wide, groups, out, out_names, low, high)
+            spans[i - pieces, 1] = _hand(pairs, wide, groups, edges.pairs, out_names, low, high)
         i = piece(own)
     if rank == 0:
         while chain < pieces:
@@ -93,7 +95,7 @@ def _inflate(
             if found < 0:
                 return
             chain += 1
-        state[0] = _gather(loads, most, groups, held, found)
+        clusters_found[0] = _gather(loads, most, groups, held, found)
     meet(own, parties)
 
 
@@ -107,8 +109,9 @@ def _loops(pairs: Words) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _mark(pairs: Words, starts: Longs, names: Words, loops: bool, marks: Bytes, begin: int, end: int) -> None:
+def _mark(stream: EdgeStream, loops: bool, marks: Bytes, begin: int, end: int) -> None:
     """Mark the first edge of each vertex of [begin, end) that is no loop."""
+    pairs, starts, names = stream.ends, stream.starts, stream.names
     for v in range(begin, end):
         i = starts[v]
         while loops and i < starts[v + 1] and pairs[2 * np.int64(names[i])] == pairs[2 * np.int64(names[i]) + 1]:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from tracecut.partition.coarsening.edge_matching import Rows
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.partition.initial.greedy_growing import choose
+from tracecut.partition.initial.greedy_growing import (
+    Connections,
+    Parts,
+    best_part,
+    connections,
+    fill_parts,
+    is_inner,
+    move,
+)
 from tracecut.partition.parallel.barrier import meet
 from tracecut.partition.parallel.ordered_pieces import (
     finish,
@@ -13,7 +22,7 @@ from tracecut.partition.parallel.ordered_pieces import (
     piece,
     ready,
     restart,
-    rows,
+    row_range,
     side_by_side,
     span,
     wait,
@@ -51,66 +60,55 @@ def settled(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, crew: C
     labels[int(graph.bounds[-2]) :] = coarsest
     before, wishes = np.empty(n, np.uint32), np.empty(n, np.uint32)
     held, sizes = np.empty((2, k)), np.empty((2, k), np.int64)
-    arrays = (graph.bounds, graph.first, graph.last, graph.near, graph.edges, graph.loads, graph.coarse)
-    state = np.zeros(1, np.int64)
-    side_by_side(crew, _settle, (*arrays, limits, labels, before, wishes, held, sizes, sweeps, LEAST, state))
+    moving, asking = Parts(labels, held[0], sizes[0], limits), Parts(before, held[1], sizes[1], limits)
+    side_by_side(crew, _improve_levels, (graph, moving, asking, wishes, sweeps, LEAST, np.zeros(1, np.int64)))
     return labels[:n]
 
 
 @njit(cache=True, nogil=True)
-def _settle(
-    bounds: Longs, first: Longs, last: Longs, near: Words, edges: Longs, loads: Floats, coarse: Words,
-    limits: Floats, labels: Words, before: Words, wishes: Words, held: Floats, sizes: Longs,
-    sweeps: int, least: int, state: Longs, own: Longs, rank: int, parties: int,
+def _improve_levels(
+    levels: Levels, moving: Parts, asking: Parts, wishes: Words, sweeps: int, least: int, state: Longs, own: Longs,
+    rank: int, parties: int,
 ) -> None:  # fmt: skip
-    links, met = np.zeros(limits.size, np.int64), np.empty(limits.size, np.uint32)
+    """One of several threads. All ask by the state before the sweep, `asking`; rank 0 alone changes `moving`."""
+    bounds, first, last, near, edges, loads, coarse = levels
+    connected = connections(moving.limits.size)
     for level in range(bounds.size - 3, -1, -1):
         begin, end = bounds[level], bounds[level + 1]
         size = end - begin
-        mine = labels[begin:end]
+        rows = Rows(first[begin:end], last[begin:end], near, edges, loads[begin:end])
+        now = Parts(moving.labels[begin:end], moving.held, moving.sizes, moving.limits)
         low, high = span(size, rank, parties)
-        _project(labels[end:], coarse[begin:end], mine, low, high)
+        _project(moving.labels[end:], coarse[begin:end], now.labels, low, high)
         if not meet(own, parties):
             return
         if rank == 0:
-            filled(loads[begin:end], mine, held[0], sizes[0])
+            fill_parts(rows.loads, now)
         entries = last[end - 1] - first[begin]
         pieces = parts(entries, least, PIECES)
-        starts, stops, weights = first[begin:end], last[begin:end], loads[begin:end]
         for _ in range(sweeps):
             if rank == 0:
-                held[1], sizes[1] = held[0], sizes[0]
+                asking.held[:], asking.sizes[:] = now.held, now.sizes
                 restart(own)
-            before[low:high] = mine[low:high]
+            asking.labels[low:high] = now.labels[low:high]
             if not meet(own, parties):
                 return
             chain, moved = 0, 0
             while True:
-                if rank == 0:
-                    while chain < pieces and ready(own, chain) >= 0:
-                        start = rows(starts, entries, chain, pieces)[0]
-                        chosen = wishes[start : start + ready(own, chain)]
-                        moved += commit(
-                            starts, stops, near, edges, weights, limits, mine, held[0], sizes[0], chosen, links, met
-                        )
-                        chain += 1
+                while rank == 0 and chain < pieces and ready(own, chain) >= 0:
+                    start = row_range(rows.first, entries, chain, pieces)[0]
+                    moved += commit(rows, now, wishes[start : start + ready(own, chain)], connected)
+                    chain += 1
                 i = piece(own)
                 if i >= pieces:
                     break
-                start, stop = rows(starts, entries, i, pieces)
-                count = propose(
-                    starts, stops, near, edges, weights, limits, before, held[1], sizes[1], start, stop, wishes, links,
-                    met,
-                )  # fmt: skip
-                finish(own, i, count)
+                start, stop = row_range(rows.first, entries, i, pieces)
+                finish(own, i, propose(rows, asking, start, stop, wishes, connected))
             while rank == 0 and chain < pieces:
                 if wait(own, chain) < 0:
                     return
-                start = rows(starts, entries, chain, pieces)[0]
-                chosen = wishes[start : start + ready(own, chain)]
-                moved += commit(
-                    starts, stops, near, edges, weights, limits, mine, held[0], sizes[0], chosen, links, met
-                )
+                start = row_range(rows.first, entries, chain, pieces)[0]
+                moved += commit(rows, now, wishes[start : start + ready(own, chain)], connected)
                 chain += 1
             if rank == 0:
                 state[0] = moved
@@ -127,68 +125,26 @@ def _project(labels: Words, coarse: Words, fine: Words, begin: int, end: int) ->
 
 
 @njit(cache=True, nogil=True)
-def filled(loads: Floats, labels: Words, held: Floats, sizes: Longs) -> None:
-    """Overwrite loads and members of each part. O(n + k)."""
-    held[:], sizes[:] = 0.0, 0
-    for v in range(loads.size):
-        held[labels[v]] += loads[v]
-        sizes[labels[v]] += 1
+def propose(rows: Rows, parts: Parts, begin: int, end: int, wishes: Words, connected: Connections) -> int:
+    """How many of the vertices of [begin, end) would move; they are put in `wishes` from `begin` on.
 
-
-@njit(cache=True, nogil=True)
-def propose(
-    first: Longs, last: Longs, near: Words, edges: Longs, loads: Floats, limits: Floats, labels: Words, held: Floats,
-    sizes: Longs, begin: int, end: int, wishes: Words, links: Longs, met: Words,
-) -> int:  # fmt: skip
-    """How many of the vertices of [begin, end) would move, as things are; they are put in `wishes` from `begin` on.
-
-    `links`, int64 (k), holds zeros before and after; `met` is uint32 (k). O(their edges).
+    O(their edges).
     """
     size = begin
     for v in range(begin, end):
-        mine, i = labels[v], first[v]
-        while i < last[v] and labels[near[i]] == mine:
-            i += 1
-        if i == last[v] or sizes[mine] == 1:
-            continue
-        count = 0
-        for j in range(first[v], last[v]):
-            label = labels[near[j]]
-            if links[label] == 0:
-                met[count] = label
-                count += 1
-            links[label] += edges[j]
-        best = choose(links, met, count, mine, loads[v], limits, held)
-        for j in range(count):
-            links[met[j]] = 0
-        wishes[size] = v
-        size += best != mine
+        if not is_inner(v, rows, parts.labels):
+            wishes[size] = v
+            size += best_part(v, rows, parts, connected) != parts.labels[v]
     return size - begin
 
 
 @njit(cache=True, nogil=True)
-def commit(
-    first: Longs, last: Longs, near: Words, edges: Longs, loads: Floats, limits: Floats, labels: Words, held: Floats,
-    sizes: Longs, chosen: Words, links: Longs, met: Words,
-) -> int:  # fmt: skip
-    """Move each of `chosen`, in that order, to where it should be by then; how many moved. O(their edges)."""
+def commit(rows: Rows, parts: Parts, chosen: Words, connected: Connections) -> int:
+    """Move each of `chosen`, in that order, to its best part as things are by then; how many moved. O(their edges)."""
     moved = 0
     for v in chosen:
-        mine, count = labels[v], 0
-        for j in range(first[v], last[v]):
-            label = labels[near[j]]
-            if links[label] == 0:
-                met[count] = label
-                count += 1
-            links[label] += edges[j]
-        best = choose(links, met, count, mine, loads[v], limits, held) if sizes[mine] > 1 else mine
-        for j in range(count):
-            links[met[j]] = 0
-        if best != mine:
-            labels[v] = best
-            held[mine] -= loads[v]
-            held[best] += loads[v]
-            sizes[mine] -= 1
-            sizes[best] += 1
+        best = best_part(v, rows, parts, connected)
+        if best != parts.labels[v]:
+            move(v, best, rows.loads[v], parts)
             moved += 1
     return moved

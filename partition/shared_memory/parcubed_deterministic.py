@@ -8,12 +8,12 @@ from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.balance.rebalance import equal_targets, limits_of
 from tracecut.partition.datastructures.plain_graphs import EdgeStream, edge_stream
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.initial.greedy_growing import attempts
+from tracecut.partition.initial.greedy_growing import Parts, attempts
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.support.arrays import Floats, Ints, Longs
 
-from .boundary_greedy import asked, border, polish
-from .cluster_graph import Halves, linked
+from .boundary_greedy import boundary, movable, polish
+from .cluster_graph import ClusterEdges, Halves, linked
 from .inflate import claim, inflated
 from .join import joined
 from .parallel_greedy import settled
@@ -81,12 +81,12 @@ def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: fl
     mean = total / n
     limits = floats(limits_of(total, float(loads.max()) if loads.size else 1.0, shares, balance))
     pairs, names = np.empty(stream.ends.size, np.uint32), np.empty(stream.ends.size // 2, np.uint32)
-    groups, held, spans = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, crew)
+    groups, held, links = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, crew)
     second = None
     if held.size > max(PLENTY * k, MANY) and _jumps(stream, groups, held.size):
         most = min(SECOND, n / (FEWEST * k)) * mean
-        second, held, spans = _gathered(pairs, names, spans, held, most)
-    halves = linked(pairs, names, spans, stream.weights, held.size, crew)
+        second, held, links = _gathered(links, held, most)
+    halves = linked(links, held.size, crew)
     if held.size > k:
         found = _fold(halves, held, COARSEST if second is None else COARSER, shares, limits, crew)
     else:
@@ -94,14 +94,14 @@ def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: fl
     own = np.bincount(found, held, k).astype(np.float64)
     full = (own > limits).astype(np.uint8)
     labels = found if second is None else found[second]
-    chosen, margin = border(stream, pairs, names, spans, found, full, groups, labels, crew)
+    chosen, margin = boundary(stream, links, found, full, groups, labels, crew)
     sizes = (np.bincount(groups, minlength=k) if loads.size else np.rint(own)).astype(np.int64)
-    rows = (stream.starts, stream.names, stream.ends, stream.weights, loads)
+    parts = Parts(groups, own, sizes, limits)
     for _ in range(FINAL):
         if chosen.size == 0:
             break
-        chosen = asked(stream, loads, limits, groups, own, sizes, chosen, crew)
-        chosen = polish(*rows, limits, groups, own, sizes, margin, words(chosen))
+        chosen = movable(stream, loads, parts, chosen, crew)
+        chosen = polish(stream, loads, parts, margin, words(chosen))
     if sizes.min() > 0:
         return groups.view(np.int32)
     return fill_empty(groups.view(np.int32), k, loads if loads.size else None)
@@ -131,43 +131,43 @@ def _sample(pairs: Words) -> Longs:
 
 def _inflated(
     stream: EdgeStream, loads: Floats, most: float, out: Words, out_names: Words, crew: Crew
-) -> tuple[Words, Floats, Longs]:
-    """The cluster of each vertex, the loads of the clusters, and where the edges between them are; see `inflated`."""
+) -> tuple[Words, Floats, ClusterEdges]:
+    """The cluster of each vertex, the loads of the clusters, and the edges between them; see `inflated`."""
     groups, held = np.empty(stream.size, np.uint32), np.empty(stream.size)
     wide = _scattered(stream.ends, stream.size)
-    clusters, spans = inflated(stream, loads, most, wide, groups, held, out, out_names, crew)
-    return groups, held[:clusters], spans
+    clusters, links = inflated(stream, loads, most, wide, groups, held, out, out_names, crew)
+    return groups, held[:clusters], links
 
 
-def _gathered(pairs: Words, names: Words, spans: Longs, loads: Floats, most: float) -> tuple[Words, Floats, Longs]:
+def _gathered(links: ClusterEdges, loads: Floats, most: float) -> tuple[Words, Floats, ClusterEdges]:
     """The same for clusters of clusters, out of the edges between them, which are overwritten; see `claim`.
 
     This is one stream on one thread. Two ranges of vertices, each with its own half of the stream, would be independent
     of threads as well; but where the order says nothing half of all edges cross, and cuts were 2 to 3 % larger.
     """
-    count = 0
-    for begin, end in spans.tolist():
+    pairs, names, count = links.pairs, links.names, 0
+    for begin, end in links.spans.tolist():
         stop = count + end - begin
         if begin > count:  # gaps are closed
             pairs[2 * count : 2 * stop], names[count:stop] = pairs[2 * begin : 2 * end], names[begin:end]
         count = stop
     groups, held = np.empty(loads.size, np.uint32), np.empty(loads.size)
     wide = _scattered(pairs[: 2 * count], loads.size)
-    clusters, links = claim(words(pairs), count, words(names), floats(loads), most, wide, groups, held, pairs, names)
-    cuts = links * np.arange(SPANS + 1) // SPANS
-    return groups, held[:clusters], np.stack([cuts[:-1], cuts[1:]], 1)
+    clusters, kept = claim(words(pairs), count, words(names), floats(loads), most, wide, groups, held, pairs, names)
+    cuts = kept * np.arange(SPANS + 1) // SPANS
+    return groups, held[:clusters], links._replace(spans=np.stack([cuts[:-1], cuts[1:]], 1))
 
 
 def _fold(halves: Halves, loads: Floats, coarsest: int, shares: Floats, limits: Floats, crew: Crew) -> Words:
     """Labels of the clusters: join level by level, grow parts some times, improve the best on the way back."""
     k = shares.size
     levels = joined(halves, loads, float(loads.sum()) / (4 * k), coarsest * k, crew)
-    level = levels.level(levels.count - 1)
+    level = levels.level(levels.n_levels - 1)
     # Of a small graph all first partitions are improved and the best is taken, of a large one there is but one.
     small = level.entries <= SMALL
     tries, lanes, sweeps = (TRIES, LANES, FIRST) if small else (1, 1, SWEEPS)
     starts = level.size * np.arange(tries) // tries
-    given = (*level.tight(), floats(shares), limits)
+    given = (level.tight(crew), floats(shares), limits)
     found = crew.each(attempts, [(*given, longs(starts[i::lanes]), sweeps) for i in range(lanes)])
     first = min(found, key=lambda attempt: attempt[1])[0]
     return settled(levels, limits, first, ROUNDS, crew)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition import METHODS, partition
 from tracecut.partition.balance.rebalance import capacities
+from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.community import compnet
 from tracecut.partition.datastructures.plain_graphs import data_graph
@@ -57,7 +58,9 @@ def test_parts_grow_the_same_in_a_tournament(shape: str, monkeypatch: pytest.Mon
     for looks in (1 << 40, 1, 0):
         monkeypatch.setattr(greedy_growing, "LOOKS", looks)
         grown = greedy_growing.grow.py_func(
-            plain.offsets, plain.neighbours.view(np.uint32), plain.edge_weights, loads, shares, plain.size // 2
+            Weighted(plain.offsets, plain.neighbours.view(np.uint32), plain.edge_weights, loads),
+            shares,
+            plain.size // 2,
         )
         found.append(grown.tolist())
     assert found[0] == found[1] == found[2]
@@ -72,7 +75,9 @@ def test_lists_are_not_looked_through_for_ever(monkeypatch: pytest.MonkeyPatch) 
     )
     plain = data_graph(SHAPES["star"](3000))
     greedy_growing.grow.py_func(
-        plain.offsets, plain.neighbours.view(np.uint32), plain.edge_weights, np.ones(plain.size), np.full(4, 0.25), 0
+        Weighted(plain.offsets, plain.neighbours.view(np.uint32), plain.edge_weights, np.ones(plain.size)),
+        np.full(4, 0.25),
+        0,
     )
     assert max(played) > 1000, "the lists were handed over to a tournament while they were long"
 
@@ -104,10 +109,16 @@ def test_data_join_few_clusters(shape: str, monkeypatch: pytest.MonkeyPatch) -> 
         full, load, used, placed = kernel(*given)
         return full, load, np.uint64(used), placed  # as it is inside of a kernel
 
+    take = grow_hypergraph.pop
+
+    def pop(queue: Any, used: np.uint64) -> Any:
+        x, left = take(queue, used)
+        return np.uint32(x), np.uint64(left)
+
     monkeypatch.setattr(grow_hypergraph, "MOST_CLUSTERS", 0)  # the kernel that takes jobs of any size
     monkeypatch.setattr(grow_hypergraph, "_join", join)
     monkeypatch.setattr(grow_hypergraph, "_grow", grow_hypergraph._grow.py_func)
-    monkeypatch.setattr(grow_hypergraph, "lowest_bit", lambda bits: (int(bits) & -int(bits)).bit_length() - 1)
+    monkeypatch.setattr(grow_hypergraph, "pop", pop)
     graph = SHAPES[shape](3000)
     labels, order = grow_hypergraph.grow(graph, 16)
     assert np.ptp(np.bincount(labels, minlength=16)) <= 2 and sorted(order.tolist()) == list(range(graph.n_jobs))

@@ -17,7 +17,7 @@ from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.partition.refinement.km1 import NO_END, Effort, level_cost, refine
 from tracecut.partition.refinement.km1_fm import improving_nodes, mark_boundary, propagate_labels, search, workspace
-from tracecut.partition.refinement.km1_gains import best_move, cluster_state, cost_of
+from tracecut.partition.refinement.km1_gains import ClusterState, best_move, cluster_state, cost_of
 from tracecut.partition.refinement.km1_parallel_fm import Replica, commit, explore, spare_state
 from tracecut.support.errors import ArgumentError
 

@@ -16,7 +16,7 @@ from tracecut.partition.geometric.kmeans import kmeans
 from tracecut.partition.initial.greedy_growing import grow
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.partition.refinement.pairwise_fm import refine_pairs
-from tracecut.partition.refinement.quotient_graph import coloured, neighbours
+from tracecut.partition.refinement.quotient_graph import coloured, quotient_graph
 
 from ..meshes import cut, delaunay, lattice
 
@@ -102,7 +102,7 @@ def test_neighbours_are_pairs_with_cut_edges(case: tuple[Weighted, np.ndarray, i
     graph, labels, k = case
     dense = matrix(graph)
     with Crew(1, graph.size) as crew:
-        first, second, weight, starts, border = neighbours(graph, words(labels), k, crew)
+        first, second, weight, starts, border = quotient_graph(graph, words(labels), k, crew)
     expected = []
     for a in range(k):
         for b in range(a + 1, k):
@@ -163,5 +163,5 @@ def test_geographer_r_is_better_than_its_start() -> None:
 def test_growing_gives_every_part_something(case: tuple[Weighted, np.ndarray, int], shares: list[int]) -> None:
     graph, k = case[0], len(shares)
     part = floats(np.array(shares) / sum(shares))
-    labels = grow(graph.offsets, graph.near, graph.edges, graph.loads, part, graph.size // 2)
+    labels = grow(graph, part, graph.size // 2)
     assert np.unique(labels).size == min(k, graph.size) and labels.max() < k

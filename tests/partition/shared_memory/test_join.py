@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tracecut.partition.coarsening.edge_matching import Rows
 from tracecut.partition.datastructures.typed_views import floats, longs, words
-from tracecut.partition.parallel.ordered_pieces import MOST, parts, rows
+from tracecut.partition.parallel.ordered_pieces import MOST, parts, row_range
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.partition.shared_memory import cluster_graph, join, parallel_greedy
-from tracecut.partition.shared_memory.cluster_graph import Halves, linked
-from tracecut.partition.shared_memory.join import Levels, Rows, joined
+from tracecut.partition.shared_memory.cluster_graph import ClusterEdges, Halves, linked
+from tracecut.partition.shared_memory.join import Levels, joined
 from tracecut.partition.shared_memory.parallel_greedy import settled
 
 from ..moves import moved
@@ -49,7 +50,7 @@ def halves(edges: list[tuple[int, int]], n: int, crew: Crew, weights: np.ndarray
         pairs[2 * end : 2 * (end + b - a)] = np.array(edges[a:b], np.uint32).ravel()
         names[end : end + b - a] = np.arange(a, b)
         end += b - a + 2
-    return linked(pairs, names, np.array(spans), longs(weights), n, crew)
+    return linked(ClusterEdges(pairs, names, np.array(spans), longs(weights)), n, crew)
 
 
 def dense(graph: Rows) -> np.ndarray:
@@ -87,7 +88,7 @@ def test_pieces_hold_every_row_once(lengths: list[int], least: int, start: int) 
     ends = start + np.cumsum(lengths)
     begins, entries = longs(ends - lengths), int(sum(lengths))
     pieces = parts(entries, least, 8)
-    found = [rows(begins, entries, i, pieces) for i in range(pieces)]
+    found = [row_range(begins, entries, i, pieces) for i in range(pieces)]
     assert found[0][0] == 0 and found[-1][1] == len(lengths) and pieces <= 8
     assert all(a[1] == b[0] for a, b in pairwise(found))
     for begin, end in found:  # a piece is over its share by less than one row
@@ -128,12 +129,12 @@ def test_coarser_levels(
         levels = joined(halves(real, n, crew), loads, heaviest, goal, crew)
     finest = levels.level(0)
     assert finest.loads.tolist() == loads.tolist() and finest.size == n
-    for i in range(levels.count):
+    for i in range(levels.n_levels):
         level = levels.level(i)
         matrix = dense(level)
         mate = slow_match(matrix, neighbours(level), level.loads, heaviest)
         heads = [v for v in range(level.size) if mate[v] >= v]
-        if i == levels.count - 1:
+        if i == levels.n_levels - 1:
             assert level.size <= goal or len(heads) > 0.9 * level.size
             break
         assert level.size > goal
@@ -145,14 +146,14 @@ def test_coarser_levels(
         np.fill_diagonal(expected, 0)
         assert (dense(coarser) == expected).all()
         # Without gaps it is the same graph.
-        offsets, near, weights, own = coarser.tight()
+        offsets, near, weights, own = coarser.tight(crew)
         again = Rows(offsets[:-1], offsets[1:], near, weights, own)
         assert (dense(again) == expected).all() and offsets[-1] == near.size
 
 
 def slow_settled(levels: Levels, limits: np.ndarray, coarsest: list[int], sweeps: int) -> list[int]:
     labels = coarsest
-    for i in reversed(range(levels.count - 1)):
+    for i in reversed(range(levels.n_levels - 1)):
         level = levels.level(i)
         labels = [labels[c] for c in levels.coarse[levels.bounds[i] : levels.bounds[i + 1]].tolist()]
         links = [dict(zip(np.flatnonzero(row).tolist(), row[row > 0].tolist(), strict=True)) for row in dense(level)]
@@ -175,7 +176,7 @@ def test_moves_are_found_together_and_made_in_order(
     sweeps, goal = data.draw(st.tuples(st.integers(1, 3), st.sampled_from([ALL, 4, 1])))
     with small_ranges(least), Crew(threads, 1 << 20) as crew:
         levels = joined(halves(real, n, crew), loads, 9.0, goal, crew)
-        size = levels.level(levels.count - 1).size
+        size = levels.level(levels.n_levels - 1).size
         before = data.draw(st.lists(st.integers(0, k - 1), min_size=size, max_size=size))
         labels = settled(levels, floats(limits), words(np.array(before, np.uint32)), sweeps, crew)
     assert labels.tolist() == slow_settled(levels, limits, list(before), sweeps)
@@ -193,5 +194,5 @@ def test_more_threads_than_pieces() -> None:
             both = halves(pairs, 90, crew)
             assert both.cuts.size - 1 <= MOST and (threads == 1 or both.cuts.size - 1 == MOST)
             levels = joined(both, np.ones(90), 9.0, 4, crew)
-            found.append([neighbours(levels.level(i)) for i in range(levels.count)])
+            found.append([neighbours(levels.level(i)) for i in range(levels.n_levels)])
     assert found[0] == found[1]

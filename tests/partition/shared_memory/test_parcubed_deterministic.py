@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition import partition
+from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.datastructures.plain_graphs import EdgeStream, data_graph, edge_stream
 from tracecut.partition.datastructures.typed_views import floats, longs, words
-from tracecut.partition.initial.greedy_growing import grow, improve
+from tracecut.partition.initial.greedy_growing import Parts, grow, improve
 from tracecut.partition.parallel import thread_pool
 from tracecut.partition.parallel.thread_pool import Crew
 from tracecut.partition.shared_memory import boundary_greedy, inflate, parcubed_deterministic
-from tracecut.partition.shared_memory.boundary_greedy import asked, border, polish
+from tracecut.partition.shared_memory.boundary_greedy import boundary, movable, polish
+from tracecut.partition.shared_memory.cluster_graph import ClusterEdges
 from tracecut.partition.shared_memory.inflate import claim, inflated
 
 from ..meshes import cut, delaunay, lattice, over
@@ -113,12 +115,12 @@ def test_clusters_of_a_stream_on_threads(
     with pytest.MonkeyPatch.context() as patch, Crew(threads, 1 << 20) as crew:
         patch.setattr(inflate, "LEAST", least)
         own = floats(loads if weighted else NO_FLOATS)
-        clusters, spans = inflated(stream, own, most, n % 2 == 0, groups, held, out, names, crew)
+        clusters, links = inflated(stream, own, most, n % 2 == 0, groups, held, out, names, crew)
     assert groups.tolist() == slow_claim(inside, loads.tolist(), most)
     assert held[:clusters].tolist() == np.bincount(groups, loads).tolist()
-    found = [int(name) for a, b in spans for name in names[a:b]]
+    found = [int(name) for a, b in links.spans for name in names[a:b]]
     assert found == [i for i, (u, v) in enumerate(inside) if groups[u] != groups[v]]
-    pairs = [set(out[2 * i : 2 * i + 2].tolist()) for a, b in spans for i in range(a, b)]
+    pairs = [set(out[2 * i : 2 * i + 2].tolist()) for a, b in links.spans for i in range(a, b)]
     assert pairs == [{int(groups[v]) for v in inside[i]} for i in found]
 
 
@@ -182,16 +184,15 @@ def test_moves_follow_the_rule(
         labels = np.array(before, np.uint32)
         held, sizes = np.bincount(labels, loads, k), np.bincount(labels, minlength=k)
         if which == "improve":
-            arrays = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(loads))
-            improve(*arrays, floats(limits), labels, held, sizes, 1)
+            own = Weighted(longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(loads))
+            improve(own.rows, Parts(labels, held, sizes, floats(limits)), 1)
         else:
             margin = np.diff(stream.starts).astype(np.int8)
-            own = floats(loads if weighted else NO_FLOATS)
-            arrays = (stream.starts, stream.names, stream.ends, stream.weights, own, floats(limits))
+            parts = Parts(labels, held, sizes, floats(limits))
             chosen = words(np.arange(n, dtype=np.uint32))
             for v in range(n):
                 margin[v] -= 2 * sum(before[u] != before[v] for u in others(stream, v))
-            following = polish(*arrays, labels, held, sizes, margin, chosen)
+            following = polish(stream, floats(loads if weighted else NO_FLOATS), parts, margin, chosen)
             cuts = [sum(labels[u] != labels[v] for u in others(stream, v)) for v in range(n)]
             assert margin.tolist() == (np.diff(stream.starts) - 2 * np.array(cuts)).tolist()
             assert all(any(labels[u] != before[u] for u in others(stream, v)) for v in following)
@@ -214,7 +215,8 @@ def test_the_border_is_what_has_most_of_its_edges_cut(
     spans = np.stack([cuts[:-1], cuts[1:]], 1)
     labels, final = part[groups], groups.copy()
     with Crew(data.draw(st.integers(1, 3)), 1 << 20) as crew:
-        found, margin = border(stream, pairs.ravel(), names, spans, part, full, final, part, crew)
+        links = ClusterEdges(pairs.ravel(), names, spans, stream.weights)
+        found, margin = boundary(stream, links, part, full, final, part, crew)
     assert final.tolist() == labels.tolist()
     expected = []
     for v in range(n):
@@ -235,7 +237,8 @@ def test_margins_of_hubs_are_counted_up_to_a_bound() -> None:
     for cuts, margin_of_hub in ((0, 120), (300, -120)):
         spans, groups = np.array([[0, cuts]]), np.arange(301, dtype=np.uint32)
         full = np.zeros(2, np.uint8)
-        found, margin = border(stream, stream.ends, names, spans, part, full, groups, part, ALONE)
+        links = ClusterEdges(stream.ends, names, spans, stream.weights)
+        found, margin = boundary(stream, links, part, full, groups, part, ALONE)
         assert sorted(found.tolist()) == ([0, *range(1, 301, 2)] if cuts else [])
         assert margin[0] == margin_of_hub and (margin[2::2] == 1).all()
 
@@ -258,33 +261,35 @@ def test_those_that_would_move_alone(
     for v in chosen:
         after = labels.copy()
         margin = np.full(n, 5, np.int8)
-        arrays = (stream.starts, stream.names, stream.ends, stream.weights, own, limits)
-        polish(*arrays, after, held.copy(), sizes.copy(), margin, words(np.array([v], np.uint32)))
+        parts = Parts(after, held.copy(), sizes.copy(), limits)
+        polish(stream, own, parts, margin, words(np.array([v], np.uint32)))
         if (after != labels).any():
             movers.append(int(v))
     with pytest.MonkeyPatch.context() as patch, Crew(threads, 1 << 20) as crew:
         for name, value in {"SAMPLE": 2, "FEW": 0, "SHARE": share}.items():
             patch.setattr(boundary_greedy, name, value)
-        found = asked(stream, own, limits, labels, held, sizes, chosen, crew)
+        parts = Parts(labels, held, sizes, limits)
+        found = movable(stream, own, parts, chosen, crew)
         step = n // 2
         sample = chosen[::step]
         few = np.isin(sample, movers).sum() <= share * sample.size
         assert found.tolist() == (movers if few else chosen.tolist())
         patch.setattr(boundary_greedy, "FEW", n + 1)
-        assert asked(stream, own, limits, labels, held, sizes, chosen, crew) is chosen
+        assert movable(stream, own, parts, chosen, crew) is chosen
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])
 def test_grown_parts_are_all_there(k: int) -> None:
     graph, _ = lattice(20)
     plain = data_graph(graph)
-    arrays = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights))
+    own = Weighted(longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(np.ones(400)))
     shares = floats(np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum())
-    found = grow(*arrays, floats(np.ones(400)), shares, 57)
+    found = grow(own, shares, 57)
     sizes = np.bincount(found, minlength=k)
     assert found[57] == 0 and np.abs(sizes - 400 * shares).max() <= 1.0
     assert cut(graph, found.view(np.int32), k) <= 60 * (k > 1) * np.sqrt(k)
-    few = grow(longs(np.zeros(4, np.int64)), NO_WORDS, NO_LONGS, floats(np.ones(3)), floats(np.full(5, 0.2)), 2)
+    apart = Weighted(longs(np.zeros(4, np.int64)), NO_WORDS, NO_LONGS, floats(np.ones(3)))
+    few = grow(apart, floats(np.full(5, 0.2)), 2)
     assert np.unique(few).size == 3
 
 
