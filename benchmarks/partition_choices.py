@@ -84,12 +84,12 @@ def two_threads(given: Input, options: Options) -> Iterator[Row]:
     for name, call in cases.items():
         calls = {str(threads): partial(call, threads) for threads in (1, 2)}
         found = interleaved(calls, max(options.repeat, ROUNDS), clock=wall)
-        (one, alone), (two, together) = found["1"], found["2"]
+        (one, alone), (two, batch) = found["1"], found["2"]
         if one.tolist() != two.tolist():
             raise AssertionError(f"{name} on {given.name}: other labels on two threads than on one")
-        yield Row(given.name, "natural", f"{name} k=64, 2 threads: wall s", together, "1 thread", alone)
+        yield Row(given.name, "natural", f"{name} k=64, 2 threads: wall s", batch, "1 thread", alone)
         if name != "expansion + km1":
-            yield bar(given.name, f"{name} k=64: speedup of 2 threads", alone / together, "≥", 1.6)
+            yield bar(given.name, f"{name} k=64: speedup of 2 threads", alone / batch, "≥", 1.6)
 
 
 def choices(given: Input, options: Options) -> Iterator[Row]:

@@ -248,7 +248,7 @@ def _all_weights(request: Request) -> Floats:
 
 def _partition(graph: LocalityGraph, method: Method, request: Request, options: Mapping[str, Any]) -> Clustering:
     from tracecut.partition.balance.fill_empty import fill_empty
-    from tracecut.partition.balance.rebalance import chunks, filled, jobs_of_data, settle, work_on_data
+    from tracecut.partition.balance.rebalance import chunks, filled, jobs_of_data, rebalance, work_on_data
     from tracecut.partition.datastructures.integer_weights import charging_copies
 
     # Every linear order is cut to any targets and weights here, whatever its function takes.
@@ -271,9 +271,9 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
         labels = method.function(charging_copies(graph) if follow else graph, request.k, **keywords, **options)
         if follow:
             labels = jobs_of_data(graph, labels, request.weights, request.targets, request.balance)
-        elif _settles(method, request):
-            labels = settle(graph, labels, request.own_weights, request.targets, request.balance, request.of)
-    if _settles(method, request) and not method.bare:
+        elif _needs_rebalancing(method, request):
+            labels = rebalance(graph, labels, request.own_weights, request.targets, request.balance, request.of)
+    if _needs_rebalancing(method, request) and not method.bare:
         labels = filled(labels, request.own_weights, request.targets, request.balance)
     elif not method.bare:
         labels = fill_empty(labels, request.k, request.own_weights)
@@ -282,7 +282,7 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
     return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
 
 
-def _settles(method: Method, request: Request) -> bool:
+def _needs_rebalancing(method: Method, request: Request) -> bool:
     """Whether labels are brought within the balance once the method is done.
 
     Chunks are as even as chunks can be, and a rule without a bound is left as its paper has it. Where all weigh the
@@ -302,11 +302,11 @@ def _settles(method: Method, request: Request) -> bool:
 
 def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clustering:
     """The clustering after km1 refinement, within its capacities whether the method kept to them or not."""
-    from tracecut.partition.balance.rebalance import filled, settle
+    from tracecut.partition.balance.rebalance import filled, rebalance
     from tracecut.partition.multilevel.driver import refine_km1
 
     load = (request.weights, request.targets, request.balance)
-    start = settle(graph, found.labels, *load)
+    start = rebalance(graph, found.labels, *load)
     labels = refine_km1(
         graph,
         start,
@@ -316,7 +316,7 @@ def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clust
         seed=request.seed,
         threads=request.threads,
     )
-    kept = filled(settle(graph, labels, *load), *load)
+    kept = filled(rebalance(graph, labels, *load), *load)
     refined = replace(found, labels=kept, options={**found.options, "refine": "km1"})
     if kept is not labels:  # refinement takes a cluster up to its capacity: bringing it back may cost all that was won
         unrefined = replace(refined, labels=filled(start, *load))

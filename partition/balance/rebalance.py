@@ -104,7 +104,7 @@ def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:
     return np.where(graph.degrees() > 0, work, some.min() if some.size else 1.0)
 
 
-def settle(
+def rebalance(
     graph: LocalityGraph, labels: Ints, weights: Floats | None, targets: Floats, balance: float, of: str = "jobs"
 ) -> Ints:
     """Labels of jobs, or of data, in which no cluster exceeds its bound; the same labels where none does.
@@ -129,14 +129,14 @@ def settle(
     starts, near = graph.transpose
     rows = (longs(graph.offsets), words(graph.data), longs(starts), words(near))
     settled = labels.copy()
-    _settle(*(rows if of == "jobs" else rows[2:] + rows[:2]), floats(weights), limits, settled, loads)
+    _rebalance(*(rows if of == "jobs" else rows[2:] + rows[:2]), floats(weights), limits, settled, loads)
     if (loads > limits).any():
         return seated(settled, weights, targets, limits, balance)
     return settled
 
 
 def filled(labels: Ints, weights: Floats | None, targets: Floats, balance: float) -> Ints:
-    """`fill_empty` for labels that `settle` gave: none comes above its bound by it. O(n + k)."""
+    """`fill_empty` for labels that `rebalance` gave: none comes above its bound by it. O(n + k)."""
     found = fill_empty(labels, targets.size, weights)
     if found is labels or weights is None or weights.min() == weights.max():
         return found
@@ -163,7 +163,7 @@ def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: F
     shares, limits = floats(targets), floats(bounds(weights, targets, balance))
     rows, worth = (longs(graph.offsets), words(graph.data)), floats(uneven(graph.data_weights))
     own = _jobs_of_data(*rows, words(labels), floats(weights), worth, shares, limits)
-    return settle(graph, own.view(np.int32), weights, targets, balance)
+    return rebalance(graph, own.view(np.int32), weights, targets, balance)
 
 
 @njit(cache=True, nogil=True)
@@ -186,7 +186,7 @@ def sum_loads(labels: Words, weights: Floats, k: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _settle(
+def _rebalance(
     offsets: Longs,
     data: Words,
     starts: Longs,

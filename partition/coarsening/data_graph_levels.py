@@ -8,13 +8,13 @@ from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import uneven
 from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Longs
 
 from .edge_matching import Weighted
 
 
-def arranged(graph: LocalityGraph, loads: Floats, order: Words, crew: Crew) -> Weighted:
+def arranged(graph: LocalityGraph, loads: Floats, order: Words, pool: ThreadPool) -> Weighted:
     """The data graph with datum `order[i]` as vertex i.
 
     Jobs of two data each that all weigh the same are its edges as they are, parallel ones side by side; for others see
@@ -24,7 +24,7 @@ def arranged(graph: LocalityGraph, loads: Floats, order: Words, crew: Crew) -> W
         graph: the locality graph.
         loads: float64 (data).
         order: uint32 (data), a permutation.
-        crew: the threads; the result does not depend on them.
+        pool: the threads; the result does not depend on them.
 
     Returns:
         The graph. O(pins).
@@ -34,18 +34,18 @@ def arranged(graph: LocalityGraph, loads: Floats, order: Words, crew: Crew) -> W
     parts = blocks(n)
     if uneven(graph.job_weights).size == 0 and _simple_pairs(longs(graph.offsets), words(graph.data)):
         starts, jobs = (longs(graph.transpose[0]), words(graph.transpose[1]))
-        crew.each(_rank, [(words(order), starts, floats(loads), rank, heavy, sizes, *part) for part in parts])
+        pool.each(_rank, [(words(order), starts, floats(loads), rank, heavy, sizes, *part) for part in parts])
         offsets = longs(np.cumsum(sizes))
         near = np.empty(graph.n_pins, np.uint32)
         rows = (words(graph.data), starts, jobs, words(order), rank, offsets, near)
-        crew.each(_ends, [(*rows, *part) for part in parts])
+        pool.each(_ends, [(*rows, *part) for part in parts])
         return Weighted(offsets, words(near), longs(np.ones(near.size, np.int64)), floats(heavy))
     plain = data_graph(graph)
     old = (longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights))
-    crew.each(_rank, [(words(order), old[0], floats(loads), rank, heavy, sizes, *part) for part in parts])
+    pool.each(_rank, [(words(order), old[0], floats(loads), rank, heavy, sizes, *part) for part in parts])
     offsets = longs(np.cumsum(sizes))
     near, edges = np.empty(plain.neighbours.size, np.uint32), np.empty(plain.neighbours.size, np.int64)
-    crew.each(_arrange, [(*old, words(order), rank, offsets, near, edges, *part) for part in parts])
+    pool.each(_arrange, [(*old, words(order), rank, offsets, near, edges, *part) for part in parts])
     return Weighted(offsets, words(near), longs(edges), floats(heavy))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Longs
 
 NONE = np.uint32(0xFFFFFFFF)
@@ -39,11 +39,11 @@ class Rows(NamedTuple):
         """What the rows hold, and the gaps between them."""
         return int(self.last[-1] - self.first[0]) if self.size else 0
 
-    def tight(self, crew: Crew) -> Weighted:
+    def tight(self, pool: ThreadPool) -> Weighted:
         """The same graph with no gap between rows. O(edges)."""
         offsets = np.concatenate([[0], np.cumsum(self.last - self.first)])
         near, edges = np.empty(int(offsets[-1]), np.uint32), np.empty(int(offsets[-1]), np.int64)
-        crew.each(_close_gaps, [(self, offsets, near, edges, *part) for part in blocks(self.size)])
+        pool.each(_close_gaps, [(self, offsets, near, edges, *part) for part in blocks(self.size)])
         return Weighted(longs(offsets), words(near), longs(edges), floats(self.loads))
 
 
@@ -69,7 +69,7 @@ class Weighted(NamedTuple):
         return Rows(self.offsets[:-1], self.offsets[1:], self.near, self.edges, self.loads)
 
 
-def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, crew: Crew) -> tuple[Weighted, Words]:
+def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, pool: ThreadPool) -> tuple[Weighted, Words]:
     """One step of coarsening.
 
     Args:
@@ -77,7 +77,7 @@ def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, crew: 
         labels: uint32 (vertices).
         parts: int64 (k + 1), the vertices of each label.
         heaviest: load that no matched pair exceeds.
-        crew: the threads; the result does not depend on them.
+        pool: the threads; the result does not depend on them.
 
     Returns:
         The coarser graph, in the same order, and the coarse vertex of each vertex, uint32. O(edges).
@@ -86,11 +86,11 @@ def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, crew: 
     # Whole parts at a time, since nothing is matched across parts.
     cuts = np.searchsorted(parts, [begin for begin, _ in blocks(graph.size)])
     ends = [int(parts[c]) for c in np.unique([*cuts, 0, parts.size - 1])]
-    crew.each(match, [(graph.rows, labels, heaviest, mates, *part) for part in pairwise(ends)])
-    return contracted(graph, mates, crew)
+    pool.each(match, [(graph.rows, labels, heaviest, mates, *part) for part in pairwise(ends)])
+    return contracted(graph, mates, pool)
 
 
-def contracted(graph: Weighted, mates: Words, crew: Crew) -> tuple[Weighted, Words]:
+def contracted(graph: Weighted, mates: Words, pool: ThreadPool) -> tuple[Weighted, Words]:
     """The graph in which each vertex and its mate are one, and the coarse vertex of each vertex.
 
     `mates` is uint32 (vertices), an involution; a vertex without a mate is its own. O(edges).
@@ -102,9 +102,9 @@ def contracted(graph: Weighted, mates: Words, crew: Crew) -> tuple[Weighted, Wor
     near, edges = np.empty(graph.near.size, np.uint32), np.empty(graph.near.size, np.int64)
     rows = Rows(np.empty(count, np.int64), np.empty(count, np.int64), near, edges, loads[:count])
     pairs = (graph.rows, mates, coarse, heads, rows)
-    positions = crew.rooms(lambda: (np.zeros(count, np.int64),))
+    positions = pool.workspaces(lambda: (np.zeros(count, np.int64),))
     positions.each(contract, [(*pairs, int(begins[begin]), begin, end) for begin, end in blocks(count)])
-    return rows.tight(crew), coarse
+    return rows.tight(pool), coarse
 
 
 @njit(cache=True, nogil=True)

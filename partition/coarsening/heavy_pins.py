@@ -12,7 +12,7 @@ from tracecut.partition.balance.rebalance import sum_loads
 from tracecut.partition.datastructures.shuffle import mixed
 from tracecut.partition.datastructures.typed_views import Words, words
 from tracecut.partition.parallel.gather import scattered
-from tracecut.partition.parallel.thread_pool import MOST, Crew, blocks
+from tracecut.partition.parallel.thread_pool import MOST, ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints, Longs
 
 from .hypergraph_levels import NONE, Level, make_level
@@ -52,7 +52,7 @@ def coarsen(
     *,
     enough: int = 0,
     visits: Visits | None = None,
-    crew: Crew | None = None,
+    pool: ThreadPool | None = None,
 ) -> Step:
     """Join nodes that share most.
 
@@ -60,35 +60,35 @@ def coarsen(
     shared nets of weight / (size - 1), among those that stay within `heaviest` and, where `labels` are given, have
     its label. Where most nodes find nobody and there are many more than `enough`, strangers are joined.
 
-    Nodes of different labels never meet, so a `crew` visits some labels a thread, with the same result. `visits` are
+    Nodes of different labels never meet, so a `pool` visits some labels a thread, with the same result. `visits` are
     those by the seed, where they have been made before. O(Σ over nets of size², sizes up to 64, + pins).
     """
-    if crew is None:
-        with Crew(1, 0) as single:
-            return coarsen(level, heaviest, seed, labels, enough=enough, visits=visits, crew=single)
+    if pool is None:
+        with ThreadPool(1, 0) as single:
+            return coarsen(level, heaviest, seed, labels, enough=enough, visits=visits, pool=single)
     n = level.n_nodes
     visits = shuffled_visits(n, labels, seed) if visits is None else visits
     none = words(np.zeros(0, np.uint32)) if labels is None else words(labels)
     leader, load, alone = np.arange(n, dtype=np.uint32), level.node_weights.copy(), np.ones(n, np.bool_)
     common = (level, float(heaviest), none, leader, load, alone)
-    rooms = crew.rooms(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
-    rooms.each(group_nodes, [(*common, part, LARGE) for part in visits.lots or (visits.order,)])
+    workspaces = pool.workspaces(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
+    workspaces.each(group_nodes, [(*common, part, LARGE) for part in visits.lots or (visits.order,)])
     if n > MANY * enough and np.count_nonzero(alone) > STUCK * n:
         join_strangers(level.node_weights, visits.order, float(heaviest), none, alone, leader, load)
     groups, n_groups = numbered(leader)
 
     def following() -> tuple[Words | None, Visits]:
-        inherited = None if labels is None else scattered(labels, groups, n_groups, crew)
+        inherited = None if labels is None else scattered(labels, groups, n_groups, pool)
         return inherited, shuffled_visits(n_groups, inherited, seed + 1)
 
-    coarser, (inherited, later) = crew.all(partial(contract, level, groups, n_groups, crew), following)
+    coarser, (inherited, later) = pool.all(partial(contract, level, groups, n_groups, pool), following)
     return Step(coarser, groups, inherited, later)
 
 
-def contract(level: Level, groups: Words, n_groups: int, crew: Crew | None = None) -> Level:
+def contract(level: Level, groups: Words, n_groups: int, pool: ThreadPool | None = None) -> Level:
     """Make one node of the nodes of each group; nets inside a group vanish, nets with equal pins add up. O(pins)."""
-    with Crew(1, 0) as alone:
-        crew = alone if crew is None else crew
+    with ThreadPool(1, 0) as alone:
+        pool = alone if pool is None else pool
         nets = level.n_nets
         own = words(groups)
         pins, sizes, keys = (
@@ -96,18 +96,20 @@ def contract(level: Level, groups: Words, n_groups: int, crew: Crew | None = Non
             np.empty(nets, np.uint32),
             np.empty(nets, np.uint64),
         )
-        rooms = crew.rooms(lambda: (np.full(n_groups, NONE, np.uint32),))
+        workspaces = pool.workspaces(lambda: (np.full(n_groups, NONE, np.uint32),))
         parts = blocks(nets)
-        rooms.each(map_nets, [(level.net_offsets, level.net_nodes, own, pins, sizes, keys, *part) for part in parts])
-        sums, shares = np.zeros(nets, np.int32), 1 << (min(crew.threads, MOST) - 1).bit_length()
+        workspaces.each(
+            map_nets, [(level.net_offsets, level.net_nodes, own, pins, sizes, keys, *part) for part in parts]
+        )
+        sums, shares = np.zeros(nets, np.int32), 1 << (min(pool.threads, MOST) - 1).bit_length()
         equals = [(sizes, keys, level.net_weights, sums, i, shares) for i in range(shares)]
-        _, loads = crew.all(
-            partial(crew.each, _sum_equals, equals), partial(sum_loads, own, level.node_weights, n_groups)
+        _, loads = pool.all(
+            partial(pool.each, _sum_equals, equals), partial(sum_loads, own, level.node_weights, n_groups)
         )
         number, offsets, weights = _numbered_nets(sizes, sums)
         tight = np.empty(int(offsets[-1]), np.uint32)
-        crew.each(keep_nets, [(level.net_offsets, pins, number, offsets, tight, *part) for part in parts])
-        return make_level(offsets, tight, loads, weights, crew)
+        pool.each(keep_nets, [(level.net_offsets, pins, number, offsets, tight, *part) for part in parts])
+        return make_level(offsets, tight, loads, weights, pool)
 
 
 @njit(cache=True, nogil=True)

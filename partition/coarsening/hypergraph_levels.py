@@ -12,7 +12,7 @@ from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.integer_weights import copy_costs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.parallel.gather import gathered
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints, Longs
 
 NONE = np.uint32(0xFFFFFFFF)
@@ -53,17 +53,19 @@ class Level(NamedTuple):
 
 
 def make_level(
-    net_offsets: Longs, net_nodes: Words, node_weights: Floats, net_weights: Ints, crew: Crew | None = None
+    net_offsets: Longs, net_nodes: Words, node_weights: Floats, net_weights: Ints, pool: ThreadPool | None = None
 ) -> Level:
     """A level out of its nets; O(pins + nodes + nets)."""
-    node_offsets, node_nets = _flipped(longs(net_offsets), words(net_nodes), node_weights.size, crew)
+    node_offsets, node_nets = _flipped(longs(net_offsets), words(net_nodes), node_weights.size, pool)
     return Level(
         longs(node_offsets), words(node_nets), longs(net_offsets), words(net_nodes), floats(node_weights),
         _whole(net_weights),
     )  # fmt: skip
 
 
-def finest_level(graph: LocalityGraph, weights: Floats, order: Ints | None = None, crew: Crew | None = None) -> Level:
+def finest_level(
+    graph: LocalityGraph, weights: Floats, order: Ints | None = None, pool: ThreadPool | None = None
+) -> Level:
     """The jobs of a graph as nodes, its data as nets; data of one job, which can never be copied, are left out, as are
     those of which copies cost nothing.
 
@@ -75,8 +77,8 @@ def finest_level(graph: LocalityGraph, weights: Floats, order: Ints | None = Non
     node_offsets, node_nets, net_weights = _renumber(
         longs(graph.offsets), words(graph.data), longs(starts), words(near), words(jobs), longs(copy_costs(graph))
     )
-    net_offsets, net_nodes = _flipped(longs(node_offsets), words(node_nets), net_weights.size, crew)
-    loads = weights[jobs] if crew is None else gathered(weights, words(jobs), crew)
+    net_offsets, net_nodes = _flipped(longs(node_offsets), words(node_nets), net_weights.size, pool)
+    loads = weights[jobs] if pool is None else gathered(weights, words(jobs), pool)
     return Level(
         longs(node_offsets), words(node_nets), longs(net_offsets), words(net_nodes), floats(loads),
         _whole(net_weights),
@@ -100,19 +102,19 @@ def _whole(values: Ints) -> Ints:
     return view
 
 
-def _flipped(offsets: Longs, members: Words, size: int, crew: Crew | None) -> tuple[Longs, Words]:
+def _flipped(offsets: Longs, members: Words, size: int, pool: ThreadPool | None) -> tuple[Longs, Words]:
     """The transposed rows, ascending."""
-    pieces = 1 if crew is None else min(crew.threads, FLIPPED, len(blocks(offsets.size - 1)))
-    if crew is None or pieces == 1:
+    pieces = 1 if pool is None else min(pool.threads, FLIPPED, len(blocks(offsets.size - 1)))
+    if pool is None or pieces == 1:
         return flip(offsets, members, size)
     # However they are cut, rows end up ascending; each piece counts all members, so there are few.
     cuts = np.searchsorted(offsets, offsets[-1] * np.arange(pieces + 1) // pieces)
     parts = list(pairwise(cuts.tolist()))
     counts = np.zeros((pieces, size), np.uint32)
-    crew.each(_count, [(offsets, members, counts[i], *part) for i, part in enumerate(parts)])
+    pool.each(_count, [(offsets, members, counts[i], *part) for i, part in enumerate(parts)])
     starts, places = _places(counts)
     rows = np.empty(members.size, np.uint32)
-    crew.each(_scatter, [(offsets, members, places[i], rows, *part) for i, part in enumerate(parts)])
+    pool.each(_scatter, [(offsets, members, places[i], rows, *part) for i, part in enumerate(parts)])
     return starts, rows
 
 

@@ -14,7 +14,7 @@ from tracecut.partition.balance.rebalance import capacities, equal_targets
 from tracecut.partition.coarsening.edge_matching import Weighted, contracted
 from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Ints, Longs
 
 SWEEPS = 8  # of single moves between the k communities
@@ -68,10 +68,10 @@ def compnet(
     volumes = _degrees(finest.offsets, finest.edges)
     twice, total = max(float(volumes.sum()), 1.0), float(loads.sum())
     labels, level, volume = np.arange(n, dtype=np.uint32), finest, volumes
-    with Crew(1, n) as crew:
+    with ThreadPool(1, n) as pool:
         while level.size > k:
             mates = _proposed(level, volume, twice, total, evenness, level.size - k)
-            level, coarse = contracted(level, mates, crew)
+            level, coarse = contracted(level, mates, pool)
             volume = np.bincount(coarse, volume, level.size).astype(np.float64)
             labels = coarse[labels]
     # The heaviest community takes the largest target.

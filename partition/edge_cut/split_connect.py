@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.partition.balance.rebalance import equal_targets, settle
+from tracecut.partition.balance.rebalance import equal_targets, rebalance
 from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.datastructures.integer_weights import whole
 from tracecut.partition.datastructures.plain_graphs import PlainGraph, job_graph
 from tracecut.partition.expansion.grow_hypergraph import expansion
 from tracecut.partition.external.client import run_metis, run_tool
 from tracecut.partition.multilevel.short_v_cycles import LARGE, short_cycles
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
@@ -88,7 +88,7 @@ def spac_labels(
         return labels
     loads = np.ones(graph.n_jobs) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
-    labels = settle(graph, labels, loads, shares, balance)
+    labels = rebalance(graph, labels, loads, shares, balance)
     return short_cycles(
         graph, labels, weights=loads, targets=shares, balance=balance, seed=seed, threads=threads, finest=finest
     )
@@ -101,9 +101,9 @@ def _grown(
     if not refined or graph.n_pins <= LARGE:
         return expansion(graph, k, weights=weights, targets=targets), None
     loads = np.ones(graph.n_jobs) if weights is None else weights
-    with Crew(threads, graph.n_jobs) as crew:
+    with ThreadPool(threads, graph.n_jobs) as pool:
         grow: Callable[[], Any] = partial(expansion, graph, k, weights=weights, targets=targets)
-        labels, finest = crew.each(lambda make: make(), [(grow,), (partial(finest_level, graph, loads),)])
+        labels, finest = pool.each(lambda make: make(), [(grow,), (partial(finest_level, graph, loads),)])
     return labels, finest
 
 

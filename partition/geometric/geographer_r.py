@@ -10,7 +10,7 @@ from tracecut.partition.coarsening.data_graph_levels import arranged
 from tracecut.partition.coarsening.edge_matching import Weighted, halved
 from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, longs, words
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.pairwise_fm import refine_pairs
 from tracecut.support.arrays import Floats, Ints
 
@@ -52,29 +52,29 @@ def geographer_r(
     points = unit_points(graph, coords, "geographer-r")
     loads = np.ones(graph.n_data) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
-    with Crew(threads, graph.n_data) as crew:
-        near = along_curve(points, crew)
-        labels, _ = cluster(points, loads, shares, balance, crew, order=near)
+    with ThreadPool(threads, graph.n_data) as pool:
+        near = along_curve(points, pool)
+        labels, _ = cluster(points, loads, shares, balance, pool, order=near)
         if k == 1 or graph.n_data <= k:
             return labels
         limits = capacities(loads, shares, balance)
         for _ in range(cycles):
             order = near[stable_order(labels[near])]
-            finest = arranged(graph, loads, order, crew)
-            found = _cycle(finest, np.ascontiguousarray(labels[order]).view(np.uint32), limits, layers, crew)
+            finest = arranged(graph, loads, order, pool)
+            found = _cycle(finest, np.ascontiguousarray(labels[order]).view(np.uint32), limits, layers, pool)
             labels = np.empty_like(labels)
             labels[order] = found.view(np.int32)
     return fill_empty(labels, k, loads)
 
 
-def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, crew: Crew) -> Words:
+def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, pool: ThreadPool) -> Words:
     """Coarsen inside the parts of `labels`, which are sorted, and refine on the way back."""
     k = limits.size
     levels, coarse_of, fine_labels = [finest], [], words(labels)
     heaviest = float(finest.loads.sum()) / (PIECES * k)
     while levels[-1].size > SMALLEST * k:
         parts = longs(np.searchsorted(fine_labels, np.arange(k + 1)))
-        coarser, coarse = halved(levels[-1], fine_labels, parts, heaviest, crew)
+        coarser, coarse = halved(levels[-1], fine_labels, parts, heaviest, pool)
         if coarser.size > 0.9 * levels[-1].size:
             break
         down = np.empty(coarser.size, np.uint32)
@@ -87,5 +87,5 @@ def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, crew: C
     for level in range(len(levels) - 1, -1, -1):
         if level < len(levels) - 1:
             own = own[coarse_of[level]]
-        refine_pairs(levels[level], own, held, limits, crew, sweeps=4, layers=layers, patience=100)
+        refine_pairs(levels[level], own, held, limits, pool, sweeps=4, layers=layers, patience=100)
     return own

@@ -10,7 +10,7 @@ from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.balance.rebalance import capacities, chunk_offsets, equal_targets
 from tracecut.partition.datastructures.typed_views import Words, floats
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints
 from tracecut.support.errors import ArgumentError
 
@@ -69,10 +69,10 @@ def kmeans(
     points = unit_points(graph, coords, "kmeans")
     loads = np.ones(graph.n_data) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
-    with Crew(threads, graph.n_data) as crew:
-        labels, cells = cluster(points, loads, shares, balance, crew)
+    with ThreadPool(threads, graph.n_data) as pool:
+        labels, cells = cluster(points, loads, shares, balance, pool)
         if borders and k < graph.n_data:
-            labels = follow(graph, padded(points), loads, labels, cells, capacities(loads, shares, balance), crew)
+            labels = follow(graph, padded(points), loads, labels, cells, capacities(loads, shares, balance), pool)
     return fill_empty(labels, k, loads)
 
 
@@ -112,7 +112,7 @@ def hkmeans(
     shares = equal_targets(k) if targets is None else targets
     fans = fan_outs(hierarchy, k)
     tight = 1.0 + (balance - 1.0) / max(1, len(fans))
-    with Crew(threads, graph.n_data) as crew:
+    with ThreadPool(threads, graph.n_data) as pool:
         labels = np.zeros(graph.n_data, np.int32)
         done = 1
         for fan in fans:
@@ -123,13 +123,13 @@ def hkmeans(
             for c in range(done):
                 own = order[cuts[c] : cuts[c + 1]]
                 part = wanted[c] / wanted[c].sum()
-                some, cells = cluster(np.ascontiguousarray(points[own]), loads[own], part, tight, crew)
+                some, cells = cluster(np.ascontiguousarray(points[own]), loads[own], part, tight, pool)
                 finer[own] = c * fan + some
             labels, done = finer, done * fan
         if smooth and len(fans) > 1:
-            labels, cells = cluster(points, loads, shares, balance, crew, labels)
+            labels, cells = cluster(points, loads, shares, balance, pool, labels)
         if smooth and borders and k < graph.n_data:
-            labels = follow(graph, padded(points), loads, labels, cells, capacities(loads, shares, balance), crew)
+            labels = follow(graph, padded(points), loads, labels, cells, capacities(loads, shares, balance), pool)
     return fill_empty(labels, k, loads)
 
 
@@ -153,7 +153,7 @@ def cluster(
     loads: Floats,
     shares: Floats,
     balance: float,
-    crew: Crew,
+    pool: ThreadPool,
     start: Ints | None = None,
     order: Words | None = None,
 ) -> tuple[Ints, Cells]:
@@ -166,8 +166,8 @@ def cluster(
     if k == 1 or n <= k:
         alone: Ints = np.arange(n, dtype=np.int32) % np.int32(k)
         return alone, Cells(padded(points[:k]), np.ones(min(n, k)))
-    order = along_curve(points, crew) if order is None else order
-    near, load = _gathered(points, loads, order, crew)
+    order = along_curve(points, pool) if order is None else order
+    near, load = _gathered(points, loads, order, pool)
     if start is None:
         cuts = chunk_offsets(load, shares)
         first = fill_empty(np.repeat(np.arange(k, dtype=np.int32), np.diff(cuts)), k, load)
@@ -187,26 +187,26 @@ def cluster(
             few = slice(None, None, stride)
             own = np.ascontiguousarray(labels[few])
             some = (floats(near[few]), floats(load[few]), own)
-            cells, _ = swept(*some, cells, shares, crew, sweeps=sweeps, power=1.0 / dims, slack=slack)
+            cells, _ = swept(*some, cells, shares, pool, sweeps=sweeps, power=1.0 / dims, slack=slack)
             sweeps = 0
     aim = 1.0 + (balance - 1.0) / 2
-    cells, _ = swept(near, load, labels, cells, shares, crew, sweeps=EVEN, power=1.0 / dims, slack=slack, aim=aim)
+    cells, _ = swept(near, load, labels, cells, shares, pool, sweeps=EVEN, power=1.0 / dims, slack=slack, aim=aim)
     limits = capacities(load, shares, balance)
     result = np.empty(n, np.int32)
     result[order] = fill_empty(trim(near, load, labels, cells, limits), k, load)
     return result, cells
 
 
-def along_curve(points: Floats, crew: Crew) -> Words:
+def along_curve(points: Floats, pool: ThreadPool) -> Words:
     """The Hilbert curve through the points, as fine as memory order profits from; uint32 (n). O(n · log n)."""
-    return curve_order(points, bits=points.shape[0].bit_length() + 4, crew=crew)
+    return curve_order(points, bits=points.shape[0].bit_length() + 4, pool=pool)
 
 
-def _gathered(points: Floats, loads: Floats, order: Words, crew: Crew) -> tuple[Floats, Floats]:
+def _gathered(points: Floats, loads: Floats, order: Words, pool: ThreadPool) -> tuple[Floats, Floats]:
     """`padded` points and loads in another order."""
     n, dims = points.shape
     near, load = np.zeros((n, max(FLAT, dims))), np.empty(n)
-    crew.each(_gather, [(floats(points), floats(loads), order, near, load, *part) for part in blocks(n)])
+    pool.each(_gather, [(floats(points), floats(loads), order, near, load, *part) for part in blocks(n)])
     return floats(near), floats(load)
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, floats, longs
-from tracecut.partition.parallel.barrier import gate, meet, take, together
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.barrier import new_barrier, next_item, run_threads, wait_all
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
 
 from .voronoi_cells import WALLS, Cells, Walls, assign_block, find_walls
@@ -52,7 +52,7 @@ def swept(
     labels: Words,
     cells: Cells,
     shares: Floats,
-    crew: Crew,
+    pool: ThreadPool,
     *,
     sweeps: int,
     power: float,
@@ -67,7 +67,7 @@ def swept(
         labels: uint32 (n), any valid labels, overwritten; the closer to right, the faster.
         cells: where to start.
         shares: float64 (k), the targets, of sum 1.
-        crew: the threads; the result does not depend on them.
+        pool: the threads; the result does not depend on them.
         power: a reach changes with that power of its target over its load.
         slack: a reach rests while that ratio is so close to 1.
         aim: where given, centres are at rest, and reaches move in ever shorter steps until no load is above `aim`
@@ -86,14 +86,14 @@ def swept(
     start = (Cells(floats(cells.centres), floats(cells.reach)), floats(shares))
     rule = Rule(sweeps, power, slack, MOVING if aim is None else aim)
     space = SweepSpace(cuts, walls, sums, total, last)
-    together(_sweep, (points, loads, labels, *start, rule, space), min(crew.threads, count), gate())
+    run_threads(_sweep, (points, loads, labels, *start, rule, space), min(pool.threads, count), new_barrier())
     return last, total
 
 
 @njit(cache=True, nogil=True)
 def _sweep(
     points: Floats, loads: Floats, labels: Words, start: Cells, shares: Floats, rule: Rule, space: SweepSpace,
-    own: Longs, rank: int, parties: int,
+    barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
     """One of several threads. Each keeps its own copy of the cells, out of the sums that all made together."""
     sweeps, power, slack, aim = rule
@@ -102,28 +102,28 @@ def _sweep(
     cells = Cells(start.centres.copy(), start.reach.copy())
     centres, reach = cells
     count = cuts.size - 1
-    first, last = k * rank // parties, k * (rank + 1) // parties
+    first, last = k * rank // n_threads, k * (rank + 1) // n_threads
     for sweep in range(sweeps):
         axis = _widest_axis(centres)
         line = np.argsort(centres[:, axis], kind="mergesort").astype(np.uint32)
         find_walls(cells, line, axis, reach.max(), walls, first, last)
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return
         inverse = 1.0 / (reach * reach)
         while True:
-            block = take(own, sweep * (count + parties))
+            block = next_item(barrier, sweep * (count + n_threads))
             if block >= count:
                 break
             sums[block] = 0.0
             assign_block(points, loads, labels, centres, inverse, walls, cuts[block], cuts[block + 1], sums[block])
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return
         for c in range(first, last):
             for j in range(dims + 1):
                 total[c, j] = 0.0
                 for block in range(count):
                     total[c, j] += sums[block, c, j]
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return
         whole = total[:, 0].sum()
         if aim >= 0.0 and (total[:, 0] <= aim * shares * whole).all():

@@ -10,7 +10,7 @@ from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import uneven
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints, Longs
 
 from .voronoi_cells import Cells
@@ -45,7 +45,7 @@ class CellGraph(NamedTuple):
 
 
 def follow(
-    graph: LocalityGraph, points: Floats, loads: Floats, labels: Ints, cells: Cells, limits: Floats, crew: Crew
+    graph: LocalityGraph, points: Floats, loads: Floats, labels: Ints, cells: Cells, limits: Floats, pool: ThreadPool
 ) -> Ints:
     """Labels in which data near a border have the label of most of their neighbours.
 
@@ -64,7 +64,7 @@ def follow(
         points: float64 (data, ≥ 3), from `voronoi_cells.padded`; cells: the centres and reaches that made the labels.
         loads: float64 (data); limits: float64 (k), which no move exceeds.
         labels: int32 (data).
-        crew: the threads.
+        pool: the threads.
 
     Returns:
         int32 (data). O(pins + sweeps · data + pins on borders · 32).
@@ -80,12 +80,12 @@ def follow(
     own = labels.view(np.uint32).copy()
     held = np.bincount(own, loads, k).astype(np.float64)
     active = np.zeros(own.size, np.bool_)
-    crew.each(_activate, [(cell_graph, own, active, *part) for part in blocks(graph.n_jobs)])
-    room = crew.rooms(lambda: (np.zeros(k), np.empty(k, np.uint32)))
+    pool.each(_activate, [(cell_graph, own, active, *part) for part in blocks(graph.n_jobs)])
+    workspaces = pool.workspaces(lambda: (np.zeros(k), np.empty(k, np.uint32)))
     votes, seen = np.zeros(k), np.empty(k, np.uint32)
-    parts = blocks(own.size) if crew.threads > 1 else [(0, own.size)]  # what is found does not depend on the cuts
+    parts = blocks(own.size) if pool.threads > 1 else [(0, own.size)]  # what is found does not depend on the cuts
     for _ in range(SWEEPS if k > 1 else 0):
-        found = room.each(_movers, [(cell_graph, own, active, *part) for part in parts])
+        found = workspaces.each(_movers, [(cell_graph, own, active, *part) for part in parts])
         if _move(cell_graph, loads, limits, own, held, active, np.concatenate(found), votes, seen) == 0:
             break
     return own.view(np.int32)

@@ -9,7 +9,7 @@ from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.balance.rebalance import chunk_labels, equal_targets
 from tracecut.partition.datastructures.radix_sort import Keys, radix_order
 from tracecut.partition.datastructures.typed_views import Words, floats
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints
 
 from .points import unit_points
@@ -61,7 +61,7 @@ def morton(
     return _chunks(unit_points(graph, coords, "morton"), k, weights, targets, False)
 
 
-def curve_order(points: Floats, *, turning: bool = True, bits: int = BITS, crew: Crew | None = None) -> Words:
+def curve_order(points: Floats, *, turning: bool = True, bits: int = BITS, pool: ThreadPool | None = None) -> Words:
     """The points in the order of a curve, `turning` for Hilbert's, else Morton's; uint32 (n).
 
     `points` is float64 (n, dimensions) in the unit cube. Cells have about `bits / dimensions` bits a side; points of
@@ -74,9 +74,9 @@ def curve_order(points: Floats, *, turning: bool = True, bits: int = BITS, crew:
     near = floats(points)
     keys = np.empty(points.shape[0], np.uint64)
     calls = [(near, side, turning, keys, *part) for part in blocks(points.shape[0])]
-    if crew is None:
-        crew = Crew(1, points.shape[0])
-    crew.each(_curve_keys, calls)
+    if pool is None:
+        pool = ThreadPool(1, points.shape[0])
+    pool.each(_curve_keys, calls)
     return radix_order(keys, side * points.shape[1])
 
 

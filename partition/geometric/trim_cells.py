@@ -17,7 +17,7 @@ def trim(points: Floats, loads: Floats, labels: Words, cells: Cells, limits: Flo
     """Labels in which cells above their limit gave points to one of the 16 nearest, closest to the border first.
 
     Points go where there is room; where no near cell has any, to the emptiest for its limit, which hands on in the next
-    of 8 rounds. A rest may stay above its limit: `rebalance.settle` ends it.
+    of 8 rounds. A rest may stay above its limit: `rebalance.rebalance` ends it.
 
     Args:
         points: float64 (n, dimensions); loads: float64 (n); labels: uint32 (n); cells, limits: float64 (k).

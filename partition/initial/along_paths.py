@@ -7,7 +7,7 @@ from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.coarsening.edge_matching import Weighted, halved
 from tracecut.partition.datastructures.plain_graphs import job_graph
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats
 
 from .greedy_growing import Parts, attempts, fill_parts, improve
@@ -19,7 +19,7 @@ STUCK = 0.9  # matching that leaves more than this share of the vertices has end
 SWEEPS = 6  # of greedy moves on each level, at most
 
 
-def along_paths(graph: LocalityGraph, weights: Floats, shares: Floats, limits: Floats, crew: Crew) -> Words:
+def along_paths(graph: LocalityGraph, weights: Floats, shares: Floats, limits: Floats, pool: ThreadPool) -> Words:
     """Labels of the jobs from a small multilevel partition of SPAC's contracted graph; uint32 (jobs).
 
     Where jobs stand in an order of good locality, so do the jobs of a hub: their path tells which of its many jobs
@@ -30,7 +30,7 @@ def along_paths(graph: LocalityGraph, weights: Floats, shares: Floats, limits: F
         weights: float64 (jobs), positive.
         shares: float64 (k), of the load, summing to 1.
         limits: float64 (k), loads that clusters are kept below where greedy moves can.
-        crew: the threads; the result does not depend on them.
+        pool: the threads; the result does not depend on them.
 
     Returns:
         Labels in [0, k). O(pins · levels).
@@ -45,7 +45,7 @@ def along_paths(graph: LocalityGraph, weights: Floats, shares: Floats, limits: F
     while levels[-1].size > COARSEST * k:
         level = levels[-1]
         whole = longs(np.array([0, level.size]))
-        coarser, coarse = halved(level, words(np.zeros(level.size, np.uint32)), whole, heaviest, crew)
+        coarser, coarse = halved(level, words(np.zeros(level.size, np.uint32)), whole, heaviest, pool)
         if coarser.size > STUCK * level.size:
             break
         levels.append(coarser)

@@ -8,13 +8,13 @@ from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.partition.expansion.grow_hypergraph import SKEWED
-from tracecut.partition.parallel.thread_pool import MOST, Crew
+from tracecut.partition.parallel.thread_pool import MOST, ThreadPool
 from tracecut.support.arrays import Ints, Longs
 
 NONE = np.uint32(0xFFFFFFFF)
 
 
-def walk_clusters(graph: LocalityGraph, labels: Ints, k: int, crew: Crew) -> Ints:
+def walk_clusters(graph: LocalityGraph, labels: Ints, k: int, pool: ThreadPool) -> Ints:
     """Jobs sorted by label and, inside each cluster, in breadth-first order over shared data; int32 (jobs).
 
     A search starts at the lowest job of its cluster that none has reached. Where there are hubs, all jobs of a
@@ -24,7 +24,7 @@ def walk_clusters(graph: LocalityGraph, labels: Ints, k: int, crew: Crew) -> Int
         graph: the locality graph.
         labels: int32 (jobs), in [0, k).
         k: number of clusters.
-        crew: the threads; the result does not depend on them.
+        pool: the threads; the result does not depend on them.
 
     Returns:
         `result[new] = old`. O(Σ over data of its jobs · clusters that touch it); O(jobs) where there are hubs.
@@ -37,8 +37,8 @@ def walk_clusters(graph: LocalityGraph, labels: Ints, k: int, crew: Crew) -> Int
     left, order = labels.astype(np.uint32), np.empty(graph.n_jobs, np.uint32)
     arrays = (longs(graph.offsets), words(graph.data), longs(starts), words(near), words(ordered), longs(begins))
     lots = min(k, MOST)
-    rooms = crew.rooms(lambda: (np.full(graph.n_data, NONE, np.uint32),))
-    rooms.each(_walk, [(*arrays, left, order, k * i // lots, k * (i + 1) // lots) for i in range(lots)])
+    workspaces = pool.workspaces(lambda: (np.full(graph.n_data, NONE, np.uint32),))
+    workspaces.each(_walk, [(*arrays, left, order, k * i // lots, k * (i + 1) // lots) for i in range(lots)])
     return order.view(np.int32)
 
 

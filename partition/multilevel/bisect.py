@@ -27,7 +27,7 @@ LARGE = 32  # pins; nets of more say little, and there are many bisections
 ENDED = 0.95  # coarsening that leaves more than this share of the nodes has ended
 TRIES = 6  # first bisections, of which the best is kept
 # The effort of refinement, as `km1.Effort`.
-SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE = 1, 2, 0.01, 25, 1.0
+SWEEPS, PASSES, LEAST, BATCH, PATIENCE = 1, 2, 0.01, 25, 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +58,7 @@ def bisect_nodes(level: Level, shares: Floats, limits: Floats, seed: int) -> tup
     for attempt in range(TRIES):
         shuffle(order, seed + attempt)
         own = _grow_side(last, order, shares[0], limits[0])
-        found = refine_serial(last, own, limits, work, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed)
+        found = refine_serial(last, own, limits, work, SWEEPS, PASSES, LEAST, BATCH, PATIENCE, seed)
         loads = np.zeros(2)
         for u in range(own.size):
             loads[own[u]] += last.node_weights[u]
@@ -71,7 +71,7 @@ def bisect_nodes(level: Level, shares: Floats, limits: Floats, seed: int) -> tup
         for u in range(groups.size):
             wider[u] = sides[groups[u]]
         sides = wider
-        cost = refine_serial(finer, sides, limits, work, SWEEPS, PASSES, LEAST, TOGETHER, PATIENCE, seed)
+        cost = refine_serial(finer, sides, limits, work, SWEEPS, PASSES, LEAST, BATCH, PATIENCE, seed)
     return sides, excess, cost
 
 

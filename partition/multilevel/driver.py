@@ -16,7 +16,7 @@ from tracecut.partition.expansion.grow_hypergraph import grow
 from tracecut.partition.initial.along_paths import along_paths
 from tracecut.partition.initial.bfs_within_clusters import walk_clusters
 from tracecut.partition.parallel.gather import gathered, scattered
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.km1 import Effort, level_cost, refine
 from tracecut.partition.refinement.km1_parallel_fm import spare_state
 from tracecut.support.arrays import Floats, Ints
@@ -77,8 +77,8 @@ def multilevel(
     if k == 1 or graph.n_jobs == 0:
         return np.zeros(graph.n_jobs, np.int32)
     grown, order = grow(graph, k, weights=loads, targets=shares)
-    with Crew(threads, graph.n_jobs) as crew:
-        return _cycles(graph, grown, order, loads, shares, balance, seed, cycles, True, crew)
+    with ThreadPool(threads, graph.n_jobs) as pool:
+        return _cycles(graph, grown, order, loads, shares, balance, seed, cycles, True, pool)
 
 
 def refine_km1(
@@ -109,9 +109,9 @@ def refine_km1(
     """
     if targets.size == 1 or graph.n_jobs == 0:
         return labels
-    with Crew(threads, graph.n_jobs) as crew:
-        order = walk_clusters(graph, labels, targets.size, crew)
-        return _cycles(graph, labels, order, weights, targets, balance, seed, cycles, False, crew)
+    with ThreadPool(threads, graph.n_jobs) as pool:
+        order = walk_clusters(graph, labels, targets.size, pool)
+        return _cycles(graph, labels, order, weights, targets, balance, seed, cycles, False, pool)
 
 
 def _cycles(
@@ -124,31 +124,31 @@ def _cycles(
     seed: int,
     cycles: int,
     fresh: bool,
-    crew: Crew,
+    pool: ThreadPool,
 ) -> Ints:
     """V-cycles on the jobs in `order`, the first of which may start anew where `fresh`."""
     limits = capacities(weights, shares, balance)
     targets = shares * weights.sum()
 
     def visited() -> tuple[Words, Visits]:
-        placed = gathered(words(labels), words(order), crew)
+        placed = gathered(words(labels), words(order), pool)
         return placed, first_visits(placed, seed if fresh else seed + 1)
 
-    finest, (own, visits) = crew.all(partial(finest_level, graph, weights, order, crew), visited)
-    if level_cost(finest, own, shares.size, crew) == 0:
+    finest, (own, visits) = pool.all(partial(finest_level, graph, weights, order, pool), visited)
+    if level_cost(finest, own, shares.size, pool) == 0:
         return labels
     if fresh:
         if graph.n_pins <= FEW_PINS:
-            other = along_paths(graph, weights, shares, limits, crew)[order]
-            better = level_cost(finest, other, shares.size, crew) < level_cost(finest, own, shares.size, crew)
+            other = along_paths(graph, weights, shares, limits, pool)[order]
+            better = level_cost(finest, other, shares.size, pool) < level_cost(finest, own, shares.size, pool)
             if better and _fits(finest, other, limits):
                 own, visits = other, None
-        own = v_cycle(finest, own, targets, limits, seed, crew, visits=visits, fresh=True)
+        own = v_cycle(finest, own, targets, limits, seed, pool, visits=visits, fresh=True)
         visits = None
     for cycle in range(cycles):
-        own = v_cycle(finest, own, targets, limits, seed + cycle + 1, crew, visits=visits)
+        own = v_cycle(finest, own, targets, limits, seed + cycle + 1, pool, visits=visits)
         visits = None
-    return scattered(own, words(order), graph.n_jobs, crew).view(np.int32)
+    return scattered(own, words(order), graph.n_jobs, pool).view(np.int32)
 
 
 def v_cycle(
@@ -157,7 +157,7 @@ def v_cycle(
     targets: Floats,
     limits: Floats,
     seed: int,
-    crew: Crew | None = None,
+    pool: ThreadPool | None = None,
     *,
     nodes: int = NODES,
     visits: Visits | None = None,
@@ -170,7 +170,7 @@ def v_cycle(
         labels: where to start; also what no group of nodes crosses.
         targets, limits: float64 (k), as loads.
         seed: breaks ties.
-        crew: the threads, which change nothing but the time; None: one.
+        pool: the threads, which change nothing but the time; None: one.
         nodes: nodes per cluster of the coarsest level.
         visits: `first_visits`, where they have been made before.
         fresh: try bisection at the coarsest level as well, and refine there by an inner cycle.
@@ -178,25 +178,25 @@ def v_cycle(
     Returns:
         uint32 (nodes), of no higher cost unless `fresh`.
     """
-    if crew is None:
-        with Crew(1, 0) as alone:
+    if pool is None:
+        with ThreadPool(1, 0) as alone:
             return v_cycle(finest, labels, targets, limits, seed, alone, nodes=nodes, visits=visits, fresh=fresh)
     k = targets.size
-    levels, groupings, labels = hierarchy(finest, labels, nodes * k, seed, crew, visits)
+    levels, groupings, labels = hierarchy(finest, labels, nodes * k, seed, pool, visits)
     coarsest = levels[-1]
     if not fresh:
-        labels, _ = refine(coarsest, labels, limits, UP, seed, crew)
+        labels, _ = refine(coarsest, labels, limits, UP, seed, pool)
     else:
         pins = finest.node_nets.size
         repeats = REPEATS if pins < TINY or pins > SHRUNK * coarsest.node_nets.size else 1
-        keep = partial(refine, coarsest, labels, limits, UP, seed, crew)
-        labels, cost, other = contest(coarsest, targets, limits, seed, repeats, crew, keep)
+        keep = partial(refine, coarsest, labels, limits, UP, seed, pool)
+        labels, cost, other = contest(coarsest, targets, limits, seed, repeats, pool, keep)
         if other is not None:
-            other, second = refine(coarsest, other, limits, UP, seed, crew)
+            other, second = refine(coarsest, other, limits, UP, seed, pool)
             if second < BEHIND * cost and _fits(coarsest, other, limits):
                 labels = other
-        labels = v_cycle(coarsest, labels, targets, limits, seed, crew, nodes=FEW_NODES)
-    return _up(levels, groupings, labels, limits, seed, crew, LARGE * finest.node_nets.size if fresh else math.inf)
+        labels = v_cycle(coarsest, labels, targets, limits, seed, pool, nodes=FEW_NODES)
+    return _up(levels, groupings, labels, limits, seed, pool, LARGE * finest.node_nets.size if fresh else math.inf)
 
 
 def first_visits(labels: Words, seed: int) -> Visits:
@@ -205,7 +205,7 @@ def first_visits(labels: Words, seed: int) -> Visits:
 
 
 def hierarchy(
-    finest: Level, labels: Words, enough: int, seed: int, crew: Crew, visits: Visits | None = None
+    finest: Level, labels: Words, enough: int, seed: int, pool: ThreadPool, visits: Visits | None = None
 ) -> tuple[list[Level], list[Words], Words]:
     """(levels from `finest` down to about `enough` nodes, group of each node of all but the last, labels of that).
 
@@ -214,7 +214,7 @@ def hierarchy(
     levels, groupings = [finest], []
     heaviest = float(finest.node_weights.sum()) / enough
     while levels[-1].n_nodes > enough:
-        step = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=enough, visits=visits, crew=crew)
+        step = coarsen(levels[-1], heaviest, seed + len(levels), labels, enough=enough, visits=visits, pool=pool)
         if step.labels is None or step.level.n_nodes > STUCK * levels[-1].n_nodes:
             break
         labels, visits = step.labels, step.visits
@@ -224,13 +224,19 @@ def hierarchy(
 
 
 def _up(
-    levels: list[Level], groupings: list[Words], labels: Words, limits: Floats, seed: int, crew: Crew, large: float
+    levels: list[Level],
+    groupings: list[Words],
+    labels: Words,
+    limits: Floats,
+    seed: int,
+    pool: ThreadPool,
+    large: float,
 ) -> Words:
     """Labels of the coarsest level brought to the finest, refined on each on the way, `QUICK` from `large` pins on."""
-    spare = spare_state(levels[0], limits.size, crew)
+    spare = spare_state(levels[0], limits.size, pool)
     for finer, groups in zip(reversed(levels[:-1]), reversed(groupings), strict=True):
         effort = QUICK if finer.node_nets.size >= large else UP
-        labels, _ = refine(finer, gathered(labels, groups, crew), limits, effort, seed, crew, spare)
+        labels, _ = refine(finer, gathered(labels, groups, pool), limits, effort, seed, pool, spare)
     return labels
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from tracecut.partition.coarsening.hypergraph_levels import Level, part_level
 from tracecut.partition.datastructures.typed_views import Words, floats
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.km1 import level_cost
 from tracecut.support.arrays import Floats
 
@@ -18,7 +18,7 @@ from .bisect import bisect_nodes
 
 HOPELESS = 1.17  # cost, over that of other labels, from which bisection is given up,
 STEP = 0.06  # and by so much earlier for each depth that is still to come
-LIGHT = 1e-9  # what nodes without load count for together
+LIGHT = 1e-9  # what nodes without load count for batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +51,22 @@ class _Part:
 
 
 def first_partition(
-    level: Level, targets: Floats, limits: Floats, seed: int, repeats: int = 1, crew: Crew | None = None
+    level: Level, targets: Floats, limits: Floats, seed: int, repeats: int = 1, pool: ThreadPool | None = None
 ) -> Words:
     """Labels of a hypergraph by recursive bisection of its nodes and of the clusters; uint32 (nodes).
 
     Each half may take its share of the slack that its clusters' `limits` leave above their `targets` (both float64
     (k), as loads), spread evenly over the bisections still to come. The best of `repeats` bisections is kept each
-    time. Bisections of one depth are shared out among the `crew`. O(pins · log k · levels · repeats). Heavy nodes may
+    time. Bisections of one depth are shared out among the `pool`. O(pins · log k · levels · repeats). Heavy nodes may
     leave a cluster above its limit.
     """
-    if crew is None:
-        with Crew(1, 0) as alone:
+    if pool is None:
+        with ThreadPool(1, 0) as alone:
             return first_partition(level, targets, limits, seed, repeats, alone)
     labels = np.zeros(level.n_nodes, np.uint32)
     parts = _roots(level, targets, limits, seed)
     while parts:
-        parts = _halved(parts, crew.all(*_bisections(parts, repeats)), repeats, labels, crew)
+        parts = _halved(parts, pool.all(*_bisections(parts, repeats)), repeats, labels, pool)
     return labels
 
 
@@ -76,7 +76,7 @@ def contest(
     limits: Floats,
     seed: int,
     repeats: int,
-    crew: Crew,
+    pool: ThreadPool,
     rival: Callable[[], tuple[Words, int]],
 ) -> tuple[Words, int, Words | None]:
     """What `rival` returns, labels and their cost, and beside it `first_partition`, or None when that falls behind.
@@ -88,15 +88,15 @@ def contest(
     labels, k = np.zeros(level.n_nodes, np.uint32), targets.size
     parts = _roots(level, targets, limits, seed)
     depths = math.ceil(math.log2(k))
-    (others, cost), *found = crew.all(rival, *_bisections(parts, repeats))
+    (others, cost), *found = pool.all(rival, *_bisections(parts, repeats))
     while parts:
-        parts = _halved(parts, found, repeats, labels, crew)
+        parts = _halved(parts, found, repeats, labels, pool)
         depths -= 1
         firsts = np.unique(np.append(labels, np.uint32(0)))  # 0 may have got no node
         merged = (np.searchsorted(firsts, others, side="right") - 1).astype(np.uint32)
-        if level_cost(level, labels, k, crew) > (HOPELESS - STEP * depths) * level_cost(level, merged, k, crew):
+        if level_cost(level, labels, k, pool) > (HOPELESS - STEP * depths) * level_cost(level, merged, k, pool):
             return others, cost, None
-        found = crew.all(*_bisections(parts, repeats))
+        found = pool.all(*_bisections(parts, repeats))
     return others, cost, labels
 
 
@@ -106,7 +106,7 @@ def _roots(level: Level, targets: Floats, limits: Floats, seed: int) -> list[_Pa
 
 
 def _bisections(parts: list[_Part], repeats: int) -> list[Callable[[], tuple[Words, float, int]]]:
-    """Tasks for a crew, `repeats` a part."""
+    """Tasks for a pool, `repeats` a part."""
     return [
         partial(bisect, part.level, *loads, (part.seed + 977 * trial) % 2**31)
         for part, loads in [(part, part.shares()) for part in parts]
@@ -115,11 +115,11 @@ def _bisections(parts: list[_Part], repeats: int) -> list[Callable[[], tuple[Wor
 
 
 def _halved(
-    parts: list[_Part], found: list[tuple[Words, float, int]], repeats: int, labels: Words, crew: Crew
+    parts: list[_Part], found: list[tuple[Words, float, int]], repeats: int, labels: Words, pool: ThreadPool
 ) -> list[_Part]:
     """Write the `labels` of the best bisection of each part; the halves that are to be parted further."""
     best = [min(found[i : i + repeats], key=lambda result: result[1:]) for i in range(0, len(found), repeats)]
-    halves = crew.each(
+    halves = pool.each(
         _Part.side, [(part, sides[0], i) for part, sides in zip(parts, best, strict=True) for i in (0, 1)]
     )
     for half in halves:

@@ -9,7 +9,7 @@ from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, words
 from tracecut.partition.parallel.gather import gathered, scattered
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.km1 import Effort, refine
 from tracecut.partition.refinement.km1_parallel_fm import spare_state
 from tracecut.support.arrays import Floats, Ints
@@ -57,45 +57,45 @@ def short_cycles(
     if k == 1 or graph.n_jobs == 0:
         return labels
     limits = capacities(weights, targets, balance)
-    with Crew(threads, graph.n_jobs) as crew:
+    with ThreadPool(threads, graph.n_jobs) as pool:
         if graph.n_pins > LARGE:
-            finest = finest_level(graph, weights, crew=crew) if finest is None else finest
+            finest = finest_level(graph, weights, pool=pool) if finest is None else finest
             effort = Effort(sweeps=1, passes=0, more=0)
-            return refine(finest, labels.view(np.uint32), limits, effort, seed, crew)[0].view(np.int32)
+            return refine(finest, labels.view(np.uint32), limits, effort, seed, pool)[0].view(np.int32)
         order = stable_order(labels)
-        finest = finest_level(graph, weights, order, crew)
-        own = _cycle(finest, gathered(words(labels), words(order), crew), limits, seed, crew)
-        return scattered(own, words(order), graph.n_jobs, crew).view(np.int32)
+        finest = finest_level(graph, weights, order, pool)
+        own = _cycle(finest, gathered(words(labels), words(order), pool), limits, seed, pool)
+        return scattered(own, words(order), graph.n_jobs, pool).view(np.int32)
 
 
-def _cycle(finest: Level, labels: Words, limits: Floats, seed: int, crew: Crew) -> Words:
+def _cycle(finest: Level, labels: Words, limits: Floats, seed: int, pool: ThreadPool) -> Words:
     """The cycle of `short_cycles` on the jobs; uint32 (jobs)."""
     k, pins = limits.size, finest.node_nets.size
-    levels, groupings, labels = hierarchy(finest, labels, NODES * k, seed, crew)
+    levels, groupings, labels = hierarchy(finest, labels, NODES * k, seed, pool)
     middle = next((i for i, level in enumerate(levels) if level.node_nets.size <= MIDDLE * pins), len(levels) - 1)
-    labels, cost = _up(levels[middle:], groupings[middle:], labels, limits, pins, seed, crew)
+    labels, cost = _up(levels[middle:], groupings[middle:], labels, limits, pins, seed, pool)
     for cycle in range(CYCLES if levels[middle].n_nodes > 2 * INNER_NODES * k else 0):
-        inner, joined, own = hierarchy(levels[middle], labels, INNER_NODES * k, seed + cycle + 1, crew)
+        inner, joined, own = hierarchy(levels[middle], labels, INNER_NODES * k, seed + cycle + 1, pool)
         before = cost
-        labels, cost = _up(inner, joined, own, limits, pins, seed + cycle + 1, crew)
+        labels, cost = _up(inner, joined, own, limits, pins, seed + cycle + 1, pool)
         if before - cost <= LEAST * before:
             break
     if middle:
-        labels = gathered(labels, groupings[middle - 1], crew)
-        labels, _ = _up(levels[:middle], groupings[: middle - 1], labels, limits, pins, seed, crew)
+        labels = gathered(labels, groupings[middle - 1], pool)
+        labels, _ = _up(levels[:middle], groupings[: middle - 1], labels, limits, pins, seed, pool)
     return labels
 
 
 def _up(
-    levels: list[Level], groupings: list[Words], labels: Words, limits: Floats, pins: int, seed: int, crew: Crew
+    levels: list[Level], groupings: list[Words], labels: Words, limits: Floats, pins: int, seed: int, pool: ThreadPool
 ) -> tuple[Words, int]:
     """Labels of the last level brought to the first and refined on each; the cost there."""
     cost = 0
-    spare = spare_state(levels[0], limits.size, crew)
+    spare = spare_state(levels[0], limits.size, pool)
     for i in range(len(levels) - 1, -1, -1):
         passes = min(PASSES, int(SPEND * pins / max(levels[i].node_nets.size, 1)))
         if i < len(groupings):
-            labels = gathered(labels, groupings[i], crew)
-        effort = Effort(sweeps=1 if passes else SWEEPS, passes=passes, more=0, lane=WIDE)
-        labels, cost = refine(levels[i], labels, limits, effort, seed, crew, spare)
+            labels = gathered(labels, groupings[i], pool)
+        effort = Effort(sweeps=1 if passes else SWEEPS, passes=passes, more=0, nodes_per_search=WIDE)
+        labels, cost = refine(levels[i], labels, limits, effort, seed, pool, spare)
     return labels, cost

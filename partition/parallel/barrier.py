@@ -1,7 +1,7 @@
 """Threads that go through the same kernel side by side and wait for each other inside it.
 
 Handing work to a pool costs tens of microseconds, which is what a sweep over a sample takes. A kernel that is entered
-once by every thread and waits at a gate between its phases costs about one.
+once by every thread and waits at a barrier between its phases costs about one.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from tracecut.support.arrays import Longs
 
-ARRIVED, PASSED, TAKEN, BROKEN = 0, 8, 16, 24  # places in a gate, each in a cache line of its own
-SPIN = 4000  # looks at the gate, some microseconds, before the core is offered to others
+ARRIVED, PASSED, TAKEN, BROKEN = 0, 8, 16, 24  # places in a barrier, each in a cache line of its own
+SPIN = 4000  # looks at the barrier, some microseconds, before the core is offered to others
 
 
-def gate() -> Longs:
-    """A new gate, to be given to `meet` and `take` by all threads of one `together`."""
+def new_barrier() -> Longs:
+    """A new barrier, to be given to `wait_all` and `next_item` by all threads of one `run_threads`."""
     return np.zeros(32, np.int64)
 
 
-def together(function: Callable[..., Any], arguments: tuple[Any, ...], parties: int, own: Longs) -> Any:
-    """`function(*arguments, own, rank, parties)` for each rank below `parties` at the same time.
+def run_threads(function: Callable[..., Any], arguments: tuple[Any, ...], n_threads: int, barrier: Longs) -> Any:
+    """`function(*arguments, barrier, rank, n_threads)` for each rank below `n_threads` at the same time.
 
-    Rank 0 runs in the calling thread, the others on threads started for it. `own` is their gate: when one fails, the
-    others leave at the next `meet`, and its error is raised.
+    Rank 0 runs in the calling thread, the others on threads started for it. `barrier` is theirs: when one fails, the
+    others leave at the next `wait_all`, and its error is raised.
 
     Returns:
         What rank 0 returned.
@@ -38,20 +38,20 @@ def together(function: Callable[..., Any], arguments: tuple[Any, ...], parties: 
 
     def follow(rank: int) -> None:
         try:
-            function(*arguments, own, rank, parties)
+            function(*arguments, barrier, rank, n_threads)
         except BaseException as error:
-            own[BROKEN] = 1
+            barrier[BROKEN] = 1
             errors.append(error)
 
-    others = [threading.Thread(target=follow, args=(rank,), daemon=True) for rank in range(1, parties)]
+    others = [threading.Thread(target=follow, args=(rank,), daemon=True) for rank in range(1, n_threads)]
     started = []
     try:
         for other in others:
             other.start()
             started.append(other)
-        result = function(*arguments, own, 0, parties)
+        result = function(*arguments, barrier, 0, n_threads)
     except BaseException:
-        own[BROKEN] = 1
+        barrier[BROKEN] = 1
         raise
     finally:
         for other in started:
@@ -93,32 +93,32 @@ _yield_core = types.ExternalFunction("sched_yield", types.int32())
 
 
 @njit(cache=True, nogil=True)
-def passed(own: Longs, place: int, value: int) -> bool:
-    """Wait until more than `value` stands at a place of the gate; False when a party failed."""
+def passed(barrier: Longs, place: int, value: int) -> bool:
+    """Wait until more than `value` stands at a place of the barrier; False when a party failed."""
     looks = 0
-    while look(own, place) <= value:
+    while look(barrier, place) <= value:
         looks += 1
         if looks > SPIN:
-            if look(own, BROKEN) != 0:
+            if look(barrier, BROKEN) != 0:
                 return False
             _yield_core()
     return True
 
 
 @njit(cache=True, nogil=True)
-def meet(own: Longs, parties: int) -> bool:
-    """Wait until all parties are here; what they wrote before is seen by all after. False when one of them failed."""
-    if parties == 1:
+def wait_all(barrier: Longs, n_threads: int) -> bool:
+    """Wait until all n_threads are here; what they wrote before is seen by all after. False when one of them failed."""
+    if n_threads == 1:
         return True
-    turn = look(own, PASSED)
-    if add(own, ARRIVED, 1) == parties - 1:
-        add(own, ARRIVED, -parties)
-        add(own, PASSED, 1)
+    turn = look(barrier, PASSED)
+    if add(barrier, ARRIVED, 1) == n_threads - 1:
+        add(barrier, ARRIVED, -n_threads)
+        add(barrier, PASSED, 1)
         return True
-    return passed(own, PASSED, turn)
+    return passed(barrier, PASSED, turn)
 
 
 @njit(cache=True, nogil=True)
-def take(own: Longs, done: int) -> int:
+def next_item(barrier: Longs, done: int) -> int:
     """The next number, from 0, that no other party took, when `done` were taken in earlier phases."""
-    return int(add(own, TAKEN, 1) - done)
+    return int(add(barrier, TAKEN, 1) - done)

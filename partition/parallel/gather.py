@@ -9,23 +9,23 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words, words
 
-from .thread_pool import Crew, blocks
+from .thread_pool import ThreadPool, blocks
 
 Scalar = TypeVar("Scalar", np.uint32, np.float64)
 
 
-def gathered(values: npt.NDArray[Scalar], places: Words, crew: Crew) -> npt.NDArray[Scalar]:
+def gathered(values: npt.NDArray[Scalar], places: Words, pool: ThreadPool) -> npt.NDArray[Scalar]:
     """`values[places]`; values of uint32 or float64. O(places)."""
     given, found = values.view(), np.empty(places.size, values.dtype)
     given.flags.writeable = False  # as all inputs of kernels
-    crew.each(_gather, [(given, words(places), found, first, last) for first, last in blocks(places.size)])
+    pool.each(_gather, [(given, words(places), found, first, last) for first, last in blocks(places.size)])
     return found
 
 
-def scattered(values: Words, places: Words, size: int, crew: Crew) -> Words:
+def scattered(values: Words, places: Words, size: int, pool: ThreadPool) -> Words:
     """`result[places] = values`, uint32 (size). Each place has to be among `places`; more than once, with one value."""
     found = np.empty(size, np.uint32)
-    crew.each(_scatter, [(words(values), words(places), found, first, last) for first, last in blocks(places.size)])
+    pool.each(_scatter, [(words(values), words(places), found, first, last) for first, last in blocks(places.size)])
     return found
 
 

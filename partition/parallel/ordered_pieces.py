@@ -1,8 +1,8 @@
 """Work in pieces for threads inside one kernel, some of it in the order of the pieces, as soon as each is ready.
 
-`Crew.each` hands work over in some 50 microseconds a call, `lockstep` in about one. What must be done piece after piece
-is done by the first thread while the others are still at later pieces; so it costs no time as long as it is less than
-its share.
+`ThreadPool.each` hands work over in some 50 microseconds a call, a barrier in about one. What has to be done piece
+after piece is done by the first thread while the others are still at later pieces; so it costs no time as long as it is
+less than its share.
 """
 
 from __future__ import annotations
@@ -15,64 +15,64 @@ from numba import njit
 from tracecut.support.arrays import Longs
 
 from .barrier import BROKEN, add, look, passed
-from .thread_pool import Crew
+from .thread_pool import ThreadPool
 
-NEXT, READY = 32, 40  # places behind those of the gate itself; what lies between is free
+NEXT, READY = 32, 40  # places behind those of the barrier itself; what lies between is free
 MOST = 32  # pieces
 
 
-def side_by_side(crew: Crew, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """`function(*arguments, own, rank, parties)` on each thread of the crew, `own` a gate; what rank 0 returned.
+def side_by_side(pool: ThreadPool, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """`function(*arguments, barrier, rank, n_threads)` on each thread of the pool, a barrier; what rank 0 returned.
 
-    Every rank must come to the same calls of `meet`, at least one: until all ranks are there, none goes on.
+    Every rank must come to the same calls of `wait_all`, at least one: until all ranks are there, none goes on.
     """
-    own = np.zeros(READY + MOST, np.int64)
-    if crew.threads == 1:
-        return function(*arguments, own, 0, 1)
+    barrier = np.zeros(READY + MOST, np.int64)
+    if pool.threads == 1:
+        return function(*arguments, barrier, 0, 1)
 
     def enter(rank: int) -> Any:
         try:
-            return function(*arguments, own, rank, crew.threads)
+            return function(*arguments, barrier, rank, pool.threads)
         except BaseException:
-            own[BROKEN] = 1
+            barrier[BROKEN] = 1
             raise
 
     try:
-        return crew.each(enter, [(rank,) for rank in range(crew.threads)])[0]
+        return pool.each(enter, [(rank,) for rank in range(pool.threads)])[0]
     except BaseException:
-        own[BROKEN] = 1  # also where a thread could not be started, and others wait for it
+        barrier[BROKEN] = 1  # also where a thread could not be started, and others wait for it
         raise
 
 
 @njit(cache=True, nogil=True)
-def restart(own: Longs) -> None:
-    """No piece is taken and none is ready; for one thread, while the others wait in `meet`."""
-    own[NEXT] = 0
-    own[READY:] = 0
+def restart(barrier: Longs) -> None:
+    """No piece is taken and none is ready; for one thread, while the others wait in `wait_all`."""
+    barrier[NEXT] = 0
+    barrier[READY:] = 0
 
 
 @njit(cache=True, nogil=True)
-def piece(own: Longs) -> int:
+def piece(barrier: Longs) -> int:
     """The next piece, from 0, that nobody took."""
-    return int(add(own, NEXT, 1))
+    return int(add(barrier, NEXT, 1))
 
 
 @njit(cache=True, nogil=True)
-def finish(own: Longs, i: int, value: int) -> None:
+def finish(barrier: Longs, i: int, value: int) -> None:
     """Piece i is ready, with a value of at least 0 for who waits for it."""
-    add(own, READY + i, value + 1)
+    add(barrier, READY + i, value + 1)
 
 
 @njit(cache=True, nogil=True)
-def ready(own: Longs, i: int) -> int:
+def ready(barrier: Longs, i: int) -> int:
     """The value of piece i, -1 while it is not ready."""
-    return int(look(own, READY + i) - 1)
+    return int(look(barrier, READY + i) - 1)
 
 
 @njit(cache=True, nogil=True)
-def wait(own: Longs, i: int) -> int:
+def wait(barrier: Longs, i: int) -> int:
     """The value of piece i as soon as it is ready; -1 when a thread failed."""
-    return ready(own, i) if passed(own, READY + i, 0) else -1
+    return ready(barrier, i) if passed(barrier, READY + i, 0) else -1
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ LEAST = 1 << 14  # items a block: below that, handing it over costs more than do
 MOST = 16  # blocks: each has sums of its own, which are added up after every sweep
 
 
-class Crew:
+class ThreadPool:
     """At most `threads` threads, used as a context manager; None takes one a usable core.
 
     Results never depend on the number of threads: callers cut their work by `blocks`, which looks at its size alone,
@@ -28,7 +28,7 @@ class Crew:
         self.threads = max(1, min(usable, items // LEAST))
         self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ThreadPool:
         return self
 
     def __exit__(
@@ -40,7 +40,7 @@ class Crew:
     def each(self, function: Callable[..., Result], calls: Iterable[Sequence[Any]]) -> list[Result]:
         """`function(*arguments)` for each of `calls`, in any order in time; the results in the order of `calls`.
 
-        The caller's thread begins with the first call. Calls may use this crew themselves: threads that have no more to
+        The caller's thread begins with the first call. Calls may use this pool themselves: threads that have no more to
         do here help them. (`ordered_pieces.side_by_side` may not be among them: it needs all threads at once.)
         """
         given = list(calls)
@@ -69,22 +69,22 @@ class Crew:
         """What the tasks return, each done once, side by side; as `each`."""
         return self.each(_call, [(task,) for task in tasks])
 
-    def rooms(self, make: Callable[[], tuple[Any, ...]]) -> Rooms:
+    def workspaces(self, make: Callable[[], tuple[Any, ...]]) -> Workspaces:
         """Room to work in for each thread, made by `make`."""
-        return Rooms(self, make)
+        return Workspaces(self, make)
 
 
-class Rooms:
+class Workspaces:
     """Arrays that calls work in and leave as they found them, one set a thread."""
 
-    def __init__(self, crew: Crew, make: Callable[[], tuple[Any, ...]]) -> None:
-        self._crew = crew
+    def __init__(self, pool: ThreadPool, make: Callable[[], tuple[Any, ...]]) -> None:
+        self._pool = pool
         self._free: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
-        for _ in range(crew.threads):
+        for _ in range(pool.threads):
             self._free.put(make())
 
     def each(self, function: Callable[..., Result], calls: Iterable[Sequence[Any]]) -> list[Result]:
-        """As `Crew.each`, with the arrays of a room after the arguments of each call."""
+        """As `ThreadPool.each`, with the arrays of a room after the arguments of each call."""
 
         def enter(*arguments: Any) -> Result:
             room = self._free.get()
@@ -93,7 +93,7 @@ class Rooms:
             finally:
                 self._free.put(room)
 
-        return self._crew.each(enter, calls)
+        return self._pool.each(enter, calls)
 
 
 def _call(task: Callable[[], Result]) -> Result:

@@ -11,12 +11,12 @@ from tracecut.partition.balance.rebalance import sum_loads
 from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words, floats, words
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats
 
 from .km1_fm import Workspace, begin_pass, improving_nodes, mark_boundary, propagate_labels, search, workspace
 from .km1_gains import ClusterState, cluster_state, cost_of, cost_of_nets, fill_lists, list_begins
-from .km1_parallel_fm import LANE, Replica, Spare, lanes_of, search_lanes, spare_state
+from .km1_parallel_fm import NODES_PER_SEARCH, Replica, Spare, search_count, search_in_parallel, spare_state
 
 THIN = 8  # a border of less than one node in so many is searched from one seed at a time
 FEW = 1024  # nodes on the border, of fewer one search follows the other
@@ -35,10 +35,10 @@ class Effort:
         more: and so many further ones where the border is not thin.
         least: an FM pass that gains less than this share of the cost is the last, and ends as soon as
             half of that is out of sight.
-        together: seeds of one local search where the border is not thin. Many share the cost of climbing out of a
+        batch: seeds of one local search where the border is not thin. Many share the cost of climbing out of a
             local optimum where most nodes lie on the border; on thin borders (meshes) single seeds find more.
         patience: how much variance of the gains a search bears; the factor of the stopping rule.
-        lane: nodes at least that each of several searches side by side has: more of them share threads better, and
+        nodes_per_search: nodes at least for each of several parallel searches: more searches use threads better, and
             find less.
     """
 
@@ -46,9 +46,9 @@ class Effort:
     passes: int = 2
     more: int = 2
     least: float = 0.002
-    together: int = 5000
+    batch: int = 5000
     patience: float = 1.0
-    lane: int = LANE
+    nodes_per_search: int = NODES_PER_SEARCH
 
 
 def refine(
@@ -57,7 +57,7 @@ def refine(
     limits: Floats,
     effort: Effort,
     seed: int,
-    crew: Crew | None = None,
+    pool: ThreadPool | None = None,
     spare: Spare | None = None,
 ) -> tuple[Words, int]:
     """Labels of a cost that is never higher, and that cost.
@@ -70,75 +70,75 @@ def refine(
         labels: uint32 (nodes).
         limits: float64 (k), what a cluster may hold. One that holds more gets nothing, and may keep it.
         effort, seed: see above; the seed shuffles the nodes.
-        crew: the threads, for large hypergraphs; the result does not depend on them. None: one search after the other.
+        pool: the threads, for large hypergraphs; the result does not depend on them. None: one search after the other.
         spare: from `km1_parallel_fm.spare_state`, where one level is refined after the other.
 
     Returns:
         uint32 (nodes) and the cost. A round is O(pins of the border · clusters of a net).
     """
     labels = labels.astype(np.uint32)
-    if crew is not None:
-        return labels, _together(level, labels, floats(limits), effort, seed, crew, spare)
-    rules = (effort.sweeps, effort.passes, effort.least, effort.together, effort.patience)
+    if pool is not None:
+        return labels, _refine_parallel(level, labels, floats(limits), effort, seed, pool, spare)
+    rules = (effort.sweeps, effort.passes, effort.least, effort.batch, effort.patience)
     return labels, int(refine_serial(level, labels, floats(limits), workspace(level.n_nodes), *rules, seed))
 
 
-def level_cost(level: Level, labels: Words, k: int, crew: Crew | None = None) -> int:
+def level_cost(level: Level, labels: Words, k: int, pool: ThreadPool | None = None) -> int:
     """The vertex-copy cost of labels, uint32 (nodes). O(pins)."""
-    if crew is None:
+    if pool is None:
         return int(cost_of_nets(level, labels, k, 0, level.n_nets))
-    return sum(crew.each(cost_of_nets, [(level, labels, k, *part) for part in blocks(level.n_nets)]))
+    return sum(pool.each(cost_of_nets, [(level, labels, k, *part) for part in blocks(level.n_nets)]))
 
 
-def _together(
-    level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, crew: Crew, spare: Spare | None
+def _refine_parallel(
+    level: Level, labels: Words, limits: Floats, effort: Effort, seed: int, pool: ThreadPool, spare: Spare | None
 ) -> int:
-    """`refine` on a crew; overwrites `labels`, returns the cost."""
+    """`refine` on a pool; overwrites `labels`, returns the cost."""
     k = limits.size
     begins = list_begins(level.net_offsets, k)
     lengths, entries = np.zeros(level.n_nets, np.uint32), np.empty((int(begins[-1]), 2), np.uint32)
     state = ClusterState(begins, lengths, entries, labels, np.zeros(k), limits)
     fills = [(level, state, *part) for part in blocks(level.n_nets)]
-    _, loads = crew.all(partial(crew.each, fill_lists, fills), partial(sum_loads, words(labels), level.node_weights, k))
+    _, loads = pool.all(partial(pool.each, fill_lists, fills), partial(sum_loads, words(labels), level.node_weights, k))
     first = Replica(level, state._replace(loads=loads))
     cost = int(cost_of(lengths, level.net_weights))
-    active = _border(level, lengths, crew)
+    active = _border(level, lengths, pool)
     for turn in range(effort.sweeps):
         shuffle(active, seed + turn)
         told = np.zeros(level.n_nodes, np.bool_)
         for piece in np.array_split(active, SLICES):
             # Asking changes nothing: the answers do not depend on how the nodes are shared out.
-            shares = np.array_split(piece, 2 * crew.threads if crew.threads > 1 and piece.size > ASKED else 1)
-            for some in crew.each(improving_nodes, [(level, first.state, share) for share in shares]):
+            shares = np.array_split(piece, 2 * pool.threads if pool.threads > 1 and piece.size > ASKED else 1)
+            for some in pool.each(improving_nodes, [(level, first.state, share) for share in shares]):
                 cost -= int(propagate_labels(level, first.state, some, told))
         active = np.flatnonzero(told).astype(np.uint32)
     replicas = [first]
     for turn in range(effort.passes + effort.more if cost else 0):
-        seeds = _border(level, lengths, crew)
+        seeds = _border(level, lengths, pool)
         if turn >= effort.passes and THIN * seeds.size < level.n_nodes:
             break
-        together = 1 if THIN * seeds.size < level.n_nodes else effort.together
+        batch = 1 if THIN * seeds.size < level.n_nodes else effort.batch
         wanted = effort.least * cost / 2
-        lanes = lanes_of(level.n_nodes, effort.lane)
-        if lanes < 2 or seeds.size < FEW:
+        searches = search_count(level.n_nodes, effort.nodes_per_search)
+        if searches < 2 or seeds.size < FEW:
             first.start()
-            ways = (together, effort.patience, wanted, NO_END, 0, NO_END)
+            ways = (batch, effort.patience, wanted, NO_END, 0, NO_END)
             gain = int(search(level, first.state, first.work, seeds, *ways)[0])
             replicas = [first]  # copies are no longer equal
         else:
             if len(replicas) == 1:
-                replicas += first.copies(spare_state(level, k, crew) if spare is None else spare, crew)
-            gain = search_lanes(replicas, seeds, together, effort.patience, wanted, turn, lanes, crew)
+                replicas += first.copies(spare_state(level, k, pool) if spare is None else spare, pool)
+            gain = search_in_parallel(replicas, seeds, batch, effort.patience, wanted, turn, searches, pool)
         cost -= gain
         if gain <= effort.least * cost or cost == 0:
             break
     return cost
 
 
-def _border(level: Level, lengths: Words, crew: Crew) -> Words:
+def _border(level: Level, lengths: Words, pool: ThreadPool) -> Words:
     """The nodes on nets of several clusters, uint32, ascending."""
     on = np.zeros(level.n_nodes, np.bool_)
-    crew.each(mark_boundary, [(level, lengths, on, *part) for part in blocks(level.n_nets)])
+    pool.each(mark_boundary, [(level, lengths, on, *part) for part in blocks(level.n_nets)])
     return np.flatnonzero(on).astype(np.uint32)
 
 
@@ -151,11 +151,11 @@ def refine_serial(
     sweeps: int,
     passes: int,
     least: float,
-    together: int,
+    batch: int,
     patience: float,
     seed: int,
 ) -> int:
-    """`refine` without a crew, in one kernel; overwrites `labels`, returns the cost."""
+    """`refine` without a pool, in one kernel; overwrites `labels`, returns the cost."""
     n = labels.size
     state = cluster_state(level, labels, limits)
     lengths = state.lengths
@@ -175,8 +175,8 @@ def refine_serial(
         mark_boundary(level, lengths, active, 0, lengths.size)
         seeds = np.flatnonzero(active).astype(np.uint32)
         shuffle(seeds, seed + sweeps + turn)
-        batch = 1 if THIN * seeds.size < n else together
-        gain = search(level, state, work, seeds, batch, patience, least * cost / 2, NO_END, 0, NO_END)[0]
+        seeds_at_once = 1 if THIN * seeds.size < n else batch
+        gain = search(level, state, work, seeds, seeds_at_once, patience, least * cost / 2, NO_END, 0, NO_END)[0]
         cost -= gain
         if gain <= least * cost:
             break

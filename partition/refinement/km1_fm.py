@@ -152,7 +152,7 @@ def search(
     state: ClusterState,
     work: Workspace,
     seeds: Words,
-    together: int,
+    batch: int,
     patience: float,
     wanted: float,
     most: int,
@@ -161,7 +161,7 @@ def search(
 ) -> tuple[int, int, Words, Words, Longs]:
     """One pass of localised FM from `seeds`.
 
-    From `together` seeds at a time, the best move of any node in the queue is made, worse ones included, and the
+    From `batch` seeds at a time, the best move of any node in the queue is made, worse ones included, and the
     nodes that it touches enter the queue. A search ends when its gains promise no better sum than the best so far
     (the rule of Osipov and Sanders 2010, `patience` its factor), and what came after the best sum is taken back. A
     node moves at most once a pass, and not at all where `begin_pass` has marked it so. From the first eighth of the
@@ -170,7 +170,7 @@ def search(
     Args:
         level, state: the hypergraph and its partition, which is kept up to date.
         work: of this thread; left clean but for `moved`.
-        seeds, together, patience, wanted: see above.
+        seeds, batch, patience, wanted: see above.
         most: moves after which no further search begins.
         low, high: nodes in [low, high) enter the queue.
 
@@ -193,7 +193,7 @@ def search(
             break
         size, begin = 0, n_path
         added = 0
-        while first < seeds.size and added < together:
+        while first < seeds.size and added < batch:
             u = seeds[first]
             first += 1
             if moved[u]:

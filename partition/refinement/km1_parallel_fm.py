@@ -1,4 +1,4 @@
-"""FM on many threads with one result: lanes search side by side, what they found is made in their order."""
+"""FM on many threads with one result: searches search side by side, what they found is made in their order."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.partition.coarsening.hypergraph_levels import Level
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Longs
 
 from .km1_fm import Flags, Workspace, begin_pass, move_back, search, workspace
 from .km1_gains import ClusterState, add_pin, drop_pin
 
-LANES = 4  # searched side by side, on any number of threads,
-LANE = 8192  # with about so many nodes each at least, where a caller has no other wish;
-TURNS = 8  # and how often a pass brings them together at least;
-SHIFTS = (0.0, 0.5, 0.25, 0.75)  # of the lanes in each pass: what one cannot bring together, another can
+SEARCHES = 4  # searched side by side, on any number of threads,
+NODES_PER_SEARCH = 8192  # with about so many nodes each at least, where a caller has no other wish;
+ROUNDS = 8  # and how often a pass brings them together at least;
+OFFSETS = (0.0, 0.5, 0.25, 0.75)  # of the searches in each pass: what one cannot bring together, another can
 SHARE = 32  # more often where long searches would move all nodes in fewer turns than that
 
 
@@ -29,7 +29,7 @@ Spare: TypeAlias = list[tuple[npt.NDArray[Any], ...]]
 
 
 class Replica:
-    """The state of a refinement, for one thread at a time, and how much of what lanes found it has made its own.
+    """The state of a refinement, for one thread at a time, and how much of what searches found it has made its own.
 
     `level` and `state` are as `km1_fm.search` takes them.
     """
@@ -39,12 +39,12 @@ class Replica:
         self.work = workspace(state.labels.size)
         self.done, self.gain = 0, 0
 
-    def copies(self, spare: Spare, crew: Crew) -> list[Replica]:
+    def copies(self, spare: Spare, pool: ThreadPool) -> list[Replica]:
         """Equal ones for other threads, in memory that `spare_state` made."""
         changing: list[Any] = list(self.state[1:5])
         copied = [tuple(part[: len(own)] for part, own in zip(parts, changing, strict=True)) for parts in spare]
         pairs = [pair for parts in copied for pair in zip(parts, changing, strict=True)]
-        crew.each(np.copyto, [(to[a:b], part[a:b]) for to, part in pairs for a, b in blocks(len(part))])
+        pool.each(np.copyto, [(to[a:b], part[a:b]) for to, part in pairs for a, b in blocks(len(part))])
         return [
             Replica(self.level, self.state._replace(lengths=own[0], entries=own[1], labels=own[2], loads=own[3]))
             for own in copied
@@ -62,45 +62,48 @@ class Replica:
         self.done = len(found)
 
 
-def spare_state(level: Level, k: int, crew: Crew) -> Spare:
+def spare_state(level: Level, k: int, pool: ThreadPool) -> Spare:
     """Memory for all replicas but the first, of this level or a coarser one. New memory is dear, and untouched is free:
     what refines one level after the other brings it along."""
     pins, nets, nodes = level.net_nodes.size, level.n_nets, level.n_nodes
     return [
         (np.empty(nets, np.uint32), np.empty((pins, 2), np.uint32), np.empty(nodes, np.uint32), np.empty(k))
-        for _ in range(min(crew.threads, LANES) - 1)
+        for _ in range(min(pool.threads, SEARCHES) - 1)
     ]
 
 
-def lanes_of(nodes: int, lane: int = LANE) -> int:
-    """How many lanes a pass over so many nodes has, each with about `lane` at least; below 2, `search` is alone."""
-    return min(LANES, max(nodes // lane, 2 if nodes >= lane else 1))
+def search_count(nodes: int, nodes_per_search: int = NODES_PER_SEARCH) -> int:
+    """How many searches a pass over so many nodes has, each with about `nodes_per_search` at least.
+
+    Below 2, one `search` runs on its own.
+    """
+    return min(SEARCHES, max(nodes // nodes_per_search, 2 if nodes >= nodes_per_search else 1))
 
 
-def search_lanes(
+def search_in_parallel(
     replicas: list[Replica],
     seeds: Words,
-    together: int,
+    batch: int,
     patience: float,
     wanted: float,
     turn: int,
-    lanes: int,
-    crew: Crew,
+    searches: int,
+    pool: ThreadPool,
 ) -> int:
     """A pass of FM; the gain.
 
-    Lanes search from their own stripes of the seeds, each as if it were alone, and take their moves back. Then every
-    replica makes all of them again, lane by lane, as far as they gain after those before: all end in the same state,
-    the one that the level's own arrays hold included. Where many seeds search together, paths are long and would
-    mostly be the same in all lanes: there a lane moves only nodes of its own range of numbers.
+    Each search starts from its own stripe of the seeds, on a state of its own, and takes its moves back. Then every
+    replica makes the moves of all searches in their order, as far as they still gain: all replicas end in the same
+    state, the first one, which holds the arrays of the caller, included. Where a search has many seeds, paths are long
+    and would mostly be the same in all searches: there a search moves only nodes of its own range of numbers.
 
     Args:
         replicas: equal ones, one a thread.
         seeds: uint32, nodes at the border, ascending.
-        together, patience: as in `km1_fm.search`.
+        batch, patience: as in `km1_fm.search`.
         wanted: the pass ends when it is not on its way to this gain.
-        turn: of the passes. lanes: see `lanes_of`.
-        crew: the threads; the result does not depend on them.
+        turn: of the passes. searches: see `search_count`.
+        pool: the threads; the result does not depend on them.
     """
     free: SimpleQueue[Replica] = SimpleQueue()
     for replica in replicas:
@@ -108,30 +111,30 @@ def search_lanes(
         free.put(replica)
     found: list[Any] = []
 
-    def lane(own: Words, most: int, low: int, high: int) -> Any:
+    def run(own: Words, most: int, low: int, high: int) -> Any:
         replica = free.get()
         try:
             replica.catch_up(found)
-            return explore(replica.level, replica.state, replica.work, own, together, patience, most, low, high)
+            return explore(replica.level, replica.state, replica.work, own, batch, patience, most, low, high)
         finally:
             free.put(replica)
 
     nodes = replicas[0].work.moved.size
-    if together > 1:
-        shift = SHIFTS[turn % len(SHIFTS)]
-        bounds = [min(max(0, int(nodes * (lane - shift) / lanes)), nodes) for lane in range(lanes + 2)]
+    if batch > 1:
+        shift = OFFSETS[turn % len(OFFSETS)]
+        bounds = [min(max(0, int(nodes * (i - shift) / searches)), nodes) for i in range(searches + 2)]
         ranges = list(pairwise(bounds))
         cuts = np.searchsorted(seeds, np.array(bounds, np.uint32))  # seeds ascend
         stripes = [seeds[first:last] for first, last in pairwise(cuts)]
     else:
-        ranges = [(0, nodes)] * lanes
-        stripes = np.array_split(seeds, lanes)
-    shares, most = [-(-stripe.size // TURNS) for stripe in stripes], nodes // (lanes * SHARE)
+        ranges = [(0, nodes)] * searches
+        stripes = np.array_split(seeds, searches)
+    shares, most = [-(-stripe.size // ROUNDS) for stripe in stripes], nodes // (searches * SHARE)
     claimed, left = 0, seeds.size
-    length = [stripe.size for stripe in stripes]  # of the paths that a lane searched last: the longest begin
+    length = [stripe.size for stripe in stripes]  # of the last path of each search: the longest begin
     while left:
         some = sorted((i for i, stripe in enumerate(stripes) if stripe.size), key=lambda i: -length[i])
-        results = crew.each(lane, [(stripes[i][: shares[i]], most, *ranges[i]) for i in some])
+        results = pool.each(run, [(stripes[i][: shares[i]], most, *ranges[i]) for i in some])
         for i, result in sorted(zip(some, results, strict=True), key=itemgetter(0)):
             found.append(result[2:])
             claimed += int(result[0])
@@ -140,7 +143,7 @@ def search_lanes(
         tried = seeds.size - left
         if 8 * tried >= seeds.size and claimed * seeds.size < wanted * tried:
             break
-    crew.each(Replica.catch_up, [(replica, found) for replica in replicas])
+    pool.each(Replica.catch_up, [(replica, found) for replica in replicas])
     return replicas[0].gain
 
 
@@ -150,7 +153,7 @@ def explore(
     state: ClusterState,
     work: Workspace,
     seeds: Words,
-    together: int,
+    batch: int,
     patience: float,
     most: int,
     low: int,
@@ -159,7 +162,7 @@ def explore(
     """As `search`, but takes every move back and also returns, before the last, where each node went."""
     labels, loads = state.labels, state.loads
     before = loads.copy()
-    total, used, nodes, origin, cuts = search(level, state, work, seeds, together, patience, -1.0, most, low, high)
+    total, used, nodes, origin, cuts = search(level, state, work, seeds, batch, patience, -1.0, most, low, high)
     targets = np.empty(nodes.size, np.uint32)
     for c in range(len(cuts) - 1, -1, -1):
         for i in range(cuts[c, 0], cuts[c, 1]):

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.datastructures.typed_views import Words, longs
-from tracecut.partition.parallel.barrier import gate, meet, take, together
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.barrier import new_barrier, next_item, run_threads, wait_all
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
 
 from .quotient_graph import QuotientGraph, coloured, quotient_graph
@@ -39,7 +39,15 @@ class PairState(NamedTuple):
 
 
 def refine_pairs(
-    graph: Weighted, labels: Words, held: Floats, limits: Floats, crew: Crew, *, sweeps: int, layers: int, patience: int
+    graph: Weighted,
+    labels: Words,
+    held: Floats,
+    limits: Floats,
+    pool: ThreadPool,
+    *,
+    sweeps: int,
+    layers: int,
+    patience: int,
 ) -> int:
     """Move vertices between neighbouring parts where that cuts fewer edges.
 
@@ -52,7 +60,7 @@ def refine_pairs(
         labels: uint32 (vertices), in [0, k); overwritten.
         held: float64 (k), the loads; overwritten.
         limits: float64 (k); parts above theirs only shrink, others never come above.
-        crew: the threads.
+        pool: the threads.
         sweeps: at most.
         layers: of a breadth-first search from the border whose vertices may move.
         patience: moves without a better state after which a search ends.
@@ -67,7 +75,7 @@ def refine_pairs(
     changed = np.ones(k, np.bool_)
     total = 0
     for _ in range(sweeps):
-        quotient = quotient_graph(graph, labels, k, crew)
+        quotient = quotient_graph(graph, labels, k, pool)
         heavy_first = np.argsort(-quotient.weight, kind="stable")
         pairs = heavy_first[changed[quotient.first[heavy_first]] | changed[quotient.second[heavy_first]]]
         if pairs.size == 0:
@@ -78,9 +86,9 @@ def refine_pairs(
         changed = np.zeros(k, np.bool_)
         gains = np.zeros(pairs.size, np.int64)
         state = PairState(labels, held, limits, place, changed)
-        parties = crew.threads if quotient.seeds.size >= FEW else 1
+        n_threads = pool.threads if quotient.seeds.size >= FEW else 1
         given = (graph, state, quotient, in_turn, rounds, gains, layers, patience)
-        together(_refine_rounds, given, parties, gate())
+        run_threads(_refine_rounds, given, n_threads, new_barrier())
         before, total = total, total + int(gains.sum())
         if total == before:
             break
@@ -90,19 +98,19 @@ def refine_pairs(
 @njit(cache=True, nogil=True)
 def _refine_rounds(
     graph: Weighted, state: PairState, quotient: QuotientGraph, in_turn: Longs, rounds: Longs, gains: Longs,
-    layers: int, patience: int, own: Longs, rank: int, parties: int,
+    layers: int, patience: int, barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
     """One of several threads: in each round it takes one pair after the other, and waits for the others at its end."""
     for colour in range(rounds.size - 1):
         while True:
-            turn = rounds[colour] + take(own, rounds[colour] + colour * parties)
+            turn = rounds[colour] + next_item(barrier, rounds[colour] + colour * n_threads)
             if turn >= rounds[colour + 1]:
                 break
             pair = in_turn[turn]
             a, b = np.uint32(quotient.first[pair]), np.uint32(quotient.second[pair])
             seeds = quotient.seeds[quotient.starts[pair] : quotient.starts[pair + 1]]
             gains[turn] = _refine_pair(graph, state, seeds, a, b, layers, patience)
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return
 
 

@@ -9,7 +9,7 @@ from numba import njit
 from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.datastructures.radix_sort import radix_order
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Longs
 
 
@@ -29,16 +29,16 @@ class QuotientGraph(NamedTuple):
     seeds: Words
 
 
-def quotient_graph(graph: Weighted, labels: Words, k: int, crew: Crew) -> QuotientGraph:
+def quotient_graph(graph: Weighted, labels: Words, k: int, pool: ThreadPool) -> QuotientGraph:
     """The quotient graph of a partition.
 
     Args:
-        graph: the graph; labels: uint32 (vertices), in [0, k); crew: the threads.
+        graph: the graph; labels: uint32 (vertices), in [0, k); pool: the threads.
 
     Returns:
         The pairs. O(edges + boundary).
     """
-    found = crew.each(_cut_edges, [(graph, labels, k, *part) for part in blocks(graph.size)])
+    found = pool.each(_cut_edges, [(graph, labels, k, *part) for part in blocks(graph.size)])
     keys, ends, weights = (np.concatenate([part[i] for part in found]) for i in range(3))
     order = radix_order(keys.astype(np.uint64), (k * k).bit_length())
     return _pairs(order, keys, ends, weights, k)

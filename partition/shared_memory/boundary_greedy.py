@@ -12,9 +12,9 @@ from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.plain_graphs import EdgeStream
 from tracecut.partition.datastructures.typed_views import Words, words
 from tracecut.partition.initial.greedy_growing import Connections, Parts, choose, connections, move
-from tracecut.partition.parallel.barrier import meet
+from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.ordered_pieces import finish, piece, ready, side_by_side, span, wait
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Bytes, Floats, Longs
 
 from .cluster_graph import ClusterEdges
@@ -65,7 +65,7 @@ class CutEdges(NamedTuple):
 
 
 def boundary(
-    stream: EdgeStream, links: ClusterEdges, labels: Words, full: Bytes, groups: Words, part: Words, crew: Crew
+    stream: EdgeStream, links: ClusterEdges, labels: Words, full: Bytes, groups: Words, part: Words, pool: ThreadPool
 ) -> tuple[Words, Margins]:
     """The vertices that may gain by a move, in the order of the cut edges: more than half of their edges are cut.
 
@@ -76,7 +76,7 @@ def boundary(
         full: uint8 (parts): of parts where it is not 0 all vertices at the border are taken.
         groups: uint32 (n), overwritten with the part of each vertex, by
         part: uint32, the part of what `groups` says.
-        crew: the threads; the result does not depend on them.
+        pool: the threads; the result does not depend on them.
 
     Returns:
         The vertices, and the margin of each, int8 (n): its edges less twice those that are cut, below 0 for what is
@@ -85,42 +85,42 @@ def boundary(
     count, names = int((links.spans[:, 1] - links.spans[:, 0]).sum()), links.names.size
     margin, found, size = np.empty(stream.size, np.int8), np.empty(2 * count + 1, np.uint32), np.zeros(1, np.int64)
     cuts = CutEdges(np.empty(names, np.uint32), np.empty(names, np.uint8), margin, found, size)
-    side_by_side(crew, _boundary, (stream.starts, stream.ends, links, labels, full, cuts, groups, part))
+    side_by_side(pool, _boundary, (stream.starts, stream.ends, links, labels, full, cuts, groups, part))
     return found[: int(size[0])], margin
 
 
 @njit(cache=True, nogil=True)
 def _boundary(
     starts: Longs, stream: Words, links: ClusterEdges, labels: Words, full: Bytes, cuts: CutEdges, groups: Words,
-    part: Words, own: Longs, rank: int, parties: int,
+    part: Words, barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
     spans, margin = links.spans, cuts.margin
-    low, high = span(margin.size, rank, parties)
+    low, high = span(margin.size, rank, n_threads)
     _margins(starts, margin, low, high)
-    if not meet(own, parties):
+    if not wait_all(barrier, n_threads):
         return
     pieces, chain, size = spans.shape[0], 0, 0
     while True:
         if rank == 0:
-            while chain < pieces and ready(own, chain) >= 0:
-                size = _take_off_margins(cuts, spans[chain, 0], spans[chain, 0] + ready(own, chain), stream, size)
+            while chain < pieces and ready(barrier, chain) >= 0:
+                size = _take_off_margins(cuts, spans[chain, 0], spans[chain, 0] + ready(barrier, chain), stream, size)
                 chain += 1
-        i = piece(own)
+        i = piece(barrier)
         if i >= 2 * pieces:
             break
         if i < pieces:
-            finish(own, i, _cut(links, labels, full, cuts, spans[i, 0], spans[i, 1]))
+            finish(barrier, i, _cut(links, labels, full, cuts, spans[i, 0], spans[i, 1]))
         else:  # no thread waits for labels
             low, high = span(groups.size, i - pieces, pieces)
             relabel(groups, part, low, high)
     while rank == 0 and chain < pieces:
-        if wait(own, chain) < 0:
+        if wait(barrier, chain) < 0:
             return
-        size = _take_off_margins(cuts, spans[chain, 0], spans[chain, 0] + ready(own, chain), stream, size)
+        size = _take_off_margins(cuts, spans[chain, 0], spans[chain, 0] + ready(barrier, chain), stream, size)
         chain += 1
     if rank == 0:
         cuts.size[0] = size
-    meet(own, parties)
+    wait_all(barrier, n_threads)
 
 
 @njit(cache=True, nogil=True)
@@ -172,7 +172,7 @@ def _take_off_margins(cuts: CutEdges, begin: int, end: int, stream: Words, size:
     return size
 
 
-def movable(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words, crew: Crew) -> Words:
+def movable(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words, pool: ThreadPool) -> Words:
     """Of many vertices of which hardly any would move, those that would if each were the only one; else all.
 
     Where many move, some only do after their neighbours, and cuts would be up to 4 % larger without these.
@@ -187,7 +187,7 @@ def movable(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words, crew
         return chosen
     pieces = min(MOST_PIECES, chosen.size // SAMPLE)
     cuts = [chosen.size * i // pieces for i in range(pieces + 1)]
-    return np.concatenate(crew.each(_ask, [(*given, words(chosen[a:b])) for a, b in pairwise(cuts)]))
+    return np.concatenate(pool.each(_ask, [(*given, words(chosen[a:b])) for a, b in pairwise(cuts)]))
 
 
 @njit(cache=True, nogil=True)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.partition.parallel.barrier import meet
+from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.ordered_pieces import MOST, parts, piece, restart, row_range, side_by_side
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Longs
 
 LEAST = 1 << 13  # edges of a range
@@ -71,20 +71,20 @@ class LinkSpace(NamedTuple):
     weight: Longs
 
 
-def linked(links: ClusterEdges, size: int, crew: Crew) -> Halves:
+def linked(links: ClusterEdges, size: int, pool: ThreadPool) -> Halves:
     """The graph of `size` vertices with these edges, parallel ones merged.
 
     Args:
         links: edges between different vertices, as `inflated` returns them.
         size: the number of vertices.
-        crew: the threads; the result does not depend on them.
+        pool: the threads; the result does not depend on them.
 
     Returns:
         Rows in which neighbours come as they do in the stream. O(edges + size · threads).
     """
     spans = links.spans
     count = int((spans[:, 1] - spans[:, 0]).sum())
-    most = 1 if crew.threads == 1 else min(MOST, 2 * crew.threads)
+    most = 1 if pool.threads == 1 else min(MOST, 2 * pool.threads)
     ranges = min(parts(count, LEAST, most), spans.shape[0])
     cuts = np.arange(ranges + 1) * spans.shape[0] // ranges
     counts, begins = np.zeros((ranges, size), np.uint32), np.empty(size + 1, np.int64)
@@ -94,45 +94,45 @@ def linked(links: ClusterEdges, size: int, crew: Crew) -> Halves:
     first, upper, last = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     lower = np.zeros((row_cuts.size - 1, size), np.uint32)
     halves = Halves(far, merged, begun, ends, first, upper, last, row_cuts, lower)
-    side_by_side(crew, _link, (links, LinkSpace(cuts, counts, begins, far, weight), halves))
+    side_by_side(pool, _link, (links, LinkSpace(cuts, counts, begins, far, weight), halves))
     return halves
 
 
 @njit(cache=True, nogil=True)
-def _link(links: ClusterEdges, space: LinkSpace, halves: Halves, own: Longs, rank: int, parties: int) -> None:
+def _link(links: ClusterEdges, space: LinkSpace, halves: Halves, barrier: Longs, rank: int, n_threads: int) -> None:
     spans, cuts, counts, begins = links.spans, space.cuts, space.counts, space.begins
     row_cuts, lower = halves.cuts, halves.lower
-    i = piece(own)
+    i = piece(barrier)
     while i < cuts.size - 1:
         for s in range(cuts[i], cuts[i + 1]):
             _count(links.pairs, counts[i], spans[s, 0], spans[s, 1])
-        i = piece(own)
-    if not meet(own, parties):
+        i = piece(barrier)
+    if not wait_all(barrier, n_threads):
         return
     if rank == 0:
         _places(counts, begins)
         for i in range(row_cuts.size - 1):
             row_cuts[i + 1] = row_range(begins[:-1], begins[-1], i, row_cuts.size - 1)[1]
-        restart(own)
-    if not meet(own, parties):
+        restart(barrier)
+    if not wait_all(barrier, n_threads):
         return
-    i = piece(own)
+    i = piece(barrier)
     while i < cuts.size - 1:
         for s in range(cuts[i], cuts[i + 1]):
             _spread(links, counts[i], space.far, space.weight, spans[s, 0], spans[s, 1])
-        i = piece(own)
-    if not meet(own, parties):
+        i = piece(barrier)
+    if not wait_all(barrier, n_threads):
         return
     if rank == 0:
-        restart(own)
-    if not meet(own, parties):
+        restart(barrier)
+    if not wait_all(barrier, n_threads):
         return
     spot = np.full(halves.begun.size, -1, np.int64)
-    i = piece(own)
+    i = piece(barrier)
     while i < row_cuts.size - 1:
         _merge(space, halves, lower[i], spot, row_cuts[i], row_cuts[i + 1])
-        i = piece(own)
-    if meet(own, parties) and rank == 0:
+        i = piece(barrier)
+    if wait_all(barrier, n_threads) and rank == 0:
         _rows(halves)
 
 

@@ -7,9 +7,9 @@ from numba import njit
 from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.plain_graphs import EdgeStream
 from tracecut.partition.datastructures.typed_views import Words, words
-from tracecut.partition.parallel.barrier import add, look, meet, passed
+from tracecut.partition.parallel.barrier import add, look, passed, wait_all
 from tracecut.partition.parallel.ordered_pieces import finish, parts, piece, ready, side_by_side, span, wait
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Bytes, Floats, Longs
 
 from .cluster_graph import ClusterEdges
@@ -20,12 +20,12 @@ LINE = np.uint64(0)
 LEAST = 1 << 12  # edges of a piece
 PIECES = 32  # at most
 LAG = 8  # pieces between both: memory that one thread writes costs time to read
-LOOPS, SEATED = 33, 34  # places of a gate: loops in the stream, pieces whose vertices all have their cluster
+LOOPS, SEATED = 33, 34  # places of a barrier: loops in the stream, pieces whose vertices all have their cluster
 
 
 def inflated(
     stream: EdgeStream, loads: Floats, most: float, wide: bool, groups: Words, held: Floats, out: Words,
-    out_names: Words, crew: Crew,
+    out_names: Words, pool: ThreadPool,
 ) -> tuple[int, ClusterEdges]:  # fmt: skip
     """What `claim` does with a whole stream, on any number of threads.
 
@@ -35,68 +35,68 @@ def inflated(
     Args:
         stream: the edges.
         loads, most, wide, groups, held, out, out_names: as in `claim`.
-        crew: the threads; clusters and edges do not depend on them, only gaps between pieces do.
+        pool: the threads; clusters and edges do not depend on them, only gaps between pieces do.
 
     Returns:
         The number of clusters, and the edges between them, in `out` and `out_names`. O(edges + n).
     """
     count = stream.ends.size // 2
-    if crew.threads == 1:
+    if pool.threads == 1:
         no_names = words(np.zeros(0, np.uint32))
         clusters, links = claim(stream.ends, count, no_names, loads, most, wide, groups, held, out, out_names)
         return clusters, ClusterEdges(out, out_names, np.array([[0, links]]), stream.weights)
     spans, clusters_found = np.empty((parts(count, LEAST, PIECES), 2), np.int64), np.zeros(1, np.int64)
     edges = ClusterEdges(out, out_names, spans, stream.weights)
     marks = np.empty(count, np.uint8)
-    side_by_side(crew, _inflate, (stream, loads, most, wide, marks, groups, held, edges, clusters_found))
+    side_by_side(pool, _inflate, (stream, loads, most, wide, marks, groups, held, edges, clusters_found))
     return int(clusters_found[0]), edges
 
 
 @njit(cache=True, nogil=True)
 def _inflate(
     stream: EdgeStream, loads: Floats, most: float, wide: bool, marks: Bytes, groups: Words, held: Floats,
-    edges: ClusterEdges, clusters_found: Longs, own: Longs, rank: int, parties: int,
+    edges: ClusterEdges, clusters_found: Longs, barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
     pairs, out_names, spans = stream.ends, edges.names, edges.spans
     pieces = spans.shape[0]
-    low, high = span(marks.size, rank, parties)
+    low, high = span(marks.size, rank, n_threads)
     marks[low:high] = 0
-    add(own, LOOPS, _loops(pairs[2 * low : 2 * high]))
-    low, high = span(groups.size, rank, parties)
+    add(barrier, LOOPS, _loops(pairs[2 * low : 2 * high]))
+    low, high = span(groups.size, rank, n_threads)
     groups[low:high] = NONE
-    if not meet(own, parties):
+    if not wait_all(barrier, n_threads):
         return
-    _mark(stream, look(own, LOOPS) > 0, marks, low, high)
-    if not meet(own, parties):
+    _mark(stream, look(barrier, LOOPS) > 0, marks, low, high)
+    if not wait_all(barrier, n_threads):
         return
     found, chain = 0, 0
-    i = piece(own)
+    i = piece(barrier)
     while i < 2 * pieces:
         low, high = span(marks.size, i % pieces, pieces)
         if i < pieces:
-            finish(own, i, _pack(marks, out_names, low, high))
+            finish(barrier, i, _pack(marks, out_names, low, high))
         # The first thread seats whatever is packed; before it hands on a piece, it seats all.
-        while rank == 0 and chain < pieces and (i >= pieces or ready(own, chain) >= 0):
+        while rank == 0 and chain < pieces and (i >= pieces or ready(barrier, chain) >= 0):
             begin = span(marks.size, chain, pieces)[0]
-            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, own, chain)
+            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, barrier, chain)
             if found < 0:
                 return
             chain += 1
         if i >= pieces:
-            if not passed(own, SEATED, min(i - pieces + LAG, pieces - 1)):
+            if not passed(barrier, SEATED, min(i - pieces + LAG, pieces - 1)):
                 return
             spans[i - pieces, 0] = low
             spans[i - pieces, 1] = _hand(pairs, wide, groups, edges.pairs, out_names, low, high)
-        i = piece(own)
+        i = piece(barrier)
     if rank == 0:
         while chain < pieces:
             begin = span(marks.size, chain, pieces)[0]
-            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, own, chain)
+            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, barrier, chain)
             if found < 0:
                 return
             chain += 1
         clusters_found[0] = _gather(loads, most, groups, held, found)
-    meet(own, parties)
+    wait_all(barrier, n_threads)
 
 
 @njit(cache=True, nogil=True)
@@ -134,14 +134,14 @@ def _pack(marks: Bytes, out: Words, begin: int, end: int) -> int:
 @njit(cache=True, nogil=True)
 def _seat_piece(
     pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int,
-    own: Longs, i: int,
+    barrier: Longs, i: int,
 ) -> int:  # fmt: skip
     """`_seat` for piece i, which begins `packed`, as soon as it is there; -1 when a thread failed."""
-    count = wait(own, i)
+    count = wait(barrier, i)
     if count < 0:
         return -1
     found = _seat(pairs, loads, most, wide, packed[:count], groups, held, found)
-    add(own, SEATED, 1)
+    add(barrier, SEATED, 1)
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Rows, contract, match, number_pairs
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.partition.parallel.barrier import meet
+from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.ordered_pieces import (
     finish,
     parts,
@@ -19,7 +19,7 @@ from tracecut.partition.parallel.ordered_pieces import (
     side_by_side,
     wait,
 )
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
 
 from .cluster_graph import Halves, mirror
@@ -78,7 +78,7 @@ class JoinSpace(NamedTuple):
     state: Longs
 
 
-def joined(graph: Halves, loads: Floats, heaviest: float, goal: int, crew: Crew) -> Levels:
+def joined(graph: Halves, loads: Floats, heaviest: float, goal: int, pool: ThreadPool) -> Levels:
     """A graph of clusters and ever coarser ones, until one has up to `goal` vertices or hardly fewer than the last.
 
     Each vertex, one after the other, takes the free neighbour with the most weight² for its load, so that both weigh up
@@ -97,7 +97,7 @@ def joined(graph: Halves, loads: Floats, heaviest: float, goal: int, crew: Crew)
     levels = Levels(bounds, first, last, near, edges, own, coarse)
     shared = JoinSpace(np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n + 1, np.int64), state)
     while True:
-        side_by_side(crew, _join, (graph, levels, shared, heaviest, goal, LEAST))
+        side_by_side(pool, _join, (graph, levels, shared, heaviest, goal, LEAST))
         if state[FULL] == 0:
             return levels._replace(bounds=bounds[: state[LEVEL] + 2].copy())
         graph = graph._replace(cuts=np.zeros(1, np.int64))
@@ -106,8 +106,8 @@ def joined(graph: Halves, loads: Floats, heaviest: float, goal: int, crew: Crew)
 
 @njit(cache=True, nogil=True)
 def _join(
-    halves: Halves, levels: Levels, shared: JoinSpace, heaviest: float, goal: int, least: int, own: Longs, rank: int,
-    parties: int,
+    halves: Halves, levels: Levels, shared: JoinSpace, heaviest: float, goal: int, least: int, barrier: Longs,
+    rank: int, n_threads: int,
 ) -> None:  # fmt: skip
     """The finest rows out of `Halves`, unless `cuts` says that they are there; then level after level while there is
     memory."""
@@ -121,16 +121,16 @@ def _join(
         fine = Rows(first[:size], last[:size], near, edges, loads[:size])
         while True:
             if rank == 0:
-                while chain < cuts.size - 1 and ready(own, chain) >= 0:
+                while chain < cuts.size - 1 and ready(barrier, chain) >= 0:
                     match(fine, no_labels, heaviest, mates, cuts[chain], cuts[chain + 1])
                     chain += 1
-            i = piece(own)
+            i = piece(barrier)
             if i >= cuts.size - 1:
                 break
             mirror(halves, halves.lower[i], near, edges, cuts[i], cuts[i + 1])
-            finish(own, i, 0)
+            finish(barrier, i, 0)
         while rank == 0 and chain < cuts.size - 1:
-            if wait(own, chain) < 0:
+            if wait(barrier, chain) < 0:
                 return
             match(fine, no_labels, heaviest, mates, cuts[chain], cuts[chain + 1])
             chain += 1
@@ -138,7 +138,7 @@ def _join(
         begin, end = bounds[state[LEVEL]], bounds[state[LEVEL] + 1]
         fine = Rows(first[begin:end], last[begin:end], near, edges, loads[begin:end])
         match(fine, no_labels, heaviest, mates, 0, end - begin)
-    if not meet(own, parties):
+    if not wait_all(barrier, n_threads):
         return
     spot = np.zeros(bounds[1], np.int64)
     while True:
@@ -157,8 +157,8 @@ def _join(
                     if count <= 0.9 * (end - begin):
                         bounds[level + 2] = end + count
                         state[GO] = 1
-                        restart(own)
-        if not meet(own, parties) or state[GO] == 0:
+                        restart(barrier)
+        if not wait_all(barrier, n_threads) or state[GO] == 0:
             return
         level = state[LEVEL]
         begin, end, top = bounds[level], bounds[level + 1], bounds[level + 2]
@@ -175,23 +175,23 @@ def _join(
             fresh[:] = NONE
         while True:
             if rank == 0 and further:
-                while chain < pieces and ready(own, chain) >= 0:
+                while chain < pieces and ready(barrier, chain) >= 0:
                     low, high = row_range(begins[:count], entries, chain, pieces)
                     match(coarser, no_labels, heaviest, fresh, low, high)
                     chain += 1
-            i = piece(own)
+            i = piece(barrier)
             if i >= pieces:
                 break
             low, high = row_range(begins[:count], entries, i, pieces)
             contract(fine, mates, coarse[begin:end], heads, coarser, base + begins[low], low, high, spot)
-            finish(own, i, 0)
+            finish(barrier, i, 0)
         while rank == 0 and further and chain < pieces:
-            if wait(own, chain) < 0:
+            if wait(barrier, chain) < 0:
                 return
             low, high = row_range(begins[:count], entries, chain, pieces)
             match(coarser, no_labels, heaviest, fresh, low, high)
             chain += 1
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return
         if rank == 0:
             mates[:count] = fresh

@@ -15,7 +15,7 @@ from tracecut.partition.initial.greedy_growing import (
     is_inner,
     move,
 )
-from tracecut.partition.parallel.barrier import meet
+from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.ordered_pieces import (
     finish,
     parts,
@@ -27,7 +27,7 @@ from tracecut.partition.parallel.ordered_pieces import (
     span,
     wait,
 )
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
 
 from .join import Levels
@@ -36,7 +36,7 @@ LEAST = 1 << 9  # entries of rows in a piece
 PIECES = 24  # at most
 
 
-def settled(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, crew: Crew) -> Words:
+def improve_levels(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, pool: ThreadPool) -> Words:
     """Labels of the finest level out of those of the coarsest: moves by the rule of `greedy_growing.improve` on every
     level.
 
@@ -50,7 +50,7 @@ def settled(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, crew: C
         limits: float64 (k).
         coarsest: uint32, labels of the coarsest level.
         sweeps: over each level but the coarsest; one that moved nothing is the last.
-        crew: the threads.
+        pool: the threads.
 
     Returns:
         uint32, labels of the finest level. O(edges · sweeps).
@@ -61,14 +61,14 @@ def settled(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, crew: C
     before, wishes = np.empty(n, np.uint32), np.empty(n, np.uint32)
     held, sizes = np.empty((2, k)), np.empty((2, k), np.int64)
     moving, asking = Parts(labels, held[0], sizes[0], limits), Parts(before, held[1], sizes[1], limits)
-    side_by_side(crew, _improve_levels, (graph, moving, asking, wishes, sweeps, LEAST, np.zeros(1, np.int64)))
+    side_by_side(pool, _improve_levels, (graph, moving, asking, wishes, sweeps, LEAST, np.zeros(1, np.int64)))
     return labels[:n]
 
 
 @njit(cache=True, nogil=True)
 def _improve_levels(
-    levels: Levels, moving: Parts, asking: Parts, wishes: Words, sweeps: int, least: int, state: Longs, own: Longs,
-    rank: int, parties: int,
+    levels: Levels, moving: Parts, asking: Parts, wishes: Words, sweeps: int, least: int, state: Longs, barrier: Longs,
+    rank: int, n_threads: int,
 ) -> None:  # fmt: skip
     """One of several threads. All ask by the state before the sweep, `asking`; rank 0 alone changes `moving`."""
     bounds, first, last, near, edges, loads, coarse = levels
@@ -78,9 +78,9 @@ def _improve_levels(
         size = end - begin
         rows = Rows(first[begin:end], last[begin:end], near, edges, loads[begin:end])
         now = Parts(moving.labels[begin:end], moving.held, moving.sizes, moving.limits)
-        low, high = span(size, rank, parties)
+        low, high = span(size, rank, n_threads)
         _project(moving.labels[end:], coarse[begin:end], now.labels, low, high)
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return
         if rank == 0:
             fill_parts(rows.loads, now)
@@ -89,30 +89,30 @@ def _improve_levels(
         for _ in range(sweeps):
             if rank == 0:
                 asking.held[:], asking.sizes[:] = now.held, now.sizes
-                restart(own)
+                restart(barrier)
             asking.labels[low:high] = now.labels[low:high]
-            if not meet(own, parties):
+            if not wait_all(barrier, n_threads):
                 return
             chain, moved = 0, 0
             while True:
-                while rank == 0 and chain < pieces and ready(own, chain) >= 0:
+                while rank == 0 and chain < pieces and ready(barrier, chain) >= 0:
                     start = row_range(rows.first, entries, chain, pieces)[0]
-                    moved += commit(rows, now, wishes[start : start + ready(own, chain)], connected)
+                    moved += commit(rows, now, wishes[start : start + ready(barrier, chain)], connected)
                     chain += 1
-                i = piece(own)
+                i = piece(barrier)
                 if i >= pieces:
                     break
                 start, stop = row_range(rows.first, entries, i, pieces)
-                finish(own, i, propose(rows, asking, start, stop, wishes, connected))
+                finish(barrier, i, propose(rows, asking, start, stop, wishes, connected))
             while rank == 0 and chain < pieces:
-                if wait(own, chain) < 0:
+                if wait(barrier, chain) < 0:
                     return
                 start = row_range(rows.first, entries, chain, pieces)[0]
-                moved += commit(rows, now, wishes[start : start + ready(own, chain)], connected)
+                moved += commit(rows, now, wishes[start : start + ready(barrier, chain)], connected)
                 chain += 1
             if rank == 0:
                 state[0] = moved
-            if not meet(own, parties):
+            if not wait_all(barrier, n_threads):
                 return
             if state[0] == 0:
                 break

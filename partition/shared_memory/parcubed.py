@@ -12,7 +12,7 @@ from tracecut.partition.balance.fill_empty import fill_empty
 from tracecut.partition.datastructures.plain_graphs import PlainGraph, data_graph
 from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.partition.datastructures.union_find import depth, find, join, swap
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Ints, Longs
 
 GROWING = -(1 << 62)  # the mark of a seed: a root, and not alone
@@ -56,8 +56,8 @@ def parcubed(
 
     Source: ParCubed §2, §3; the seed counts once and roots are compared before a join, which its figures leave out.
     """
-    with Crew(threads, graph.n_data) as crew:
-        return parcubed_phases(data_graph(graph), k, crew, inflate, join).labels
+    with ThreadPool(threads, graph.n_data) as pool:
+        return parcubed_phases(data_graph(graph), k, pool, inflate, join).labels
 
 
 def gpart(graph: LocalityGraph, k: int) -> Ints:
@@ -71,16 +71,16 @@ def gpart(graph: LocalityGraph, k: int) -> Ints:
     return gpart_phases(data_graph(graph), k).labels
 
 
-def parcubed_phases(plain: PlainGraph, k: int, crew: Crew, inflate: float = 1.0, join: float = 1.0) -> Phases:
+def parcubed_phases(plain: PlainGraph, k: int, pool: ThreadPool, inflate: float = 1.0, join: float = 1.0) -> Phases:
     """`parcubed` on a plain graph, with the counts of its phases."""
     n = plain.size
     parents = np.full(n, -1, np.int64)
     rows = (longs(plain.offsets), words(plain.neighbours))
-    cuts = [n * i // crew.threads for i in range(crew.threads + 1)]
+    cuts = [n * i // pool.threads for i in range(pool.threads + 1)]
     bounds = list(pairwise(cuts))
-    crew.each(_inflate, [(*rows, parents, _size(inflate, n, k), *part) for part in bounds])
+    pool.each(_inflate, [(*rows, parents, _size(inflate, n, k), *part) for part in bounds])
     inflated = int(np.count_nonzero(parents < 0))
-    crew.each(_join, [(*rows, parents, _size(join, n, k), *part) for part in bounds])
+    pool.each(_join, [(*rows, parents, _size(join, n, k), *part) for part in bounds])
     return _finished(parents, k, inflated)
 
 

@@ -9,14 +9,14 @@ from tracecut.partition.balance.rebalance import equal_targets, limits_of
 from tracecut.partition.datastructures.plain_graphs import EdgeStream, edge_stream
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.initial.greedy_growing import Parts, attempts
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Ints, Longs
 
 from .boundary_greedy import boundary, movable, polish
 from .cluster_graph import ClusterEdges, Halves, linked
 from .inflate import claim, inflated
 from .join import joined
-from .parallel_greedy import settled
+from .parallel_greedy import improve_levels
 
 LARGEST = 32  # vertices of a cluster at most
 PIECES = 16  # clusters a part at least, to balance with
@@ -30,7 +30,7 @@ COARSER = 24  # where they were gathered again
 TRIES = 24  # first partitions of a small graph
 SMALL = 1 << 14  # ends of its edges at most
 SPANS = 16  # pieces of a list of edges
-LANES = 12  # that share them, for as many threads
+BATCHES = 12  # that share them, for as many threads
 FINAL = 4  # passes over the vertices at borders, each over few but those near what moved in the one before
 FIRST = 3  # sweeps over a small graph that was just partitioned
 SWEEPS = 2  # over a large one
@@ -70,37 +70,37 @@ def parcubed_det(
     if k == 1 or graph.n_data <= k:
         return np.arange(graph.n_data, dtype=np.int32) % np.int32(k)
     loads = floats(np.zeros(0) if weights is None or weights.min() == weights.max() else weights)
-    with Crew(threads, graph.n_data) as crew:
-        return split(edge_stream(graph), k, loads, shares, balance, crew)
+    with ThreadPool(threads, graph.n_data) as pool:
+        return split(edge_stream(graph), k, loads, shares, balance, pool)
 
 
-def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: float, crew: Crew) -> Ints:
+def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: float, pool: ThreadPool) -> Ints:
     """`parcubed_det` on a graph of more vertices than parts; empty `loads` mean 1 each. int32 (vertices). O(edges)."""
     n = stream.size
     total = float(loads.sum()) if loads.size else float(n)
     mean = total / n
     limits = floats(limits_of(total, float(loads.max()) if loads.size else 1.0, shares, balance))
     pairs, names = np.empty(stream.ends.size, np.uint32), np.empty(stream.ends.size // 2, np.uint32)
-    groups, held, links = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, crew)
+    groups, held, links = _inflated(stream, loads, min(LARGEST, n / (PIECES * k)) * mean, pairs, names, pool)
     second = None
     if held.size > max(PLENTY * k, MANY) and _jumps(stream, groups, held.size):
         most = min(SECOND, n / (FEWEST * k)) * mean
         second, held, links = _gathered(links, held, most)
-    halves = linked(links, held.size, crew)
+    halves = linked(links, held.size, pool)
     if held.size > k:
-        found = _fold(halves, held, COARSEST if second is None else COARSER, shares, limits, crew)
+        found = _fold(halves, held, COARSEST if second is None else COARSER, shares, limits, pool)
     else:
         found = fill_empty(np.arange(held.size, dtype=np.int32), k, floats(held)).view(np.uint32)
     own = np.bincount(found, held, k).astype(np.float64)
     full = (own > limits).astype(np.uint8)
     labels = found if second is None else found[second]
-    chosen, margin = boundary(stream, links, found, full, groups, labels, crew)
+    chosen, margin = boundary(stream, links, found, full, groups, labels, pool)
     sizes = (np.bincount(groups, minlength=k) if loads.size else np.rint(own)).astype(np.int64)
     parts = Parts(groups, own, sizes, limits)
     for _ in range(FINAL):
         if chosen.size == 0:
             break
-        chosen = movable(stream, loads, parts, chosen, crew)
+        chosen = movable(stream, loads, parts, chosen, pool)
         chosen = polish(stream, loads, parts, margin, words(chosen))
     if sizes.min() > 0:
         return groups.view(np.int32)
@@ -130,12 +130,12 @@ def _sample(pairs: Words) -> Longs:
 
 
 def _inflated(
-    stream: EdgeStream, loads: Floats, most: float, out: Words, out_names: Words, crew: Crew
+    stream: EdgeStream, loads: Floats, most: float, out: Words, out_names: Words, pool: ThreadPool
 ) -> tuple[Words, Floats, ClusterEdges]:
     """The cluster of each vertex, the loads of the clusters, and the edges between them; see `inflated`."""
     groups, held = np.empty(stream.size, np.uint32), np.empty(stream.size)
     wide = _scattered(stream.ends, stream.size)
-    clusters, links = inflated(stream, loads, most, wide, groups, held, out, out_names, crew)
+    clusters, links = inflated(stream, loads, most, wide, groups, held, out, out_names, pool)
     return groups, held[:clusters], links
 
 
@@ -158,16 +158,16 @@ def _gathered(links: ClusterEdges, loads: Floats, most: float) -> tuple[Words, F
     return groups, held[:clusters], links._replace(spans=np.stack([cuts[:-1], cuts[1:]], 1))
 
 
-def _fold(halves: Halves, loads: Floats, coarsest: int, shares: Floats, limits: Floats, crew: Crew) -> Words:
+def _fold(halves: Halves, loads: Floats, coarsest: int, shares: Floats, limits: Floats, pool: ThreadPool) -> Words:
     """Labels of the clusters: join level by level, grow parts some times, improve the best on the way back."""
     k = shares.size
-    levels = joined(halves, loads, float(loads.sum()) / (4 * k), coarsest * k, crew)
+    levels = joined(halves, loads, float(loads.sum()) / (4 * k), coarsest * k, pool)
     level = levels.level(levels.n_levels - 1)
     # Of a small graph all first partitions are improved and the best is taken, of a large one there is but one.
     small = level.entries <= SMALL
-    tries, lanes, sweeps = (TRIES, LANES, FIRST) if small else (1, 1, SWEEPS)
+    tries, batches, sweeps = (TRIES, BATCHES, FIRST) if small else (1, 1, SWEEPS)
     starts = level.size * np.arange(tries) // tries
-    given = (level.tight(crew), floats(shares), limits)
-    found = crew.each(attempts, [(*given, longs(starts[i::lanes]), sweeps) for i in range(lanes)])
+    given = (level.tight(pool), floats(shares), limits)
+    found = pool.each(attempts, [(*given, longs(starts[i::batches]), sweeps) for i in range(batches)])
     first = min(found, key=lambda attempt: attempt[1])[0]
-    return settled(levels, limits, first, ROUNDS, crew)
+    return improve_levels(levels, limits, first, ROUNDS, pool)

@@ -16,7 +16,7 @@ from tracecut.partition.balance.rebalance import (
     chunks,
     equal_targets,
     jobs_of_data,
-    settle,
+    rebalance,
     work_on_data,
 )
 
@@ -62,7 +62,7 @@ def test_settle_keeps_every_bound(
     shares /= shares.sum()
     labels = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=graph.n_jobs, max_size=graph.n_jobs)))
     before = labels.astype(np.int32)
-    after = settle(graph, before, weights, shares, balance)
+    after = rebalance(graph, before, weights, shares, balance)
     limits = bounds(weights, shares, balance)
     assert (np.bincount(after, weights, k) <= limits).all()
     if (np.bincount(before, weights, k) <= limits).all():
@@ -70,14 +70,15 @@ def test_settle_keeps_every_bound(
     assert before.tolist() == labels.tolist()
     ones = np.ones(graph.n_jobs)
     assert (
-        settle(graph, before, None, shares, balance).tolist() == settle(graph, before, ones, shares, balance).tolist()
+        rebalance(graph, before, None, shares, balance).tolist()
+        == rebalance(graph, before, ones, shares, balance).tolist()
     )
 
 
 def test_settle_moves_jobs_to_clusters_that_share_their_data() -> None:
     """Jobs 0-3 in cluster 0, job 4 alone in cluster 2 on the datum of job 1: job 1 goes there, not to cluster 1."""
     graph = LocalityGraph(np.arange(6), [0, 1, 2, 3, 1], 4)
-    after = settle(graph, np.array([0, 0, 0, 0, 2], np.int32), np.ones(5), equal_targets(3), 1.0)
+    after = rebalance(graph, np.array([0, 0, 0, 0, 2], np.int32), np.ones(5), equal_targets(3), 1.0)
     assert after[1] == 2 and after[4] == 2
 
 
@@ -128,11 +129,11 @@ def test_data_settle_as_the_jobs_of_the_transposed_graph(
     drawn = data.draw(st.lists(st.integers(0, k - 1), min_size=graph.n_data, max_size=graph.n_data))
     labels = np.array(drawn, np.int32)
     weights = np.array(data.draw(st.lists(WEIGHTS, min_size=graph.n_data, max_size=graph.n_data)))
-    own = settle(graph, labels, weights, equal_targets(k), 1.0, "data")
+    own = rebalance(graph, labels, weights, equal_targets(k), 1.0, "data")
     assert (np.bincount(own, weights, k) <= bounds(weights, equal_targets(k), 1.0)).all()
     ordered = LocalityGraph(*other.transpose, graph.n_data)  # pins of a job in rising order, as the transpose has them
-    assert settle(ordered, labels, weights, equal_targets(k), 1.0, "data").tolist() == (
-        settle(other, labels, weights, equal_targets(k), 1.0).tolist()
+    assert rebalance(ordered, labels, weights, equal_targets(k), 1.0, "data").tolist() == (
+        rebalance(other, labels, weights, equal_targets(k), 1.0).tolist()
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition.coarsening.heavy_pins import _sum_equals, coarsen, contract, equal_nets
 from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level, part_level
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.km1 import level_cost
 
 pytestmark = pytest.mark.quick
@@ -142,9 +142,9 @@ def test_a_crew_changes_nothing(weighted: bool) -> None:
     labels = (np.arange(graph.n_jobs) * 7 // graph.n_jobs).astype(np.uint32)
     found = []
     for threads in (1, 3):
-        with Crew(threads, 10**6) as crew:
-            level = finest_level(graph, weights, None, crew)
-            found.append((level, coarsen(level, 50.0, 1, labels, crew=crew)))
+        with ThreadPool(threads, 10**6) as pool:
+            level = finest_level(graph, weights, None, pool)
+            found.append((level, coarsen(level, 50.0, 1, labels, pool=pool)))
     (one, first), (other, second) = found
     assert first.groups.tolist() == second.groups.tolist()
     assert first.visits.order.tolist() == second.visits.order.tolist()

@@ -18,7 +18,7 @@ from tracecut.partition.geometric.plane_cuts import multijagged, rcb, rib
 from tracecut.partition.geometric.space_filling_curves import curve_order
 from tracecut.partition.geometric.trim_cells import trim
 from tracecut.partition.geometric.voronoi_cells import Cells, padded
-from tracecut.partition.parallel.thread_pool import Crew, blocks
+from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.errors import ArgumentError
 
 from ..meshes import cut, delaunay, lattice, over
@@ -36,9 +36,9 @@ def test_every_point_lies_in_its_cell(dims: int, k: int) -> None:
     reach = draw.uniform(0.05, 1.0, k)
     loads = draw.uniform(0.5, 2.0, 800)
     labels = draw.integers(0, k, 800).astype(np.uint32)
-    with Crew(1, 800) as crew:
+    with ThreadPool(1, 800) as pool:
         start = Cells(centres, reach)
-        _, total = swept(points, floats(loads), labels, start, np.full(k, 1 / k), crew, sweeps=1, power=1.0, slack=0.0)
+        _, total = swept(points, floats(loads), labels, start, np.full(k, 1 / k), pool, sweeps=1, power=1.0, slack=0.0)
     far = np.linalg.norm(points[:, None] - centres[None], axis=2) / reach
     assert labels.tolist() == far.argmin(axis=1).tolist()
     assert total[:, 0] == pytest.approx(np.bincount(labels, loads, k))
@@ -50,9 +50,9 @@ def test_every_point_lies_in_its_cell(dims: int, k: int) -> None:
 def test_centres_on_top_of_each_other_share_one_cell() -> None:
     points = floats(padded(np.random.default_rng(1).random((50, 2))))
     labels = np.ones(50, np.uint32)
-    with Crew(1, 50) as crew:
+    with ThreadPool(1, 50) as pool:
         cells = Cells(np.full((3, 3), 0.5), np.array([1.0, 1.0, 2.0]))
-        swept(points, floats(np.ones(50)), labels, cells, np.full(3, 1 / 3), crew, sweeps=1, power=1.0, slack=0.0)
+        swept(points, floats(np.ones(50)), labels, cells, np.full(3, 1 / 3), pool, sweeps=1, power=1.0, slack=0.0)
     assert set(labels.tolist()) == {2}
 
 
@@ -62,9 +62,9 @@ def test_sweeps_move_centres_to_the_means_and_reaches_to_the_targets(dims: int) 
     points, loads = padded(draw.random((700, dims))), draw.uniform(0.5, 2.0, 700)
     centres, reach, shares = padded(draw.random((9, dims))), draw.uniform(0.5, 1.0, 9), np.arange(1.0, 10.0) / 45
     labels = np.zeros(700, np.uint32)
-    with Crew(1, 700) as crew:
+    with ThreadPool(1, 700) as pool:
         found, _ = swept(
-            floats(points), floats(loads), labels, Cells(centres, reach), shares, crew,
+            floats(points), floats(loads), labels, Cells(centres, reach), shares, pool,
             sweeps=6, power=1 / dims, slack=0.05,
         )  # fmt: skip
     for _ in range(6):
@@ -83,9 +83,9 @@ def test_sweeps_move_centres_to_the_means_and_reaches_to_the_targets(dims: int) 
 def test_reaches_alone_even_the_loads() -> None:
     points, shares = padded(np.random.default_rng(5).random((4000, 2))), np.array([0.1, 0.2, 0.3, 0.4])
     cells, labels = Cells(padded(np.random.default_rng(6).random((4, 2))), np.ones(4)), np.zeros(4000, np.uint32)
-    with Crew(1, 4000) as crew:
+    with ThreadPool(1, 4000) as pool:
         found, _ = swept(
-            floats(points), floats(np.ones(4000)), labels, cells, shares, crew,
+            floats(points), floats(np.ones(4000)), labels, cells, shares, pool,
             sweeps=60, power=0.5, slack=0.005, aim=1.02,
         )  # fmt: skip
     assert found.centres.tolist() == cells.centres.tolist()

@@ -10,7 +10,7 @@ from tracecut.ir import LocalityGraph
 from tracecut.partition.geometric.kmeans import kmeans
 from tracecut.partition.geometric.smooth_borders import ASIDE, LARGEST, LEAST, SWEEPS, follow
 from tracecut.partition.geometric.voronoi_cells import Cells, padded
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 
 from ..meshes import cut, delaunay, over, placed_graphs
 
@@ -74,8 +74,8 @@ def test_every_datum_goes_where_the_reference_says(
     draw = np.random.default_rng(data.draw(st.integers(0, 99)))
     cells = Cells(draw.uniform(-1, 1, (k, near.shape[1])), draw.uniform(0.5, 2.0, k))
     limits = np.maximum(np.bincount(labels, loads, k), data.draw(st.integers(1, 30)))
-    with Crew(1, n) as crew:
-        found = follow(graph, near, loads, labels, cells, limits, crew)
+    with ThreadPool(1, n) as pool:
+        found = follow(graph, near, loads, labels, cells, limits, pool)
     assert found.tolist() == reference(graph, near, loads, labels, cells, limits).tolist()
     assert (np.bincount(found, loads, k) <= limits).all()
 
@@ -88,9 +88,9 @@ def test_borders_follow_what_is_joined() -> None:
     labels = np.array([0] * 6 + [1] * 6, np.int32)
     labels[[2, 8]] = [1, 0]
     cells = Cells(padded(np.array([[2.5, -4.0], [2.5, 5.0]])), np.ones(2))
-    with Crew(1, 12) as crew:
-        free = follow(graph, padded(points), np.ones(12), labels, cells, np.array([7.0, 7.0]), crew)
-        full = follow(graph, padded(points), np.ones(12), labels, cells, np.array([6.0, 6.0]), crew)
+    with ThreadPool(1, 12) as pool:
+        free = follow(graph, padded(points), np.ones(12), labels, cells, np.array([7.0, 7.0]), pool)
+        full = follow(graph, padded(points), np.ones(12), labels, cells, np.array([6.0, 6.0]), pool)
     assert free.tolist() == [0] * 6 + [1] * 6
     assert full.tolist() == labels.tolist()
 
@@ -101,8 +101,8 @@ def test_who_is_far_from_a_centre_stays_away() -> None:
     points, labels = padded(np.array([[0.0], [1.0], [1.0], [-1.0]])), np.array([0, 1, 1, 0], np.int32)
     for reach, there in ((0.82, 0), (0.85, 1)):
         cells = Cells(padded(np.array([[-1.0], [1.0]])), np.array([1.0, reach]))
-        with Crew(1, 4) as crew:
-            found = follow(graph, points, np.ones(4), labels, cells, np.full(2, 4.0), crew)
+        with ThreadPool(1, 4) as pool:
+            found = follow(graph, points, np.ones(4), labels, cells, np.full(2, 4.0), pool)
         assert found[0] == there
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition.initial.bfs_within_clusters import walk_clusters
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 
 pytestmark = pytest.mark.quick
 
@@ -45,8 +45,8 @@ def graph_of(rows: list[list[int]], n_data: int) -> LocalityGraph:
 def test_as_the_slow_search(rows: list[list[int]], k: int, rest: Random) -> None:
     graph = graph_of(rows, 21)
     labels = [rest.randrange(k) for _ in rows]
-    with Crew(1, 0) as crew:
-        order = walk_clusters(graph, np.array(labels, np.int32), k, crew)
+    with ThreadPool(1, 0) as pool:
+        order = walk_clusters(graph, np.array(labels, np.int32), k, pool)
     expected = slow_order(rows, labels)
     if graph.degrees().max() * graph.n_data > 16 * graph.n_pins:
         expected = sorted(range(len(rows)), key=lambda job: labels[job])
@@ -57,8 +57,8 @@ def test_hubs_keep_the_order_of_the_jobs() -> None:
     rows = [[0, job + 1] for job in range(200)]
     rows[0] = [1, 199]  # a search would go on with job 198
     labels = np.arange(200, dtype=np.int32) % 3
-    with Crew(1, 0) as crew:
-        order = walk_clusters(graph_of(rows, 201), labels, 3, crew)
+    with ThreadPool(1, 0) as pool:
+        order = walk_clusters(graph_of(rows, 201), labels, 3, pool)
     assert order.tolist() == np.argsort(labels, kind="stable").tolist()
     assert order.tolist() != slow_order(rows, labels.tolist())
 
@@ -74,8 +74,8 @@ def test_threads_change_nothing(threads: int) -> None:
     labels = (np.arange(graph.n_jobs) * 20 // graph.n_jobs).astype(np.int32)
     orders = []
     for count in (1, threads):
-        with Crew(count, graph.n_jobs) as crew:
-            orders.append(walk_clusters(graph, labels, 20, crew))
+        with ThreadPool(count, graph.n_jobs) as pool:
+            orders.append(walk_clusters(graph, labels, 20, pool))
     assert np.array_equal(*orders)
     assert np.array_equal(np.sort(orders[0]), np.arange(graph.n_jobs))
     assert (np.diff(labels[orders[0]]) >= 0).all()

@@ -16,7 +16,7 @@ from tracecut.partition.coarsening.hypergraph_levels import finest_level
 from tracecut.partition.initial.along_paths import along_paths
 from tracecut.partition.multilevel.driver import multilevel, refine_km1, v_cycle
 from tracecut.partition.multilevel.initial import bisect, contest, first_partition
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.km1 import level_cost
 
 pytestmark = pytest.mark.quick
@@ -135,20 +135,20 @@ def test_bisection_gives_up_where_it_falls_behind(torus: LocalityGraph) -> None:
     """Against labels in stripes, which cost little, and against labels at random."""
     level = finest_level(torus, np.ones(torus.n_jobs))
     target = np.full(4, level.n_nodes / 4)
-    with Crew(1, 0) as crew:
+    with ThreadPool(1, 0) as pool:
         good = first_partition(level, target, target * 1.03, 2)
         cost = level_cost(level, good, 4)
         bad = np.random.default_rng(1).integers(0, 4, level.n_nodes).astype(np.uint32)
-        others, stated, found = contest(level, target, target * 1.03, 2, 1, crew, lambda: (bad, 7))
+        others, stated, found = contest(level, target, target * 1.03, 2, 1, pool, lambda: (bad, 7))
         assert others.tolist() == bad.tolist() and stated == 7
         assert found is not None and found.tolist() == good.tolist()
         none = np.zeros(level.n_nodes, np.uint32)
-        assert contest(level, target, target * 1.03, 2, 1, crew, lambda: (none, 0))[2] is None
+        assert contest(level, target, target * 1.03, 2, 1, pool, lambda: (none, 0))[2] is None
         assert cost > level_cost(level, none, 4)
         two = finest_level(LocalityGraph.from_edges([0, 0], [1, 2]), np.array([1.0, 9.0]))
         for heavy in (0.1, 5.0, 20.0):  # halves without a node
             goal = np.full(5, heavy)
-            own, _, found = contest(two, goal, goal, 1, 1, crew, lambda: (np.array([4, 0], np.uint32), 1))
+            own, _, found = contest(two, goal, goal, 1, 1, pool, lambda: (np.array([4, 0], np.uint32), 1))
             assert own.tolist() == [4, 0] and (found is None or found.max() < 5)
 
 
@@ -158,11 +158,11 @@ def test_labels_along_paths(graphs: st.SearchStrategy[LocalityGraph], data: st.D
     """Every job has a label, however small the graph; and a chain of jobs is cut into as many pieces as clusters."""
     graph = data.draw(graphs.filter(lambda graph: graph.n_jobs > 0))
     weights = graph.job_weights if graph.job_weights.size else np.ones(graph.n_jobs)
-    with Crew(1, 0) as crew:
-        labels = along_paths(graph, weights, np.full(k, 1 / k), capacities(weights, np.full(k, 1 / k), 1.03), crew)
+    with ThreadPool(1, 0) as pool:
+        labels = along_paths(graph, weights, np.full(k, 1 / k), capacities(weights, np.full(k, 1 / k), 1.03), pool)
         assert labels.size == graph.n_jobs and labels.max() < k
         chain = LocalityGraph.from_edges(np.arange(900), np.arange(1, 901))
-        found = along_paths(chain, np.ones(900), np.full(3, 1 / 3), np.full(3, 310.0), crew)
+        found = along_paths(chain, np.ones(900), np.full(3, 1 / 3), np.full(3, 310.0), pool)
     assert np.bincount(found).max() <= 310 and vertex_copies(chain, Clustering(found.view(np.int32), 3)) <= 4
 
 

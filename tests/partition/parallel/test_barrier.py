@@ -5,53 +5,53 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numba import njit
-from tracecut.partition.parallel.barrier import add, gate, meet, take, together
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.barrier import add, new_barrier, next_item, run_threads, wait_all
+from tracecut.partition.parallel.thread_pool import ThreadPool
 
 pytestmark = pytest.mark.quick
 
 
 @njit(nogil=True)
-def pass_on(row: np.ndarray, rounds: int, own: np.ndarray, rank: int, parties: int) -> bool:
+def pass_on(row: np.ndarray, rounds: int, barrier: np.ndarray, rank: int, n_threads: int) -> bool:
     """In each round everyone adds what their right neighbour had before it."""
     for _ in range(rounds):
-        right = row[(rank + 1) % parties]
-        if not meet(own, parties):
+        right = row[(rank + 1) % n_threads]
+        if not wait_all(barrier, n_threads):
             return False
         row[rank] += right
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return False
     return True
 
 
 @njit(nogil=True)
-def share_out(owner: np.ndarray, phases: int, own: np.ndarray, rank: int, parties: int) -> None:
+def share_out(owner: np.ndarray, phases: int, barrier: np.ndarray, rank: int, n_threads: int) -> None:
     count = owner.size // phases
     for phase in range(phases):
         while True:
-            item = take(own, phase * (count + parties))
+            item = next_item(barrier, phase * (count + n_threads))
             if item >= count:
                 break
             owner[phase * count + item] += 1 + 100 * rank
-        if not meet(own, parties):
+        if not wait_all(barrier, n_threads):
             return
 
 
-@pytest.mark.parametrize("parties", [1, 2, 3, 5])
-def test_nobody_runs_ahead(parties: int) -> None:
-    row = np.arange(1, parties + 1)
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_nobody_runs_ahead(n_threads: int) -> None:
+    row = np.arange(1, n_threads + 1)
     expected = row.copy()
     for _ in range(40):
         expected += np.roll(expected, -1)
-    assert together(pass_on, (row, 40), parties, gate())
+    assert run_threads(pass_on, (row, 40), n_threads, new_barrier())
     assert row.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("parties", [1, 2, 3, 5])
-def test_everything_is_taken_once(parties: int) -> None:
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_everything_is_taken_once(n_threads: int) -> None:
     owner = np.zeros(60, np.int64)
-    together(share_out, (owner, 6), parties, gate())
-    assert set((owner % 100).tolist()) == {1} and owner.max() < 100 * parties
+    run_threads(share_out, (owner, 6), n_threads, new_barrier())
+    assert set((owner % 100).tolist()) == {1} and owner.max() < 100 * n_threads
 
 
 def test_adding_tells_what_was_there() -> None:
@@ -67,23 +67,23 @@ def test_adding_tells_what_was_there() -> None:
 def test_the_error_of_one_lets_the_others_go(bad: int) -> None:
     left = []
 
-    def work(own: np.ndarray, rank: int, parties: int) -> None:
+    def work(barrier: np.ndarray, rank: int, n_threads: int) -> None:
         if rank == bad:
             raise ValueError(f"rank {rank}")
-        left.append(meet(own, parties))
+        left.append(wait_all(barrier, n_threads))
 
     with pytest.raises(ValueError, match=f"rank {bad}"):
-        together(work, (), 3, gate())
+        run_threads(work, (), 3, new_barrier())
     assert left == [False, False]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_a_crew_gives_results_in_the_order_of_the_calls(threads: int) -> None:
-    with Crew(threads, 1 << 20) as crew:
+    with ThreadPool(threads, 1 << 20) as pool:
         for count in (0, 1, 3, 100):
-            assert crew.each(lambda i: i * i, [(i,) for i in range(count)]) == [i * i for i in range(count)]
-        rooms = crew.rooms(lambda: ([],))
-        assert rooms.each(lambda i, room: room.append(i) or i, [(i,) for i in range(50)]) == list(range(50))
+            assert pool.each(lambda i: i * i, [(i,) for i in range(count)]) == [i * i for i in range(count)]
+        workspaces = pool.workspaces(lambda: ([],))
+        assert workspaces.each(lambda i, room: room.append(i) or i, [(i,) for i in range(50)]) == list(range(50))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -94,7 +94,7 @@ def test_a_crew_raises_what_a_call_raised(threads: int, bad: int) -> None:
             raise ValueError(f"call {i}")
         return i
 
-    with Crew(threads, 1 << 20) as crew:
+    with ThreadPool(threads, 1 << 20) as pool:
         with pytest.raises(ValueError, match=f"call {bad}"):
-            crew.each(work, [(i,) for i in range(40)])
-        assert crew.each(work, [(50,)]) == [50]
+            pool.each(work, [(i,) for i in range(40)])
+        assert pool.each(work, [(50,)]) == [50]

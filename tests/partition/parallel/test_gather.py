@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tracecut.partition.parallel.gather import gathered, scattered
-from tracecut.partition.parallel.thread_pool import LEAST, Crew
+from tracecut.partition.parallel.thread_pool import LEAST, ThreadPool
 
 pytestmark = pytest.mark.quick
 
@@ -17,10 +17,10 @@ def test_gathering_and_scattering(size: int, threads: int) -> None:
     values = draw.integers(0, 2**32, size + 9, np.uint32)
     places = draw.integers(0, values.size, size).astype(np.uint32)
     order = draw.permutation(size).astype(np.uint32)
-    with Crew(threads, 10**6) as crew:
-        assert gathered(values, places, crew).tolist() == values[places].tolist()
-        assert gathered(values / 3.0, places, crew).tolist() == (values / 3.0)[places].tolist()
-        found = scattered(values[:size], order, size, crew)
-        inherited = scattered(values[places], places, values.size, crew)
+    with ThreadPool(threads, 10**6) as pool:
+        assert gathered(values, places, pool).tolist() == values[places].tolist()
+        assert gathered(values / 3.0, places, pool).tolist() == (values / 3.0)[places].tolist()
+        found = scattered(values[:size], order, size, pool)
+        inherited = scattered(values[places], places, values.size, pool)
     assert found[order].tolist() == values[:size].tolist()
     assert inherited[places].tolist() == values[places].tolist()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tracecut.partition.parallel.barrier import meet
+from tracecut.partition.parallel.barrier import wait_all
 from tracecut.partition.parallel.ordered_pieces import finish, piece, ready, restart, side_by_side, wait
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 
 pytestmark = pytest.mark.quick
 
@@ -15,28 +15,28 @@ pytestmark = pytest.mark.quick
 def test_every_piece_is_taken_once_and_followed_in_order(threads: int) -> None:
     taken, values = [], []
 
-    def work(given: int, own: np.ndarray, rank: int, parties: int) -> int:
+    def work(given: int, barrier: np.ndarray, rank: int, n_threads: int) -> int:
         for _ in range(2):
-            i = piece(own)
+            i = piece(barrier)
             while i < given:
                 taken.append(i)
-                finish(own, i, 10 * i)
-                i = piece(own)
+                finish(barrier, i, 10 * i)
+                i = piece(barrier)
             if rank == 0:
-                values.append([wait(own, j) for j in range(given)])
-            if not meet(own, parties):
+                values.append([wait(barrier, j) for j in range(given)])
+            if not wait_all(barrier, n_threads):
                 return -1
             if rank == 0:
-                assert ready(own, 0) == 0
-                restart(own)
-                assert ready(own, 0) == -1
-            if not meet(own, parties):
+                assert ready(barrier, 0) == 0
+                restart(barrier)
+                assert ready(barrier, 0) == -1
+            if not wait_all(barrier, n_threads):
                 return -1
         return rank
 
-    with Crew(threads, 1 << 20) as crew:
-        assert side_by_side(crew, work, (9,)) == 0
-        assert side_by_side(crew, work, (7,)) == 0
+    with ThreadPool(threads, 1 << 20) as pool:
+        assert side_by_side(pool, work, (9,)) == 0
+        assert side_by_side(pool, work, (7,)) == 0
     assert sorted(taken) == sorted(2 * list(range(9)) + 2 * list(range(7)))
     assert values == 2 * [[10 * i for i in range(9)]] + 2 * [[10 * i for i in range(7)]]
 
@@ -45,13 +45,13 @@ def test_every_piece_is_taken_once_and_followed_in_order(threads: int) -> None:
 def test_a_thread_that_fails_ends_the_wait_of_the_others(failing: int) -> None:
     seen = []
 
-    def work(own: np.ndarray, rank: int, parties: int) -> None:
-        finish(own, rank, 0)
-        wait(own, 1 - rank)
+    def work(barrier: np.ndarray, rank: int, n_threads: int) -> None:
+        finish(barrier, rank, 0)
+        wait(barrier, 1 - rank)
         if rank == failing:
             raise MemoryError("no room")
-        seen.append(wait(own, 3))
+        seen.append(wait(barrier, 3))
 
-    with Crew(2, 1 << 20) as crew, pytest.raises(MemoryError, match="no room"):
-        side_by_side(crew, work, ())
+    with ThreadPool(2, 1 << 20) as pool, pytest.raises(MemoryError, match="no room"):
+        side_by_side(pool, work, ())
     assert seen == [-1]

@@ -14,7 +14,7 @@ from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import partition
 from tracecut.partition.balance.rebalance import capacities
 from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.km1 import NO_END, Effort, level_cost, refine
 from tracecut.partition.refinement.km1_fm import improving_nodes, mark_boundary, propagate_labels, search, workspace
 from tracecut.partition.refinement.km1_gains import ClusterState, best_move, cluster_state, cost_of
@@ -94,9 +94,9 @@ def test_best_move(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject
 
 
 @settings(deadline=None, max_examples=150)
-@given(data=st.data(), k=st.integers(2, 5), together=st.sampled_from([1, 4]))
+@given(data=st.data(), k=st.integers(2, 5), batch=st.sampled_from([1, 4]))
 def test_moves_keep_the_state_right(
-    graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int, together: int
+    graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int, batch: int
 ) -> None:
     """After a sweep and a search the lists, loads and gains equal those of the labels."""
     _, level, labels = drawn(graphs, data, k)
@@ -115,7 +115,7 @@ def test_moves_keep_the_state_right(
     assert swept >= 0 and (active.any() or swept == 0)
     assert slow_cost(level, labels) == start - swept
     found, used, nodes, origin, cuts = search(
-        level, state, workspace(level.n_nodes), border, together, 1.0, 0.0, NO_END, 0, NO_END
+        level, state, workspace(level.n_nodes), border, batch, 1.0, 0.0, NO_END, 0, NO_END
     )
     assert found >= 0 and slow_cost(level, labels) == start - swept - found
     assert used <= border.size and np.unique(nodes).size == nodes.size == origin.size
@@ -148,7 +148,7 @@ def test_a_search_climbs_over_a_plateau() -> None:
     limits = np.full(2, 12.0)
     assert slow_cost(level, labels) == 4
     assert refine(level, labels, limits, Effort(sweeps=5, passes=0), 1)[1] == 4
-    refined, cost = refine(level, labels, limits, Effort(sweeps=0, together=1), 1)
+    refined, cost = refine(level, labels, limits, Effort(sweeps=0, batch=1), 1)
     assert cost == slow_cost(level, refined) < 4
 
 
@@ -174,9 +174,9 @@ def test_refinement_is_of_jobs(mesh: LocalityGraph) -> None:
 
 
 @settings(deadline=None, max_examples=150)
-@given(data=st.data(), k=st.integers(2, 5), together=st.sampled_from([1, 4]), middle=st.integers(0, 16))
+@given(data=st.data(), k=st.integers(2, 5), batch=st.sampled_from([1, 4]), middle=st.integers(0, 16))
 def test_moves_of_parallel_searches_are_made_later(
-    graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int, together: int, middle: int
+    graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int, batch: int, middle: int
 ) -> None:
     """Searches leave no trace; made again on two replicas, in one order, they leave the same one, and never lose."""
     _, level, labels = drawn(graphs, data, k)
@@ -186,12 +186,12 @@ def test_moves_of_parallel_searches_are_made_later(
     loads = state.loads
     start, roof, old_loads = slow_cost(level, labels), np.maximum(loads, limits), loads.copy()
     one = Replica(level, state)
-    with Crew(2, 10**6) as crew:
-        (other,) = one.copies(spare_state(level, k, crew), crew)
+    with ThreadPool(2, 10**6) as pool:
+        (other,) = one.copies(spare_state(level, k, pool), pool)
     seeds = np.arange(level.n_nodes, dtype=np.uint32)
     logs = []
     for low, high in ((0, middle), (middle, level.n_nodes)):
-        result = explore(level, one.state, one.work, seeds[low:high], together, 1.0, NO_END, low, high)
+        result = explore(level, one.state, one.work, seeds[low:high], batch, 1.0, NO_END, low, high)
         assert all(low <= u < high for u in result[2])
         assert lists_as_counters(state) == counted(level, other.state.labels)
         assert labels.tolist() == other.state.labels.tolist() and loads.tolist() == old_loads.tolist()
@@ -230,8 +230,8 @@ def test_a_crew_finds_what_one_thread_finds() -> None:
     for labels in (draw.integers(0, 8, u.size), np.arange(u.size) * 400 // u.size % 8):
         found = []
         for threads in (1, 2, 5):
-            with Crew(threads, 10**6) as crew:
+            with ThreadPool(threads, 10**6) as pool:
                 limits = np.full(8, u.size / 8 * 1.05)
-                found.append(refine(level, labels.astype(np.uint32), limits, Effort(passes=3), 1, crew))
+                found.append(refine(level, labels.astype(np.uint32), limits, Effort(passes=3), 1, pool))
         assert found[0][0].tolist() == found[1][0].tolist() == found[2][0].tolist()
         assert found[0][1] == level_cost(level, found[0][0], 8) < level_cost(level, labels.astype(np.uint32), 8)

@@ -14,7 +14,7 @@ from tracecut.partition.datastructures.typed_views import floats, longs, words
 from tracecut.partition.geometric.geographer_r import geographer_r
 from tracecut.partition.geometric.kmeans import kmeans
 from tracecut.partition.initial.greedy_growing import grow
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.pairwise_fm import refine_pairs
 from tracecut.partition.refinement.quotient_graph import coloured, quotient_graph
 
@@ -33,8 +33,8 @@ def weighted_graphs(draw: st.DrawFn) -> tuple[Weighted, np.ndarray, int]:
     loads = np.array(draw(st.lists(st.integers(1, 5), min_size=n, max_size=n)), np.float64)
     labels = np.sort(np.array(draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)), np.uint32))
     order = np.array(draw(st.permutations(range(n))), np.uint32)
-    with Crew(1, n) as crew:
-        return arranged(LocalityGraph.from_edges(u, v, n), loads, order, crew), labels, k
+    with ThreadPool(1, n) as pool:
+        return arranged(LocalityGraph.from_edges(u, v, n), loads, order, pool), labels, k
 
 
 def matrix(graph: Weighted) -> np.ndarray:
@@ -54,8 +54,8 @@ def test_arranging_renames_vertices() -> None:
     plain, loads = data_graph(mesh), np.arange(36.0)
     order = np.random.default_rng(1).permutation(36).astype(np.uint32)
     same = Weighted(plain.offsets, words(plain.neighbours), plain.edge_weights, loads)
-    with Crew(1, 36) as crew:
-        renamed = arranged(mesh, loads, order, crew)
+    with ThreadPool(1, 36) as pool:
+        renamed = arranged(mesh, loads, order, pool)
     assert (matrix(renamed) == matrix(same)[np.ix_(order, order)]).all()
     assert renamed.loads.tolist() == order.tolist()
 
@@ -65,8 +65,8 @@ def test_arranging_renames_vertices() -> None:
 def test_coarsening_keeps_weights_labels_and_cuts(case: tuple[Weighted, np.ndarray, int], heaviest: int) -> None:
     graph, labels, k = case
     parts = longs(np.searchsorted(labels, np.arange(k + 1)))
-    with Crew(1, graph.size) as crew:
-        coarser, coarse = halved(graph, words(labels), parts, float(heaviest), crew)
+    with ThreadPool(1, graph.size) as pool:
+        coarser, coarse = halved(graph, words(labels), parts, float(heaviest), pool)
     sizes = np.bincount(coarse, minlength=coarser.size)
     assert set(sizes.tolist()) <= {1, 2}
     together = np.zeros((coarser.size, graph.size))
@@ -89,8 +89,8 @@ def test_refinement_tells_what_it_gained_and_keeps_limits(
     graph, labels, k = case
     before, own = np.bincount(labels, graph.loads, k), labels.copy()
     held, limits = before.astype(np.float64), floats(np.maximum(before, 1) * room)
-    with Crew(1, graph.size) as crew:
-        gain = refine_pairs(graph, own, held, limits, crew, sweeps=3, layers=layers, patience=20)
+    with ThreadPool(1, graph.size) as pool:
+        gain = refine_pairs(graph, own, held, limits, pool, sweeps=3, layers=layers, patience=20)
     assert gain == weight_cut(graph, labels) - weight_cut(graph, own) >= 0
     assert held == pytest.approx(np.bincount(own, graph.loads, k))
     assert (held <= limits * (1 + 1e-12)).all()
@@ -101,8 +101,8 @@ def test_refinement_tells_what_it_gained_and_keeps_limits(
 def test_neighbours_are_pairs_with_cut_edges(case: tuple[Weighted, np.ndarray, int]) -> None:
     graph, labels, k = case
     dense = matrix(graph)
-    with Crew(1, graph.size) as crew:
-        first, second, weight, starts, border = quotient_graph(graph, words(labels), k, crew)
+    with ThreadPool(1, graph.size) as pool:
+        first, second, weight, starts, border = quotient_graph(graph, words(labels), k, pool)
     expected = []
     for a in range(k):
         for b in range(a + 1, k):
@@ -117,23 +117,23 @@ def test_neighbours_are_pairs_with_cut_edges(case: tuple[Weighted, np.ndarray, i
 
 def test_parts_above_their_limit_shrink() -> None:
     mesh, _ = lattice(8)
-    with Crew(1, 64) as crew:
-        graph = arranged(mesh, np.ones(64), np.arange(64, dtype=np.uint32), crew)
+    with ThreadPool(1, 64) as pool:
+        graph = arranged(mesh, np.ones(64), np.arange(64, dtype=np.uint32), pool)
         labels = (np.arange(64) >= 48).astype(np.uint32)
         held = np.array([48.0, 16.0])
-        refine_pairs(graph, labels, held, floats(np.array([32.0, 32.0])), crew, sweeps=4, layers=4, patience=64)
+        refine_pairs(graph, labels, held, floats(np.array([32.0, 32.0])), pool, sweeps=4, layers=4, patience=64)
     assert np.bincount(labels).tolist() == [32, 32] == held.astype(int).tolist()
 
 
 def test_refinement_climbs_out_of_a_local_optimum() -> None:
     """Two triangles hang on a bridge; no single move helps, moving a whole triangle does."""
     u, v = [0, 0, 1, 2, 3, 3, 4, 0, 1, 2], [1, 2, 2, 3, 4, 5, 5, 6, 6, 6]
-    with Crew(1, 7) as crew:
+    with ThreadPool(1, 7) as pool:
         seven = LocalityGraph.from_edges(np.array(u, np.int32), np.array(v, np.int32), 7)
-        graph = arranged(seven, np.ones(7), np.arange(7, dtype=np.uint32), crew)
+        graph = arranged(seven, np.ones(7), np.arange(7, dtype=np.uint32), pool)
         labels = np.array([0, 0, 0, 0, 0, 0, 1], np.uint32)
         gain = refine_pairs(
-            graph, labels, np.array([6.0, 1.0]), floats(np.array([6.0, 6.0])), crew, sweeps=3, layers=6, patience=10
+            graph, labels, np.array([6.0, 1.0]), floats(np.array([6.0, 6.0])), pool, sweeps=3, layers=6, patience=10
         )
     assert gain == 2 and weight_cut(graph, labels) == 1
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tracecut.partition.coarsening.edge_matching import Rows
 from tracecut.partition.datastructures.typed_views import floats, longs, words
 from tracecut.partition.parallel.ordered_pieces import MOST, parts, row_range
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.shared_memory import cluster_graph, join, parallel_greedy
 from tracecut.partition.shared_memory.cluster_graph import ClusterEdges, Halves, linked
 from tracecut.partition.shared_memory.join import Levels, joined
-from tracecut.partition.shared_memory.parallel_greedy import settled
+from tracecut.partition.shared_memory.parallel_greedy import improve_levels
 
 from ..moves import moved
 
@@ -40,7 +40,7 @@ def small_ranges(least: int, room: int = 4) -> Iterator[None]:
         yield
 
 
-def halves(edges: list[tuple[int, int]], n: int, crew: Crew, weights: np.ndarray = NO_LONGS) -> Halves:
+def halves(edges: list[tuple[int, int]], n: int, pool: ThreadPool, weights: np.ndarray = NO_LONGS) -> Halves:
     """Edge i has the name i; they lie in three pieces with gaps between them."""
     pairs, names = np.full(2 * len(edges) + 12, 999, np.uint32), np.full(len(edges) + 6, 999, np.uint32)
     spans, end = [], 0
@@ -50,7 +50,7 @@ def halves(edges: list[tuple[int, int]], n: int, crew: Crew, weights: np.ndarray
         pairs[2 * end : 2 * (end + b - a)] = np.array(edges[a:b], np.uint32).ravel()
         names[end : end + b - a] = np.arange(a, b)
         end += b - a + 2
-    return linked(ClusterEdges(pairs, names, np.array(spans), longs(weights)), n, crew)
+    return linked(ClusterEdges(pairs, names, np.array(spans), longs(weights)), n, pool)
 
 
 def dense(graph: Rows) -> np.ndarray:
@@ -68,8 +68,8 @@ def dense(graph: Rows) -> np.ndarray:
 def test_parallel_edges_become_one(edges: list[tuple[int, int]], weighted: bool, least: int, threads: int) -> None:
     real = [(u, v) for u, v in edges if u != v]
     weights = np.arange(1, len(real) + 1, dtype=np.int64) if weighted else NO_LONGS
-    with small_ranges(least), Crew(threads, 1 << 20) as crew:
-        graph = joined(halves(real, 30, crew, weights), np.ones(30), 1.0, ALL, crew).level(0)
+    with small_ranges(least), ThreadPool(threads, 1 << 20) as pool:
+        graph = joined(halves(real, 30, pool, weights), np.ones(30), 1.0, ALL, pool).level(0)
     expected = np.zeros((30, 30), np.int64)
     for name, (u, v) in enumerate(real):
         expected[u, v] += weights[name] if weighted else 1
@@ -125,8 +125,8 @@ def test_coarser_levels(
     """Matched by the rule in words; what the pairs weigh and share is what their members do. In little room as well."""
     real = [(u % n, v % n) for u, v in edges if u % n != v % n]
     loads = 1.0 + np.arange(n) % 3
-    with small_ranges(least, room), Crew(threads, 1 << 20) as crew:
-        levels = joined(halves(real, n, crew), loads, heaviest, goal, crew)
+    with small_ranges(least, room), ThreadPool(threads, 1 << 20) as pool:
+        levels = joined(halves(real, n, pool), loads, heaviest, goal, pool)
     finest = levels.level(0)
     assert finest.loads.tolist() == loads.tolist() and finest.size == n
     for i in range(levels.n_levels):
@@ -146,7 +146,7 @@ def test_coarser_levels(
         np.fill_diagonal(expected, 0)
         assert (dense(coarser) == expected).all()
         # Without gaps it is the same graph.
-        offsets, near, weights, own = coarser.tight(crew)
+        offsets, near, weights, own = coarser.tight(pool)
         again = Rows(offsets[:-1], offsets[1:], near, weights, own)
         assert (dense(again) == expected).all() and offsets[-1] == near.size
 
@@ -174,11 +174,11 @@ def test_moves_are_found_together_and_made_in_order(
     # No two parts are ever equally full: what comes first among equals is no part of the rule.
     limits = data.draw(st.sampled_from([0.5, 1.0, 1.25, 2.0])) * loads.sum() / k * (1 + np.sqrt(np.arange(k) + 2) / 50)
     sweeps, goal = data.draw(st.tuples(st.integers(1, 3), st.sampled_from([ALL, 4, 1])))
-    with small_ranges(least), Crew(threads, 1 << 20) as crew:
-        levels = joined(halves(real, n, crew), loads, 9.0, goal, crew)
+    with small_ranges(least), ThreadPool(threads, 1 << 20) as pool:
+        levels = joined(halves(real, n, pool), loads, 9.0, goal, pool)
         size = levels.level(levels.n_levels - 1).size
         before = data.draw(st.lists(st.integers(0, k - 1), min_size=size, max_size=size))
-        labels = settled(levels, floats(limits), words(np.array(before, np.uint32)), sweeps, crew)
+        labels = improve_levels(levels, floats(limits), words(np.array(before, np.uint32)), sweeps, pool)
     assert labels.tolist() == slow_settled(levels, limits, list(before), sweeps)
     if len(set(before)) == k:
         assert len(set(labels.tolist())) == k
@@ -190,9 +190,9 @@ def test_more_threads_than_pieces() -> None:
     pairs = [(int(u), int(v)) for u, v in draw.integers(0, 90, (400, 2)) if u != v]
     found = []
     for threads in (1, 20):
-        with small_ranges(1), Crew(threads, 1 << 20) as crew:
-            both = halves(pairs, 90, crew)
+        with small_ranges(1), ThreadPool(threads, 1 << 20) as pool:
+            both = halves(pairs, 90, pool)
             assert both.cuts.size - 1 <= MOST and (threads == 1 or both.cuts.size - 1 == MOST)
-            levels = joined(both, np.ones(90), 9.0, 4, crew)
+            levels = joined(both, np.ones(90), 9.0, 4, pool)
             found.append([neighbours(levels.level(i)) for i in range(levels.n_levels)])
     assert found[0] == found[1]

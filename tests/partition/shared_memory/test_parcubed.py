@@ -12,7 +12,7 @@ from numba import njit
 from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import longs, words
 from tracecut.partition.datastructures.union_find import depth, find, join, swap
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.shared_memory.parcubed import _fold, _inflate, gpart_phases, parcubed_phases
 from tracecut.support.arrays import Longs
 
@@ -92,9 +92,9 @@ def test_the_fold_is_the_figure(found: int, k: int) -> None:
 def test_phases_of_parcubed() -> None:
     graph, _ = delaunay(3000)
     plain = data_graph(graph)
-    with Crew(1, 3000) as crew:
-        found = parcubed_phases(plain, 20, crew)
-        small = parcubed_phases(plain, 20, crew, 0.1, 1.0)
+    with ThreadPool(1, 3000) as pool:
+        found = parcubed_phases(plain, 20, pool)
+        small = parcubed_phases(plain, 20, pool, 0.1, 1.0)
     assert found.inflated >= found.joined >= 20 == found.folded
     assert small.inflated > found.inflated and small.joined < small.inflated / 2
     assert 2 <= found.depth <= 8 < small.depth + 8
@@ -103,8 +103,8 @@ def test_phases_of_parcubed() -> None:
 
 def test_inflation_of_a_path_makes_runs() -> None:
     graph, _ = lattice(12, 1)
-    with Crew(1, 12) as crew:
-        found = parcubed_phases(data_graph(graph), 3, crew)
+    with ThreadPool(1, 12) as pool:
+        found = parcubed_phases(data_graph(graph), 3, pool)
     assert (found.inflated, found.joined, found.depth) == (3, 3, 2)
     assert sorted(np.bincount(found.labels).tolist()) == [4, 4, 4]
     assert (np.diff(found.labels) != 0).sum() == 2
@@ -118,11 +118,11 @@ def test_parcubed_on_threads_keeps_its_promises() -> None:
     graph, _ = lattice(200)
     plain = data_graph(graph)
     for threads in (1, 2, 2, 2):
-        with Crew(threads, 200 * 200) as crew:
-            found = parcubed_phases(plain, 16, crew)
+        with ThreadPool(threads, 200 * 200) as pool:
+            found = parcubed_phases(plain, 16, pool)
         folded = -(-(found.joined - 16) // 16)
         assert np.unique(found.labels).size == 16
-        assert over(found.labels, 16) <= crew.threads + folded
+        assert over(found.labels, 16) <= pool.threads + folded
 
 
 def test_inflation_on_threads_keeps_its_limit() -> None:
@@ -131,9 +131,9 @@ def test_inflation_on_threads_keeps_its_limit() -> None:
     for _ in range(5):
         parents = np.full(plain.size, -1, np.int64)
         rows = (longs(plain.offsets), words(plain.neighbours))
-        with Crew(2, plain.size) as crew:
+        with ThreadPool(2, plain.size) as pool:
             half = plain.size // 2
-            crew.each(_inflate, [(*rows, parents, 100, *part) for part in ((0, half), (half, plain.size))])
+            pool.each(_inflate, [(*rows, parents, 100, *part) for part in ((0, half), (half, plain.size))])
         sizes = -parents[parents < 0]
         assert sizes.max() <= 100 and sizes.sum() == plain.size
         assert np.bincount(np.where(parents < 0, np.arange(plain.size), parents), minlength=plain.size).max() <= 100

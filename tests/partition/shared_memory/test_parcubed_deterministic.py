@@ -13,7 +13,7 @@ from tracecut.partition.datastructures.plain_graphs import EdgeStream, data_grap
 from tracecut.partition.datastructures.typed_views import floats, longs, words
 from tracecut.partition.initial.greedy_growing import Parts, grow, improve
 from tracecut.partition.parallel import thread_pool
-from tracecut.partition.parallel.thread_pool import Crew
+from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.shared_memory import boundary_greedy, inflate, parcubed_deterministic
 from tracecut.partition.shared_memory.boundary_greedy import boundary, movable, polish
 from tracecut.partition.shared_memory.cluster_graph import ClusterEdges
@@ -25,7 +25,7 @@ from ..moves import moved
 pytestmark = pytest.mark.quick
 
 EDGES = st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=60)
-ALONE = Crew(1, 0)
+ALONE = ThreadPool(1, 0)
 NO_WORDS, NO_LONGS, NO_FLOATS = words(np.zeros(0, np.uint32)), longs(np.zeros(0, np.int64)), floats(np.zeros(0))
 
 
@@ -112,10 +112,10 @@ def test_clusters_of_a_stream_on_threads(
     loads = np.arange(1.0, n + 1) if weighted else np.ones(n)
     groups, held = np.empty(n, np.uint32), np.empty(n)
     out, names = np.empty(2 * len(inside), np.uint32), np.empty(len(inside), np.uint32)
-    with pytest.MonkeyPatch.context() as patch, Crew(threads, 1 << 20) as crew:
+    with pytest.MonkeyPatch.context() as patch, ThreadPool(threads, 1 << 20) as pool:
         patch.setattr(inflate, "LEAST", least)
         own = floats(loads if weighted else NO_FLOATS)
-        clusters, links = inflated(stream, own, most, n % 2 == 0, groups, held, out, names, crew)
+        clusters, links = inflated(stream, own, most, n % 2 == 0, groups, held, out, names, pool)
     assert groups.tolist() == slow_claim(inside, loads.tolist(), most)
     assert held[:clusters].tolist() == np.bincount(groups, loads).tolist()
     found = [int(name) for a, b in links.spans for name in names[a:b]]
@@ -214,9 +214,9 @@ def test_the_border_is_what_has_most_of_its_edges_cut(
     cuts = names.size * np.arange(4) // 3
     spans = np.stack([cuts[:-1], cuts[1:]], 1)
     labels, final = part[groups], groups.copy()
-    with Crew(data.draw(st.integers(1, 3)), 1 << 20) as crew:
+    with ThreadPool(data.draw(st.integers(1, 3)), 1 << 20) as pool:
         links = ClusterEdges(pairs.ravel(), names, spans, stream.weights)
-        found, margin = boundary(stream, links, part, full, final, part, crew)
+        found, margin = boundary(stream, links, part, full, final, part, pool)
     assert final.tolist() == labels.tolist()
     expected = []
     for v in range(n):
@@ -265,17 +265,17 @@ def test_those_that_would_move_alone(
         polish(stream, own, parts, margin, words(np.array([v], np.uint32)))
         if (after != labels).any():
             movers.append(int(v))
-    with pytest.MonkeyPatch.context() as patch, Crew(threads, 1 << 20) as crew:
+    with pytest.MonkeyPatch.context() as patch, ThreadPool(threads, 1 << 20) as pool:
         for name, value in {"SAMPLE": 2, "FEW": 0, "SHARE": share}.items():
             patch.setattr(boundary_greedy, name, value)
         parts = Parts(labels, held, sizes, limits)
-        found = movable(stream, own, parts, chosen, crew)
+        found = movable(stream, own, parts, chosen, pool)
         step = n // 2
         sample = chosen[::step]
         few = np.isin(sample, movers).sum() <= share * sample.size
         assert found.tolist() == (movers if few else chosen.tolist())
         patch.setattr(boundary_greedy, "FEW", n + 1)
-        assert movable(stream, own, parts, chosen, crew) is chosen
+        assert movable(stream, own, parts, chosen, pool) is chosen
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])

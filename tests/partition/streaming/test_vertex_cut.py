@@ -13,7 +13,7 @@ from numba import njit
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import replication_factor, vertex_copies
 from tracecut.partition import partition
-from tracecut.partition.balance.rebalance import capacities, settle
+from tracecut.partition.balance.rebalance import capacities, rebalance
 from tracecut.partition.datastructures.bit_operations import least_masked
 from tracecut.partition.streaming import vertex_cut
 from tracecut.partition.streaming.degree_hash import expected_replication, expected_replication_power_law
@@ -37,7 +37,7 @@ def within_bound(
     """What `partition` makes of a bounded rule's labels where jobs have different weights: they keep the balance."""
     if weights is None or weights.size == 0 or weights.min() == weights.max():
         return labels
-    return settle(graph, np.array(labels, np.int32), weights, targets, balance).tolist()
+    return rebalance(graph, np.array(labels, np.int32), weights, targets, balance).tolist()
 
 
 def random_graph(seed: int, n_data: int, n_jobs: int) -> LocalityGraph:
