@@ -71,7 +71,7 @@ def partition(
         seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
         threads: threads to use at most; None lets the method choose.
         unweighted: leave out all weights that the graph has; of a matrix, take the pattern alone.
-        options: what else the method's function takes, such as `time_limit` (seconds) or `ring`.
+        options: method-specific options, such as `time_limit` (seconds) or `ring`; `Method.options` names them.
 
     Returns:
         A Clustering with the name of the method that made it. It knows the graph, so `cost()`, `imbalance()` and
@@ -80,7 +80,7 @@ def partition(
     Raises:
         ArgumentError: an argument is out of its domain, or the method makes no use of it or of a weight.
         ArtefactError: the file of the graph is damaged.
-        BackendError: a foreign partitioner failed; `"auto"` goes on with the others.
+        BackendError: an external partitioner failed; `"auto"` goes on with the others.
     """
     graph = as_graph(graph, unweighted=unweighted)
     if isinstance(order, str):
@@ -165,14 +165,14 @@ def order(
             linear order is cut into k chunks of equal load.
         seed: as in `partition`.
         time_limit: seconds for methods that run in a process of their own; the others do not stop early.
-        options: what else the method's function takes.
+        options: method-specific options.
 
     Returns:
         An Ordering; every index space keeps its id range.
 
     Raises:
         ArgumentError: an argument is out of its domain.
-        BackendError: a foreign partitioner failed or ran past `time_limit`.
+        BackendError: an external partitioner failed or ran past `time_limit`.
     """
     request = check_request(graph, 1 if k is None else k, seed=seed)
     chosen = _find(method)

@@ -1,4 +1,4 @@
-"""Coarsening: jobs that share data heavily become one job."""
+"""Coarsening: jobs that share much data are contracted to one job."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .visit_order import Visits, shuffled_visits
 Singles = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
 
-LARGE = 64  # pins; shared data of more jobs say little about which two belong together, and asking costs their square
+LARGE = 64  # pins; larger nets say little about which two nodes belong together, and scoring them costs their square
 LIGHT = np.float32(1e-25)  # what a group without load counts for where something is divided by it
-STUCK = 0.8  # share of nodes left alone from which strangers are joined,
+STUCK = 0.8  # share of unmatched nodes from which on nodes without a shared net are paired,
 MANY = 4  # where there are so many times more nodes than enough; fewer are stuck because they are heavy
 
 
@@ -58,7 +58,8 @@ def coarsen(
 
     Nodes are visited in random order; one that still stands alone joins the group with which it shares most, Σ over
     shared nets of weight / (size - 1), among those that stay within `heaviest` and, where `labels` are given, have
-    its label. Where most nodes find nobody and there are many more than `enough`, strangers are joined.
+    its label. Where most nodes stay unmatched and there are many more than `enough`, nodes without a shared net
+    are paired.
 
     Nodes of different labels never meet, so a `pool` visits some labels a thread, with the same result. `visits` are
     those by the seed, where they have been made before. O(Σ over nets of size², sizes up to 64, + pins).
@@ -74,7 +75,7 @@ def coarsen(
     workspaces = pool.workspaces(lambda: (np.zeros(n, np.float32), np.empty(n, np.uint32)))
     workspaces.each(group_nodes, [(*common, part, LARGE) for part in visits.lots or (visits.order,)])
     if n > MANY * enough and np.count_nonzero(alone) > STUCK * n:
-        join_strangers(level.node_weights, visits.order, float(heaviest), none, alone, leader, load)
+        pair_unmatched(level.node_weights, visits.order, float(heaviest), none, alone, leader, load)
     groups, n_groups = numbered(leader)
 
     def following() -> tuple[Words | None, Visits]:
@@ -181,7 +182,7 @@ def numbered(leader: Words) -> tuple[Words, int]:
 
 
 @njit(cache=True, nogil=True)
-def join_strangers(
+def pair_unmatched(
     node_weights: Floats,
     order: Words,
     heaviest: float,
@@ -190,7 +191,7 @@ def join_strangers(
     leader: Words,
     load: Floats,
 ) -> None:
-    """Pair nodes that found nobody (no shared net, or a large one) with the next of their label that fits.
+    """Pair unmatched nodes (no shared net, or only large ones) with the next of their label that fits.
 
     Otherwise coarsening would end with many light nodes, and what follows expects few.
     """

@@ -114,7 +114,7 @@ def _degrees(offsets: Longs, edges: Longs) -> Floats:
 def _best_merges(
     graph: Weighted, volumes: Floats, partners: Words, twice: float, total: float, evenness: float
 ) -> tuple[Words, Floats]:
-    """With whom of its neighbours and its partner each community gains most by merging, and how much."""
+    """The best merge of each community, with a neighbour or its partner, and its gain."""
     offsets, near, edges, loads = graph
     best, gain = partners.copy(), np.empty(loads.size)
     for c in range(loads.size):
@@ -133,7 +133,7 @@ def _best_merges(
 
 @njit(cache=True, nogil=True)
 def _pair(order: Words, best: Words, mates: Words, most: int) -> int:
-    """Make up to `most` of the merges in `order` that do not meet; how many were."""
+    """Make up to `most` of the merges in `order`, each community in one at most; returns their number."""
     made = 0
     for c in order:
         if made == most:

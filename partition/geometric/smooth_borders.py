@@ -1,4 +1,4 @@
-"""Borders between cells that follow the graph: data about as near to several centres go with their neighbours."""
+"""Cell boundaries that follow the graph: data about as near to several centres join the cell of their neighbours."""
 
 from __future__ import annotations
 

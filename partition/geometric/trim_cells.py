@@ -9,15 +9,15 @@ from tracecut.support.arrays import Floats, Ints, Longs
 
 from .voronoi_cells import Cells
 
-ASKED = 16  # nearest cells that a point may go to
-ROUNDS = 8  # cells amid full ones hand on what they got
+NEAREST = 16  # cells that a point may go to
+ROUNDS = 8  # a cell among full ones passes on the points it got in the next round
 
 
 def trim(points: Floats, loads: Floats, labels: Words, cells: Cells, limits: Floats) -> Ints:
-    """Labels in which cells above their limit gave points to one of the 16 nearest, closest to the border first.
+    """Labels in which cells above their limit gave points to one of the 16 nearest, closest to the boundary first.
 
-    Points go where there is room; where no near cell has any, to the emptiest for its limit, which hands on in the next
-    of 8 rounds. A rest may stay above its limit: `rebalance.rebalance` ends it.
+    Points go where there is room; where no near cell has any, to the emptiest for its limit, which passes points on in
+    the next of 8 rounds. A rest may stay above its limit: `rebalance.rebalance` ends it.
 
     Args:
         points: float64 (n, dimensions); loads: float64 (n); labels: uint32 (n); cells, limits: float64 (k).
@@ -38,11 +38,11 @@ def trim(points: Floats, loads: Floats, labels: Words, cells: Cells, limits: Flo
             distance = np.sqrt(((cells.centres - cells.centres[c]) ** 2).sum(axis=1))
             distance *= cells.reach[c] / (cells.reach[c] + cells.reach)
             distance[c] = np.inf
-            asked = np.argsort(distance, kind="stable")[: min(ASKED, k - 1)]
+            nearest = np.argsort(distance, kind="stable")[: min(NEAREST, k - 1)]
             members = order[cuts[c] : cuts[c + 1]]
             _give(
                 points, loads, own, floats(cells.centres), floats(cells.reach), limits, held, words(members),
-                longs(asked), c,
+                longs(nearest), c,
             )  # fmt: skip
     return own.view(np.int32)
 
@@ -57,11 +57,11 @@ def _give(
     limits: Floats,
     held: Floats,
     members: Words,
-    asked: Longs,
+    nearest: Longs,
     c: int,
 ) -> None:
-    emptiest = asked[0]
-    for b in asked:
+    emptiest = nearest[0]
+    for b in nearest:
         if held[b] * limits[emptiest] < held[emptiest] * limits[b]:
             emptiest = b
     cost = np.empty(members.size)
@@ -71,7 +71,7 @@ def _give(
         here, least, best = 0.0, np.inf, -1
         for j in range(points.shape[1]):
             here += (points[i, j] - centres[c, j]) ** 2
-        for b in asked:
+        for b in nearest:
             if held[b] + loads[i] > limits[b]:
                 continue
             away = 0.0

@@ -9,10 +9,10 @@ from tracecut.partition.coarsening.heavy_pins import (
     STUCK,
     equal_nets,
     group_nodes,
-    join_strangers,
     keep_nets,
     map_nets,
     numbered,
+    pair_unmatched,
 )
 from tracecut.partition.coarsening.hypergraph_levels import NONE, Level, flip
 from tracecut.partition.datastructures.shuffle import shuffle
@@ -87,7 +87,7 @@ def _grouped(level: Level, heaviest: float, seed: int) -> tuple[Words, int]:
     score, touched = np.zeros(n, np.float32), np.empty(n, np.uint32)
     group_nodes(level, heaviest, none, leader, load, single, order, LARGE, score, touched)
     if n > MANY * SMALL and single.sum() > STUCK * n:
-        join_strangers(weights, order, heaviest, none, single, leader, load)
+        pair_unmatched(weights, order, heaviest, none, single, leader, load)
     return numbered(leader)
 
 

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from tracecut.support.arrays import Longs
 
 ARRIVED, PASSED, TAKEN, BROKEN = 0, 8, 16, 24  # places in a barrier, each in a cache line of its own
-SPIN = 4000  # looks at the barrier, some microseconds, before the core is offered to others
+SPIN = 4000  # loads of the barrier, some microseconds, before the thread yields its core
 
 
 def new_barrier() -> Longs:
@@ -62,7 +62,7 @@ def run_threads(function: Callable[..., Any], arguments: tuple[Any, ...], n_thre
 
 
 def _add(typing: Any, array: Any, place: Any, value: Any) -> Any:
-    """Add `value` at `place` of an int64 array in one step; what stood there before."""
+    """Atomically add `value` at `place` of an int64 array; returns the old value."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -75,7 +75,7 @@ def _add(typing: Any, array: Any, place: Any, value: Any) -> Any:
 
 
 def _look(typing: Any, array: Any, place: Any) -> Any:
-    """What stands at `place` of an int64 array now, whoever wrote it."""
+    """Atomic load of `place` of an int64 array."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -94,7 +94,7 @@ _yield_core = types.ExternalFunction("sched_yield", types.int32())
 
 @njit(cache=True, nogil=True)
 def passed(barrier: Longs, place: int, value: int) -> bool:
-    """Wait until more than `value` stands at a place of the barrier; False when a party failed."""
+    """Wait until a place of the barrier holds more than `value`; False when a thread failed."""
     looks = 0
     while look(barrier, place) <= value:
         looks += 1
@@ -107,7 +107,7 @@ def passed(barrier: Longs, place: int, value: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def wait_all(barrier: Longs, n_threads: int) -> bool:
-    """Wait until all n_threads are here; what they wrote before is seen by all after. False when one of them failed."""
+    """Wait for all threads: what each wrote before is visible to all after. False when a thread failed."""
     if n_threads == 1:
         return True
     turn = look(barrier, PASSED)
@@ -120,5 +120,5 @@ def wait_all(barrier: Longs, n_threads: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def next_item(barrier: Longs, done: int) -> int:
-    """The next number, from 0, that no other party took, when `done` were taken in earlier phases."""
+    """The next number, from 0, that no other thread took, when `done` were taken in earlier phases."""
     return int(add(barrier, TAKEN, 1) - done)

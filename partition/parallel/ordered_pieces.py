@@ -22,7 +22,7 @@ MOST = 32  # pieces
 
 
 def side_by_side(pool: ThreadPool, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """`function(*arguments, barrier, rank, n_threads)` on each thread of the pool, a barrier; what rank 0 returned.
+    """`function(*arguments, barrier, rank, n_threads)` on each thread of the pool; returns what rank 0 did.
 
     Every rank must come to the same calls of `wait_all`, at least one: until all ranks are there, none goes on.
     """
@@ -53,13 +53,13 @@ def restart(barrier: Longs) -> None:
 
 @njit(cache=True, nogil=True)
 def piece(barrier: Longs) -> int:
-    """The next piece, from 0, that nobody took."""
+    """The next piece, from 0, that no thread has taken."""
     return int(add(barrier, NEXT, 1))
 
 
 @njit(cache=True, nogil=True)
 def finish(barrier: Longs, i: int, value: int) -> None:
-    """Piece i is ready, with a value of at least 0 for who waits for it."""
+    """Piece i is ready, with a value of at least 0 for the thread that waits for it."""
     add(barrier, READY + i, value + 1)
 
 

@@ -70,12 +70,12 @@ class ThreadPool:
         return self.each(_call, [(task,) for task in tasks])
 
     def workspaces(self, make: Callable[[], tuple[Any, ...]]) -> Workspaces:
-        """Room to work in for each thread, made by `make`."""
+        """A workspace for each thread, made by `make`."""
         return Workspaces(self, make)
 
 
 class Workspaces:
-    """Arrays that calls work in and leave as they found them, one set a thread."""
+    """Arrays that calls work in and leave as they found them, one set for each thread."""
 
     def __init__(self, pool: ThreadPool, make: Callable[[], tuple[Any, ...]]) -> None:
         self._pool = pool
@@ -84,14 +84,14 @@ class Workspaces:
             self._free.put(make())
 
     def each(self, function: Callable[..., Result], calls: Iterable[Sequence[Any]]) -> list[Result]:
-        """As `ThreadPool.each`, with the arrays of a room after the arguments of each call."""
+        """As `ThreadPool.each`, with the arrays of a workspace after the arguments of each call."""
 
         def enter(*arguments: Any) -> Result:
-            room = self._free.get()
+            arrays = self._free.get()
             try:
-                return function(*arguments, *room)
+                return function(*arguments, *arrays)
             finally:
-                self._free.put(room)
+                self._free.put(arrays)
 
         return self._pool.each(enter, calls)
 

@@ -1,4 +1,4 @@
-"""km1 refinement: lower the number of vertex copies of any job partition, under the balance bound."""
+"""km1 refinement: fewer vertex copies of any job partition, within the balance constraint."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .km1_fm import Workspace, begin_pass, improving_nodes, mark_boundary, propa
 from .km1_gains import ClusterState, cluster_state, cost_of, cost_of_nets, fill_lists, list_begins
 from .km1_parallel_fm import NODES_PER_SEARCH, Replica, Spare, search_count, search_in_parallel, spare_state
 
-THIN = 8  # a border of less than one node in so many is searched from one seed at a time
-FEW = 1024  # nodes on the border, of fewer one search follows the other
-ASKED = 1024  # nodes that one thread asks for their gains; more are shared out
+THIN = 8  # where fewer than one node in so many is on the boundary, each search has one seed
+FEW = 1024  # boundary nodes from which on searches run in parallel
+ASKED = 1024  # nodes whose gains one thread computes; more are shared among the threads
 NO_END = 1 << 62
-SLICES = 4  # of the border, between which label propagation looks at what moved
+SLICES = 4  # of the boundary: label propagation sees the moves of the slices before
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Effort:
     """How hard refinement tries.
 
     Attributes:
-        sweeps: rounds of label propagation at most.
-        passes: passes of FM at most,
-        more: and so many further ones where the border is not thin.
-        least: an FM pass that gains less than this share of the cost is the last, and ends as soon as
-            half of that is out of sight.
-        batch: seeds of one local search where the border is not thin. Many share the cost of climbing out of a
-            local optimum where most nodes lie on the border; on thin borders (meshes) single seeds find more.
-        patience: how much variance of the gains a search bears; the factor of the stopping rule.
+        sweeps: largest number of rounds of label propagation.
+        passes: largest number of FM passes,
+        more: and of further ones where the boundary is not thin.
+        least: an FM pass that gains less than this share of the cost is the last, and ends early when
+            half of that cannot be expected any more.
+        batch: seeds of one local search where the boundary is not thin. Many share the cost of climbing out of a
+            local optimum where most nodes are on the boundary; on thin boundaries (meshes) single seeds find more.
+        patience: factor of the stopping rule: how much variance of the gains a search tolerates.
         nodes_per_search: nodes at least for each of several parallel searches: more searches use threads better, and
             find less.
     """
@@ -62,19 +62,19 @@ def refine(
 ) -> tuple[Words, int]:
     """Labels of a cost that is never higher, and that cost.
 
-    Label propagation first, then localised FM; both keep the lists of `km1_state` up to date move by move, and move
-    nothing into a cluster without room.
+    Label propagation first, then localised FM. Both update the lists of `ClusterState` move by move, and no move breaks
+    the balance constraint.
 
     Args:
         level: the hypergraph.
         labels: uint32 (nodes).
-        limits: float64 (k), what a cluster may hold. One that holds more gets nothing, and may keep it.
+        limits: float64 (k), the balance constraint. A cluster above its limit gets nothing, and may stay above it.
         effort, seed: see above; the seed shuffles the nodes.
         pool: the threads, for large hypergraphs; the result does not depend on them. None: one search after the other.
         spare: from `km1_parallel_fm.spare_state`, where one level is refined after the other.
 
     Returns:
-        uint32 (nodes) and the cost. A round is O(pins of the border · clusters of a net).
+        uint32 (nodes) and the cost. A round is O(pins of the boundary · connectivity).
     """
     labels = labels.astype(np.uint32)
     if pool is not None:
@@ -102,19 +102,19 @@ def _refine_parallel(
     _, loads = pool.all(partial(pool.each, fill_lists, fills), partial(sum_loads, words(labels), level.node_weights, k))
     first = Replica(level, state._replace(loads=loads))
     cost = int(cost_of(lengths, level.net_weights))
-    active = _border(level, lengths, pool)
+    active = _boundary(level, lengths, pool)
     for turn in range(effort.sweeps):
         shuffle(active, seed + turn)
-        told = np.zeros(level.n_nodes, np.bool_)
+        touched = np.zeros(level.n_nodes, np.bool_)
         for piece in np.array_split(active, SLICES):
-            # Asking changes nothing: the answers do not depend on how the nodes are shared out.
+            # Computing gains changes nothing, so the result does not depend on how the nodes are shared out.
             shares = np.array_split(piece, 2 * pool.threads if pool.threads > 1 and piece.size > ASKED else 1)
             for some in pool.each(improving_nodes, [(level, first.state, share) for share in shares]):
-                cost -= int(propagate_labels(level, first.state, some, told))
-        active = np.flatnonzero(told).astype(np.uint32)
+                cost -= int(propagate_labels(level, first.state, some, touched))
+        active = np.flatnonzero(touched).astype(np.uint32)
     replicas = [first]
     for turn in range(effort.passes + effort.more if cost else 0):
-        seeds = _border(level, lengths, pool)
+        seeds = _boundary(level, lengths, pool)
         if turn >= effort.passes and THIN * seeds.size < level.n_nodes:
             break
         batch = 1 if THIN * seeds.size < level.n_nodes else effort.batch
@@ -124,7 +124,7 @@ def _refine_parallel(
             first.start()
             ways = (batch, effort.patience, wanted, NO_END, 0, NO_END)
             gain = int(search(level, first.state, first.work, seeds, *ways)[0])
-            replicas = [first]  # copies are no longer equal
+            replicas = [first]  # a serial search changes the first state alone, so copies are made anew
         else:
             if len(replicas) == 1:
                 replicas += first.copies(spare_state(level, k, pool) if spare is None else spare, pool)
@@ -135,8 +135,8 @@ def _refine_parallel(
     return cost
 
 
-def _border(level: Level, lengths: Words, pool: ThreadPool) -> Words:
-    """The nodes on nets of several clusters, uint32, ascending."""
+def _boundary(level: Level, lengths: Words, pool: ThreadPool) -> Words:
+    """The boundary nodes, uint32, ascending."""
     on = np.zeros(level.n_nodes, np.bool_)
     pool.each(mark_boundary, [(level, lengths, on, *part) for part in blocks(level.n_nets)])
     return np.flatnonzero(on).astype(np.uint32)

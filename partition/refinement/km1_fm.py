@@ -15,9 +15,9 @@ from .km1_gains import CLUSTER, PINS, ClusterState, add_pin, best_move, drop_pin
 
 Flags = npt.NDArray[np.bool_]
 
-WIDE = 32  # pins; the other nodes of a larger net are not told that a move changed it
-CAUTION = 0.3  # of the logarithm of the number of nodes: the square of the gains' sum that a search may lose at least
-BROAD, SKEWED = 1 << 10, 256  # nets, in all and over the mean: a node of more is left to label propagation
+WIDE = 32  # pins; a move does not update the gains of the other nodes of larger nets, which change least
+CAUTION = 0.3  # β of the stopping rule over ln(nodes): what a search may lose where its gains do not vary
+BROAD, SKEWED = 1 << 10, 256  # nets, in all and over the mean: FM never moves a node of more, label propagation does
 LONGEST = 1000  # moves without a new best sum after which a search ends in any case
 
 
@@ -61,7 +61,7 @@ compiled_workspace = njit(cache=True, nogil=True)(workspace)
 
 @njit(cache=True, nogil=True)
 def begin_pass(node_offsets: Longs, moved: Flags) -> None:
-    """Let `search` move all nodes anew but those of very many nets, which it would ask after each move near them.
+    """Clear `moved`, but set it for nodes of very many nets: each move near them would compute their gain anew.
 
     O(nodes).
     """
@@ -129,6 +129,7 @@ def propagate_labels(level: Level, state: ClusterState, nodes: Words, active: Fl
             net = node_nets[i]
             left = drop_pin(state, net, own)
             now = add_pin(state, net, there)
+            # A move that leaves several pins behind and joins others raises no gain of another pin.
             if (left > 1 and now > 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
                 continue
             for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
@@ -161,17 +162,17 @@ def search(
 ) -> tuple[int, int, Words, Words, Longs]:
     """One pass of localised FM from `seeds`.
 
-    From `batch` seeds at a time, the best move of any node in the queue is made, worse ones included, and the
-    nodes that it touches enter the queue. A search ends when its gains promise no better sum than the best so far
-    (the rule of Osipov and Sanders 2010, `patience` its factor), and what came after the best sum is taken back. A
-    node moves at most once a pass, and not at all where `begin_pass` has marked it so. From the first eighth of the
-    seeds on, the pass ends when it is not on its way to a gain of `wanted`.
+    From `batch` seeds at a time, the best move of any node in the queue is made, even where its gain is negative, and
+    the nodes whose gains it changes enter the queue. A search ends when a better sum of gains than the best so far is
+    unlikely (the rule of Osipov and Sanders 2010, `patience` its factor), and the moves after the best sum are undone.
+    A node moves at most once a pass, and not at all where `begin_pass` has marked it so. After an eighth of the seeds,
+    the pass ends where the gain so far, extrapolated to all seeds, is below `wanted`.
 
     Args:
         level, state: the hypergraph and its partition, which is kept up to date.
         work: of this thread; left clean but for `moved`.
         seeds, batch, patience, wanted: see above.
-        most: moves after which no further search begins.
+        most: number of moves after which no further search begins.
         low, high: nodes in [low, high) enter the queue.
 
     Returns:
@@ -210,7 +211,7 @@ def search(
             if target < 0:
                 size = _take(heap, place, keys, size)
                 continue
-            if gain < keys[u]:  # the keys of nodes that others' moves made worse are put right when they come up
+            if gain < keys[u]:  # keys are lowered only here: other nodes' moves may have made this gain worse
                 keys[u] = gain
                 _down(heap, place, keys, size, 0)
                 continue
@@ -234,6 +235,8 @@ def search(
                 net = node_nets[i]
                 left = drop_pin(state, net, own)
                 now = add_pin(state, net, there)
+                # Gains of other pins change where one pin is left behind (it could free the net) or where the first one
+                # has arrived (a new cluster to go to); the other changes only lower gains.
                 if (left != 1 and now != 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
                     continue
                 for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
@@ -261,12 +264,15 @@ def search(
             change = keys[u] - mean
             mean += change / tried
             squares += change * (keys[u] - mean)
+            # Mean and variance of the gains since the best sum (Welford's update); a random walk with these would
+            # hardly come back to it.
             if tried > 1 and mean < 0 and tried * mean * mean > patience * squares / (tried - 1) + beta:
                 break
             if tried > LONGEST:
                 break
         for i in range(size):
             place[heap[i]] = 0
+        # Undone in reverse order, so that loads and lists pass through the states before.
         for i in range(n_path - 1, best_length - 1, -1):
             move_back(path[i], origin[i], level, state)
         total += best

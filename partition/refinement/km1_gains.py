@@ -140,8 +140,8 @@ def cost_of_nets(level: Level, labels: Words, k: int, first: int, last: int) -> 
 def best_move(u: np.uint32, level: Level, state: ClusterState, joint: Ints, clusters: Words) -> tuple[int, int]:
     """The gain of the best move of node u to a cluster that has room, and that cluster; -1 when there is none.
 
-    Only clusters that share a net with u are asked; ties go to the one with the most room for its limit, then to the
-    lowest: the order of the lists does not matter. `joint` is int32 (k), zero before and after; `clusters` has room
+    Only clusters that share a net with u are candidates; ties go to the one with the most room for its limit, then to
+    the lowest: the order of the lists does not matter. `joint` is int32 (k), zero before and after; `clusters` has room
     for k.
     """
     node_offsets, node_nets, net_weights = level.node_offsets, level.node_nets, level.net_weights
@@ -160,7 +160,7 @@ def best_move(u: np.uint32, level: Level, state: ClusterState, joint: Ints, clus
         for j in range(begin, begin + length):
             cluster = entries[j, CLUSTER]
             if cluster == own:
-                if entries[j, PINS] == 1:
+                if entries[j, PINS] == 1:  # the last pin there: leaving saves a copy
                     leaving += weight
             else:
                 if joint[cluster] == 0:
@@ -172,7 +172,7 @@ def best_move(u: np.uint32, level: Level, state: ClusterState, joint: Ints, clus
         cluster = clusters[i]
         value = joint[cluster]
         joint[cluster] = 0
-        if value < most:
+        if value < most:  # most candidates end here, before their loads are read
             continue
         after = loads[cluster] + weight_of_u
         if after > limits[cluster]:

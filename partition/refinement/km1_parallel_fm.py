@@ -1,4 +1,4 @@
-"""FM on many threads with one result: searches search side by side, what they found is made in their order."""
+"""Parallel FM with one result: several searches at a time, whose moves are made in the order of the searches."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tracecut.support.arrays import Longs
 from .km1_fm import Flags, Workspace, begin_pass, move_back, search, workspace
 from .km1_gains import ClusterState, add_pin, drop_pin
 
-SEARCHES = 4  # searched side by side, on any number of threads,
-NODES_PER_SEARCH = 8192  # with about so many nodes each at least, where a caller has no other wish;
-ROUNDS = 8  # and how often a pass brings them together at least;
-OFFSETS = (0.0, 0.5, 0.25, 0.75)  # of the searches in each pass: what one cannot bring together, another can
-SHARE = 32  # more often where long searches would move all nodes in fewer turns than that
+SEARCHES = 4  # at a time, on any number of threads,
+NODES_PER_SEARCH = 8192  # each with about so many nodes at least, unless the caller says otherwise;
+ROUNDS = 8  # after each of which, at least, their moves are made on all replicas;
+OFFSETS = (0.0, 0.5, 0.25, 0.75)  # of the ranges of nodes in each pass: what one separates, another joins
+SHARE = 32  # a search ends its round after it has moved one in so many of its nodes
 
 
 Spare: TypeAlias = list[tuple[npt.NDArray[Any], ...]]
 
 
 class Replica:
-    """The state of a refinement, for one thread at a time, and how much of what searches found it has made its own.
+    """The state of a refinement, for one thread at a time, and how many of the logs of searches it has committed.
 
     `level` and `state` are as `km1_fm.search` takes them.
     """
@@ -56,15 +56,17 @@ class Replica:
         self.done, self.gain = 0, 0
 
     def catch_up(self, found: list[Any]) -> None:
-        """Commit what is new in `found`."""
+        """Commit the logs in `found` that are new."""
         for log in found[self.done :]:
             self.gain += int(commit(self.level, self.state, self.work.moved, *log))
         self.done = len(found)
 
 
 def spare_state(level: Level, k: int, pool: ThreadPool) -> Spare:
-    """Memory for all replicas but the first, of this level or a coarser one. New memory is dear, and untouched is free:
-    what refines one level after the other brings it along."""
+    """Memory for all replicas but the first, of this level or a coarser one.
+
+    The first write to new memory costs a page fault, so a caller that refines level after level allocates once.
+    """
     pins, nets, nodes = level.net_nodes.size, level.n_nets, level.n_nodes
     return [
         (np.empty(nets, np.uint32), np.empty((pins, 2), np.uint32), np.empty(nodes, np.uint32), np.empty(k))
@@ -159,7 +161,7 @@ def explore(
     low: int,
     high: int,
 ) -> tuple[int, int, Words, Words, Words, Longs]:
-    """As `search`, but takes every move back and also returns, before the last, where each node went."""
+    """As `search`, but undoes every move and also returns, before the last, the target of each move."""
     labels, loads = state.labels, state.loads
     before = loads.copy()
     total, used, nodes, origin, cuts = search(level, state, work, seeds, batch, patience, -1.0, most, low, high)
@@ -171,7 +173,7 @@ def explore(
             move_back(u, origin[i], level, state)
     for u in nodes:
         work.moved[u] = False
-    loads[:] = before  # sums that came back are not always the same to the last bit
+    loads[:] = before  # floating-point sums do not come back to the same bits
     return total, used, nodes, origin, targets, cuts
 
 

@@ -16,7 +16,7 @@ from tracecut.support.arrays import Floats, Longs
 from .quotient_graph import QuotientGraph, coloured, quotient_graph
 
 NONE = np.uint32(0xFFFFFFFF)
-FEW = 512  # vertices on borders: with fewer, one thread is done before another has started
+FEW = 512  # boundary vertices; with fewer, one thread is done before another has started
 SEARCHES = 2  # of each pair: one for each of its two processors, the better one is kept (Hetero §V)
 
 
@@ -61,12 +61,12 @@ def refine_pairs(
         held: float64 (k), the loads; overwritten.
         limits: float64 (k); parts above theirs only shrink, others never come above.
         pool: the threads.
-        sweeps: at most.
-        layers: of a breadth-first search from the border whose vertices may move.
+        sweeps: largest number of sweeps.
+        layers: of a breadth-first search from the boundary whose vertices may move.
         patience: moves without a better state after which a search ends.
 
     Returns:
-        By how much the weight of cut edges fell. O(sweeps · edges + moves · degree · log).
+        How much less weight of edges is cut. O(sweeps · edges + moves · degree · log).
 
     Source: Geographer-R (Hetero §V); Fiduccia and Mattheyses 1982; rounds as in Holtgrewe et al. 2010.
     """
@@ -100,7 +100,7 @@ def _refine_rounds(
     graph: Weighted, state: PairState, quotient: QuotientGraph, in_turn: Longs, rounds: Longs, gains: Longs,
     layers: int, patience: int, barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """One of several threads: in each round it takes one pair after the other, and waits for the others at its end."""
+    """One of several threads: refines pairs of one colour until none is left, then waits for the others."""
     for colour in range(rounds.size - 1):
         while True:
             turn = rounds[colour] + next_item(barrier, rounds[colour] + colour * n_threads)

@@ -48,19 +48,19 @@ def quotient_graph(graph: Weighted, labels: Words, k: int, pool: ThreadPool) -> 
 def _cut_edges(graph: Weighted, labels: Words, k: int, begin: int, end: int) -> tuple[Longs, Words, Longs]:
     """The vertices of [begin, end) once for each other part next to them: pair of parts, vertex, weight cut."""
     offsets, near, edges, _ = graph
-    border = np.empty(end - begin, np.uint32)
+    boundary = np.empty(end - begin, np.uint32)
     members, most = 0, 0
     for v in range(begin, end):
         own = labels[v]
         for i in range(offsets[v], offsets[v + 1]):
             if labels[near[i]] != own:
-                border[members] = v
+                boundary[members] = v
                 members += 1
                 most += offsets[v + 1] - offsets[v]
                 break
     keys, ends, weights = np.empty(most, np.int64), np.empty(most, np.uint32), np.empty(most, np.int64)
     count = 0
-    for v in border[:members]:
+    for v in boundary[:members]:
         first = count
         for i in range(offsets[v], offsets[v + np.uint32(1)]):
             a, b = np.int64(labels[v]), np.int64(labels[near[i]])

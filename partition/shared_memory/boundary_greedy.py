@@ -1,4 +1,4 @@
-"""The last step after parts of clusters: greedy moves of the vertices at borders, which are read through the edges."""
+"""Greedy moves of boundary vertices on the finest graph, whose rows are read from the stream of edges."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .cluster_graph import ClusterEdges
 
 Margins = npt.NDArray[np.int8]
 
-SAMPLE = 1 << 8  # vertices that are asked whether they would move,
-FEW = 1 << 12  # out of as many at least,
-SHARE = 0.2  # and may be those that would for all the others to be asked as well,
+SAMPLE = 1 << 8  # vertices of which it is counted how many would move,
+FEW = 1 << 12  # where there are as many at least;
+SHARE = 0.2  # where no larger share would, all vertices are tested,
 MOST_PIECES = 16  # in so many pieces at most
-BATCH = 128  # vertices whose rows are fetched together: every read is asked for before it is waited for
+BATCH = 128  # vertices whose rows are prefetched together
 AHEAD = 16
 LINE = np.uint64(0)
 ONE, TWO = np.uint64(1), np.uint64(2)
@@ -67,7 +67,7 @@ class CutEdges(NamedTuple):
 def boundary(
     stream: EdgeStream, links: ClusterEdges, labels: Words, full: Bytes, groups: Words, part: Words, pool: ThreadPool
 ) -> tuple[Words, Margins]:
-    """The vertices that may gain by a move, in the order of the cut edges: more than half of their edges are cut.
+    """The vertices with a possible gain, in the order of the cut edges: more than half of their edges are cut.
 
     Args:
         stream: the edges.
@@ -173,9 +173,9 @@ def _take_off_margins(cuts: CutEdges, begin: int, end: int, stream: Words, size:
 
 
 def movable(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words, pool: ThreadPool) -> Words:
-    """Of many vertices of which hardly any would move, those that would if each were the only one; else all.
+    """The vertices of `chosen` that would move if each were the only one; all of `chosen` where many would.
 
-    Where many move, some only do after their neighbours, and cuts would be up to 4 % larger without these.
+    Where many move, some have a gain only after their neighbours moved: without these cuts were up to 4 % larger.
 
     Args: as those of `polish`. O(edges of `chosen`), on all threads.
     """
@@ -284,7 +284,7 @@ def polish(stream: EdgeStream, loads: Floats, parts: Parts, margin: Margins, cho
         margin: int8 (n), as `boundary` gives it, kept up to date.
 
     Returns:
-        The vertices that may gain by a move after those that were made here. O(edges of `chosen`).
+        The vertices with a possible gain after these moves. O(edges of `chosen`).
     """
     labels = parts.labels
     connected, batch = connections(parts.limits.size), _new_batch(4096)

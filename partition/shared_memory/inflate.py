@@ -20,17 +20,17 @@ LINE = np.uint64(0)
 LEAST = 1 << 12  # edges of a piece
 PIECES = 32  # at most
 LAG = 8  # pieces between both: memory that one thread writes costs time to read
-LOOPS, SEATED = 33, 34  # places of a barrier: loops in the stream, pieces whose vertices all have their cluster
+LOOPS, ASSIGNED = 33, 34  # places of a barrier: loops in the stream, pieces whose vertices all have their cluster
 
 
 def inflated(
     stream: EdgeStream, loads: Floats, most: float, wide: bool, groups: Words, held: Floats, out: Words,
     out_names: Words, pool: ThreadPool,
 ) -> tuple[int, ClusterEdges]:  # fmt: skip
-    """What `claim` does with a whole stream, on any number of threads.
+    """`claim` on a whole stream, on any number of threads.
 
-    Only the first edge of a vertex to another one decides about it. Threads find these edges, one thread goes through
-    them in their order, and the others, behind it, hand on what lies between clusters.
+    The cluster of a vertex depends on its first edge to another vertex alone. Threads find these edges, one thread
+    assigns clusters along them in stream order, and the others follow and write the edges between clusters.
 
     Args:
         stream: the edges.
@@ -75,23 +75,23 @@ def _inflate(
         low, high = span(marks.size, i % pieces, pieces)
         if i < pieces:
             finish(barrier, i, _pack(marks, out_names, low, high))
-        # The first thread seats whatever is packed; before it hands on a piece, it seats all.
+        # The first thread assigns the pieces that are packed; before it writes links, it assigns all.
         while rank == 0 and chain < pieces and (i >= pieces or ready(barrier, chain) >= 0):
             begin = span(marks.size, chain, pieces)[0]
-            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, barrier, chain)
+            found = _assign_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, barrier, chain)
             if found < 0:
                 return
             chain += 1
         if i >= pieces:
-            if not passed(barrier, SEATED, min(i - pieces + LAG, pieces - 1)):
+            if not passed(barrier, ASSIGNED, min(i - pieces + LAG, pieces - 1)):
                 return
             spans[i - pieces, 0] = low
-            spans[i - pieces, 1] = _hand(pairs, wide, groups, edges.pairs, out_names, low, high)
+            spans[i - pieces, 1] = _write_links(pairs, wide, groups, edges.pairs, out_names, low, high)
         i = piece(barrier)
     if rank == 0:
         while chain < pieces:
             begin = span(marks.size, chain, pieces)[0]
-            found = _seat_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, barrier, chain)
+            found = _assign_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, barrier, chain)
             if found < 0:
                 return
             chain += 1
@@ -132,21 +132,21 @@ def _pack(marks: Bytes, out: Words, begin: int, end: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _seat_piece(
+def _assign_piece(
     pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int,
     barrier: Longs, i: int,
 ) -> int:  # fmt: skip
-    """`_seat` for piece i, which begins `packed`, as soon as it is there; -1 when a thread failed."""
+    """`_assign` for piece i, which begins `packed`, as soon as it is there; -1 when a thread failed."""
     count = wait(barrier, i)
     if count < 0:
         return -1
-    found = _seat(pairs, loads, most, wide, packed[:count], groups, held, found)
-    add(barrier, SEATED, 1)
+    found = _assign(pairs, loads, most, wide, packed[:count], groups, held, found)
+    add(barrier, ASSIGNED, 1)
     return found
 
 
 @njit(cache=True, nogil=True)
-def _seat(
+def _assign(
     pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int
 ) -> int:
     """The clusters of all ends of these edges, each of which has a free end; how many clusters there are now."""
@@ -174,8 +174,8 @@ def _seat(
 
 
 @njit(cache=True, nogil=True)
-def _hand(pairs: Words, wide: bool, groups: Words, out: Words, out_names: Words, begin: int, end: int) -> int:
-    """Hand on the edges of [begin, end) between clusters, written from `begin` on; where they end."""
+def _write_links(pairs: Words, wide: bool, groups: Words, out: Words, out_names: Words, begin: int, end: int) -> int:
+    """Write the edges of [begin, end) that join two clusters, from `begin` on; returns where they end."""
     given = pairs[2 * begin : 2 * end]
     own, called = out[2 * begin : 2 * end], out_names[begin:end]
     place = 0
@@ -184,7 +184,7 @@ def _hand(pairs: Words, wide: bool, groups: Words, out: Words, out_names: Words,
             prefetch_row(groups, np.uint64(given[2 * (i + AHEAD)]), LINE)
             prefetch_row(groups, np.uint64(given[2 * (i + AHEAD) + 1]), LINE)
         a, b = groups[given[2 * i]], groups[given[2 * i + 1]]
-        # Written in any case, and kept where the clusters differ: this is no branch to predict.
+        # Written in any case, and kept where the clusters differ: there is no branch to mispredict.
         own[2 * place], own[2 * place + 1] = a, b
         called[place] = begin + i
         # The end of a loop may get its cluster between both reads.
@@ -262,7 +262,7 @@ def claim(
             groups[free], held[found] = found, load
             a, b = other, found
             found += np.uint32(1)
-        # Written in any case, and kept where the clusters differ: this is no branch to predict.
+        # Written in any case, and kept where the clusters differ: there is no branch to mispredict.
         out[2 * links], out[2 * links + 1] = a, b
         out_names[links] = i if unnamed else names[i]
         links += a != b

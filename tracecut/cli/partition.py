@@ -174,11 +174,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--method", default="auto", help="auto, or a name from `tracecut methods` (default: auto)")
     add("-o", "--output", metavar="PARTS", help="file for the labels (default: standard output)")
     add("--of", choices=("jobs", "data"), default="jobs", help="what to label: edges or vertices (default: jobs)")
-    add("--balance", type=float, default=1.03, help="largest load over its target (default: 1.03)")
+    add(
+        "--balance",
+        type=float,
+        default=1.03,
+        help="balance constraint: largest load of a cluster over its target (default: 1.03)",
+    )
     add("--order", metavar="NAME", help="stream: natural, shuffled, bfs, degree, or a linear order")
     add("--passes", type=int, default=1, help="passes of streaming methods (default: 1)")
-    add("--refine", metavar="km1", help="lower the vertex copies afterwards")
-    add("--coords", metavar="FILE", help="where the data lie: .npy, or a text of one point a line")
+    add("--refine", metavar="km1", help="refine the partition: fewer vertex copies")
+    add("--coords", metavar="FILE", help="coordinates of the data: .npy, or a text file with one point a line")
     add("--hierarchy", metavar="A,B,…", help="fan-outs of hkmeans, whose product is K")
     add("--targets", metavar="FILE", help="load of each cluster: .npy, or one number a line (default: equal)")
     add(
@@ -191,9 +196,9 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out the file's weights; of a matrix take the pattern, not its values (default: values are weights)",
     )
-    add("--budget", type=float, metavar="S", help="seconds that auto may take (default: 20)")
-    add("--option", action="append", default=[], metavar="NAME=VALUE", help="what else the method takes; repeatable")
-    add("--seed", type=int, default=0, help="of every random choice (default: 0)")
-    add("--threads", type=int, help="threads at most")
-    add("--json", action="store_true", help="print every quality number as JSON")
+    add("--budget", type=float, metavar="S", help="CPU seconds that auto may take (default: 20)")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="method-specific option; repeatable")
+    add("--seed", type=int, default=0, help="seed of all random choices (default: 0)")
+    add("--threads", type=int, help="largest number of threads")
+    add("--json", action="store_true", help="print all metrics as JSON")
     return parser

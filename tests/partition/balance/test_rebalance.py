@@ -53,7 +53,7 @@ def test_chunks_follow_a_given_order() -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(data=st.data(), k=st.integers(1, 6), balance=st.sampled_from([1.0, 1.03, 2.0]))
-def test_settle_keeps_every_bound(
+def test_rebalancing_keeps_every_bound(
     graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int, balance: float
 ) -> None:
     graph = data.draw(graphs)
@@ -75,7 +75,7 @@ def test_settle_keeps_every_bound(
     )
 
 
-def test_settle_moves_jobs_to_clusters_that_share_their_data() -> None:
+def test_rebalancing_moves_jobs_to_clusters_that_share_their_data() -> None:
     """Jobs 0-3 in cluster 0, job 4 alone in cluster 2 on the datum of job 1: job 1 goes there, not to cluster 1."""
     graph = LocalityGraph(np.arange(6), [0, 1, 2, 3, 1], 4)
     after = rebalance(graph, np.array([0, 0, 0, 0, 2], np.int32), np.ones(5), equal_targets(3), 1.0)
@@ -121,7 +121,7 @@ def test_work_is_spread_over_pins() -> None:
 
 @settings(deadline=None, max_examples=80)
 @given(data=st.data(), k=st.integers(1, 6))
-def test_data_settle_as_the_jobs_of_the_transposed_graph(
+def test_data_are_rebalanced_as_the_jobs_of_the_transposed_graph(
     graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int
 ) -> None:
     graph = data.draw(graphs)

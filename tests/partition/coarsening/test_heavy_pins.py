@@ -133,7 +133,7 @@ def test_strangers_are_joined() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_crew_changes_nothing(weighted: bool) -> None:
+def test_threads_change_nothing(weighted: bool) -> None:
     """Levels large enough for several blocks of nodes and nets, on one thread and on three."""
     draw = np.random.default_rng(3)
     names = draw.permutation(40_000)

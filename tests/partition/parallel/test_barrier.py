@@ -78,7 +78,7 @@ def test_the_error_of_one_lets_the_others_go(bad: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_a_crew_gives_results_in_the_order_of_the_calls(threads: int) -> None:
+def test_a_pool_gives_results_in_the_order_of_the_calls(threads: int) -> None:
     with ThreadPool(threads, 1 << 20) as pool:
         for count in (0, 1, 3, 100):
             assert pool.each(lambda i: i * i, [(i,) for i in range(count)]) == [i * i for i in range(count)]
@@ -88,7 +88,7 @@ def test_a_crew_gives_results_in_the_order_of_the_calls(threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("bad", [0, 1, 30])
-def test_a_crew_raises_what_a_call_raised(threads: int, bad: int) -> None:
+def test_a_pool_raises_what_a_call_raised(threads: int, bad: int) -> None:
     def work(i: int) -> int:
         if i == bad:
             raise ValueError(f"call {i}")

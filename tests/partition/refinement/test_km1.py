@@ -220,7 +220,7 @@ def test_moves_that_lost_their_gain_are_not_made() -> None:
     assert gains == [2, 0] and labels.tolist() == [1, 1]
 
 
-def test_a_crew_finds_what_one_thread_finds() -> None:
+def test_threads_find_what_one_thread_finds() -> None:
     """A grid, cut at random and in strips: short searches from single seeds, and long ones from many."""
     draw = np.random.default_rng(2)
     names = np.arange(200 * 200).reshape(200, 200)

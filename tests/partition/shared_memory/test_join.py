@@ -185,7 +185,7 @@ def test_moves_are_found_together_and_made_in_order(
 
 
 def test_more_threads_than_pieces() -> None:
-    """Twenty threads ask for no more pieces than a relay counts; the result is that of one."""
+    """Twenty threads ask for no more pieces than a barrier counts; the result is that of one."""
     draw = np.random.default_rng(2)
     pairs = [(int(u), int(v)) for u, v in draw.integers(0, 90, (400, 2)) if u != v]
     found = []

@@ -130,7 +130,7 @@ def test_placing_again_never_costs(
     order = data.draw(st.permutations(range(graph.n_jobs)))
     weights = 1.0 + np.arange(graph.n_jobs) % 3
     given = {"order": np.array(order, np.int32), "weights": weights, "targets": np.full(k, 1 / k), "balance": balance}
-    found = [vertex_cut.wb_libra(graph, k, passes=passes, **given) for passes in (1, 2, 3)]  # before they are settled
+    found = [vertex_cut.wb_libra(graph, k, passes=passes, **given) for passes in (1, 2, 3)]  # not yet rebalanced
     costs = [Clustering(labels, k, "jobs", "wb-libra", 0, {}, graph).cost() for labels in found]
     assert costs == sorted(costs, reverse=True)
     for before, after in pairwise(found):
