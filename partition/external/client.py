@@ -227,7 +227,7 @@ def _run(folder: Path, time_limit: float | None) -> tuple[str, str]:
     search = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     environment = {**os.environ, "PYTHONPATH": search, "OMP_NUM_THREADS": "1"}
     command: list[str | Path] = [*COMMAND, folder / "graph.npz", folder / "labels.npz"]
-    limits = Limits(seconds=time_limit)
+    limits = Limits(seconds=None if time_limit is None else float(time_limit))  # NumPy numbers are limits, too
     finished = run(command, folder=folder, name="worker", env=environment, limits=limits)
     evidence = finished.stderr.read_bytes()[-TAIL:].decode(errors="replace").strip()
     if finished.ok:
