@@ -60,9 +60,9 @@ def check_body(job: Job) -> None:
 
 def _reason(made: Instruction) -> str:
     callee = made.word if made.op == "call" else ""
-    strangers = [name for name in made.globals if name != callee]
-    if strangers:
-        return f"it uses the address of {strangers[0]} as a value"
+    used = [name for name in made.globals if name != callee]
+    if used:
+        return f"it uses the address of {used[0]} as a value"
     if made.op == "load" and made.type == "ptr":
         return f"it follows the pointer {made.result} that is stored in memory, and device addresses differ"
     if made.op == "store" and made.operands[0].type == "ptr":

@@ -72,7 +72,7 @@ def _known(guard: Guard, recipes: list[Any], places: Mapping[str, int]) -> tuple
     part = Guard(
         {name: value for name, value in guard.numbers.items() if name in places and isfinite(value)},
         tuple(objects),
-        tuple(number[pointer] for pointer in guard.strangers if pointer in number),
+        tuple(number[pointer] for pointer in guard.unplaced if pointer in number),
         tuple(number[pointer] for pointer in guard.nulls if pointer in number),
         tuple(replace(load, object=place_of[load.object]) for load in guard.loads if load.object in place_of),
     )

@@ -46,14 +46,14 @@ class Guard:
 
     Attributes:
         numbers: live value → number (integers; floating-point values only where a branch was decided by them).
-        objects: every object that a pointer of the scope lies in; pointers in none are listed in `strangers`,
+        objects: every object that a pointer of the scope lies in; pointers in none are listed in `unplaced`,
             and those of them that are null in `nulls`: a branch may ask for that.
         loads: memory that addresses, trip counts and branches were computed from.
     """
 
     numbers: dict[str, int | float]
     objects: tuple[ObjectRef, ...]
-    strangers: tuple[int, ...]
+    unplaced: tuple[int, ...]
     nulls: tuple[int, ...]
     loads: tuple[LoadGuard, ...]
 

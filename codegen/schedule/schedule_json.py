@@ -131,7 +131,7 @@ def guard_out(guard: Guard) -> dict[str, Any]:
     return {
         "numbers": dict(guard.numbers),
         "objects": [[ref.size, [list(pair) for pair in ref.pointers]] for ref in guard.objects],
-        "strangers": list(guard.strangers),
+        "unplaced": list(guard.unplaced),
         "nulls": list(guard.nulls),
         "loads": [
             [load.object, load.offset, load.stride, load.width, load.count, *map(str, load.fingerprint)]
@@ -150,7 +150,7 @@ def guard_in(data: Mapping[str, Any]) -> Guard:
             ObjectRef(whole(size), tuple((whole(pointer), whole(offset)) for pointer, offset in pointers))
             for size, pointers in data["objects"]
         ),
-        tuple(map(whole, data["strangers"])),
+        tuple(map(whole, data["unplaced"])),
         tuple(map(whole, data["nulls"])),
         tuple(_load_in(load) for load in data["loads"]),
     )

@@ -11,7 +11,7 @@
   comments. Label i belongs to the i-th line that is no comment.
 - `.npz`: a saved LocalityGraph.
 
-All of them come from strangers: sizes are bounded, and whatever a line says is checked before it is used.
+They may come from anybody: sizes are bounded, and whatever a line says is checked before it is used.
 """
 
 from __future__ import annotations

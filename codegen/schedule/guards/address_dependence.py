@@ -37,7 +37,7 @@ class _Moving(Exception):
         self.why = why
 
 
-def check_whereabouts(accesses: Accesses) -> None:
+def check_address_dependence(accesses: Accesses) -> None:
     """Refuse a scope in which an index, a branch or a number of iterations depends on where something lies.
 
     Raises UnsupportedError with the line. O(expressions of the scope).

@@ -77,7 +77,7 @@ def check_guard(
         objects.append(item)
     if require is not None:
         require(objects)
-    for pointer in guard.strangers:
+    for pointer in guard.unplaced:
         if placed[pointer] is not None:
             return None, f"{pointer_named(pointer)} lies in an object now"
         if (values[pointer] == 0) != (pointer in guard.nulls):

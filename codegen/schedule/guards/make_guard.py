@@ -74,10 +74,10 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
     placed = place_pointers(memory, values)
     objects: list[Object] = []
     pointers: dict[Object, list[tuple[int, int]]] = {}
-    strangers = []
+    unplaced = []
     for number, found in enumerate(placed):
         if found is None:
-            strangers.append(number)
+            unplaced.append(number)
             continue
         if found[0] not in pointers:
             objects.append(found[0])
@@ -112,8 +112,8 @@ def make_guard(accesses: Accesses, native: Native, secret: Secret) -> tuple[Guar
         for node in grounds
         if node.kind == "live" and node.data[1] != "ptr" and node.data[0] in accesses.lives
     }
-    nulls = tuple(number for number in strangers if values[number] == 0)
-    return Guard(numbers, refs, tuple(strangers), nulls, tuple(loads.values())), objects
+    nulls = tuple(number for number in unplaced if values[number] == 0)
+    return Guard(numbers, refs, tuple(unplaced), nulls, tuple(loads.values())), objects
 
 
 def address_of(memory: Memory, item: Object, offset: int) -> int:

@@ -34,7 +34,7 @@ from .cut_into_blocks import Share, Span, share_out, whole
 VIEWLESS = (OLD, "")
 
 
-def _without_strangers(guard: Guard, objects: Sequence[Object], plan: ScopePlan) -> Guard:
+def _without_unrelated(guard: Guard, objects: Sequence[Object], plan: ScopePlan) -> Guard:
     """The guard without the sizes of objects that no region touches, and no index was loaded from.
 
     And without the numbers of loops that have nothing to do with what is moved (`relevance.py`).
@@ -133,7 +133,7 @@ def build_schedule(
             for place, shift in space.arrays.items()
         ),
         regions=regions,
-        guard=_without_strangers(guard, objects, plan),
+        guard=_without_unrelated(guard, objects, plan),
         method=ordering.method,
         remark=remark,
     )

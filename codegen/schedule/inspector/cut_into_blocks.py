@@ -61,7 +61,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Meeting:
+class SharedArray:
     """(jobs[i], records[i]): who touches which of the `size` records of an array that is written."""
 
     array: int
@@ -126,7 +126,7 @@ def _ordered(
     region: int,
     order: Ints,
     bounds: npt.NDArray[np.int64],
-    met: Sequence[Meeting],
+    met: Sequence[SharedArray],
     work: npt.NDArray[np.int64] | None,
 ) -> Share:
     places = [(item.jobs, item.records, item.size) for item in met]
@@ -177,7 +177,7 @@ def _with_tail(order: Ints, bounds: npt.NDArray[np.int64], tail: npt.NDArray[np.
 
 
 def _with_privates(
-    plan: ScopePlan, region: int, order: Ints, bounds: npt.NDArray[np.int64], met: Sequence[Meeting]
+    plan: ScopePlan, region: int, order: Ints, bounds: npt.NDArray[np.int64], met: Sequence[SharedArray]
 ) -> Share:
     count = bounds.size - 1
     spans = []
@@ -202,7 +202,7 @@ def _varies(plan: ScopePlan, key: str) -> bool:
     return len({access.object for access in plan.accesses.by_site[key] if access.runs}) > 1
 
 
-def _meeting_places(plan: ScopePlan, region: int) -> list[Meeting] | None:
+def _meeting_places(plan: ScopePlan, region: int) -> list[SharedArray] | None:
     """What two jobs may both touch while one writes; None: not known."""
     found = []
     for use in plan.uses[region]:
@@ -216,7 +216,7 @@ def _meeting_places(plan: ScopePlan, region: int) -> list[Meeting] | None:
                 return None
             low, high = array.touched
             jobs, records = (np.concatenate(column) for column in zip(*known, strict=True))
-            found.append(Meeting(use.array, jobs, records - low, high - low))
+            found.append(SharedArray(use.array, jobs, records - low, high - low))
     return found
 
 

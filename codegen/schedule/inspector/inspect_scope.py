@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracecut.codegen.schedule.guards.address_dependence import check_whereabouts
+from tracecut.codegen.schedule.guards.address_dependence import check_address_dependence
 from tracecut.codegen.schedule.plan.index_spaces import plan_scope
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.ir.llvm.debug_info import Place
@@ -170,5 +170,5 @@ def inspect_scope(
         loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
     )
     plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact)
-    check_whereabouts(accesses)
+    check_address_dependence(accesses)
     return Inspection(accesses, verdicts, plan, use_data)
