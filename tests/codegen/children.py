@@ -218,14 +218,13 @@ def _unsteady(
     return ""
 
 
-def unsteady(items: Sequence[Inspected], schedules: Sequence[Schedule]) -> dict[str, str]:
+def unsteady(loaded: Loaded, schedules: Sequence[Schedule]) -> dict[str, str]:
     """Mark → how the results of an ordered schedule depend on the number of threads; of those alone where they do."""
-    loaded = load(items)
 
     def work() -> dict[str, str]:
         native, found = loaded.native(), {}
         native.threads([0, 1, 0, 1, 0, 1, 0, 1])
-        for item, made in zip(items, schedules, strict=True):
+        for item, made in zip(loaded.items, schedules, strict=True):
             replay = item.replay(native)
             try:
                 found[item.mark] = _unsteady(native, replay, item, made, loaded.variants(item), None)
@@ -236,13 +235,12 @@ def unsteady(items: Sequence[Inspected], schedules: Sequence[Schedule]) -> dict[
     return dict(in_child(work))
 
 
-def stopped_by_replay(items: Sequence[Inspected], schedules: Sequence[Schedule]) -> dict[str, str]:
+def stopped_by_replay(loaded: Loaded, schedules: Sequence[Schedule]) -> dict[str, str]:
     """Mark → how a schedule on the captured memory differs from the original order there; of those alone that do.
 
     What the comparison of every candidate in a tuned run would stop: the last net, which no plan should reach.
     """
-    loaded = load(items)
-    pairs = list(zip(items, schedules, strict=True))
+    pairs = list(zip(loaded.items, schedules, strict=True))
     return dict(in_child(lambda: {item.mark: why for item, made in pairs if (why := _stopped(loaded, item, made))}))
 
 

@@ -22,7 +22,7 @@ from tracecut.pipeline.stages.capture import trace_program
 from tracecut.pipeline.stages.compile import compile_program
 from tracecut.pipeline.stages.settings import Settings
 
-from ..codegen.children import Ran, run_woven, stopped_by_replay, unsteady, woven
+from ..codegen.children import Ran, load, run_woven, stopped_by_replay, unsteady, woven
 from ..codegen.harness import Inspected, Program
 from .compare import differences
 from .model import Kernel, Suite
@@ -98,7 +98,8 @@ def check(suite: Suite, folder: Path) -> Report:
                 verdicts[kernel.name] = replace(verdicts[kernel.name], reason=error.message)
         if not items:
             return Report(suite, verdicts, {}, None)
-        stopped, steps = stopped_by_replay(items, schedules), unsteady(items, ordered)
+        loaded = load(items)
+        stopped, steps = stopped_by_replay(loaded, schedules), unsteady(loaded, ordered)
         made = woven(items, schedules, batched=batched, threads=threads)
         again = inspect_any if suite.seed % 3 else None
         ran = run_woven(program, made, cpus=tuple(range(threads)), inspect=again)

@@ -16,6 +16,7 @@ from tracecut.codegen.host import outline_loop
 from tracecut.codegen.runtime import executor, host, light_host, saved_schedule
 from tracecut.codegen.schedule.inspector import build_schedule
 from tracecut.codegen.schedule.schedule import Guard
+from tracecut.ir.loops.nest import Site
 from tracecut.ir.loops.path_conditions import ALWAYS
 from tracecut.tracer.legality import accesses as access
 from tracecut.tracer.legality import evaluate
@@ -49,7 +50,7 @@ def write_after_read(patch: Patch) -> None:
 
 def operators_alike(patch: Patch) -> None:
     """Sums, products and bits of one array count as one reduction."""
-    patch.setattr(legality, "_update", lambda access: ("any", access.site.type))
+    patch.setattr(Site, "update", property(lambda site: ("any", site.type)))
 
 
 def merged_by_another(patch: Patch) -> None:

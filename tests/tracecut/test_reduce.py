@@ -73,7 +73,7 @@ main(["run", *sys.argv[1:]])
 
 def run_on(folder: Path, threads: int, *argv: str, counters: Path | None = None) -> bytes:
     words = [str(folder), "--threads", str(threads), *(["--counters", str(counters)] if counters else []), "--", *argv]
-    done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, timeout=HUNG, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", RUN, *words], capture_output=True, timeout=HUNG, check=True)
     return done.stdout
 
 

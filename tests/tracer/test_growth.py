@@ -113,7 +113,7 @@ STEPS: dict[str, Callable[[str], Any]] = {
     "control": lambda text: [controllers_of(function) for function in parse_module(text).functions.values()],
     "choosing": lambda text: choose_quickly(parse_module(text)),
     "stripping": lambda text: strip_debug_info(parse_module(text)),
-    "loops": Analysis,
+    "loops": lambda text: Analysis(parse_module(text)),
 }
 
 

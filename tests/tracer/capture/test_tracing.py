@@ -135,7 +135,7 @@ def test_a_compiler_that_dies_ends_no_job(program: Program, tmp_path: Path, monk
     monkeypatch.setattr(clang, "compiler", lambda **_: Compiler((str(dying),), "", 0, False))
     found = again(program, tmp_path, "12")
     assert isinstance(found, str)
-    assert found.startswith("the program could not be built for tracing: ") and "Assertion failed" in found
+    assert found.startswith("the program could not be instrumented: ") and "Assertion failed" in found
 
 
 def test_instrumented_code_is_valid_and_complete(program: Program) -> None:
