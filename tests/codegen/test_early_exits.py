@@ -11,8 +11,8 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
-from .children import run_woven, woven
 from .harness import Inspected, Program
+from .woven_programs import run_woven, woven
 
 Made = tuple[Path, list[ScopeFile], list[str]]
 MARKS = ["checked", "searched", "both", "late"]

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from .children import check_replays, load, run_woven, woven
 from .conftest import apart
 from .harness import Inspected, Program
+from .replays import check_replays, load
+from .woven_programs import run_woven, woven
 
 PROGRAMS = ["pairs", "rows", "indirect", "locals", "edges", "states", "early", "pieces", "masks", "odd", "bounds"]
 REFUSED = re.compile(

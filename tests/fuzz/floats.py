@@ -28,8 +28,8 @@ from tracecut.pipeline.stages.capture import trace_program
 from tracecut.pipeline.stages.compile import compile_program
 from tracecut.pipeline.stages.settings import Settings
 
-from ..codegen.children import run_woven, woven
 from ..codegen.harness import MARK, Inspected, Program
+from ..codegen.woven_programs import run_woven, woven
 from .float_programs import floating_source
 from .pipeline import few_jobs
 

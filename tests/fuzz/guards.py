@@ -20,8 +20,8 @@ from tempfile import TemporaryDirectory
 
 from tracecut.support.process.runner import Limits, run
 
-from ..codegen.children import run_woven, woven
 from ..codegen.harness import trace
+from ..codegen.woven_programs import run_woven, woven
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "samples"

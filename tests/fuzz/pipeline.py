@@ -22,8 +22,9 @@ from tracecut.pipeline.stages.capture import trace_program
 from tracecut.pipeline.stages.compile import compile_program
 from tracecut.pipeline.stages.settings import Settings
 
-from ..codegen.children import Ran, load, run_woven, stopped_by_replay, unsteady, woven
 from ..codegen.harness import Inspected, Program
+from ..codegen.replays import load, stopped_by_replay, unsteady
+from ..codegen.woven_programs import Ran, run_woven, woven
 from .compare import differences
 from .model import Kernel, Suite
 

@@ -17,6 +17,8 @@ SLOW = {
     "subprocess",
     "tests.codegen.children",
     "tests.codegen.harness",
+    "tests.codegen.replays",
+    "tests.codegen.woven_programs",
     "tests.fuzz.pipeline",
     "tests.tracer.trace.recorded",
     "tracecut.api.optimize",
@@ -79,7 +81,11 @@ def test_what_starts_programs_is_found(tmp_path: Path) -> None:
     path = tmp_path / "tests" / "codegen" / "test_some.py"
     path.parent.mkdir(parents=True)
     path.write_text(
-        f"import subprocess\nfrom .children import run_woven\nfrom tracecut.pipeline import supervise\n{MARK}\n"
+        f"import subprocess\nfrom .woven_programs import run_woven\nfrom tracecut.pipeline import supervise\n{MARK}\n"
     )
     assert list(quick_files(tmp_path)) == [path]
-    assert imports(path, tmp_path) & SLOW == {"subprocess", "tests.codegen.children", "tracecut.pipeline.supervise"}
+    assert imports(path, tmp_path) & SLOW == {
+        "subprocess",
+        "tests.codegen.woven_programs",
+        "tracecut.pipeline.supervise",
+    }

@@ -12,8 +12,9 @@ from tracecut.codegen.runtime.executor import Executor
 from tracecut.ir.llvm import Instruction
 from tracecut.ir.llvm.substitute import replaced
 
-from ..children import in_child, load
+from ..children import in_child
 from ..harness import Inspected
+from ..replays import load
 
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 

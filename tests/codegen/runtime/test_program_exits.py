@@ -9,8 +9,8 @@ import pytest
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.process.runner import Limits, run
 
-from ..children import run_woven, woven
 from ..harness import Inspected, Program
+from ..woven_programs import run_woven, woven
 
 Made = tuple[Path, list[ScopeFile], list[str]]
 WAYS = {

@@ -10,8 +10,8 @@ import pytest
 from tracecut.codegen.runtime.reinspect import Reinspector, expected_gain, expected_sweeps
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 
-from ..children import Ran, run_woven, woven
 from ..harness import Inspected, Program
+from ..woven_programs import Ran, run_woven, woven
 
 JOBS, SWEEPS = 600, 3
 FREE = {"original": 5.0, "optimized": 0.0, "inspect": 0.0, "copy": 0.0, "sweeps": 1.0}

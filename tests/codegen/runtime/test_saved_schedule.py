@@ -18,8 +18,8 @@ from tracecut.tracer.legality.live_memory import apart
 from tracecut.tracer.legality.memory import HEAP
 from tracecut.tracer.runtime.binding import support
 
-from ..children import run_woven, woven
 from ..harness import Inspected, trace
+from ..woven_programs import run_woven, woven
 
 MEMBERS = """
 #include <stdio.h>

@@ -14,8 +14,8 @@ from tracecut.codegen.runtime.shared_mappings import AskedMaps, ListedMaps, Mapp
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
-from ..children import run_woven, woven
 from ..harness import Inspected, Program, trace
+from ..woven_programs import run_woven, woven
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 SHARED, FILE, GONE, RING = (

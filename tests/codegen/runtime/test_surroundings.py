@@ -27,8 +27,8 @@ from tracecut import __version__
 from tracecut.pipeline.output.staging import seal
 
 from ...waiting import HUNG
-from ..children import woven
 from ..harness import Inspected, Program, trace
+from ..woven_programs import woven
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 MARKS = ["divide", "widely", "adding"]

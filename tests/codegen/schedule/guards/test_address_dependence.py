@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tracecut.support.errors import UnsupportedError
 
-from ...children import run_woven, woven
 from ...harness import Program, trace
+from ...woven_programs import run_woven, woven
 
 SOURCE = """
 #include <stdint.h>

@@ -13,9 +13,9 @@ from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
-from ...children import run_woven, woven
 from ...conftest import PROGRAMS
 from ...harness import Inspected, Program, trace
+from ...woven_programs import run_woven, woven
 
 MARKS = ["update", "decided", "rows_of"]
 Made = tuple[Path, list[ScopeFile], list[str]]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ...children import Ran, run_woven, woven
 from ...harness import Inspected, trace
+from ...woven_programs import Ran, run_woven, woven
 
 # Arguments: entries of the log, how many of the values are scaled, how many are gathered, steps.
 SOURCE = """
