@@ -6,6 +6,7 @@ Works on addresses of this process: those of a running program, or of a capture 
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +31,25 @@ class RegionCode:
     fixed: Mapping[int, int] = field(default_factory=dict)
     expected: Mapping[int, int] = field(default_factory=dict)
     roots: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Waves:
+    """Blocks as machine code reads them: their bounds, their sequence by wavefronts, and where each of these ends."""
+
+    bounds: Block
+    sequence: Block
+    ends: Block
+    widest: int
+
+    @classmethod
+    def of(cls, blocks: Blocks) -> _Waves:
+        waves = Block.of(blocks.waves, "i4").numbers()
+        sequence = sorted(range(blocks.count), key=waves.__getitem__)
+        ends = list(itertools.accumulate((waves.count(wave) for wave in range(max(waves) + 1)), initial=0))
+        return cls(
+            Block.of(blocks.bounds, "i8"), Block.holding(sequence, "i4"), Block.holding(ends, "i4"), blocks.widest()
+        )
 
 
 @dataclass
@@ -72,6 +92,7 @@ class Executor:
         self._ranks = [native.inverse(order) for order in self._orders]
         self._jobs = {region.region: Block.of(region.jobs, "i4") for region in schedule.regions}
         self._lengths = {region.region: Block.of(region.lengths, "i4") for region in schedule.regions}
+        self._waves = {region.region: _Waves.of(region.blocks) for region in schedule.regions}
         self._kept: list[Block] = []
         self._room = Block.room(0, 1)
         self._locals: list[Block] = []  # order of each move, counted from its first record
@@ -237,11 +258,16 @@ class Executor:
         plan.run = code.address
         plan.jobs = self._jobs[region.region].count
         plan.slots = len(outlined.slots)
-        plan.threads = min(self.threads, region.blocks.widest())
         checks = sorted(code.expected.items())
         plan.checks, plan.patches = len(checks), len(patches)
         plan.reductions, plan.privates = len(outlined.reductions), len(region.privates)
-        self._blocks(region.blocks, plan)
+        waves = self._waves[region.region]
+        plan.threads = min(self.threads, waves.widest)
+        plan.blocks, plan.waves = waves.sequence.count, waves.ends.count - 1
+        plan.bounds, plan.sequence, plan.wave_bounds = waves.bounds.address, waves.sequence.address, waves.ends.address
+        results = Block.room(max(1, plan.reductions * plan.blocks), 8)
+        self._kept.append(results)
+        plan.results = results.address
         plan.check_slot = self._keep([slot for slot, _ in checks], "i4")
         plan.check_bytes = self._keep([_bytes_of(outlined.slots[slot].type) for slot, _ in checks], "i4")
         plan.check_value = self._keep([number & (2**64 - 1) for _, number in checks], "u8")
@@ -253,17 +279,6 @@ class Executor:
         plan.reduce_type = self._keep([TYPES[item.type] for item in outlined.reductions], "i4")
         self._privates(region, code, plan)
         return plan
-
-    def _blocks(self, blocks: Blocks, plan: Plan) -> None:
-        waves = Block.of(blocks.waves, "i4").numbers()
-        bounds = Block.of(blocks.bounds, "i8")
-        results = Block.room(max(1, plan.reductions * blocks.count), 8)
-        self._kept += [bounds, results]
-        plan.blocks, plan.waves = blocks.count, max(waves) + 1
-        plan.bounds, plan.results = bounds.address, results.address
-        plan.sequence = self._keep(sorted(range(blocks.count), key=waves.__getitem__), "i4")
-        ends = [sum(wave < end for wave in waves) for end in range(plan.waves + 1)]
-        plan.wave_bounds = self._keep(ends, "i4")
 
     def _privates(self, region: RegionSchedule, code: RegionCode, plan: Plan) -> None:
         slots, origins, types, lows, highs, rooms = [], [], [], [], [], []

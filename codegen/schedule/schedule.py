@@ -139,8 +139,10 @@ class Blocks:
 
     def widest(self) -> int:
         """Blocks of the largest wavefront: no more threads find work at a time. O(blocks)."""
-        waves = [int(wave) for wave in self.waves]
-        return max(waves.count(wave) for wave in set(waves)) if waves else 1
+        sizes: dict[int, int] = {}
+        for wave in self.waves:
+            sizes[int(wave)] = sizes.get(int(wave), 0) + 1
+        return max(sizes.values(), default=1)
 
 
 @dataclass(frozen=True, eq=False)

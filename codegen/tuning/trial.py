@@ -16,7 +16,7 @@ from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
-from tracecut.codegen.schedule.schedule import FAST, Guard, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import FAST, ORDERED, Guard, RegionSchedule, Schedule
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering
@@ -203,6 +203,10 @@ def try_order(
             candidate.note = f"not measured: more cache misses are predicted than with {better.method}"
             return candidate
         for count in dict.fromkeys((1, bench.threads)):
+            if bench.reduce == ORDERED and candidate.schedules:  # the same for any number of threads
+                schedule = candidate.schedules[count] = candidate.schedules[1]
+                _measure(subject, candidate, schedule, bench.reference, count)
+                continue
             start = time.perf_counter()
             schedule = build_schedule(
                 subject.inspection.plan,

@@ -61,13 +61,12 @@ def merged_by_another(patch: Patch) -> None:
 
 def last_job_lost(patch: Patch) -> None:
     """The last position of the new order is not run."""
-    made = executor.Executor._structure
+    made = executor._Waves.of
 
-    def shorter(self: Any, region: Any, code: Any, patches: Any) -> Any:
-        fewer = replace(region.blocks, bounds=np.minimum(region.blocks.bounds, len(region.jobs) - 1))
-        return made(self, replace(region, blocks=fewer), code, patches)
+    def shorter(blocks: Any) -> Any:
+        return made(replace(blocks, bounds=np.minimum(blocks.bounds, blocks.bounds[-1] - 1)))
 
-    patch.setattr(executor.Executor, "_structure", shorter)
+    patch.setattr(executor._Waves, "of", shorter)
 
 
 def stale_guard(patch: Patch) -> None:

@@ -99,9 +99,8 @@ def accept_result(artefact: Artefact) -> Artefact:
         expected = artefact.native.stdout.read_bytes()
         unstable = unstable_tokens(expected, artefact.captured.finished.stdout.read_bytes())
         for name, run in runs.items():
-            own = (
-                name == "original" and not artefact.settings.flags.relaxed
-            )  # in its own order nothing may change at all
+            # In its own order nothing may change at all.
+            own = name == "original" and not artefact.settings.flags.relaxed
             rounding = not (own or artefact.settings.exact)
             found = check_output(expected, run.stdout, rounding=rounding, unstable=unstable)
             if not found.equal:
