@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -47,8 +48,9 @@ def inspected(program: Callable[[str], Program]) -> Callable[[str], dict[str, In
 
 @pytest.fixture
 def few_jobs_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads get jobs however few there are."""
+    """Threads get jobs however few there are: one block each if any of these meet. Ordered blocks have wavefronts."""
     monkeypatch.setattr(cut_into_blocks, "MIN_JOBS", 1)
+    monkeypatch.setattr(cut_into_blocks, "WIDTH_A_THREAD", math.inf)
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def _check_replay(
         for count in threads:
             schedule = item.schedule(ordering, count)
             mine = next(region for region in schedule.regions if region.region == item.region)
-            seen["threads"] = sorted({*seen["threads"], mine.blocks.widest()})
+            seen["threads"] = sorted({*seen["threads"], min(count, mine.blocks.widest())})
             seen["privates"] |= bool(mine.privates)
             seen["tail"] |= bool(np.any(mine.blocks.waves))
             outcomes = [_replayed(native, replay, item, schedule, variant) for variant in loaded.variants(item)]

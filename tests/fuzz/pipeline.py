@@ -6,6 +6,7 @@ random; the seed of the suite decides on threads, on batches, and on whether new
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -151,13 +152,13 @@ def judge(program: Program, kernel: Kernel) -> tuple[Verdict, Inspected | None]:
 
 @contextmanager
 def few_jobs() -> Iterator[None]:
-    """Loops of a few iterations are shared out to threads too."""
-    before = cut_into_blocks.MIN_JOBS
-    cut_into_blocks.MIN_JOBS = 2
+    """Loops of a few iterations are shared out to threads too. Only ordered blocks that meet have wavefronts."""
+    before = cut_into_blocks.MIN_JOBS, cut_into_blocks.WIDTH_A_THREAD
+    cut_into_blocks.MIN_JOBS, cut_into_blocks.WIDTH_A_THREAD = 2, math.inf
     try:
         yield
     finally:
-        cut_into_blocks.MIN_JOBS = before
+        cut_into_blocks.MIN_JOBS, cut_into_blocks.WIDTH_A_THREAD = before
 
 
 def inspect_any(host: Any, state: Any, numbers: Any, memory: Any, why: str, per_call: float) -> Schedule | None:

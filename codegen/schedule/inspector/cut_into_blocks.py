@@ -1,13 +1,14 @@
 """Cutting the job order of a region into blocks that run on several threads without atomics.
 
-Jobs of different blocks may meet in data that they write or reduce. What is done about it depends on what is wanted:
+There are more blocks than threads, so that a thread that is done early takes over from one that was held up. Jobs of
+different blocks may meet in data that they write or reduce: blocks that meet run in different wavefronts
+(`wavefronts.py`). Where too many meet for that, it depends on what is wanted:
 
 - `fast`: one block a thread. The few jobs that meet others are taken out, into one block that runs after all others
   (the *tail*). Where too many meet, reduced arrays get private slots instead: each block but the first accumulates into
   zeroed memory of its own, which is added afterwards.
-- `ordered`: the same blocks for any number of threads, and so the same results, bit by bit. Blocks that meet run in
-  different wavefronts (`wavefronts.py`); where nearly all of them meet, there are a few blocks with private slots if
-  those are small beside the work, and else a single block.
+- `ordered`: the same blocks for any number of threads, and so the same results, bit by bit. There are a few blocks with
+  private slots if those are small beside the work, and else a single block.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from .wavefronts import MAX_BLOCKS, meeting_blocks, wavefronts
 MIN_JOBS = 256
 MAX_TAIL = 0.15
 SLACK = 0.03  # of a chunk, by which its end may move
-MIN_WIDTH = 2.0  # blocks a wavefront from which on wavefronts are worth their waiting
+MIN_WIDTH = 2.0  # blocks a wavefront from which on wavefronts are worth their waiting, if blocks are to be the same
+WIDTH_A_THREAD = 2.0  # and for each thread, if there may be others instead
 SLOTS = 8  # private slots of an ordered region, where reduced arrays are small beside the work
 
 
@@ -94,17 +96,24 @@ def share_out(
         breaks: positions in the order where little is shared, ascending: a block that nearly ends there ends there.
         reduce: `fast` or `ordered`.
     """
-    count = min(threads if reduce == FAST else MAX_BLOCKS, order.size // MIN_JOBS)
-    if count <= 1:
+    most = order.size // MIN_JOBS
+    if most <= 1 or (reduce == FAST and threads <= 1):
         return whole(order.size)
     met = _meeting_places(plan, region)
     if met is None:
         return whole(order.size)
-    bounds = chunk_ends(order, count, work, breaks)
     if not met:
-        return Share(Blocks(bounds, np.zeros(count, np.int32)))
+        count = min(most, max(MAX_BLOCKS, threads) if reduce == FAST else MAX_BLOCKS)
+        return Share(Blocks(chunk_ends(order, count, work, breaks), np.zeros(count, np.int32)))
+    bounds = chunk_ends(order, min(MAX_BLOCKS, most), work, breaks)
+    places = [(item.jobs, item.records, item.size) for item in met]
+    waves = wavefronts(meeting_blocks(_block_of_job(order, bounds), places, bounds.size - 1))
+    width = MIN_WIDTH if reduce == ORDERED else max(MIN_WIDTH, WIDTH_A_THREAD * threads)
+    if waves.size >= width * (int(waves.max()) + 1):
+        return Share(Blocks(bounds, waves))
     if reduce == ORDERED:
-        return _ordered(plan, region, order, bounds, met, work)
+        return _few_blocks(plan, region, order, met, work)
+    bounds = chunk_ends(order, min(threads, most), work, breaks)
     block = _block_of_job(order, bounds)
     tail = np.zeros(order.size, bool)
     for item in met:
@@ -121,19 +130,11 @@ def _block_of_job(order: Ints, bounds: npt.NDArray[np.int64]) -> Ints:
     return block
 
 
-def _ordered(
-    plan: ScopePlan,
-    region: int,
-    order: Ints,
-    bounds: npt.NDArray[np.int64],
-    met: Sequence[SharedArray],
-    work: npt.NDArray[np.int64] | None,
+def _few_blocks(
+    plan: ScopePlan, region: int, order: Ints, met: Sequence[SharedArray], work: npt.NDArray[np.int64] | None
 ) -> Share:
-    places = [(item.jobs, item.records, item.size) for item in met]
-    waves = wavefronts(meeting_blocks(_block_of_job(order, bounds), places, bounds.size - 1))
-    if waves.size >= MIN_WIDTH * (int(waves.max()) + 1):
-        return Share(Blocks(bounds, waves))
-    slots = min(SLOTS, waves.size)
+    """Blocks with private slots if these are small beside the work, else a single block."""
+    slots = min(SLOTS, order.size // MIN_JOBS)
     share = _with_privates(plan, region, order, chunk_ends(order, slots, work), met)
     added = slots * sum(span.high[0] - span.low[0] for span in share.spans)
     touched = 8 * sum(item.jobs.size for item in met)

@@ -1,6 +1,6 @@
 """Wavefronts of blocks: which of them may run at the same time, since no two of them meet in what they write.
 
-Blocks that meet are the edges of a graph; its greedy colouring gives the wavefronts. (Unlike with one chunk a thread,
+Blocks that meet are the edges of a graph; its greedy colouring gives the wavefronts. (Unlike with a tail,
 no job is taken out of its block, and no datum is copied.)
 """
 

@@ -137,4 +137,4 @@ def test_local_arrays_are_no_race(subject: Subject) -> None:
     """Every block makes its own, so that only what outlives an iteration counts."""
     item = subject("locals", "own_rows")
     schedule = item.schedule(item.random(1), 3)
-    assert region_of(item, schedule).blocks.count == 3 and not region_of(item, schedule).privates
+    assert region_of(item, schedule).blocks.widest() >= 3 and not region_of(item, schedule).privates

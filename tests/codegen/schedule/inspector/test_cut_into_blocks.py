@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tracecut.codegen.schedule.inspector import cut_into_blocks
 from tracecut.codegen.schedule.inspector.cut_into_blocks import SLACK, chunk_ends
+from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
+from tracecut.codegen.schedule.schedule import ORDERED
+
+from ...checking import Subject, region_of
 
 pytestmark = pytest.mark.quick
 
@@ -46,3 +51,24 @@ def test_an_end_moves_to_the_break_beside_it() -> None:
     assert chunk_ends(order, 2, None, np.array([5_149])).tolist() == [0, 5_149, 10_000]
     assert chunk_ends(order, 2, None, np.array([4_000, 7_000])).tolist() == [0, 5_000, 10_000]
     assert chunk_ends(order, 2, None, np.array([], np.int64)).tolist() == [0, 5_000, 10_000]
+
+
+def test_wavefronts_need_width_for_each_thread(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where enough blocks run beside each other the fast blocks are the ordered ones, else one a thread and a tail."""
+    item = subject("pairs", "pairs")
+    order = item.unchanged()
+    ordered = region_of(item, item.schedule(order, reduce=ORDERED)).blocks
+    width = ordered.count / (int(ordered.waves.max()) + 1)
+    assert ordered.count > 3 and ordered.waves.max() > 0 and width >= cut_into_blocks.MIN_WIDTH
+    monkeypatch.setattr(cut_into_blocks, "WIDTH_A_THREAD", width / 2)
+    two, three = (region_of(item, item.schedule(order, threads)).blocks for threads in (2, 3))
+    assert np.array_equal(two.bounds, ordered.bounds) and np.array_equal(two.waves, ordered.waves)
+    assert three.waves.tolist() in ([0, 0, 0], [0, 0, 0, 1])
+
+
+def test_blocks_that_share_nothing_are_more_than_the_threads(subject: Subject) -> None:
+    item = subject("locals", "own_rows")
+    blocks = region_of(item, item.schedule(item.random(1), 2)).blocks
+    jobs = region_of(item, item.schedule(item.random(1), 1)).jobs.size
+    assert blocks.count == min(MAX_BLOCKS, jobs) and not blocks.waves.any()
+    assert region_of(item, item.schedule(item.random(1), 1)).blocks.count == 1
