@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tracecut.tracer.trace.export_parquet import export_trace
     from tracecut.tracer.trace.trace import Trace
 
+    from .mapping import target_sizes
     from .partition import methods, partition
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "methods",
     "optimize",
     "partition",
+    "target_sizes",
     "trace",
 ]
 
@@ -68,6 +70,7 @@ _HOMES = {
     "loop_summaries": "api.loop_summaries",
     "methods": "partition",
     "optimize": "api.optimize",
+    "target_sizes": "mapping.target_sizes",
     "trace": "api.trace",
 }
 
