@@ -162,6 +162,14 @@ def target_imbalance(graph: LocalityGraph, clustering: Partition, targets: Float
     return float((load / (shares / shares.sum() * total)).max()) if total else 1.0
 
 
+def memory_violations(graph: LocalityGraph, clustering: Partition, capacities: Floats) -> int:
+    """Clusters whose load exceeds their capacity, of k in `capacities`; infinity is no limit. Hetero Eq. 3."""
+    room = np.asarray(capacities, np.float64)
+    if room.shape != (clustering.k,) or not (room >= 0).all():
+        raise ArgumentError(f"capacities must be {clustering.k} numbers of at least 0")
+    return int(np.count_nonzero(loads(graph, clustering) > room * (1 + 1e-12)))
+
+
 def oversized_share(graph: LocalityGraph, clustering: Partition, limit: float = 1.0) -> float:
     """Share of the clusters whose load exceeds `limit` times the mean (ParCubed §2 counts those over 1)."""
     load = loads(graph, clustering)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ def partition(
     of: str = "jobs",
     balance: float = 1.03,
     targets: npt.ArrayLike | None = None,
+    capacities: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
     coords: npt.ArrayLike | None = None,
     order: npt.ArrayLike | str | None = None,
@@ -60,6 +62,9 @@ def partition(
             chunks, and linear orders, keep their targets to one heaviest item; so do cells of several weights.
         targets: k positive numbers, what each cluster should get: shares that sum to 1, or loads that sum to the whole
             load; None means equal.
+        capacities: k numbers, loads that no cluster may exceed, whatever the method; infinity where there is no limit.
+            Overfull clusters hand members on across their borders (`keep_capacities`). Without targets each cluster
+            should get the same, as far as that fits.
         weights: load of each job (of each datum with `of="data"`), 0 or more; None takes the graph's. Several of each
             datum, (data, loads), are balanced one by one, by the methods that can.
         coords: (data, dimensions), where the data lie, for geometric methods.
@@ -91,6 +96,7 @@ def partition(
         of=of,
         balance=balance,
         targets=targets,
+        capacities=capacities,
         weights=weights,
         coords=coords,
         order=order,
@@ -277,9 +283,21 @@ def _partition(graph: LocalityGraph, method: Method, request: Request, options: 
         labels = filled(labels, request.own_weights, request.targets, request.balance)
     elif not method.bare:
         labels = fill_empty(labels, request.k, request.own_weights)
+    labels = _within_capacities(graph, labels, request)
     weights = _all_weights(request) if "weights" in request.given else None
     record = _record(request, options)
     return Clustering(labels, request.k, request.of, method.name, request.seed, record, graph, weights)
+
+
+def _within_capacities(graph: LocalityGraph, labels: Ints, request: Request) -> Ints:
+    """The labels, or others that keep the capacities of the request."""
+    if request.capacities is None:
+        return labels
+    from tracecut.partition.balance.keep_capacities import keep_capacities
+    from tracecut.partition.balance.rebalance import bounds
+
+    limits = bounds(request.weights, request.targets, request.balance)
+    return keep_capacities(graph, labels, request.own_weights, limits, request.capacities, request.of)
 
 
 def _needs_rebalancing(method: Method, request: Request) -> bool:
@@ -316,10 +334,10 @@ def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clust
         seed=request.seed,
         threads=request.threads,
     )
-    kept = filled(rebalance(graph, labels, *load), *load)
+    kept = _within_capacities(graph, filled(rebalance(graph, labels, *load), *load), request)
     refined = replace(found, labels=kept, options={**found.options, "refine": "km1"})
     if kept is not labels:  # refinement takes a cluster up to its capacity: bringing it back may cost all that was won
-        unrefined = replace(refined, labels=filled(start, *load))
+        unrefined = replace(refined, labels=_within_capacities(graph, filled(start, *load), request))
         if unrefined.cost() < refined.cost():
             return unrefined
     return refined
@@ -337,7 +355,7 @@ def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) ->
         uses = method.uses | LOADS if method.kind == "order" else method.uses
         after = "refine" in changes and "refine" not in method.uses  # others refine by themselves
         arguments = {key: changes[key] for key in changes if key in ARGUMENTS and not (after and key == "refine")}
-        own = replace(request, given=(request.given & uses) | set(arguments), **arguments)
+        own = replace(request, given=(request.given & (uses | {"capacities"})) | set(arguments), **arguments)
         found = _partition(graph, method, own, {key: changes[key] for key in changes if key not in ARGUMENTS})
         return _refined(graph, found, own) if after else found
 
@@ -353,5 +371,7 @@ def _record(request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
         value = getattr(request, name)
         if name == "targets":
             value = request.targets.tolist()
+        elif name == "capacities" and request.capacities is not None:
+            value = [room if math.isfinite(room) else None for room in request.capacities.tolist()]
         record[name] = value if isinstance(value, int | float | str | list) else "given"
     return record

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from tracecut.tracer.trace.export_parquet import export_trace
     from tracecut.tracer.trace.trace import Trace
 
-    from .mapping import target_sizes
     from .partition import methods, partition
+    from .partition.balance.target_sizes import target_sizes
 
 __all__ = [
     "DependenceGraph",
@@ -70,7 +70,7 @@ _HOMES = {
     "loop_summaries": "api.loop_summaries",
     "methods": "partition",
     "optimize": "api.optimize",
-    "target_sizes": "mapping.target_sizes",
+    "target_sizes": "partition.balance.target_sizes",
     "trace": "api.trace",
 }
 

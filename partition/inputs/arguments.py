@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.partition.balance.target_sizes import optimal_sizes
 from tracecut.support.argument_checks import MAX_SEED
 from tracecut.support.arrays import Floats, Ints, check_permutation, frozen
 from tracecut.support.arrays import check_weights as check_each
 from tracecut.support.errors import ArgumentError
 
-OPTIONAL = ("targets", "weights", "coords", "order", "refine", "hierarchy")  # None where they are not given
-SHARED = frozenset({"seed", "threads", "balance"})  # harmless to give to a method that makes no use of them
+# None where they are not given.
+OPTIONAL = ("targets", "capacities", "weights", "coords", "order", "refine", "hierarchy")
+# Harmless to give to a method that makes no use of them; capacities are kept whatever the method makes.
+SHARED = frozenset({"seed", "threads", "balance", "capacities"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,7 @@ class Request:
         k, balance, passes, seed, threads, refine, hierarchy: as given.
         of: "jobs" or "data", what is to be labelled.
         targets: float64 (k), shares summing to 1.
+        capacities: float64 (k), loads that no cluster may exceed, or None.
         own_weights: float64, one per job or per datum as `of` says; None where all weigh 1.
         more_weights: float64 (size, loads): further loads of each, to be balanced one by one beside these.
         size: number of jobs or of data.
@@ -41,6 +45,7 @@ class Request:
     of: str
     balance: float
     targets: Floats
+    capacities: Floats | None
     own_weights: Floats | None
     more_weights: Floats
     size: int
@@ -94,12 +99,14 @@ def check_request(
     if loads is not None and not loads.any():  # what weighs nothing at all is balanced by numbers
         loads = None
     total = float(size) if loads is None else float(loads.sum())
+    room = None if given["capacities"] is None else _room(given["capacities"], int(k), total, more)
     named = {name for name, value in given.items() if value is not None} | ({"passes"} if passes != 1 else set())
     return Request(
         k=int(k),
         of=of,
         balance=float(balance),
-        targets=_shares(given["targets"], int(k), total),
+        targets=_shares(given["targets"], int(k), total) if room is None else _fitting(given["targets"], total, room),
+        capacities=room,
         own_weights=loads,
         more_weights=more,
         size=size,
@@ -184,6 +191,42 @@ def _shares(targets: npt.ArrayLike | None, k: int, load: float) -> Floats:
             hint="targets / targets.sum() are shares.",
         )
     return given / total
+
+
+def _room(capacities: npt.ArrayLike, k: int, load: float, more: Floats) -> Floats:
+    """Capacities that hold the whole load, as float64 (k); infinite ones are allowed."""
+    given = frozen("capacities", capacities, np.float64)
+    if given.size != k:
+        raise ArgumentError(f"capacities has {given.size} entries, {k} expected")
+    bad = np.flatnonzero(~(given >= 0))
+    if bad.size:
+        raise ArgumentError(f"capacities[{int(bad[0])}] = {given[bad[0]]}, at least 0 was expected")
+    if more.size:
+        raise ArgumentError(
+            f"capacities hold one load, each datum has {more.shape[1] + 1}", hint="weights= gives it a single one."
+        )
+    if float(given.sum()) * (1 + 1e-12) < load:
+        raise ArgumentError(
+            f"a load of {load:.17g} does not fit: the capacities add up to {given.sum():.17g}, "
+            f"{load - float(given.sum()):.17g} too few"
+        )
+    return given
+
+
+def _fitting(targets: npt.ArrayLike | None, load: float, room: Floats) -> Floats:
+    """Targets within capacities, as shares: those that are given, or equal ones where nothing is too small for that."""
+    if targets is None:
+        sizes = optimal_sizes(load, np.ones(room.size), room)
+        return np.maximum(sizes, 1e-9 * load / room.size) / load if load else np.full(room.size, 1.0 / room.size)
+    shares = _shares(targets, room.size, load)
+    over = np.flatnonzero(shares * load > room * (1 + 1e-9))
+    if over.size:
+        place = int(over[0])
+        raise ArgumentError(
+            f"targets[{place}] is a load of {shares[place] * load:.17g}, its capacity is {room[place]:.17g}",
+            hint="tracecut.target_sizes(total, speeds, capacities) gives targets that fit.",
+        )
+    return shares
 
 
 def _coordinates(coords: npt.ArrayLike, n_data: int) -> Floats:

@@ -26,7 +26,19 @@ DESCRIPTION = (
 FLAGS = {"graph": "FILE", "k": "-k", "tile_bytes": "--tile-bytes"} | {
     name: f"--{name}"
     for name in (
-        *("method", "of", "balance", "targets", "weights", "coords", "order", "passes", "refine", "hierarchy"),
+        *(
+            "method",
+            "of",
+            "balance",
+            "targets",
+            "capacities",
+            "weights",
+            "coords",
+            "order",
+            "passes",
+            "refine",
+            "hierarchy",
+        ),
         *("seed", "threads", "unweighted"),
     )
 }
@@ -56,7 +68,7 @@ def run_partition(words: list[str]) -> int:
     if options.output is not None and is_folder(options.output):
         raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=USAGE)
     optional = {name: getattr(options, name) for name in ("order", "threads", "refine")}
-    for name in ("coords", "targets", "weights"):
+    for name in ("coords", "targets", "capacities", "weights"):
         path = getattr(options, name)
         optional[name] = None if path is None else read_numbers(Path(path), columns=name == "coords")
     if options.hierarchy is not None:
@@ -186,6 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--coords", metavar="FILE", help="coordinates of the data: .npy, or a text file with one point a line")
     add("--hierarchy", metavar="A,B,…", help="fan-outs of hkmeans, whose product is K")
     add("--targets", metavar="FILE", help="load of each cluster: .npy, or one number a line (default: equal)")
+    add("--capacities", metavar="FILE", help="load that each cluster may hold at most, in such a file (default: any)")
     add(
         "--weights",
         metavar="FILE",

@@ -52,6 +52,10 @@ def test_files_of_coordinates_targets_and_weights(graph: str, tmp_path: Path) ->
     words = ["--coords", "places.txt", "--of", "data"]
     done = run(tmp_path, graph, "-k", "2", "--method", "rcb", *words, "--targets", "shares.npy")
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n0\n0\n1\n", "")
+    (tmp_path / "room.txt").write_text("1\n9\n")
+    done = run(tmp_path, graph, "-k", "2", "--method", "rcb", *words, "--capacities", "room.txt", "--json", "-o", "out")
+    assert done.returncode == 0 and sorted((tmp_path / "out").read_text().split()) == ["0", "1", "1", "1"]
+    assert json.loads(done.stdout)["options"]["capacities"] == [1.0, 9.0]
     done = run(tmp_path, graph, "-k", "4", "--method", "hkmeans", *words, "--hierarchy", "2,2", "--threads", "2")
     assert done.returncode == 0 and sorted(done.stdout.split()) == ["0", "1", "2", "3"]
     done = run(tmp_path, graph, "-k", "2", "--method", "chunks", "--weights", "loads.txt", "--refine", "km1")

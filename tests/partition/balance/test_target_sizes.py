@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tracecut.mapping.target_sizes import optimal_sizes, relative_size, scaled_memory, target_sizes
+from tracecut.partition.balance.target_sizes import optimal_sizes, relative_size, scaled_memory, target_sizes
 from tracecut.support.errors import ArgumentError
 
 import tracecut

@@ -1,0 +1,311 @@
+"""Hard limits of clusters: what does not fit is moved on, across borders, to where there is room.
+
+A memory that is full is full: unlike a balance, a capacity may not be exceeded by anything, whatever the method made.
+Overfull clusters hand members to their neighbours, and these to theirs, along shortest paths of the quotient graph to
+clusters with room; each step of a path moves the members of a border that are tied most to the other side.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.partition.datastructures.integer_weights import uneven
+from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
+from tracecut.support.arrays import Floats, Ints, Longs
+from tracecut.support.errors import ArgumentError
+
+from .least_imbalance import ROUND, pack_by_weight
+
+LOOK = 32  # members of a net that are asked, else hubs take quadratic time
+ROUNDS = 8  # of paths: borders may be too short, and weights too coarse, to move as much as was planned
+
+
+class Nets(NamedTuple):
+    """Members are tied by the nets that they share: jobs by their data, or data by the jobs that touch them.
+
+    The nets of member i are `nets[offsets[i] : offsets[i + 1]]`, and the members of net n
+    `pins[starts[n] : starts[n + 1]]`; `worth` of each net, empty for 1 each.
+    """
+
+    offsets: Longs
+    nets: Words
+    starts: Longs
+    pins: Words
+    worth: Floats
+
+
+def keep_capacities(
+    graph: LocalityGraph, labels: Ints, weights: Floats | None, limits: Floats, capacities: Floats, of: str = "jobs"
+) -> Ints:
+    """Labels in which no cluster holds more than its capacity; the same labels where none does.
+
+    Args:
+        graph: the locality graph. labels: int32, of its jobs or data, as `of` says.
+        weights: float64, of each; None: 1 each.
+        limits: float64 (k), loads that the receivers of members should not exceed. Where that leaves no room, they go
+            up to their capacities.
+        capacities: float64 (k), loads that nothing exceeds.
+
+    Returns:
+        int32. O(pins + k) a round for few overfull clusters that have neighbours with room.
+
+    Raises:
+        ArgumentError: heavy members do not fit in any way that was tried.
+    """
+    each = np.ones(labels.size) if weights is None else weights
+    k = capacities.size
+    room = capacities * ROUND
+    loads = np.bincount(labels, each, k).astype(np.float64)
+    if (loads <= room).all():
+        return labels
+    starts, near = graph.transpose
+    data_of, jobs_of = (longs(graph.offsets), words(graph.data)), (longs(starts), words(near))
+    worth = floats(uneven(graph.data_weights if of == "jobs" else graph.job_weights))
+    nets = Nets(*data_of, *jobs_of, worth) if of == "jobs" else Nets(*jobs_of, *data_of, worth)
+    moved = labels.astype(np.int32)
+    over = float(np.maximum(loads - room, 0.0).sum())
+    for most in (limits, room):
+        for _ in range(ROUNDS):
+            before = over
+            wanted = np.minimum(np.maximum(most, loads), room)
+            _move_along_paths(nets, floats(each), moved, loads, wanted, room)
+            loads = np.bincount(moved, each, k).astype(np.float64)
+            over = float(np.maximum(loads - room, 0.0).sum())
+            if over == 0.0:
+                return moved
+            if over >= before:
+                break
+    _move_anywhere(np.argsort(-each, kind="stable"), floats(each), moved, loads, floats(room))
+    if (loads > room).any():
+        moved = pack_by_weight(moved, each, room)
+        loads = np.bincount(moved, each, k).astype(np.float64)
+    if (loads > room).any():
+        worst = int(np.argmax(loads - room))
+        raise ArgumentError(
+            f"no way was found to keep all capacities: cluster {worst} would hold {loads[worst]:.17g}, "
+            f"its capacity is {capacities[worst]:.17g}",
+            hint=f"The heaviest member weighs {each.max():.17g}; larger capacities leave room for such.",
+        )
+    return moved
+
+
+def _move_along_paths(
+    nets: Nets,
+    weights: Floats,
+    labels: Ints,
+    loads: Floats,
+    wanted: Floats,
+    room: Floats,
+) -> None:
+    """One round: plan flows between neighbouring clusters, then move members of their borders."""
+    k = loads.size
+    on_border = np.zeros(labels.size, np.bool_)
+    codes = np.unique(_borders(nets.starts, nets.pins, words(labels), k, on_border))
+    begins = np.searchsorted(codes, np.arange(k + 1) * k).astype(np.int64)
+    targets = (codes % k).astype(np.int64)
+    backward = np.searchsorted(codes, targets * k + codes // k).astype(np.int64)
+    flow = _plan(begins, targets, backward, loads, floats(wanted), floats(room))
+    if not flow.any():
+        return
+    sources = _downstream_first(begins, targets, flow)
+    bounds, members = _by_cluster(np.flatnonzero(on_border), words(labels), k)
+    for source in sources:
+        own = members[bounds[source] : bounds[source + 1]]
+        slots = slice(begins[source], begins[source + 1])
+        _hand_over(int(source), own, targets[slots], flow[slots], nets, weights, labels, loads, room)
+
+
+@njit(cache=True, nogil=True)
+def _borders(offsets: Longs, pins: Words, labels: Words, k: int, on_border: npt.NDArray[np.bool_]) -> Longs:
+    """Marks members with another cluster in one of their nets. Returns k · a + b for clusters a ≠ b that meet in a net.
+
+    Both directions, with repetitions.
+    """
+    found = np.empty(64, np.int64)
+    count = 0
+    last = np.full(k, -1, np.int64)  # of each cluster: most that it meets in a row are one other
+    for net in range(offsets.size - 1):
+        for pin in range(offsets[net] + 1, min(offsets[net + 1], offsets[net] + LOOK)):
+            u, v = pins[pin - 1], pins[pin]
+            a, b = np.int64(labels[u]), np.int64(labels[v])
+            if a == b:
+                continue
+            on_border[u] = on_border[v] = True
+            if last[a] == b or last[b] == a:
+                continue
+            last[a] = b
+            if count + 2 > found.size:
+                longer = np.empty(2 * found.size, np.int64)
+                longer[:count] = found[:count]
+                found = longer
+            found[count], found[count + 1] = a * k + b, b * k + a
+            count += 2
+    return found[:count]
+
+
+@njit(cache=True, nogil=True)
+def _plan(begins: Longs, targets: Longs, backward: Longs, loads: Floats, wanted: Floats, room: Floats) -> Floats:
+    """float64 (arcs of the quotient graph): load to move over each, from overfull clusters to the nearest with room.
+
+    Breadth-first from one overfull cluster after another, until what it has too much has found room.
+    """
+    k = loads.size
+    flow = np.zeros(targets.size)
+    free = np.maximum(wanted - loads, 0.0)
+    via = np.empty(k, np.int64)
+    seen = np.full(k, -1, np.int64)
+    queue = np.empty(k, np.int64)
+    for source in range(k):
+        excess = loads[source] - room[source]
+        if excess <= 0.0:
+            continue
+        seen[source], queue[0] = source, source
+        head, tail = 0, 1
+        while head < tail and excess > 0.0:
+            here = queue[head]
+            head += 1
+            if here != source and free[here] > 0.0:
+                amount = min(excess, free[here])
+                free[here] -= amount
+                excess -= amount
+                place = here
+                while place != source:
+                    arc = via[place]
+                    place = targets[backward[arc]]
+                    cancelled = min(amount, flow[backward[arc]])
+                    flow[backward[arc]] -= cancelled
+                    flow[arc] += amount - cancelled
+                if excess <= 0.0:
+                    break
+            for arc in range(begins[here], begins[here + 1]):
+                there = targets[arc]
+                if seen[there] != source:
+                    seen[there], via[there], queue[tail] = source, arc, there
+                    tail += 1
+    return flow
+
+
+def _downstream_first(begins: Longs, targets: Longs, flow: Floats) -> list[int]:
+    """Clusters with flow out of them, those first that others hand on to. Circles are entered anywhere."""
+    order: list[int] = []
+    state = np.zeros(begins.size - 1, np.int8)
+    onward = [
+        [int(targets[arc]) for arc in range(begins[here], begins[here + 1]) if flow[arc] > 0]
+        for here in range(begins.size - 1)
+    ]
+    for root in range(begins.size - 1):
+        stack = [(root, 0)] if onward[root] and not state[root] else []
+        while stack:
+            here, place = stack.pop()
+            state[here] = 1
+            if place < len(onward[here]):
+                stack.append((here, place + 1))
+                there = onward[here][place]
+                if not state[there] and onward[there]:
+                    stack.append((there, 0))
+            elif state[here] == 1:
+                state[here] = 2
+                order.append(here)
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _by_cluster(items: Longs, labels: Words, k: int) -> tuple[Longs, Words]:
+    """The items of cluster c, in their order: `result[1][result[0][c] : result[0][c + 1]]`."""
+    bounds = np.zeros(k + 1, np.int64)
+    for item in items:
+        bounds[labels[item] + 1] += 1
+    bounds = np.cumsum(bounds)
+    places = bounds.copy()
+    members = np.empty(items.size, np.uint32)
+    for item in items:
+        members[places[labels[item]]] = item
+        places[labels[item]] += 1
+    return bounds, members
+
+
+@njit(cache=True, nogil=True)
+def _loss(item: np.uint32, here: int, there: int, nets: Nets, labels: Ints) -> tuple[float, bool]:
+    """What a move unties: of each net of the item, the share of its other members here, less those there.
+
+    And whether any is there. For nets of two members the loss is what the move adds to the cut.
+    """
+    loss, meets = 0.0, False
+    for at in range(nets.offsets[item], nets.offsets[item + 1]):
+        net = nets.nets[at]
+        begin, end = nets.starts[net], min(nets.starts[net + 1], nets.starts[net] + LOOK)
+        balance = 0
+        for pin in range(begin, end):
+            label = labels[nets.pins[pin]]
+            if label == there:
+                balance -= 1
+                meets = True
+            elif label == here and nets.pins[pin] != item:
+                balance += 1
+        loss += balance * (nets.worth[net] if nets.worth.size else 1.0) / max(end - begin - 1, 1)
+    return loss, meets
+
+
+@njit(cache=True, nogil=True)
+def _hand_over(
+    source: int,
+    members: Words,
+    targets: Longs,
+    flow: Floats,
+    nets: Nets,
+    weights: Floats,
+    labels: Ints,
+    loads: Floats,
+    room: Floats,
+) -> None:
+    """Move members of one cluster to its neighbours, as much as the flow says: least loss first, then first met."""
+    left = flow.copy()
+    heap = [(0.0, 0, np.uint32(0), 0) for _ in range(0)]  # loss, when it was found, who, to which
+    count = 0
+    for member in members:
+        for slot in range(targets.size):
+            if left[slot] > 0.0:
+                loss, meets = _loss(member, source, int(targets[slot]), nets, labels)
+                if meets:
+                    heapq.heappush(heap, (loss, count, member, slot))
+                    count += 1
+    while heap:
+        before, _, item, slot = heapq.heappop(heap)
+        target, weight = int(targets[slot]), weights[item]
+        if labels[item] != source or left[slot] <= 0.0 or loads[target] + weight > room[target]:
+            continue
+        loss, _ = _loss(item, source, target, nets, labels)
+        if loss > before:  # it has become worse since
+            heapq.heappush(heap, (loss, count, item, slot))
+            count += 1
+            continue
+        labels[item] = target
+        loads[source] -= weight
+        loads[target] += weight
+        left[slot] -= weight
+        for at in range(nets.offsets[item], nets.offsets[item + 1]):
+            net = nets.nets[at]
+            for pin in range(nets.starts[net], min(nets.starts[net + 1], nets.starts[net] + LOOK)):
+                other = nets.pins[pin]
+                if labels[other] == source:
+                    heapq.heappush(heap, (_loss(other, source, target, nets, labels)[0], count, other, slot))
+                    count += 1
+
+
+@njit(cache=True, nogil=True)
+def _move_anywhere(order: Longs, weights: Floats, labels: Ints, loads: Floats, room: Floats) -> None:
+    """Members of overfull clusters go, from the heaviest that helps on, to the cluster with the most room."""
+    for item in order:
+        here = labels[item]
+        if loads[here] <= room[here] or weights[item] == 0.0:
+            continue
+        there = int(np.argmax(room - loads))
+        if loads[there] + weights[item] <= room[there]:
+            loads[here] -= weights[item]
+            loads[there] += weights[item]
+            labels[item] = there
