@@ -153,6 +153,7 @@ class Builder:
         self.records_at = 0
         self.threads = threads
         self.simple = simple and self.sums is None and not hazards
+        self.nowhere = np.zeros(static.n_segments, np.uint8)  # segments in front of which the reference walk stops
         self.writer: Writer | None = None  # from the first chunk on that is walked by compiled code
 
     def feed(self, words: Words) -> None:
@@ -195,13 +196,13 @@ class Builder:
         out, walk, limits = output_of(self.arrays), self.walk_state(), self.limits()
         origin = int(self.state[fr.ORIGIN]) if self.sums is not None or self.hazards else None
         if self.few:
-            return plain(follow_records)(words, self.tables, walk, out, limits, self.timed, origin, None)
+            return plain(follow_records)(words, self.tables, walk, out, limits, self.timed, origin, self.nowhere)
         if self.simple and self.writer is None:
             self.writer = Writer(self.tables, self.threads, self.arrays)
         if self.writer is not None:
             templates, order = self.writer.templates, self.writer.order
             return follow(words, self.tables, templates, order, walk, out, limits, self.timed)
-        return follow_records(words, self.tables, walk, out, limits, self.timed, origin, None)
+        return follow_records(words, self.tables, walk, out, limits, self.timed, origin, self.nowhere)
 
     def graph(self) -> DependenceGraph:
         """The graph of everything that was fed. The builder can not be used any more."""

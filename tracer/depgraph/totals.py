@@ -228,7 +228,7 @@ def _fold(
     known, row_of = np.full(accesses.shape[0], sh.NONE, np.int64), np.zeros(accesses.shape[0], np.int64)
     found = np.zeros(64, np.int64)
     nodes, first = state[fr.NODES], done
-    memory: Int = np.int64(0)
+    none, memory = np.int64(0), np.int64(0)
     weight: Int = np.int64(0)
     time: Int = np.int64(0)
     if accesses.shape[0] == 0 and nodes <= limits[fr.MAX_NODES]:  # all iterations at once
@@ -266,7 +266,7 @@ def _fold(
                 if stores:
                     write(shadow, at, length, vertex + 1)
                 else:
-                    several = distinct(found, 0, collect(shadow, at, length, found, 0, 0))
+                    several = distinct(found, none, collect(shadow, at, length, found, none, none))
                     memory += several
                     weight += several * own
                 continue
@@ -314,7 +314,7 @@ def _fold(
                 memory += mark > 0
                 weight += own * (mark > 0)
             else:
-                several = distinct(found, 0, collect(shadow, at, length, found, 0, 0))
+                several = distinct(found, none, collect(shadow, at, length, found, none, none))
                 memory += several
                 weight += several * own
         for field in range(shapes.size):

@@ -105,12 +105,13 @@ def _note(touched: Touched, unit: Longs, at: Int, site: Int, writes: bool) -> No
     writer = unit[at + WRITER]
     if writes:
         if unit[at + READER] != 0:
-            _pair(touched, ANTI, unit[at + READER] if unit[at + READER] != job else unit[at + BEFORE], site, last)
-        _pair(touched, OUTPUT, writer, site, last)
+            reader = unit[at + READER] if unit[at + READER] != job else unit[at + BEFORE]
+            _pair(touched, np.int64(ANTI), reader, site, last)
+        _pair(touched, np.int64(OUTPUT), writer, site, last)
         unit[at + WRITER] = job
         unit[at + READER] = unit[at + BEFORE] = 0
     else:
-        _pair(touched, FLOW, writer, site, last)
+        _pair(touched, np.int64(FLOW), writer, site, last)
         if writer != job:
             touched.flags[FLAGS * site + EXPOSED] = 1
         if unit[at + READER] != job:

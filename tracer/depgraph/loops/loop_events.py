@@ -75,7 +75,7 @@ def loop_events(
     while position < words.size:
         segment = np.int64(words[position])
         if segment >= FIRST_MARK:
-            length = take_mark(words, position, frames, nothing, limits, state, False)
+            length = take_mark(words, position, frames, nothing, limits, state, np.bool_(False))
             if length <= 0:
                 result = -1
                 break
@@ -109,7 +109,7 @@ def loop_events(
                 frames.frames[frame + fr.CALLED] = 0
                 frames.frames[frame + fr.SITE] = tables.steps[row + 2]
             elif code == op.RETURN:
-                returned(tables, frames, nothing, state, 0)
+                returned(tables, frames, nothing, state, np.int64(0))
             elif code == op.LEAVE:
                 leave(frames, nothing, state)
             elif op.LOAD <= code <= op.COPIED:

@@ -191,7 +191,7 @@ def change(words: Words, payload: Int, steps: Ints, row: Int, walk: WalkState, m
         stack_slot(shadow, address, size)
         _push_slot(frames, state, address, size)
     elif code in (op.DROP, op.COPIED):
-        write(shadow, address, b, 0)
+        write(shadow, address, b, np.int64(0))
         if code == op.COPIED:
             below = (state[fr.DEPTH] - 2) * fr.FRAME_FIELDS
             known = below >= 0 and frames.frames[below + fr.SITE] >= 0

@@ -51,7 +51,7 @@ def fresh_state() -> Longs:
 
 @njit(cache=True, nogil=True)
 def take_mark(
-    words: Words, position: Int, frames: Frames, shadow: Shadow, limits: Longs, state: Longs, objects: bool
+    words: Words, position: Int, frames: Frames, shadow: Shadow, limits: Longs, state: Longs, objects: bool | np.bool_
 ) -> Int:
     """Take a mark, of memory only with `objects`.
 
@@ -86,7 +86,7 @@ def take_mark(
             return 0
         if counts[N_SINGLES] > limits[MAX_SINGLES] or state[WORK] > limits[MAX_WORK]:
             return 0
-        write(shadow, start, length, 0)  # nobody has read it since then
+        write(shadow, start, length, np.int64(0))  # nobody has read it since then
         if state[DEPTH]:
             write(shadow, start, length, frames.frames[(state[DEPTH] - 1) * FRAME_FIELDS + CALLED] + 1)
         return 5
@@ -138,7 +138,7 @@ def enter(
     if state[DEPTH] and at >= 0:
         _unwind(tables, frames, shadow, state, segment, function, address)
     if state[DEPTH] == 0:  # tracing began or went on in the middle of it
-        _push(tables, frames, state, function, address, False)
+        _push(tables, frames, state, function, address, np.bool_(False))
         return DONE
     top = (state[DEPTH] - 1) * FRAME_FIELDS
     frames.frames[top + SITE] = -1
@@ -155,7 +155,7 @@ def _room(tables: Tables, frames: Frames, limits: Longs, state: Longs) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _push(tables: Tables, frames: Frames, state: Longs, function: Int, address: Int, known: bool) -> None:
+def _push(tables: Tables, frames: Frames, state: Longs, function: Int, address: Int, known: bool | np.bool_) -> None:
     depth = state[DEPTH]
     frame = depth * FRAME_FIELDS
     base = np.int64(0)
@@ -230,7 +230,7 @@ def leave(frames: Frames, shadow: Shadow, state: Longs) -> None:
     state[DEPTH] -= 1
     below = frames.frames[state[DEPTH] * FRAME_FIELDS + SLOTS_BELOW]
     for slot in range(below, state[SLOTS]):
-        write(shadow, frames.slots[2 * slot], frames.slots[2 * slot + 1], 0)
+        write(shadow, frames.slots[2 * slot], frames.slots[2 * slot + 1], np.int64(0))
     state[SLOTS] = below
 
 
@@ -282,7 +282,7 @@ def variadic(words: Words, at: Int, tables: Tables, frames: Frames, shadow: Shad
         elif REAL <= way <= WIDE:
             size, aligned = 8 * (way - GENERAL - 1), np.int64(way == WIDE)
             if real + 16 <= REAL_END:
-                write(shadow, save + real, 16, mark)
+                write(shadow, save + real, np.int64(16), mark)
                 real += 16
                 continue
         if aligned:

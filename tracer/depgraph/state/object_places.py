@@ -101,7 +101,7 @@ def allocate(shadow: Shadow, address: Int, size: Int) -> None:
     shadow.objects[4 * owner + sh.START] = address
     shadow.objects[4 * owner + sh.SIZE] = size
     _set_owner(shadow, address, size, owner)
-    write(shadow, address, size, 0)
+    write(shadow, address, size, np.int64(0))
 
 
 @njit(cache=True, nogil=True)
@@ -111,8 +111,8 @@ def release(shadow: Shadow, address: Int) -> None:
     if owner == 0 or shadow.objects[4 * owner + sh.START] != address:
         return
     size = shadow.objects[4 * owner + sh.SIZE]
-    _set_owner(shadow, address, size, 0)
-    write(shadow, address, size, 0)
+    _set_owner(shadow, address, size, np.int64(0))
+    write(shadow, address, size, np.int64(0))
     kind = _bin(max(1, size))
     shadow.objects[4 * owner + sh.START] = 0
     shadow.objects[4 * owner + sh.NEXT] = shadow.bins[kind]
@@ -127,7 +127,7 @@ def stack_slot(shadow: Shadow, address: Int, size: Int) -> None:
         counts[sh.ANCHOR] = counts[sh.LOW] = address
     counts[sh.LOW] = min(counts[sh.LOW], address)
     counts[sh.HIGH] = max(counts[sh.HIGH], address + size)
-    write(shadow, address, size, 0)
+    write(shadow, address, size, np.int64(0))
 
 
 @njit(cache=True, nogil=True)

@@ -42,7 +42,8 @@ from .anti_output_words import NEXT_BITS, NEXT_MASK
 SLACK = 64  # what the steps of one record before this one may change: parts of words become their own
 MOST_BYTES = 1 << 36  # of one record: more than any machine has
 MOST_VERTICES = 1 << 32  # that entries can name
-NOTE, ROOM, OVERWRITTEN, OVERREAD, CLEAR = range(5)  # what `_range` does with a range of bytes
+# What `_range` does with a range of bytes. Callers pass `np.int64(…)`: Numba compiles a function once for each literal.
+NOTE, ROOM, OVERWRITTEN, OVERREAD, CLEAR = range(5)
 
 
 @njit(cache=True, nogil=True)
@@ -62,7 +63,7 @@ def hazards(
     """
     src = out[0]
     if steps[step] == NOTED:
-        _visit(NOTE, words, payload, steps, step, walk, src, edges, edges, vertex)
+        _visit(np.int64(NOTE), words, payload, steps, step, walk, src, edges, edges, vertex)
         return edges
     wanted = np.int64(steps[step + 3])
     for what, bit, name in ((OVERWRITTEN, WAS_WRITTEN, OUTPUT), (OVERREAD, WAS_READ, ANTI)):
@@ -73,7 +74,7 @@ def hazards(
         label(out, edges, end, vertex, 1, name)
         edges = end
     if wanted & WAS_READ:
-        _visit(CLEAR, words, payload, steps, step, walk, src, edges, edges, vertex)
+        _visit(np.int64(CLEAR), words, payload, steps, step, walk, src, edges, edges, vertex)
     return edges
 
 
@@ -81,7 +82,8 @@ def hazards(
 def room(words: Words, payload: Int, steps: Ints, step: Int, walk: WalkState, src: Writers) -> None:
     """Add what a NOTED or an OVERWRITES step may need to EXTRA_READS and EXTRA_EDGES."""
     state = walk.state
-    size = _visit(ROOM, words, payload, steps, step, walk, src, 0, 0, 0)
+    none = np.int64(0)
+    size = _visit(np.int64(ROOM), words, payload, steps, step, walk, src, none, none, none)
     if steps[step] == NOTED:
         state[EXTRA_READS] += size
     else:  # what the same record read before may be among them, too

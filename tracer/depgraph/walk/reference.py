@@ -35,7 +35,7 @@ def follow_records(
     limits: Longs,
     timed: bool,
     origin: Int | None,
-    until: Bytes | None,
+    until: Bytes,
 ) -> Int:
     """Follow records from `state[POSITION]` on. Returns DONE at the end of the words, FULL when an array is too short
     for the next record (what it needs is in `state`), or what is wrong with it.
@@ -47,7 +47,7 @@ def follow_records(
         timed: loads and stores bring their cycles.
         origin: the vertex that stands first in the arrays; None: 0, and there are no steps for anti and output
             dependences, which are then left out of the compiled code.
-        until: for each segment, whether to stop in front of its records, with SIMPLE.
+        until: uint8, of each segment, whether to stop in front of its records, with SIMPLE.
     """
     frames, shadow, levels, state, modelled = walk
     steps, step_of, sizes, firsts, lengths = tables.steps, tables.step, tables.size, tables.first, tables.words
@@ -67,7 +67,7 @@ def follow_records(
     while position < words.size:
         segment = np.uint64(words[position])
         if segment >= np.uint64(FIRST_MARK):
-            taken = take_mark(words, position, frames, shadow, limits, state, True)
+            taken = take_mark(words, position, frames, shadow, limits, state, np.bool_(True))
             if taken <= 0:
                 result = fr.FULL if taken == 0 else CUT
                 break
@@ -76,7 +76,7 @@ def follow_records(
         if segment >= np.uint64(sizes.size) or segment == np.uint64(0):
             result = BAD_SEGMENT
             break
-        if until is not None and until[segment]:
+        if until[segment]:
             result = SIMPLE
             break
         payload = position + 1

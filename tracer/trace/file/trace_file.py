@@ -239,6 +239,7 @@ def _static_from(file: TraceFile, text: bytes, tables: bytes) -> Static:
     """The static tables of a file, checked so that no index leads out of them."""
     meta = file.meta
     arrays: dict[str, Any] = {}
+    memory = bytearray(tables)  # to Numba read-only arrays are of another type: all walks would be compiled once more
     place = 0
     try:
         for name, dtype in TABLES.items():
@@ -246,7 +247,7 @@ def _static_from(file: TraceFile, text: bytes, tables: bytes) -> Static:
             kind = np.dtype(dtype)
             if size < 0 or place + size * kind.itemsize > len(tables):
                 raise ValueError(f"table {name} is too long")
-            arrays[name] = np.frombuffer(tables, kind, size, place)
+            arrays[name] = np.frombuffer(memory, kind, size, place)
             place += size * kind.itemsize
         if place != len(tables):
             raise ValueError("the tables have another length")

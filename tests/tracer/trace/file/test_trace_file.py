@@ -7,11 +7,13 @@ import itertools
 import os
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.support.errors import ArtefactError, OutputError
+from tracecut.tracer.depgraph.state.segment_steps import tables_of
 from tracecut.tracer.trace.events.event_words import MARK_WORDS, Mark
 from tracecut.tracer.trace.file.byte_planes import PLANES, merge, split
 from tracecut.tracer.trace.file.codec import Coder, Fields
@@ -184,6 +186,13 @@ def test_a_file_holds_what_was_written(tmp_path: Path) -> None:
         parts = dict(trace.chunks())
         assert np.array_equal(parts[0], words) and np.array_equal(parts[5], words[:3])
     assert not (tmp_path / "t.tct.partial").exists()
+
+
+def test_tables_of_a_file_need_no_other_compiled_code(tmp_path: Path) -> None:
+    read = Trace.load(written(tmp_path, example())).static
+    assert numba.typeof(tables_of(read)) == numba.typeof(tables_of(STATIC))
+    for name, table in read.tables().items():
+        assert numba.typeof(table) == numba.typeof(STATIC.tables()[name]), name
 
 
 def test_the_same_trace_gives_the_same_bytes(tmp_path: Path) -> None:
