@@ -65,8 +65,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="tracecut-ordered-") as folder:
             rows += measure(name, options.rounds, Path(folder))
         print_rows(rows[-2:])
-    if options.json is not None:
-        write_rows(options.json, "ordered", rows, method=METHOD, rounds=options.rounds)
+        if options.json is not None:
+            write_rows(options.json, "ordered", rows, method=METHOD, rounds=options.rounds)
 
 
 if __name__ == "__main__":
