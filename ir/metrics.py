@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import compiled
 
 from .locality_graph import LocalityGraph
 
@@ -204,7 +204,7 @@ def _foreign_clusters(graph: LocalityGraph, clustering: Partition) -> Longs:
     return _foreign(starts, jobs, graph.offsets, graph.data, clustering.labels, clustering.k)
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _distinct(offsets: Longs, members: Ints, labels: Ints, k: int) -> Longs:
     """Number of distinct labels in each row."""
     counts = np.zeros(offsets.size - 1, np.int64)
@@ -218,7 +218,7 @@ def _distinct(offsets: Longs, members: Ints, labels: Ints, k: int) -> Longs:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _shared(offsets: Longs, members: Ints, labels: Ints, k: int) -> Longs:
     """Rows with several labels that each label stands in."""
     counts = np.zeros(k, np.int64)
@@ -237,7 +237,7 @@ def _shared(offsets: Longs, members: Ints, labels: Ints, k: int) -> Longs:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _foreign(starts: Longs, jobs: Ints, offsets: Longs, data: Ints, labels: Ints, k: int) -> Longs:
     counts = np.zeros(starts.size - 1, np.int64)
     seen = np.full(k, -1, np.int64)

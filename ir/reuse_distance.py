@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.ir.machine.machine import Cache
 from tracecut.support.arrays import Floats, Ints, Longs, frozen, inverse
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import compiled
 
 from .locality_graph import LocalityGraph
 from .ordering import Ordering
@@ -202,7 +202,7 @@ def _sampling_shift(touches: int, lines: int, sample: int) -> int:
     return min(wanted, max(0, math.floor(math.log2(lines / FEWEST_LINES))))
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _in_order(offsets: Longs, data: Ints, jobs: Ints, place: Ints) -> tuple[Longs, Ints]:
     """The incidence with jobs in their new order and data by new place.
 
@@ -221,7 +221,7 @@ def _in_order(offsets: Longs, data: Ints, jobs: Ints, place: Ints) -> tuple[Long
     return rows, places
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _sampled_touches(
     rows: Longs,
     places: Ints,
@@ -272,7 +272,7 @@ def _sampled_touches(
     return stream[:count].copy(), touched
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(cache=True, nogil=True, inline="always")
 def _ones(word: np.uint64) -> np.int64:
     """Number of one bits."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -281,7 +281,7 @@ def _ones(word: np.uint64) -> np.int64:
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _distances(stream: Words, lines: int, repeated: bool) -> Longs:
     """Stack distance of each touch (Bennett and Kruskal 1975, Olken 1981).
 
@@ -336,7 +336,7 @@ def _distances(stream: Words, lines: int, repeated: bool) -> Longs:
     return distances
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _pack(bits: Bits, tree: Ints, owner: Words, last: Longs) -> int:
     """Move all marks to the front, in order; the first free slot."""
     count = 0

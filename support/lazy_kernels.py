@@ -14,11 +14,12 @@ from typing import Any
 class Kernel:
     """What `numba.njit` makes of a function, made when it is called.
 
-    Kernels of the same module may call each other. `py_func`: the function, as that of Numba has it.
+    Kernels of the same module may call each other. `py_func`: the function, as that of Numba has it. `signature`: the
+    only types that it takes, as Numba writes them; none: those that it is called with.
     """
 
-    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
-        self.py_func, self._options = function, options
+    def __init__(self, function: FunctionType, signature: str, options: dict[str, Any]) -> None:
+        self.py_func, self._signature, self._options = function, signature, options
         self._made: Any = None
 
     def __call__(self, *args: Any) -> Any:
@@ -36,14 +37,17 @@ class Kernel:
         for name in self.py_func.__code__.co_names:
             if isinstance(names.get(name), Kernel):
                 names[name] = names[name].dispatcher
+        if self._signature:
+            self._made.compile(self._signature)
+            self._made.disable_compile()
         return self._made
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Decorator: a `Kernel`. options: as of `numba.njit`."""
+def compiled(signature: str = "", **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorator: a `Kernel`. signature: of the only types that it takes. options: as of `numba.njit`."""
 
     def wrap(function: Callable[..., Any]) -> Kernel:
         assert isinstance(function, FunctionType)
-        return Kernel(function, options)
+        return Kernel(function, signature, options)
 
     return wrap

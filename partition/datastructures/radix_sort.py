@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import compiled
 
 from .typed_views import Words, longs, words
 
@@ -43,7 +43,7 @@ def stable_order(labels: npt.NDArray[Any]) -> Ints:
     return radix_order(labels.astype(np.uint64), top.bit_length()).view(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _extreme_keys(offsets: Longs, data: Words, rank: Words, bits: int) -> Keys:
     jobs = offsets.size - 1
     keys = np.empty(jobs, np.uint64)
@@ -58,7 +58,7 @@ def _extreme_keys(offsets: Longs, data: Words, rank: Words, bits: int) -> Keys:
     return keys
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _radix_order(keys: Keys, bits: int) -> Words:
     """Least significant digit first; a pass whose digit is the same everywhere is skipped."""
     size = keys.size

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.ordering import Ordering
 from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, words
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import compiled
 
 
 def original_order(graph: LocalityGraph) -> Ordering:
@@ -53,7 +53,7 @@ def space_of(space_offsets: Longs) -> Words:
     return np.repeat(np.arange(sizes.size, dtype=np.uint32), sizes)
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _first_touched(pins: Words, n_data: int) -> Words:
     """All data by their first place in `pins`; those that never stand there come last, in their old order."""
     order = np.empty(n_data, np.uint32)

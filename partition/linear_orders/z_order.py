@@ -8,12 +8,12 @@ change, while runs of any length still touch few distinct ones.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.ordering import Ordering
 from tracecut.partition.datastructures.radix_sort import Keys, radix_order, stable_order
 from tracecut.partition.datastructures.typed_views import Words, longs, ranks, words
 from tracecut.support.arrays import Ints, Longs
+from tracecut.support.lazy_kernels import compiled
 
 from .simple import space_of
 
@@ -51,7 +51,7 @@ def along_z(graph: LocalityGraph, ordering: Ordering) -> Ordering:
     return Ordering(jobs, ordering.data, f"{ordering.method}+z", ordering.blocks)
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _z_keys(offsets: Longs, data: Words, place: Words, spaces: Words, bits: int) -> Keys:
     jobs = offsets.size - 1
     keys = np.empty(jobs, np.uint64)
@@ -72,7 +72,7 @@ def _z_keys(offsets: Longs, data: Words, place: Words, spaces: Words, bits: int)
     return keys
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _spread(value: np.uint32) -> np.uint64:
     """Bit i of a 32-bit value moved to bit 2i."""
     x = np.uint64(value)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from tracecut.support.lazy_kernels import Kernel, compiled
 from tracecut.support.plain_kernels import plain
 
@@ -44,7 +45,27 @@ def test_a_kernel_calls_itself() -> None:
     assert plain(_divisor)(84, 36) == _divisor(84, 36) == 12
 
 
-def test_numba_is_not_loaded_before() -> None:
-    code = "import sys, tracecut.api.trace, tracecut.tracer.trace.file.trace_file; print('numba' in sys.modules)"
+@compiled("int64(Array(int64, 1, 'A', readonly=True))")
+def _sum_of_twice(values: np.ndarray) -> int:
+    total = 0
+    for value in values:
+        total += _twice(value)
+    return total
+
+
+def test_a_signature_is_the_only_one() -> None:
+    fixed = np.arange(10)
+    fixed.flags.writeable = False
+    assert [_sum_of_twice(values) for values in (np.arange(10), np.arange(20)[::2], fixed)] == [90, 180, 90]
+    assert len(_sum_of_twice.dispatcher.signatures) == 1
+    with pytest.raises(TypeError):
+        _sum_of_twice(np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "module", ["tracecut.api.trace", "tracecut.tracer.trace.file.trace_file", "tracecut.codegen.tuning.worker"]
+)
+def test_numba_is_not_loaded_before(module: str) -> None:
+    code = f"import sys, {module}; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

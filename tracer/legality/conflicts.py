@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+from tracecut.support.lazy_kernels import compiled
+from tracecut.support.plain_kernels import fitting
 
 READ, WRITE, REDUCE = 1, 2, 4  # further operators take the bits above
 
@@ -49,9 +50,10 @@ def find_conflict(events: list[Events], size: int) -> Conflict | None:
     first_job = np.full(count, -1, np.int32)
     masks = np.zeros(count, np.uint8)
     shared = np.zeros(count, np.bool_)
+    mark = fitting(_mark, sum(event.jobs.size * (event.width // granule) for event in busy))
     for event in busy:
-        _mark(event.jobs, event.offsets, event.width // granule, granule, event.kind, first_job, masks, shared)
-    place = _first_conflict(masks, shared)
+        mark(event.jobs, event.offsets, event.width // granule, granule, event.kind, first_job, masks, shared)
+    place = int(fitting(_first_conflict, count)(masks, shared))
     if place < 0:
         return None
     return _explain(events, place * granule, granule)
@@ -83,7 +85,7 @@ def _clash(mask: int) -> bool:
     return bool(mask & WRITE or (mask & READ and reduces) or reduces & (reduces - 1))
 
 
-@numba.njit("void(int64[:], int64[:], int64, int64, int64, int32[:], uint8[:], boolean[:])", cache=True, nogil=True)
+@compiled("void(int64[:], int64[:], int64, int64, int64, int32[:], uint8[:], boolean[:])", cache=True, nogil=True)
 def _mark(
     jobs: Any, offsets: Any, granules: int, granule: int, kind: int, first_job: Any, masks: Any, shared: Any
 ) -> None:
@@ -98,7 +100,7 @@ def _mark(
             masks[place] |= np.uint8(kind)
 
 
-@numba.njit("int64(uint8[:], boolean[:])", cache=True, nogil=True)
+@compiled("int64(uint8[:], boolean[:])", cache=True, nogil=True)
 def _first_conflict(masks: Any, shared: Any) -> int:
     for place in range(masks.size):
         if shared[place]:

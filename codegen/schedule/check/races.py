@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from tracecut.codegen.schedule.plan.range_function import Group
 from tracecut.codegen.schedule.schedule import Private, RegionSchedule
 from tracecut.support.errors import ScheduleError
+from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.loops.pointer_rotation import split
@@ -18,8 +18,8 @@ from tracecut.tracer.loops.pointer_rotation import split
 SUMS = {("add", "i8"), ("add", "i16"), ("add", "i32"), ("add", "i64"), ("fadd", "float"), ("fadd", "double")}
 LANES = 16  # wavefronts that are looked at at once
 WRITTEN, SHARED = 1 << 15, 1 << 14  # what is known of a grain of memory, beside its one owner: a block's number + 1
-LONGS = numba.types.Array(numba.int64, 1, "A", readonly=True)
-TRUTHS = numba.types.Array(numba.boolean, 1, "A", readonly=True)
+LONGS = "Array(int64, 1, 'A', readonly=True)"  # of any layout, written or not
+TRUTHS = "Array(boolean, 1, 'A', readonly=True)"
 
 
 def check_threads(
@@ -163,7 +163,7 @@ def _reached(name: str, accesses: Accesses, access: Access, target: Object) -> _
     return _Reached(found[0], found[1], -target.base, 1, int(_union(*found)))
 
 
-@numba.njit(numba.int64(LONGS, TRUTHS), cache=True)
+@compiled(f"int64({LONGS}, {TRUTHS})", cache=True)
 def _union(addresses: Any, runs: Any) -> int:
     """Every bit that is set in some address."""
     found = 0
@@ -173,20 +173,8 @@ def _union(addresses: Any, runs: Any) -> int:
     return found
 
 
-@numba.njit(
-    numba.boolean(
-        numba.uint16[:],
-        numba.uint8[:],
-        LONGS,
-        LONGS,
-        TRUTHS,
-        numba.int64,
-        numba.int64,
-        numba.int64,
-        numba.int64,
-        numba.uint16,
-        numba.uint16[:, :],
-    ),
+@compiled(
+    f"boolean(uint16[:], uint8[:], {LONGS}, {LONGS}, {TRUTHS}, int64, int64, int64, int64, uint16, uint16[:, :])",
     cache=True,
 )
 def _meet(

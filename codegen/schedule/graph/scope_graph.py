@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan, Space
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.loops.expressions import Expr
+from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.legality.access_patterns import INDIRECT, Pattern
 
 from .fixed_cache_lines import line_spaces
@@ -180,7 +180,7 @@ def _is_every_job(jobs: npt.NDArray[np.int64], count: int) -> bool:
     )
 
 
-@numba.njit("int32[:](int64[:], int32[:], int64[:])", cache=True, nogil=True)
+@compiled("int32[:](int64[:], int32[:], int64[:])", cache=True, nogil=True)
 def _sort_by_job(jobs: Any, data: Any, offsets: Any) -> Any:
     """Stable counting sort of the pins by job."""
     place = offsets[:-1].copy()

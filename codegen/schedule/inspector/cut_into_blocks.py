@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.codegen.schedule.schedule import FAST, ORDERED, Blocks
 from tracecut.support.arrays import Ints
+from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern
 from tracecut.tracer.loops.pointer_rotation import split
 from tracecut.tracer.runtime.binding import TYPES
@@ -258,7 +258,7 @@ def _sharing(
     return result
 
 
-@numba.njit("void(int32[:], int64[:], int64[:], int32[:], boolean[:])", cache=True, nogil=True)
+@compiled("void(int32[:], int64[:], int64[:], int32[:], boolean[:])", cache=True, nogil=True)
 def _mark_sharing(block: Any, jobs: Any, records: Any, owner: Any, result: Any) -> None:
     for item in range(jobs.size):
         record = records[item]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from tracecut.support.arrays import Ints
+from tracecut.support.lazy_kernels import compiled
 
 MAX_BLOCKS = 64  # one bit each: who touches a record is known from one word
 
@@ -47,13 +47,13 @@ def wavefronts(met: npt.NDArray[np.uint64]) -> Ints:
     return waves
 
 
-@numba.njit("void(int32[:], int64[:], int64[:], uint64[:])", cache=True, nogil=True)
+@compiled("void(int32[:], int64[:], int64[:], uint64[:])", cache=True, nogil=True)
 def _touch(block: Any, jobs: Any, records: Any, touched: Any) -> None:
     for item in range(jobs.size):
         touched[records[item]] |= np.uint64(1) << np.uint64(block[jobs[item]])
 
 
-@numba.njit("void(uint64[:], uint64[:])", cache=True, nogil=True)
+@compiled("void(uint64[:], uint64[:])", cache=True, nogil=True)
 def _meet(touched: Any, met: Any) -> None:
     for item in range(touched.size):
         word = touched[item]

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tracecut.tracer.legality.conflicts import READ, REDUCE, WRITE, Conflict, Events, find_conflict
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("both_ways")]
 
 SIZE = 48
 Listed = list[tuple[int, int, list[tuple[int, int]]]]  # (width, kind, [(job, offset)])
