@@ -18,6 +18,7 @@ from tracecut.support.plain_kernels import FEW
 from tracecut.support.private_folders import private_folder
 from tracecut.support.process.standard_input import kept_input, problem_of
 from tracecut.tracer.depgraph.builder import Builder, Ending, TooLarge
+from tracecut.tracer.depgraph.choices import WEIGHTS
 from tracecut.tracer.depgraph.measured_weights import measured_graph
 from tracecut.tracer.depgraph.state.output import GraphTotals
 from tracecut.tracer.depgraph.totals import Folder
@@ -25,7 +26,6 @@ from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 from tracecut.tracer.trace.trace import ENDS_EARLY, Trace
 
-WEIGHTS = ("model", "unit", "measured", "seed")
 REPEATS = 3  # runs that are measured
 FREE_SHARE = 0.75  # of the memory that is free, for a graph without a stated bound
 UNFENCED = (

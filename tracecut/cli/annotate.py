@@ -7,21 +7,20 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from tracecut.api.dependence_graph import build_graph
-from tracecut.api.trace import trace
 from tracecut.support.errors import UsageError
-from tracecut.support.process.forward_output import descriptor
-from tracecut.tracer.trace.line_profile import HotLine, SegmentCounter, annotate, hot_lines, instruction_counts
-from tracecut.tracer.trace.tables.static_tables import Static
-from tracecut.tracer.trace.trace import Trace
 
 from .trace import tell_warnings
 from .words import Parser, begin_work, input_file, seconds, sort_words, split_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tracecut.tracer.trace.line_profile import HotLine, SegmentCounter
+    from tracecut.tracer.trace.tables.static_tables import Static
+    from tracecut.tracer.trace.trace import Trace
 
 USAGE = "tracecut annotate SOURCE… [compiler options] [options] [-- program arguments]"
 LEAST = 0.01  # share of the work of a file that is shown
@@ -43,7 +42,13 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
     `cycles`: weigh instructions by the cycles of the cache model, which needs the memory of a whole dependence graph;
     otherwise each counts 1, in bounded memory. Raises what `trace` raises.
     """
+    from tracecut.tracer.trace.line_profile import SegmentCounter, hot_lines, instruction_counts
+
     if cycles:
+        import numpy as np
+
+        from tracecut.api.dependence_graph import build_graph
+
         built = build_graph(source, argv, **options)
         static, graph = built.trace.static, built.graph
         counts = np.bincount(graph.instruction, minlength=static.n_instructions)
@@ -56,11 +61,15 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
         return counters[0].take
 
     if str(source).endswith(".tct"):
+        from tracecut.tracer.trace.trace import Trace
+
         done = Trace.load(str(source))
         take = begin(done.static)
         for stream, words in done.chunks():
             take(stream, words)
     else:
+        from tracecut.api.trace import trace
+
         done = trace(source, argv, keep=False, build=begin, **options)
     counts = instruction_counts(done.static, counters[0].counts)
     return Annotated(hot_lines(done.static, counts), "instructions", done)
@@ -97,6 +106,8 @@ def run_annotate(words: list[str]) -> int:
             raise UsageError(f"{files[0]} is a trace: it takes no sources, compiler options or arguments")
         found = measure(files[0], cycles=options.cycles)
     else:
+        from tracecut.support.process.forward_output import descriptor
+
         found = measure(
             compiler,
             program,
@@ -120,6 +131,8 @@ def run_annotate(words: list[str]) -> int:
 def listing(found: Annotated, *, whole: bool = False, width: int = 110) -> str:
     """The files with at least one per cent of the work, the busiest first, system headers last; one line names the
     others."""
+    from tracecut.tracer.trace.line_profile import annotate
+
     total = sum(line.weight for line in found.lines) or 1.0
     shares: dict[str, float] = {}
     for line in found.lines:

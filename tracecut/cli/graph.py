@@ -8,22 +8,17 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tracecut.api.dependence_graph import WEIGHTS, Built, Summed, build_graph, graph_totals, shortfall
-from tracecut.api.loop_summaries import loop_lines, loop_rows, loop_summaries
-from tracecut.api.trace import trace
-from tracecut.ir.dependence_graph_export import check_export
 from tracecut.support.errors import UsageError
-from tracecut.support.process.forward_output import descriptor
-from tracecut.tracer.depgraph.builder import WANTED
-from tracecut.tracer.trace.tables.approximated_calls import Met, met
-from tracecut.tracer.trace.trace import Trace
+from tracecut.tracer.depgraph.choices import WANTED, WEIGHTS
 
 from .trace import _count, _size, tell_warnings
 from .words import Parser, begin_work, input_file, seconds, sort_words, split_words
+
+if TYPE_CHECKING:
+    from tracecut.api.dependence_graph import Built, Summed
+    from tracecut.tracer.trace.tables.approximated_calls import Met
 
 USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program arguments]"
 
@@ -70,7 +65,11 @@ def run_graph(words: list[str]) -> int:
     if options.totals and options.output is not None:
         raise UsageError("-o and --totals exclude each other: --totals keeps no graph", hint=USAGE)
     if options.output is not None:
+        from tracecut.ir.dependence_graph_export import check_export
+
         check_export(options.output)
+    from tracecut.api.dependence_graph import Built, shortfall
+
     with told_of_compiling(quiet=options.quiet or options.json):
         built, loops = _built(options, files[0] if given else compiler, program)
     if not given and not options.quiet:
@@ -92,6 +91,12 @@ def run_graph(words: list[str]) -> int:
 
 def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tuple[Built | Summed, list[dict[str, Any]]]:
     """The graph or its totals, and with --loops the loops, for which the records are kept."""
+    from tracecut.api.dependence_graph import build_graph, graph_totals
+    from tracecut.api.loop_summaries import loop_rows, loop_summaries
+    from tracecut.api.trace import trace
+    from tracecut.support.process.forward_output import descriptor
+    from tracecut.tracer.trace.trace import Trace
+
     how: dict[str, Any] = {"weights": options.weights, "kinds": options.kinds}
     if not options.totals:
         how["memory"] = options.memory
@@ -167,6 +172,11 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 def report(built: Built | Summed) -> dict[str, Any]:
     """Statistics of the graph (`DependenceGraph.stats`), how the program ended, and what the graph lacks."""
+    import numpy as np
+
+    from tracecut.api.dependence_graph import Built
+    from tracecut.tracer.trace.tables.approximated_calls import met
+
     notes = [*built.trace.notes, *built.notes]
     if built.ending.unresolved:
         notes.append(f"{built.ending.unresolved} pointers passed to unknown functions point to no known object")
@@ -204,6 +214,8 @@ def _print(found: dict[str, Any], output: str | None) -> None:
         more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
         print(f"  approximated     {', '.join(rows[:8])}{more}: library calls, see docs/library-effects.md")
     if "loops" in found:
+        from tracecut.api.loop_summaries import loop_lines
+
         print("\n".join(loop_lines(found["loops"])))
     for note in found["notes"]:
         print(f"  note: {note}")

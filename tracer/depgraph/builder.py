@@ -37,11 +37,11 @@ from tracecut.tracer.depgraph.walk.resolve import READY, follow
 from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 
+from .choices import WANTED
 from .instruction_names import instructions_of
 
 NARROW = 2**31 - 2  # vertices that 32-bit ids can name, with one more for "none"
 WEIGHTS = ("model", "unit", "times")
-WANTED = ("raw", "war", "waw", "control")
 BATCH = 1 << 16  # vertices that are kept at a time when only sums are asked for
 
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.support.errors import ArgumentError, ArtefactError
+from tracecut.support.lazy_kernels import compiled
 from tracecut.support.plain_kernels import fitting
 from tracecut.tracer.trace.events.event_words import FIRST_MARK
 from tracecut.tracer.trace.tables.records import BAD, Lengths
@@ -81,7 +81,7 @@ class SegmentCounter:
             raise ArtefactError(f"a chunk of stream {stream} does not hold whole records")
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _count(words: Any, lengths: Any, marks: Any, counts: Any) -> Any:
     """Count the records of a chunk. Returns the words passed: all of them, or those before what is no record."""
     place, size = np.int64(0), np.int64(words.size)

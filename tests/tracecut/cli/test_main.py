@@ -55,7 +55,9 @@ def test_version(shell: Any) -> None:
     assert (done.code, done.out, done.err) == (0, f"tracecut {tracecut.__version__}\n", "")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "nowhere"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["run", "nowhere"], ["annotate", "--json"], ["graph", "--kinds", "x", "x.c"]]
+)
 def test_starts_at_once(words: list[str], shell: Any) -> None:
     """Nothing heavy is imported for what needs none of it."""
     command = [sys.executable, "-P", "-X", "importtime", "-m", "tracecut", *words]
