@@ -11,9 +11,10 @@ import pytest
 from hypothesis import settings
 from tracecut.support import plain_kernels
 
-# A change is judged on the same examples each time; `--hypothesis-profile=search` draws others.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("search", print_blob=True)
+# A change is judged on the same examples each time; `--hypothesis-profile=search` draws others. How long one of them
+# takes decides nothing: the first may load or compile a kernel.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", print_blob=True, deadline=None)
 settings.load_profile("same")
 
 # Started in the background, pytest may ignore some signals; programs inherit that from it, but never a handler.
