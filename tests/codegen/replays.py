@@ -20,7 +20,6 @@ from tracecut.support.tolerances import CANCELLING, RESULTS
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.memory import STACK
 from tracecut.tracer.runtime.binding import MAX_THREADS, Native
-from tracecut.tracer.toolchain.clang import Flags
 
 from .children import in_child
 from .harness import Inspected
@@ -45,7 +44,7 @@ class Loaded:
 
 
 def load(items: Sequence[Inspected]) -> Loaded:
-    """Compile the range functions of inspected regions. Their scopes must not share a region."""
+    """Compile the range functions of inspected regions, as a tuned run does. Their scopes must not share a region."""
     outlined: dict[int, Outlined] = {}
     batches: dict[int, Outlined] = {}
     for item in items:
@@ -55,7 +54,7 @@ def load(items: Sequence[Inspected]) -> Loaded:
         batches |= batch_regions(found, item.inspection.accesses)
     program = items[0].program
     path = program.folder / f"regions-{'-'.join(item.mark for item in items[:3])}-{len(items)}.so"
-    load_regions(program.compiled.analysis, outlined, batches, Flags(), path)
+    load_regions(program.compiled.analysis, outlined, batches, program.settings.flags, path)
     return Loaded(items, batches, path)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tracecut.support.process.runner import Limits, describe, run
 from tracecut.tracer.runtime.link import executable
-from tracecut.tracer.toolchain.clang import Flags, to_ir
-from tracecut.tracer.toolchain.passes import emit_object
+from tracecut.tracer.toolchain.clang import Flags, to_object
 
 from ..waiting import HUNG
 
@@ -18,8 +17,7 @@ def compiled(text: str, folder: Path, name: str) -> Path:
     """The program as an executable in `folder`. Not optimised: these programs take longer to compile than to run."""
     source = folder / f"{name}.c"
     source.write_text(text, encoding="ascii")
-    ir = to_ir(source, Flags(("-O0",)), folder, canonical=False)
-    return executable([emit_object(ir, optimise=False)], Flags(), folder / name)
+    return executable([to_object(source, Flags(("-O0",)), folder)[0]], Flags(), folder / name)
 
 
 def output(text: str, folder: Path, name: str) -> str:
