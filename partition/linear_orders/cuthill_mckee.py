@@ -8,7 +8,7 @@ the adjacency of that datum with the others of the job.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -198,7 +198,9 @@ def _walk(
             mark[v] = DONE
     walk = Walk(starts, near, job_starts, pins, degree, labels, mark, job_mark, order)
     stamp = np.uint32(0)
-    count = 0
+    count: Any = np.int64(0)
+    search: Any = np.bool_(False)  # not literals, for each of which Numba would compile `_search` once more
+    place: Any = np.bool_(True)
     for seed in seeds:
         if mark[seed] == DONE:
             continue
@@ -207,7 +209,7 @@ def _walk(
         for _ in range(sweeps):
             stamp += np.uint32(1)
             # Searches before the last use the part of `order` that is still free as their queue.
-            head, tail, level = _search(root, begin, stamp, False, walk)
+            head, tail, level = _search(root, begin, stamp, search, walk)
             if level <= height:
                 break
             height = level
@@ -216,7 +218,7 @@ def _walk(
                 if degree[v] < degree[root]:
                     root = v
         stamp += np.uint32(1)
-        _, count, _ = _search(root, begin, stamp, True, walk)
+        _, count, _ = _search(root, begin, stamp, place, walk)
         for i in range((count - begin) // 2):
             order[begin + i], order[count - 1 - i] = order[count - 1 - i], order[begin + i]
     for v in range(size):

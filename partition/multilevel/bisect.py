@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from tracecut.partition.coarsening.heavy_pins import (
@@ -15,6 +17,7 @@ from tracecut.partition.coarsening.heavy_pins import (
     pair_unmatched,
 )
 from tracecut.partition.coarsening.hypergraph_levels import NONE, Level, flip
+from tracecut.partition.datastructures.read_only_in_kernels import read_only
 from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.partition.refinement.km1 import refine_serial
@@ -26,8 +29,11 @@ HEAVIEST = 1.5  # of a node, over the mean of so many nodes
 LARGE = 32  # pins; nets of more say little, and there are many bisections
 ENDED = 0.95  # coarsening that leaves more than this share of the nodes has ended
 TRIES = 6  # first bisections, of which the best is kept
-# The effort of refinement, as `km1.Effort`.
-SWEEPS, PASSES, LEAST, BATCH, PATIENCE = 1, 2, 0.01, 25, 1.0
+# The effort of refinement, as `km1.Effort`; literals would have `refine_serial` compiled for them alone.
+SWEEPS: Any = np.int64(1)
+PASSES: Any = np.int64(2)
+BATCH: Any = np.int64(25)
+LEAST, PATIENCE = 0.01, 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -36,12 +42,7 @@ def bisect_nodes(level: Level, shares: Floats, limits: Floats, seed: int) -> tup
 
     Returns uint32 (nodes), the load above the limits, and the cost. O(pins · levels).
     """
-    # Arrays of a level may be read-only, which is a type of its own in a kernel: the list holds writable copies.
-    first = Level(
-        level.node_offsets.copy(), level.node_nets.copy(), level.net_offsets.copy(), level.net_nodes.copy(),
-        level.node_weights.copy(), level.net_weights.copy(),
-    )  # fmt: skip
-    levels = [first]
+    levels = [level]
     groupings = [np.zeros(0, np.uint32)]
     heaviest = level.node_weights.sum() / SMALL * HEAVIEST
     work = compiled_workspace(level.node_weights.size)
@@ -105,7 +106,10 @@ def _contracted(level: Level, groups: Words, n_groups: int) -> Level:
     for u in range(groups.size):
         weights[groups[u]] += level.node_weights[u]
     node_offsets, node_nets = flip(rows, tight, n_groups)
-    return Level(node_offsets, node_nets, rows, tight, weights, sums)
+    return Level(
+        read_only(node_offsets), read_only(node_nets), read_only(rows), read_only(tight), read_only(weights),
+        read_only(sums),
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

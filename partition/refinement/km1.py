@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -167,6 +168,8 @@ def refine_serial(
         shuffle(asked, seed + turn)
         active[:] = False
         cost -= propagate_labels(level, state, asked, active)
+    low: Any = np.int64(0)  # not literals, for each of which Numba would compile the search once more
+    ever: Any = np.int64(NO_END)
     for turn in range(passes):
         if cost == 0:
             break
@@ -176,7 +179,7 @@ def refine_serial(
         seeds = np.flatnonzero(active).astype(np.uint32)
         shuffle(seeds, seed + sweeps + turn)
         seeds_at_once = 1 if THIN * seeds.size < n else batch
-        gain = search(level, state, work, seeds, seeds_at_once, patience, least * cost / 2, NO_END, 0, NO_END)[0]
+        gain = search(level, state, work, seeds, seeds_at_once, patience, least * cost / 2, ever, low, ever)[0]
         cost -= gain
         if gain <= least * cost:
             break
