@@ -16,6 +16,8 @@ from tracecut.partition.balance.rebalance import bounds, capacities
 from tracecut.partition.methods import Method
 from tracecut.support.errors import ArgumentError
 
+from ..waiting import HUNG
+
 # Those of other projects without their wheel are tested in `test_peers`.
 HERE = [method for method in METHODS.values() if method.installed]
 IN_PROCESS = [method for method in HERE if not method.module and "METIS" not in method.complexity]
@@ -41,7 +43,7 @@ def check(method: Method, graph: LocalityGraph, k: int, draw: st.DrawFn, of: str
         shares = random.random(k) + 0.2
         arguments["targets"] = shares / shares.sum()
     if "time_limit" in method.options():
-        arguments["time_limit"] = 20.0
+        arguments["time_limit"] = HUNG
     if "balance" in takes:
         arguments["balance"] = draw(st.sampled_from([1.0, 1.03, 1.5]))
     counting = method.kind != "order" and "weights" not in method.uses  # of what has weights, refused otherwise

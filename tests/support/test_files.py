@@ -142,7 +142,7 @@ def test_places_that_can_not_be_written(tmp_path: Path) -> None:
 
 
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
-    """One process forks writers, kills each at a random moment and looks at the file that is left."""
+    """One process forks writers, kills each at a random moment after some files and looks at the one that is left."""
     code = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -150,13 +150,19 @@ from tracecut.support.files import write_text
 target, choose = Path(sys.argv[1]), random.Random(7)
 write_text(target, "0" * 1_000_000)
 for _ in range(60):
+    ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
         while True:
-            for letter in "abc": write_text(target, letter * 1_000_000, sync=False)
-    time.sleep(choose.uniform(0.001, 0.02))
+            for letter in "abc":
+                write_text(target, letter * 1_000_000, sync=False)
+                os.write(theirs, b".")
+    os.close(theirs)
+    for _ in range(choose.randrange(5)): os.read(ours, 1)
+    time.sleep(choose.uniform(0, 0.002))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(ours)
     text = target.read_text()
     print(len(text), len(set(text)), text[0])
 """

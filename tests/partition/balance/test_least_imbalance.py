@@ -17,6 +17,8 @@ from tracecut.partition import METHODS, partition
 from tracecut.partition.balance.least_imbalance import best_balance
 from tracecut.partition.methods import Method
 
+from ...waiting import HUNG
+
 pytestmark = pytest.mark.quick
 
 CONTIGUOUS = {method.name for method in METHODS.values() if method.kind == "order"} | {"chunks"}
@@ -67,7 +69,7 @@ def call(method: Method, graph: LocalityGraph, shares: list[float], **given: Any
     else:
         shares = [1 / k] * k
     if "time_limit" in method.options():
-        given["time_limit"] = 30.0
+        given["time_limit"] = HUNG
     return partition(graph, k, method.name, **given), shares
 
 

@@ -169,8 +169,8 @@ def test_what_was_written_before_the_end_is_kept(tmp_path: Path, marker: str) ->
 
 
 def test_processes_about_to_end_are_waited_for(tmp_path: Path, marker: str) -> None:
-    code = "if os.fork() == 0:\n  time.sleep(0.02); os.write(1, b'last words')\nos._exit(0)"
-    finished = python(code, tmp_path, marker)
+    code = "me = os.getpid()\nif os.fork() == 0:\n  while os.getppid() == me: pass\n  os.write(1, b'last words')\n"
+    finished = python(code + "os._exit(0)", tmp_path, marker)
     assert (finished.stdout.read_bytes(), finished.survivors) == (b"last words", 0)
 
 
