@@ -33,22 +33,23 @@ def seated(labels: Ints, weights: Floats, targets: Floats, limits: Floats, balan
     """
     if _keeps(labels, weights, limits):
         return labels
-    found = pack_by_weight(labels, weights, limits)
+    found = pack_by_weight(labels, weights, limits, fill=True)
     if not _keeps(found, weights, limits):
-        order = np.argsort(-weights, kind="stable")
-        packed = _packed(weights, targets, balance)[1]
-        found = _seat(order, floats(weights), floats(limits), labels.astype(np.int64), packed).astype(np.int32)
+        found = pack_by_weight(labels, weights, limits, _packed(weights, targets, balance)[1], fill=True)
     return found
 
 
-def pack_by_weight(labels: Ints, weights: Floats, limits: Floats) -> Ints:
+def pack_by_weight(
+    labels: Ints, weights: Floats, limits: Floats, fixed: Longs | None = None, *, fill: bool = False
+) -> Ints:
     """Labels within `limits` if that is found: from the heaviest on, items stay where they fit, or go where most fits.
 
-    int32 (n). O(n log n + moved · k).
+    `fixed` bins, int64 (n), come first, -1 for none; with `fill` the lightest items go to bins that are empty. int32
+    (n). O(n log n + moved · k).
     """
     order = np.argsort(-weights, kind="stable")
-    none = np.full(labels.size, -1, np.int64)
-    return _seat(order, floats(weights), floats(limits), labels.astype(np.int64), none).astype(np.int32)
+    fixed = np.full(labels.size, -1, np.int64) if fixed is None else fixed
+    return _seat(order, floats(weights), floats(limits), labels.astype(np.int64), fixed, fill).astype(np.int32)
 
 
 def _keeps(labels: Ints | Longs, weights: Floats, limits: Floats) -> bool:
@@ -146,7 +147,7 @@ def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[
 
 
 @njit(cache=True, nogil=True)
-def _seat(order: Longs, weights: Floats, limits: Floats, labels: Longs, fixed: Longs) -> Longs:
+def _seat(order: Longs, weights: Floats, limits: Floats, labels: Longs, fixed: Longs, fill: bool) -> Longs:
     """Items in `order` go to their `fixed` bin, else to their own label if there is room, else where most room is."""
     k = limits.size
     found, loads, sizes = labels.copy(), np.zeros(k), np.zeros(k, np.int64)
@@ -163,17 +164,14 @@ def _seat(order: Longs, weights: Floats, limits: Floats, labels: Longs, fixed: L
             loads[place] += weights[item]
             sizes[place] += 1
     lightest = order.size - 1
-    for _ in range(k):
+    for _ in range(k if fill else 0):
+        target = -1  # of the empty bins that with the least room
+        for b in range(k):
+            if sizes[b] == 0 and (target < 0 or limits[b] < limits[target]):
+                target = b
         while lightest >= 0 and sizes[found[order[lightest]]] < 2:
             lightest -= 1
-        if lightest < 0:
-            break
-        target = -1  # of the empty bins that can take it that with the least room
-        for b in range(k):
-            takes = sizes[b] == 0 and weights[order[lightest]] <= limits[b]
-            if takes and (target < 0 or limits[b] < limits[target]):
-                target = b
-        if target < 0:
+        if target < 0 or lightest < 0:
             break
         item = order[lightest]
         lightest -= 1
