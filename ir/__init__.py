@@ -11,7 +11,8 @@ TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
     from typing import Any
 
-    from tracecut.ir.machine.machine import Cache, Core, Machine
+    from tracecut.ir.machine.machine import Machine
+    from tracecut.ir.machine.parts import Cache, Core
 
     from .clustering import Clustering
     from .locality_graph import LocalityGraph
@@ -31,8 +32,8 @@ __all__ = [
 _HOMES = {
     "Clustering": "clustering",
     "LocalityGraph": "locality_graph",
-    "Cache": "machine.machine",
-    "Core": "machine.machine",
+    "Cache": "machine.parts",
+    "Core": "machine.parts",
     "Machine": "machine.machine",
     "Ordering": "ordering",
     "Placement": "placement",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.machine.machine import Cache
+from tracecut.ir.machine.parts import Cache
 from tracecut.support.arrays import Floats, Ints, Longs, frozen, inverse
 from tracecut.support.errors import ArgumentError
 from tracecut.support.lazy_kernels import compiled

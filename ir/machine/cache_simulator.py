@@ -18,7 +18,8 @@ from numba import njit
 from tracecut.support.arrays import Ints, Longs, frozen
 from tracecut.support.errors import ArgumentError
 
-from .machine import Cache, Machine
+from .machine import Machine
+from .parts import Cache
 
 LINE_BITS, SETS, MASK, WAYS, START, LATENCY = range(6)
 EMPTY = np.int64(-1)

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from tracecut.support import memory_amounts
+from tracecut.support.arrays import Floats, Longs, frozen
 from tracecut.support.errors import ArgumentError
 
-_SYSFS = Path("/sys/devices/system/cpu")
+from . import models
+from .detect import detected
+from .network import Network
+from .parts import Bank, Cache, Core, Unit
 
-
-@dataclass(frozen=True)
-class Core:
-    """One processing unit. `cpu` is the operating system's number, `node` its NUMA node, `speed` is relative."""
-
-    cpu: int
-    node: int = 0
-    speed: float = 1.0
-
-
-@dataclass(frozen=True)
-class Cache:
-    """One cache level as a core sees it: bytes, line bytes, ways (0: fully associative), cores sharing it.
-
-    `latency` is the cycles until a line that it holds is there; 0 means unknown.
-    """
-
-    level: int
-    size: int
-    line: int = 64
-    ways: int = 0
-    shared_by: int = 1
-    latency: int = 0
+MOST_CORES = 1 << 17
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine description.
+    """A machine description: cores at the nodes of a network, in a tree of units, with caches and memory.
 
     Attributes:
-        name: processor name.
+        name: processor name, or what the model is called.
         cores: the processing units this process may use.
         caches: data and unified caches of the first core, nearest first.
         memory: bytes of main memory.
         memory_latency: cycles until a line comes from main memory; 0 means unknown.
+        network: how the nodes are joined; None: all cores at node 0.
+        units: the tree, parents before children; () where cores are all that there is.
+        banks: memory by node; () stands for one bank at node 0.
+        clock: cycles in a second, 0 means unknown.
+        issue_width: instructions that a core begins in a cycle.
+        mshrs: misses that a core has under way at most.
+        notes: what the description leaves out.
     """
 
     name: str
@@ -55,31 +44,147 @@ class Machine:
     caches: tuple[Cache, ...]
     memory: int
     memory_latency: int = 0
+    network: Network | None = None
+    units: tuple[Unit, ...] = ()
+    banks: tuple[Bank, ...] = ()
+    clock: float = 0.0
+    issue_width: int = 1
+    mshrs: int = 1
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.cores:
-            raise ArgumentError("a machine needs at least one core")
-        for cache in self.caches:
+        self.verify()
+
+    def verify(self) -> None:
+        """Raises ArgumentError, which names the entry, unless all that is stated fits together. O(size)."""
+        if not 0 < len(self.cores) <= MOST_CORES:
+            raise ArgumentError(f"cores: {len(self.cores)} given, a machine has from 1 to {MOST_CORES}")
+        for cache in (*self.caches, *(cache for unit in self.units for cache in unit.caches)):
             if cache.size < cache.line or cache.line < 1:
                 raise ArgumentError(f"cache level {cache.level}: {cache.size} bytes in lines of {cache.line}")
+        nodes = self.network.nodes if self.network else 1 + max(core.node for core in self.cores)
+        for place, core in enumerate(self.cores):
+            if not 0 < core.speed < float("inf"):
+                raise ArgumentError(f"cores[{place}].speed = {core.speed}, a positive number was expected")
+            if not 0 <= core.node < nodes:
+                raise ArgumentError(f"cores[{place}].node = {core.node}, the network has {nodes} nodes")
+        for place, bank in enumerate(self.banks):
+            if not 0 <= bank.node < nodes:
+                raise ArgumentError(f"banks[{place}].node = {bank.node}, the network has {nodes} nodes")
+            if bank.size < 1 or not 0 <= bank.bandwidth < float("inf"):
+                raise ArgumentError(f"banks[{place}]: {bank.size} bytes, {bank.bandwidth} bytes in a cycle")
+        for name, low in (("memory", 1), ("memory_latency", 0), ("clock", 0), ("issue_width", 1), ("mshrs", 1)):
+            if not low <= getattr(self, name) < float("inf"):
+                raise ArgumentError(f"{name} = {getattr(self, name)}, at least {low} was expected")
+        self._check_tree()
+
+    def _check_tree(self) -> None:
+        seen: dict[int, set[int]] = {}  # of each parent, cores of the children so far
+        for place, unit in enumerate(self.units):
+            if not -1 <= unit.parent < place:
+                raise ArgumentError(f"units[{place}].parent = {unit.parent}: -1 or a unit before it was expected")
+            known = self.units[unit.parent].cores if unit.parent >= 0 else range(len(self.cores))
+            cores, others = set(unit.cores), seen.setdefault(unit.parent, set())
+            if not cores or list(unit.cores) != sorted(cores) or not cores <= set(known):
+                raise ArgumentError(f"units[{place}].cores: rising numbers of cores within its parent were expected")
+            if cores & others:
+                raise ArgumentError(f"units[{place}]: core {min(cores & others)} lies in the unit before it, too")
+            others |= cores
+
+    @cached_property
+    def core_nodes(self) -> Longs:
+        """Node of each core, int64 (cores)."""
+        return frozen("core_nodes", [core.node for core in self.cores], np.int64)
+
+    @cached_property
+    def joined(self) -> Network:
+        """The network; without one, nodes that are all one hop from each other."""
+        return self.network or Network("full", (1 + max(core.node for core in self.cores),))
+
+    def speeds(self) -> Floats:
+        """Speed of each core, float64 (cores)."""
+        return frozen("speeds", [core.speed for core in self.cores], np.float64)
+
+    def memories(self) -> Floats:
+        """Bytes that each core has for itself, float64 (cores): what is at its node, shared evenly; inf if unstated."""
+        if not self.banks:
+            return frozen("memories", np.full(len(self.cores), np.inf), np.float64)
+        there = np.bincount(self.core_nodes, minlength=self.joined.nodes)
+        held = np.bincount([bank.node for bank in self.banks], [bank.size for bank in self.banks], self.joined.nodes)
+        return frozen("memories", (held / np.maximum(there, 1))[self.core_nodes], np.float64)
+
+    def fan_outs(self) -> tuple[int, ...]:
+        """Children of each level of the tree from the root, cores last; (cores,) where units have unequal numbers."""
+        if self.network is not None and self.network.kind == "tree" and self.network.nodes == len(self.cores):
+            return self.network.shape
+        level, found, total = [-1], [], 1
+        while level:
+            below = dict.fromkeys(level, 0)
+            children = [place for place, unit in enumerate(self.units) if unit.parent in below]
+            for place in children:
+                below[self.units[place].parent] += 1
+            if len(set(below.values())) > 1:
+                return (len(self.cores),)
+            if children and len(children) > total:
+                found.append(len(children) // total)
+                total = len(children)
+            level = children
+        sizes = {len(unit.cores) for place, unit in enumerate(self.units) if not self._has_children(place)}
+        if len(sizes) > 1 or len(self.cores) % total or (found and sizes and sizes != {len(self.cores) // total}):
+            return (len(self.cores),)
+        return (*found, len(self.cores) // total) if len(self.cores) > total or not found else tuple(found)
+
+    def _has_children(self, place: int) -> bool:
+        return any(unit.parent == place for unit in self.units)
+
+    def distances(self) -> npt.NDArray[np.int32]:
+        """Hops between each two cores, int32 (cores, cores), of at most 8,192 cores."""
+        return self.joined.table(self.core_nodes)
 
     @classmethod
     def detect(cls) -> Machine:
         """Describe this machine from sysfs and the affinity mask; whatever is not stated gets a common default."""
-        allowed = sorted(os.sched_getaffinity(0))
-        cores = tuple(Core(cpu, _node_of(cpu)) for cpu in allowed)
-        caches = _caches_of(allowed[0]) or (Cache(1, 32 << 10, ways=8), Cache(2, 1 << 20, ways=16))
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        return cls(_processor_name(), cores, caches, memory)
+        return cls(**detected())
 
     @classmethod
     def model(cls) -> Machine:
-        """The core that modelled times are defined on, the same everywhere: caches and memory of VertexCut §6.1.
+        """The core that modelled times are defined on, the same everywhere: caches and memory of VertexCut §6.1."""
+        return cls(**models.model())
 
-        The seed states sizes, ways and the first level's blocks; the latencies are those of a processor of its clock.
-        """
-        caches = (Cache(1, 64 << 10, 32, 4, latency=4), Cache(2, 256 << 10, 32, 8, latency=14))
-        return cls("model", (Core(0),), caches, 4 << 30, memory_latency=200)
+    @classmethod
+    def mesh(cls, width: int, height: int) -> Machine:
+        """width × height cores on a mesh, one at each router: VertexCut's Table 2."""
+        return cls(**models.mesh(width, height))
+
+    @classmethod
+    def mesh_for(cls, cores: int) -> Machine:
+        """The mesh of that many cores in VertexCut's tables; of another number the one nearest to a square."""
+        return cls(**models.mesh_for(cores))
+
+    @classmethod
+    def uma(cls, cores: int) -> Machine:
+        """Cores and one memory on a bus: uniform memory access, VertexCut's Figure 6."""
+        return cls(**models.uma(cores))
+
+    @classmethod
+    def cpu_gpu(cls, cores: int = 24, gpus: int = 1, speed: float = 8.0, memory: float = 8.5) -> Machine:
+        """A node of CPU cores (speed 1, 2 GiB each) and GPUs of a speed and memory in GiB."""
+        return cls(**models.cpu_gpu(cores, gpus, speed, memory))
+
+    @classmethod
+    def topo1(cls, k: int = 96, fast: int = 8, step: int = 0) -> Machine:
+        """Hetero's TOPO1: `fast` fast units, then slow ones; `step` is a row of Table III, from 0."""
+        return cls(**models.topo1(k, fast, step))
+
+    @classmethod
+    def topo2(cls, k: int = 96, fast: int = 8, step: int = 0, files: bool = False) -> Machine:
+        """Hetero's TOPO2: fast units and two kinds of slow ones, by Eq. 5 or as in the published files."""
+        return cls(**models.topo2(k, fast, step, files))
+
+    @classmethod
+    def topo3(cls, nodes: int = 4, fast: int = 1, step: int = 4) -> Machine:
+        """Hetero's TOPO3: nodes of 24 units, `fast` whole nodes of fast ones."""
+        return cls(**models.topo3(nodes, fast, step))
 
     def summary(self) -> dict[str, Any]:
         """Plain values for a manifest."""
@@ -92,57 +197,3 @@ class Machine:
     def __repr__(self) -> str:
         caches = ", ".join(f"L{cache.level} {memory_amounts.size(cache.size)}" for cache in self.caches)
         return f"<Machine {self.name}: {len(self.cores)} cores, {caches}, {memory_amounts.size(self.memory)}>"
-
-
-def _processor_name() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.lower().startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        return platform.machine()
-    return platform.machine()
-
-
-def _node_of(cpu: int) -> int:
-    for entry in (_SYSFS / f"cpu{cpu}").glob("node*"):
-        digits = entry.name.removeprefix("node")
-        if digits.isdigit():
-            return int(digits)
-    return 0
-
-
-def _caches_of(cpu: int) -> tuple[Cache, ...]:
-    caches = []
-    for index in sorted((_SYSFS / f"cpu{cpu}" / "cache").glob("index*")):
-        try:
-            fields = {name: (index / name).read_text().strip() for name in ("level", "type", "size")}
-            if fields["type"] == "Instruction":
-                continue
-            line = int(_optional(index / "coherency_line_size", "64"))
-            ways = int(_optional(index / "ways_of_associativity", "0"))
-            shared = _count_cpus(_optional(index / "shared_cpu_list", str(cpu)))
-            caches.append(Cache(int(fields["level"]), _bytes(fields["size"]), line, ways, shared))
-        except (OSError, ValueError):
-            continue
-    return tuple(sorted(caches, key=lambda cache: cache.level))
-
-
-def _optional(path: Path, default: str) -> str:
-    try:
-        return path.read_text().strip() or default
-    except OSError:
-        return default
-
-
-def _bytes(text: str) -> int:
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
-
-
-def _count_cpus(text: str) -> int:
-    count = 0
-    for part in text.split(","):
-        low, _, high = part.partition("-")
-        count += int(high or low) - int(low) + 1
-    return count

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tracecut.ir.machine.machine import Cache, Core, Machine
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.parts import Cache, Core
 from tracecut.mapping import place_in_order
 from tracecut.support.errors import ArgumentError
 

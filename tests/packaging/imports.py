@@ -37,6 +37,12 @@ ROOMS = {
         "trace": {"toolchain", "runtime"},
         "depgraph": {"toolchain", "runtime", "trace"},
     },
+    "mapping": {
+        "tasks": set(),
+        "joint": set(),
+        "placing": {"tasks"},
+        "simulation": {"tasks"},
+    },
     "codegen": {
         "schedule": set(),
         "host": {"schedule"},

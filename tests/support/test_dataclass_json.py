@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.ir.machine.machine import Cache, Core, Machine
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.parts import Cache, Core
 from tracecut.support.dataclass_json import from_json, to_json
 from tracecut.support.errors import ArtefactError
 from tracecut.tracer.toolchain.flags import Flags

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from tracecut.codegen.tuning.region_statistics import cluster_count, describe_region, record_bytes
-from tracecut.ir.machine.machine import Cache, Core, Machine
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.parts import Cache, Core
 
 from ..harness import Inspected
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tracecut.codegen.runtime.schedule_file import ScopeFile
-from tracecut.ir.machine.machine import Cache, Core, Machine
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.parts import Cache, Core
 from tracecut.partition.inputs.arguments import MAX_SEED
 from tracecut.support.progress import Progress
 
