@@ -25,6 +25,8 @@ from .locality_graph import LocalityGraph
 
 SMALL_EDGES = 1_000_000  # what networkx holds in about a gigabyte
 PATH_WORK = 1 << 28  # edges that are followed for the average path length: some seconds
+READ, WRITE = 1, 2  # what `DependenceGraph.access` is made of
+ADDRESSES = {"address": "int64", "access": "uint8"}
 PIECE = 1 << 22  # edges that one thread checks faster than two
 Ids = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
@@ -44,6 +46,10 @@ class DependenceGraph:
         instruction: int32 (n), static instruction of each vertex.
         time: int32 (n), cycles that the instruction takes by itself.
         table: what the static instructions are, None when nobody knows.
+        address: int64 (n), first byte of the first access of each vertex in the memory layout of the model, which does
+            not depend on where the system put the program's memory; −1 for vertices that access none, or none that has
+            a place. None where addresses were not kept.
+        access: uint8 (n), READ, WRITE, their sum, or 0; None with `address`.
     """
 
     src: Ids
@@ -53,11 +59,16 @@ class DependenceGraph:
     instruction: Ints
     time: Ints
     table: Instructions | None = None
+    address: Longs | None = None
+    access: Bytes | None = None
 
     def __post_init__(self) -> None:
         wide = np.asarray(self.instruction).size >= 2**31
         for name, dtype in _members(wide).items():
             object.__setattr__(self, name, frozen(name, getattr(self, name), dtype))
+        for name, dtype in ADDRESSES.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(name, getattr(self, name), dtype))
         self.verify()
 
     @property
@@ -75,6 +86,7 @@ class DependenceGraph:
         for name, size in (("dst", self.m), ("weight", self.m), ("kind", self.m), ("time", self.n)):
             if getattr(self, name).size != size:
                 raise ArgumentError(f"{name} has {getattr(self, name).size} entries, {size} expected")
+        self._check_addresses()
         place, rule = self._fault()
         if place >= 0:
             edge = f"edge {place} from {self.src[place]} to {self.dst[place]}"
@@ -85,6 +97,17 @@ class DependenceGraph:
         if self.table is not None and self.n and self.instruction.max() >= self.table.size:
             place = int(self.instruction.argmax())
             raise ArgumentError(f"instruction[{place}] = {self.instruction[place]}, of {self.table.size} in the table")
+
+    def _check_addresses(self) -> None:
+        if (self.address is None) != (self.access is None):
+            raise ArgumentError("address and access belong together: one of them is missing")
+        if self.address is None or self.access is None:
+            return
+        for name in ADDRESSES:
+            if getattr(self, name).size != self.n:
+                raise ArgumentError(f"{name} has {getattr(self, name).size} entries, {self.n} expected")
+        if self.n and (self.access.max() > READ + WRITE or self.address.min() < -1):
+            raise ArgumentError("an access is neither read nor write, or an address below -1")
 
     def _fault(self) -> tuple[int, int]:
         """The first edge that breaks a rule, and which of _RULES; −1 when none does. Large graphs on two threads."""
@@ -126,7 +149,7 @@ class DependenceGraph:
         """
         keep = fitting(_one_source, self.m)(self.dst, self.kind)
         edges = self.src[keep], self.dst[keep], self.weight[keep], self.kind[keep]
-        return DependenceGraph(*edges, self.instruction, self.time, self.table)
+        return DependenceGraph(*edges, self.instruction, self.time, self.table, self.address, self.access)
 
     def degrees(self) -> Longs:
         """Edges at each vertex, in and out, int64 (n)."""
@@ -213,15 +236,18 @@ class DependenceGraph:
         """Write an npz whose members are the six arrays and those of `table`; the same graph gives the same bytes."""
         arrays = {name: getattr(self, name) for name in _members(False)}
         arrays |= {} if self.table is None else self.table.members()
+        arrays |= {name: getattr(self, name) for name in ADDRESSES if self.address is not None}
         return write_arrays(path, "DependenceGraph", arrays, {}, bare=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DependenceGraph:
         """Read what `save` wrote. Raises ArtefactError on anything else."""
         try:
-            members = {**_members(False), **member_types()}
+            members = {**_members(False), **member_types(), **{f"{name}?": dtype for name, dtype in ADDRESSES.items()}}
             arrays, _ = read_arrays(path, "DependenceGraph", members, also=_members(True))
-            return cls(**{name: arrays[name] for name in _members(False)}, table=Instructions.from_members(arrays))
+            src, dst, weight, kind, instruction, time = (arrays[name] for name in _members(False))
+            table, more = Instructions.from_members(arrays), (arrays.get(name) for name in ADDRESSES)
+            return cls(src, dst, weight, kind, instruction, time, table, *more)
         except ArgumentError as error:
             raise ArtefactError(f"{path} holds no dependence graph: {error.message}") from error
 

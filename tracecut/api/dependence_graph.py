@@ -69,6 +69,7 @@ def dependence_graph(
     weights: str = "model",
     machine: Machine | None = None,
     kinds: Collection[str] = ("raw",),
+    addresses: bool = False,
     memory: int | None = None,
     **options: Any,
 ) -> DependenceGraph:
@@ -89,6 +90,7 @@ def dependence_graph(
         kinds: kinds of dependences: `"raw"` (true ones, through registers and memory) always; `"war"`: of each write on
             those that read its bytes before; `"waw"`: on those that wrote them before; `"control"`: of each instruction
             on the branch that let its block run.
+        addresses: keep which memory each instruction accesses first, for simulated caches (`DependenceGraph.address`).
         memory: largest size of the graph in bytes, None: three quarters of the free memory. A larger graph is refused
             with the size that it would have.
         options: of `trace` (`opt`, `functions`, `max_instructions`, `stdin`, `timeout`, …).
@@ -101,7 +103,9 @@ def dependence_graph(
             threads, whose accesses have no known order, and for graphs that are too large.
         ArtefactError: the trace file is damaged.
     """
-    built = build_graph(source, argv, weights=weights, machine=machine, kinds=kinds, memory=memory, **options)
+    built = build_graph(
+        source, argv, weights=weights, machine=machine, kinds=kinds, addresses=addresses, memory=memory, **options
+    )
     said = shortfall(built)
     if said:
         warnings.warn(said, PartialGraphWarning, stacklevel=2)
@@ -115,6 +119,7 @@ def build_graph(
     weights: str = "model",
     machine: Machine | None = None,
     kinds: Collection[str] = ("raw",),
+    addresses: bool = False,
     memory: int | None = None,
     **options: Any,
 ) -> Built:
@@ -122,7 +127,7 @@ def build_graph(
     if weights not in WEIGHTS:
         raise ArgumentError(f"weights = {weights!r}, one of {', '.join(WEIGHTS)} expected")
     most = int(FREE_SHARE * free_memory()) if memory is None else whole_number("memory", memory, 1)
-    how = {"machine": machine, "kinds": kinds, "most": most}
+    how = {"machine": machine, "kinds": kinds, "addresses": addresses, "most": most}
     if weights == "measured":
         return _measured(source, argv, how, options)
     sink = _Sink(weights=weights, **how)

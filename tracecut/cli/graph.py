@@ -64,6 +64,8 @@ def run_graph(words: list[str]) -> int:
         raise UsageError(f"{files[0]} is a trace: it takes no sources, compiler options or arguments")
     if options.totals and options.output is not None:
         raise UsageError("-o and --totals exclude each other: --totals keeps no graph", hint=USAGE)
+    if options.addresses and (options.output is None or not options.output.endswith(".npz")):
+        raise UsageError("--addresses: only a file of the graph that ends in .npz keeps them (-o)", hint=USAGE)
     if options.output is not None:
         from tracecut.ir.dependence_graph_export import check_export
 
@@ -99,7 +101,7 @@ def _built(options: argparse.Namespace, source: Any, program: list[str]) -> tupl
 
     how: dict[str, Any] = {"weights": options.weights, "kinds": options.kinds}
     if not options.totals:
-        how["memory"] = options.memory
+        how["memory"], how["addresses"] = options.memory, options.addresses
     run: dict[str, Any] = {}
     if not isinstance(source, str):
         run = {
@@ -142,6 +144,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=WEIGHTS,
         default="model",
         help="where the times of memory accesses come from (default: %(default)s)",
+    )
+    add(
+        "--addresses",
+        action="store_true",
+        help="keep the address of each instruction's first access in the graph, for the caches of simulate",
     )
     add(
         "--kinds",

@@ -23,7 +23,20 @@ if TYPE_CHECKING:
 OPTIONS = frozenset(
     f"--{name}"
     for name in (
-        *("arch", "budget", "check", "cycles", "every", "exact", "fail-if-no-gain", "function", "json", "k", "kinds"),
+        *(
+            "addresses",
+            "arch",
+            "budget",
+            "check",
+            "cycles",
+            "every",
+            "exact",
+            "fail-if-no-gain",
+            "function",
+            "json",
+            "k",
+            "kinds",
+        ),
         *("loops", "max-instructions", "memory", "method", "opt", "original", "output", "quiet", "reduce", "region"),
         *(
             "seed",

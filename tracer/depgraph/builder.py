@@ -20,6 +20,8 @@ from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState
 from tracecut.tracer.depgraph.state.frame_stack import FrameStack
 from tracecut.tracer.depgraph.state.output import (
+    ADDRESS_BYTES,
+    ADDRESSES,
     EDGE_BYTES,
     EDGES,
     NODE_BYTES,
@@ -87,6 +89,7 @@ class Builder:
             "control": of each instruction that is no phi on the latest branch of its function that its block is
             control dependent on. Memory that is freed, allocated, or a stack slot of a function that returned, has no
             readers or writers.
+        addresses: keep the address and the kind of the first access of each vertex; the walk is then slower.
         totals: only sum up, in memory that does not grow with the run.
         most: largest size of the graph in bytes, None: no limit.
         narrow: vertices from which ids have 64 bits.
@@ -103,6 +106,7 @@ class Builder:
         weights: str = "model",
         machine: Machine | None = None,
         kinds: Collection[str] = ("raw",),
+        addresses: bool = False,
         totals: bool = False,
         most: int | None = None,
         narrow: int = NARROW,
@@ -116,6 +120,8 @@ class Builder:
             raise ArgumentError("weights = 'times', but the trace has no times", hint="Trace with timed=True.")
         if isinstance(kinds, str) or not {"raw"} <= set(kinds) <= set(WANTED):
             raise ArgumentError(f"kinds = {kinds!r}, some of {', '.join(WANTED)} with 'raw' among them expected")
+        if addresses and totals:
+            raise ArgumentError("totals keep no addresses")
         machine = Machine.model() if machine is None else machine
         self.static = static
         self.hazards = hazards = WAS_READ * ("war" in kinds) + WAS_WRITTEN * ("waw" in kinds)
@@ -127,8 +133,10 @@ class Builder:
         self.levels = levels_of(machine.caches, machine.memory_latency)
         self.narrow = narrow
         self.state = fr.fresh_state()
+        self.of_nodes = {**NODES, **ADDRESSES} if addresses else NODES
         self.arrays: dict[str, Growing] = {
-            name: Growing(dtype, BATCH if totals else FEWEST, dense=True) for name, dtype in {**EDGES, **NODES}.items()
+            name: Growing(dtype, BATCH if totals else FEWEST, dense=True)
+            for name, dtype in {**EDGES, **self.of_nodes}.items()
         }
         self.followed: dict[str, Growing] = {
             "pages": Growing(np.int64, sh.FIELDS << 10),
@@ -152,7 +160,7 @@ class Builder:
         self.stack = FrameStack(self.tables, self.most_steps)
         self.records_at = 0
         self.threads = threads
-        self.simple = simple and self.sums is None and not hazards
+        self.simple = simple and self.sums is None and not hazards and not addresses
         self.nowhere = np.zeros(static.n_segments, np.uint8)  # segments in front of which the reference walk stops
         self.writer: Writer | None = None  # from the first chunk on that is walked by compiled code
 
@@ -209,7 +217,9 @@ class Builder:
         if self.sums is not None:
             raise ArgumentError("the builder keeps totals only: there is no graph")
         self._settle()
-        sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(NODES, int(self.state[fr.NODES]))
+        sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(
+            self.of_nodes, int(self.state[fr.NODES])
+        )
         self.followed, self.stack = {}, FrameStack(self.tables)
         arrays = {name: array.taken(sizes[name]) for name, array in self.arrays.items()}
         return DependenceGraph(**arrays, table=instructions_of(self.static))
@@ -280,7 +290,7 @@ class Builder:
             self._widen()
         for name in EDGES:
             self.arrays[name].reserve(int(state[fr.EDGES]) + edges + self.most_edges)
-        for name in NODES:
+        for name in self.of_nodes:
             self.arrays[name].reserve(nodes - int(state[fr.ORIGIN]) + int(self.tables.size.max(initial=0)))
         self._grow_reads(5 * (pages + self.most_pages), int(state[fr.EXTRA_READS]) + self.most_steps)
         for place, name, row, extra in (
@@ -336,7 +346,9 @@ class Builder:
         """Size of the graph so far, without the shadow memory."""
         wide = self.arrays["src"].dtype == np.int64
         each = WIDE_EDGE_BYTES if wide else EDGE_BYTES
-        return int(self.state[fr.EDGES]) * each + int(self.state[fr.NODES]) * NODE_BYTES
+        return int(self.state[fr.EDGES]) * each + int(self.state[fr.NODES]) * (
+            NODE_BYTES + ADDRESS_BYTES * ("address" in self.arrays)
+        )
 
     def _widen(self) -> None:
         """Go on with 64-bit ids, and without templates."""

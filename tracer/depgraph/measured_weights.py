@@ -59,7 +59,7 @@ def measured_graph(runs: Sequence[DependenceGraph], static: Static) -> tuple[Dep
     plain = (first.kind == MEMORY) & ops[first.instruction[first.dst]]
     weight = np.where(plain, time[first.dst], first.weight).astype(np.int32)
     arrays = first.src, first.dst, weight, first.kind, first.instruction, time
-    return DependenceGraph(*arrays, first.table), correlation
+    return DependenceGraph(*arrays, first.table, first.address, first.access), correlation
 
 
 def cleaned_times(raw: npt.NDArray[np.int32]) -> Ints:

@@ -16,14 +16,15 @@ from .shadow_memory import Writers
 
 EDGES = {"src": np.int32, "dst": np.int32, "weight": np.int32, "kind": np.uint8}
 NODES = {"instruction": np.int32, "time": np.int32}
-EDGE_BYTES, WIDE_EDGE_BYTES, NODE_BYTES = 13, 21, 8
+ADDRESSES = {"address": np.int64, "access": np.uint8}  # of each vertex, where they are kept
+EDGE_BYTES, WIDE_EDGE_BYTES, NODE_BYTES, ADDRESS_BYTES = 13, 21, 8, 9
 
 
 Edges = tuple[Writers, Writers, Ints, Bytes]  # source, target, weight and kind of each
 
 
 class Output(NamedTuple):
-    """Edges and vertices so far; views of arrays that grow outside."""
+    """Edges and vertices so far; views of arrays that grow outside. `address` and `access` are empty if not kept."""
 
     src: Writers
     dst: Writers
@@ -31,6 +32,8 @@ class Output(NamedTuple):
     kind: Bytes
     instruction: Ints
     time: Ints
+    address: Longs
+    access: Bytes
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,15 @@ def _add(weight: Ints, kind: Bytes, time: Ints, rows: Longs) -> None:
 def since(vertex: Int, origin: Int | None) -> Int:
     """Place of a vertex in arrays that begin with `origin`."""
     return vertex if origin is None else vertex - origin
+
+
+@njit(cache=True, nogil=True)
+def note_access(out: Output, at: Int, place: Int, access: Int) -> None:
+    """Note the first access of a vertex (`at`: its place in the arrays) where addresses are kept, and all its kinds."""
+    if out.access.size:
+        if out.access[at] == 0:
+            out.address[at] = place
+        out.access[at] |= np.uint8(access)
 
 
 @njit(cache=True, nogil=True)

@@ -68,7 +68,7 @@ def emit(order: Order, templates: Templates, forms: Forms, firsts: Ints, upwards
 
     O(vertices + edges).
     """
-    src, dst, weight, kind, instruction, time = out
+    src, dst, weight, kind, instruction, time, _, _ = out
     heads, own_time, edge_of = templates.heads, templates.time, templates.edge
     payer, payers = templates.payer, templates.payers
     form_masks, older = forms.masks, forms.older

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import numpy as np
 from tracecut.support.growable_array import Growing
-from tracecut.tracer.depgraph.state.output import Output
+from tracecut.tracer.depgraph.state.output import ADDRESSES, Output
 from tracecut.tracer.depgraph.state.record_steps import Tables
 
 from .emit import UPWARDS, emit, forms_of
@@ -59,4 +60,5 @@ class Writer:
 
 def output_of(arrays: Mapping[str, Growing]) -> Output:
     """Views of the arrays as they are now."""
-    return Output(**{name: array.array for name, array in arrays.items()})
+    none = {name: np.zeros(0, dtype) for name, dtype in ADDRESSES.items()}
+    return Output(**{**none, **{name: array.array for name, array in arrays.items()}})

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from tracecut.ir.dependence_graph import CONTROL, MEMORY, REGISTER
+from tracecut.ir.dependence_graph import CONTROL, MEMORY, READ, REGISTER, WRITE
 from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, MASK, WAYS, access
 from tracecut.support.arrays import Bytes, Longs
 from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import record_steps as op
 from tracecut.tracer.depgraph.state import shadow_memory as sh
-from tracecut.tracer.depgraph.state.access_steps import WalkState, change, cost, read_many
+from tracecut.tracer.depgraph.state.access_steps import WalkState, change, cost, range_count, range_of, read_many
 from tracecut.tracer.depgraph.state.call_frames import enter, leave, returned, take_mark, variadic
 from tracecut.tracer.depgraph.state.object_places import place_of
-from tracecut.tracer.depgraph.state.output import Output, add_edge, label, since
+from tracecut.tracer.depgraph.state.output import Output, add_edge, label, note_access, since
 from tracecut.tracer.depgraph.state.record_steps import Int, Tables, long
-from tracecut.tracer.depgraph.state.shadow_memory import collect, distinct, ensure, write, writers_of
+from tracecut.tracer.depgraph.state.shadow_memory import collect, distinct, ensure, find, write, writers_of
 from tracecut.tracer.trace.events.event_words import FIRST_MARK, Words
 
 from .anti_output import hazards
@@ -127,6 +127,9 @@ def follow_records(
         for place in range(size):
             instruction[np.uint64(since(base, origin) + place)] = first + place
             time[np.uint64(since(base, origin) + place)] = own_time[np.uint64(first + place)]
+        if out.access.size:
+            out.address[since(base, origin) : since(base, origin) + size] = -1
+            out.access[since(base, origin) : since(base, origin) + size] = 0
         nodes += size
         begin_reads = edges
         cycles: Int = np.int64(0)
@@ -148,6 +151,9 @@ def follow_records(
                 length: Int = np.int64(steps[at + np.uint64(3)])
                 offset = address & (sh.PAGE - 1)
                 part = steps[at + np.uint64(4)]
+                if out.access.size:
+                    where: Int = place_of(shadow, find(shadow, address >> sh.PAGE_BITS), address)
+                    note_access(out, since(vertex, origin), where, READ if code == op.LOAD else WRITE)
                 if part or offset + length > sh.PAGE:
                     if code == op.STORE:
                         write(shadow, address, length, vertex + 1)
@@ -280,6 +286,13 @@ def follow_records(
                     done = hazards(words, payload, steps, step, walk, rest, edges, vertex)
                 edges = done
             else:
+                if out.access.size and op.LOAD <= code <= op.SCATTER:
+                    reads_memory = code <= op.GATHER
+                    for number in range(range_count(steps, step)):
+                        address, length = range_of(words, payload, steps, step, number)
+                        if length:
+                            where = place_of(shadow, find(shadow, address >> sh.PAGE_BITS), address)
+                            note_access(out, since(vertex, origin), where, READ if reads_memory else WRITE)
                 if code <= op.GATHER or code in (op.OPAQUE_READ, op.REALLOC_READ, op.PASSED_READ):
                     edges, more = read_many(words, payload, steps, step, walk, src, begin_reads, edges)
                     cycles += more
