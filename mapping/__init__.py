@@ -1,4 +1,4 @@
-"""Machines, and which processing unit runs what."""
+"""Which processing unit runs what. Imports `support`, `ir`, `partition`."""
 
 from .in_order import place_in_order
 

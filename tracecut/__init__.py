@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from tracecut.api.optimize import optimize
     from tracecut.api.trace import trace
     from tracecut.ir.dependence_graph import DependenceGraph
+    from tracecut.ir.machine.machine import Machine
+    from tracecut.ir.placement import Placement
+    from tracecut.mapping.place import place
     from tracecut.pipeline.output.result import Optimized, Outcome
     from tracecut.support.errors import TracecutError
     from tracecut.tracer.trace.export_parquet import export_trace
@@ -39,9 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DependenceGraph",
+    "Machine",
     "Optimized",
     "Outcome",
     "PartialGraphWarning",
+    "Placement",
     "Trace",
     "TracecutError",
     "__version__",
@@ -53,12 +58,16 @@ __all__ = [
     "methods",
     "optimize",
     "partition",
+    "place",
     "target_sizes",
     "trace",
 ]
 
 _HOMES = {
     "DependenceGraph": "ir.dependence_graph",
+    "Machine": "ir.machine.machine",
+    "Placement": "ir.placement",
+    "place": "mapping.place",
     "Optimized": "pipeline.output.result",
     "Outcome": "pipeline.output.result",
     "Trace": "tracer.trace.trace",

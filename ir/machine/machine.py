@@ -139,7 +139,11 @@ class Machine:
 
     def distances(self) -> npt.NDArray[np.int32]:
         """Hops between each two cores, int32 (cores, cores), of at most 8,192 cores."""
-        return self.joined.table(self.core_nodes)
+        return self._distances
+
+    @cached_property
+    def _distances(self) -> npt.NDArray[np.int32]:
+        return frozen("distances", self.joined.table(self.core_nodes), np.int32, ndim=2)
 
     @classmethod
     def detect(cls) -> Machine:

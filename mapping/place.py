@@ -1,0 +1,100 @@
+"""Which core of a machine each cluster runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from tracecut.ir.clustering import Clustering
+from tracecut.ir.dependence_graph import DependenceGraph
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.placement import Placement
+from tracecut.mapping.placing.core_orders import by_region, far_apart
+from tracecut.mapping.placing.costs import Layout, layout
+from tracecut.mapping.placing.hierarchical import hierarchical
+from tracecut.mapping.placing.memory_centric import Rules, memory_centric
+from tracecut.mapping.placing.swaps import swap_refined
+from tracecut.mapping.tasks.cluster_graph import ClusterGraph
+from tracecut.mapping.tasks.locality import clusters_of_locality
+from tracecut.mapping.tasks.task_graph import cluster_graph, task_graph
+from tracecut.support.argument_checks import SEED
+from tracecut.support.arrays import Ints
+from tracecut.support.errors import ArgumentError
+
+
+def place(
+    clustering: Clustering | ClusterGraph,
+    machine: Machine,
+    method: str = "memory-centric",
+    seed: int = 0,
+    *,
+    graph: DependenceGraph | None = None,
+    rules: Rules | None = None,
+) -> Placement:
+    """Which core runs which cluster.
+
+    Args:
+        clustering: of `graph`; or of a LocalityGraph that it knows (`partition` returns such ones); or what clusters
+            tell each other, as `mapping.tasks` computes it.
+        machine: of up to 8,192 cores.
+        method: `"memory-centric"`, the greedy of VertexCut §5.2, in time linear in clusters and interactions;
+            `"hierarchical"`, recursive bisection of the machine and the clusters; `"swap"`, that refined by moves and
+            exchanges; `"round-robin"`; `"random"`, as many clusters on each core (±1).
+        seed: of `"random"`; the others are deterministic without.
+        graph: the dependence graph that `clustering` labels the edges or vertices of.
+        rules: of `"memory-centric"`, which of the three factors of VertexCut §5.2 count.
+
+    Returns:
+        A Placement, with `method` and the machine in it.
+
+    Raises:
+        ArgumentError: an unknown method, a clustering without a graph, or one of another graph.
+    """
+    known = _METHODS.get(method)
+    if known is None:
+        raise ArgumentError(f"method = {method!r}, one of {', '.join(_METHODS)} was expected")
+    if rules is not None and method != "memory-centric":
+        raise ArgumentError(f"rules are those of memory-centric, method = {method!r}")
+    start = int(SEED.value("seed", seed))
+    clusters = interactions(clustering, graph)
+    core_of = known(layout(clusters, machine), machine, start, rules)
+    return Placement(core_of, len(machine.cores), method, machine.name)
+
+
+def interactions(clustering: Clustering | ClusterGraph, graph: DependenceGraph | None = None) -> ClusterGraph:
+    """What the clusters of a clustering tell each other. Raises ArgumentError where no graph is known."""
+    if isinstance(clustering, ClusterGraph):
+        return clustering
+    if graph is not None:
+        return cluster_graph(task_graph(graph, clustering))
+    if clustering.graph is None:
+        raise ArgumentError(
+            "the clustering knows no graph, so nobody knows which clusters talk to each other",
+            hint="Give graph=, or a clustering that partition returned.",
+        )
+    return clusters_of_locality(clustering.graph, clustering)
+
+
+def _round_robin(found: Layout, machine: Machine, seed: int, rules: Rules | None) -> Ints:
+    """Cluster c on core c mod cores."""
+    return (np.arange(found.load.size) % found.speed.size).astype(np.int32)
+
+
+def _random(found: Layout, machine: Machine, seed: int, rules: Rules | None) -> Ints:
+    k, cores = found.load.size, found.speed.size
+    generator = np.random.default_rng(seed)
+    return generator.permutation(cores).astype(np.int32)[generator.permutation(k) % cores]
+
+
+def _swap(found: Layout, machine: Machine, seed: int, rules: Rules | None) -> Ints:
+    return swap_refined(found, hierarchical(found, by_region(machine)))
+
+
+_METHODS: dict[str, Callable[[Layout, Machine, int, Rules | None], Ints]] = {
+    "memory-centric": lambda found, machine, seed, rules: memory_centric(found, far_apart(machine), rules),
+    "hierarchical": lambda found, machine, seed, rules: hierarchical(found, by_region(machine)),
+    "swap": _swap,
+    "round-robin": _round_robin,
+    "random": _random,
+}
+PLACING = tuple(_METHODS)

@@ -1,0 +1,241 @@
+"""Placement by recursive bisection: regions of the machine are halved, and the clusters with them.
+
+Each half gets as many clusters as its cores can take by their speeds. What the clusters of a region send to those of
+other regions draws them to the nearer half. A half begins as what grows from one cluster, and pairs of clusters then
+change places while that helps (Kernighan and Lin 1970, with the gains of Fiduccia and Mattheyses 1982).
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+from numba import njit
+from tracecut.support.arrays import Bytes, Floats, Ints, Longs
+
+from .costs import Layout
+
+PASSES = 3
+TRIES = 2  # of each half, begun at different clusters
+PATIENCE = 40  # exchanges in vain before a pass ends
+
+
+def hierarchical(layout: Layout, regions: Ints) -> Ints:
+    """Core of each cluster, int32 (k), at most ⌈k / cores⌉ on each.
+
+    Args:
+        regions: int32 (cores), cores such that parts of the order are regions.
+
+    O((k + m) log cores · log k).
+    """
+    return _bisected(*(layout.offsets, layout.others, layout.messages, layout.hops, layout.speed, regions, layout.most))
+
+
+@njit(cache=True, nogil=True)
+def _bisected(
+    offsets: Longs, others: Ints, messages: Floats, hops: Ints, speed: Floats, regions: Ints, most: int
+) -> Ints:
+    k, cores = offsets.size - 1, regions.size
+    members = np.arange(k)  # clusters, those of a region next to each other
+    middle = np.full(k, regions[cores // 2], np.int32)  # a core in the middle of each cluster's region
+    home = np.zeros(k, np.int64)  # first core, in `regions`, of each cluster's region
+    side = np.zeros(k, np.uint8)
+    gain = np.zeros(k)
+    core_of = np.empty(k, np.int32)
+    stack = [(0, cores, 0, k)]
+    while stack:
+        low, high, begin, end = stack.pop(0)  # breadth first: all regions of a level before the next level
+        if high - low == 1 or begin == end:
+            for i in range(begin, end):
+                core_of[members[i]] = regions[low]
+            continue
+        cut = (low + high) // 2
+        left, right = 0.0, 0.0
+        for i in range(low, cut):
+            left += speed[regions[i]]
+        for i in range(cut, high):
+            right += speed[regions[i]]
+        size = end - begin
+        first = round(size * left / (left + right))
+        first = min(max(first, size - (high - cut) * most), (cut - low) * most)
+        near, far = regions[(low + cut) // 2], regions[(cut + high) // 2]
+        _halve(members[begin:end], first, near, far, offsets, others, messages, hops, middle, home, low, side, gain)
+        own = members[begin:end].copy()
+        at, behind = begin, begin + first
+        for i in range(size):
+            cluster = own[i]
+            if side[cluster] == 0:
+                members[at] = cluster
+                middle[cluster] = near
+                at += 1
+            else:
+                members[behind] = cluster
+                middle[cluster], home[cluster] = far, cut
+                behind += 1
+        stack.append((low, cut, begin, begin + first))
+        stack.append((cut, high, begin + first, end))
+    return core_of
+
+
+@njit(cache=True, nogil=True)
+def _halve(
+    members: Longs,
+    first: int,
+    near: int,
+    far: int,
+    offsets: Longs,
+    others: Ints,
+    messages: Floats,
+    hops: Ints,
+    middle: Ints,
+    home: Longs,
+    region: int,
+    side: Bytes,
+    gain: Floats,
+) -> None:
+    """Give `first` of the members side 0 (around core `near`) and the others side 1 (around `far`)."""
+    between = float(max(1, hops[near, far]))
+    draw = np.zeros(members.size)  # how much less the messages to other regions cost on side 0
+    for i in range(members.size):
+        cluster = members[i]
+        side[cluster] = 1
+        for j in range(offsets[cluster], offsets[cluster + 1]):
+            other = np.int64(others[j])
+            if home[other] != region:
+                draw[i] += messages[j] * (hops[far, middle[other]] - hops[near, middle[other]])
+    least = np.inf
+    best = np.ones(members.size, np.uint8)
+    seed = members[np.argmax(draw)]
+    for _ in range(TRIES if members.size > 2 else 1):
+        last = _grow(members, first, seed, draw, between, offsets, others, messages, home, region, side, gain)
+        for _pass in range(PASSES):
+            if not _exchange(members, draw, between, offsets, others, messages, home, region, side, gain):
+                break
+        cost = 0.0
+        for i in range(members.size):
+            cluster = members[i]
+            cost += draw[i] * side[cluster]
+            for j in range(offsets[cluster], offsets[cluster + 1]):
+                if home[others[j]] == region and side[others[j]] != side[cluster]:
+                    cost += 0.5 * between * messages[j]
+        if cost < least:
+            least = cost
+            for i in range(members.size):
+                best[i] = side[members[i]]
+        seed = last  # far from where the last try began
+    for i in range(members.size):
+        side[members[i]] = best[i]
+
+
+@njit(cache=True, nogil=True)
+def _grow(
+    members: Longs,
+    first: int,
+    seed: int,
+    draw: Floats,
+    between: float,
+    offsets: Longs,
+    others: Ints,
+    messages: Floats,
+    home: Longs,
+    region: int,
+    side: Bytes,
+    gain: Floats,
+) -> int:
+    """Side 0 takes the seed, then `first` − 1 times what gains most; the last that it would reach, of all members.
+
+    What gains nothing comes last, in the order of `members`: so a part without messages to the rest is taken whole.
+    """
+    for i in range(members.size):
+        side[members[i]] = 1
+        gain[members[i]] = draw[i]
+    heap = [(-gain[members[i]], members[i]) for i in range(members.size)]
+    heapq.heapify(heap)
+    gain[seed] = np.inf
+    heapq.heappush(heap, (-np.inf, seed))
+    taken, cluster = 0, seed
+    reached = seed
+    while taken < members.size:
+        key, cluster = heapq.heappop(heap)
+        if side[cluster] != 1 or -key != gain[cluster]:
+            continue
+        side[cluster] = 0 if taken < first else 2
+        taken += 1
+        reached = cluster
+        for j in range(offsets[cluster], offsets[cluster + 1]):
+            other = np.int64(others[j])
+            if home[other] == region and side[other] == 1:
+                gain[other] += 2 * between * messages[j]
+                heapq.heappush(heap, (-gain[other], other))
+    for i in range(members.size):
+        if side[members[i]] == 2:
+            side[members[i]] = 1
+    return reached
+
+
+@njit(cache=True, nogil=True)
+def _exchange(
+    members: Longs,
+    draw: Floats,
+    between: float,
+    offsets: Longs,
+    others: Ints,
+    messages: Floats,
+    home: Longs,
+    region: int,
+    side: Bytes,
+    gain: Floats,
+) -> bool:
+    """One pass of exchanges, undone behind the best; whether it helped. `gain`: of moving a cluster over."""
+    zero: list[tuple[float, Any]] = [(0.0, -1)]
+    one: list[tuple[float, Any]] = [(0.0, -1)]
+    zero.pop()
+    one.pop()
+    for i in range(members.size):
+        cluster = members[i]
+        value = draw[i] if side[cluster] == 1 else -draw[i]
+        for j in range(offsets[cluster], offsets[cluster + 1]):
+            other = np.int64(others[j])
+            if home[other] == region:
+                value += between * messages[j] * (1 if side[other] != side[cluster] else -1)
+        gain[cluster] = value
+        (zero if side[cluster] == 0 else one).append((-value, cluster))
+    heapq.heapify(zero)
+    heapq.heapify(one)
+    moved = [-1]
+    moved.pop()
+    locked = {-1}
+    total, best, kept = 0.0, 1e-9, 0
+    while zero and one and len(moved) - 2 * kept < 2 * PATIENCE:
+        done = True
+        for heap in (zero, one):
+            cluster = -1
+            while heap:
+                key, cluster = heapq.heappop(heap)
+                if cluster not in locked and -key == gain[cluster]:
+                    break
+                cluster = -1
+            if cluster < 0:
+                done = False
+                break
+            total += gain[cluster]
+            side[cluster] = 1 - side[cluster]
+            locked.add(cluster)
+            moved.append(cluster)
+            for j in range(offsets[cluster], offsets[cluster + 1]):
+                other = np.int64(others[j])
+                if home[other] == region and other not in locked:
+                    change = 2 * between * messages[j]
+                    gain[other] += change if side[other] != side[cluster] else -change
+                    if side[other] == 0:
+                        heapq.heappush(zero, (-gain[other], other))
+                    else:
+                        heapq.heappush(one, (-gain[other], other))
+        if not done:
+            break
+        if total > best:
+            best, kept = total, len(moved) // 2
+    for i in range(2 * kept, len(moved)):
+        side[moved[i]] = 1 - side[moved[i]]
+    return kept > 0
