@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tracecut.ir.machine.machine import Machine
     from tracecut.ir.placement import Placement
     from tracecut.mapping.place import place
+    from tracecut.mapping.simulate import simulate
+    from tracecut.mapping.simulation.result import Simulation
     from tracecut.pipeline.output.result import Optimized, Outcome
     from tracecut.support.errors import TracecutError
     from tracecut.tracer.trace.export_parquet import export_trace
@@ -47,6 +49,7 @@ __all__ = [
     "Outcome",
     "PartialGraphWarning",
     "Placement",
+    "Simulation",
     "Trace",
     "TracecutError",
     "__version__",
@@ -59,6 +62,7 @@ __all__ = [
     "optimize",
     "partition",
     "place",
+    "simulate",
     "target_sizes",
     "trace",
 ]
@@ -68,6 +72,8 @@ _HOMES = {
     "Machine": "ir.machine.machine",
     "Placement": "ir.placement",
     "place": "mapping.place",
+    "simulate": "mapping.simulate",
+    "Simulation": "mapping.simulation.result",
     "Optimized": "pipeline.output.result",
     "Outcome": "pipeline.output.result",
     "Trace": "tracer.trace.trace",

@@ -2,11 +2,11 @@
 
 Tasks are the instructions. Task v takes `time[v]` cycles on the core of its home cluster.
 
-- **Edge cut** (`kind="data"`, a label of each vertex): the home of v is its label. What an edge weighs, the time of a
-  memory access, is spent where its target runs.
+- **Edge cut** (`kind="data"`, a label of each vertex): the home of v is its label.
 - **Vertex cut** (`kind="jobs"`, a label of each edge): a vertex has a replica in every cluster that has one of its
   edges, and one of them runs it: the one with most weight of edges into it (of edges out of it where none lead in; the
-  smallest number of those that tie). What an edge weighs is spent in the edge's own cluster, before its target can run.
+  smallest number of those that tie). A memory access is done in the clusters of its memory edges, each of which spends
+  the edge's weight; where none of them is the home, the home spends that much less.
 
 A value moves as a word of 8 bytes, in two kinds of messages. **Scatter**: from the home of u to another cluster with an
 edge out of u, once however many of those edges it has. **Gather**, in vertex cuts: from a cluster with edges into v to
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from tracecut.ir.clustering import Clustering
-from tracecut.ir.dependence_graph import DependenceGraph, Ids
-from tracecut.support.arrays import Ints, Longs, frozen
+from tracecut.ir.dependence_graph import MEMORY, DependenceGraph, Ids
+from tracecut.support.arrays import Bytes, Floats, Ints, frozen
 from tracecut.support.errors import ArgumentError
 
 from .cluster_graph import ClusterGraph
@@ -39,7 +39,7 @@ class TaskGraph:
         graph: the instructions.
         k: number of clusters.
         home: int32 (n), cluster that runs each instruction.
-        at: int32 (m), cluster that each edge's weight is spent in; `home[dst]` in an edge cut.
+        at: int32 (m), cluster of each edge; `home[dst]` in an edge cut.
         kind: `"data"` for an edge cut, `"jobs"` for a vertex cut.
     """
 
@@ -79,83 +79,134 @@ def task_graph(graph: DependenceGraph, clustering: Clustering) -> TaskGraph:
 def cluster_graph(tasks: TaskGraph) -> ClusterGraph:
     """Loads of the clusters and what they send each other. O(n + m log m)."""
     graph, k = tasks.graph, tasks.k
-    load = np.bincount(tasks.home, graph.time, k) + np.bincount(tasks.at, graph.weight, k)
+    load = _loads(graph.dst, graph.weight, graph.kind, graph.time, tasks.home, tasks.at, k)
     first = np.full(k, np.iinfo(np.int64).max)
     np.minimum.at(first, tasks.home, np.arange(graph.n))
     np.minimum.at(first, tasks.at, graph.dst)
-    source, target = message_ends(tasks)
-    pairs, messages = np.unique(source * k + target, return_counts=True)
-    home, cut = tasks.home.astype(np.int64), tasks.at.astype(np.int64)
-    if tasks.kind == "data":
-        ends = home[graph.src], cut
-    else:
-        vertex, replica = replicas(tasks)
-        ends = home[vertex], replica
-    apart = ends[0] != ends[1]
-    seen, counted = np.unique(ends[0][apart] * k + ends[1][apart], return_counts=True)
-    every = np.union1d(pairs, seen)
-    sent, words = np.zeros(every.size), np.zeros(every.size)
-    sent[np.searchsorted(every, pairs)] = messages
-    words[np.searchsorted(every, seen)] = counted
+    sent, seen = _message_ends(tasks), _word_ends(tasks)
+    pairs, messages = np.unique(sent[0].astype(np.int64) * k + sent[1], return_counts=True)
+    also, words = np.unique(seen[0].astype(np.int64) * k + seen[1], return_counts=True)
+    every = np.union1d(pairs, also)
+    count = np.zeros((2, every.size))
+    count[0, np.searchsorted(every, pairs)] = messages
+    count[1, np.searchsorted(every, also)] = words
     src, dst = (every // k).astype(np.int32), (every % k).astype(np.int32)
-    return ClusterGraph(load.astype(np.float64), first, src, dst, sent, words)
+    return ClusterGraph(load, first, src, dst, count[0], count[1])
 
 
 def traffic(tasks: TaskGraph) -> Traffic:
-    """What moves between clusters, counted both ways. O(n + m log m)."""
-    source, _ = message_ends(tasks)
+    """What moves between clusters, counted both ways. O(n + m)."""
+    return Traffic(int(_message_ends(tasks)[0].size), int(_word_ends(tasks)[0].size))
+
+
+def _message_ends(tasks: TaskGraph) -> tuple[Ints, Ints]:
+    """Sending and receiving cluster of every message, int32 each."""
+    ends = _ends(tasks.graph.src, tasks.graph.dst, tasks.home, tasks.at, tasks.k, False)
+    return ends[0], ends[1]
+
+
+def _word_ends(tasks: TaskGraph) -> tuple[Ints, Ints]:
+    """Clusters between which the seed counts a word: ends of every cut edge, or home and each replica."""
     if tasks.kind == "data":
-        words = int(np.count_nonzero(tasks.home[tasks.graph.src] != tasks.at))
-    else:
-        vertex, replica = replicas(tasks)
-        words = int(np.count_nonzero(tasks.home[vertex] != replica))
-    return Traffic(int(source.size), words)
-
-
-def message_ends(tasks: TaskGraph) -> tuple[Longs, Longs]:
-    """Sending and receiving cluster of every message, int64 each."""
-    graph, home, at = tasks.graph, tasks.home.astype(np.int64), tasks.at.astype(np.int64)
-    scattered = np.unique(graph.src.astype(np.int64) * tasks.k + at)
-    from_home, to = home[scattered // tasks.k], scattered % tasks.k
-    apart = from_home != to
-    gathered = np.unique(graph.dst.astype(np.int64) * tasks.k + at)
-    part, to_home = gathered % tasks.k, home[gathered // tasks.k]
-    inward = part != to_home
-    return np.concatenate([from_home[apart], part[inward]]), np.concatenate([to[apart], to_home[inward]])
-
-
-def replicas(tasks: TaskGraph) -> tuple[Longs, Longs]:
-    """Vertex and cluster of every replica of a vertex cut, int64 each, sorted; vertices without edges have none."""
-    graph, at = tasks.graph, tasks.at.astype(np.int64)
-    both = np.concatenate([graph.src.astype(np.int64) * tasks.k + at, graph.dst.astype(np.int64) * tasks.k + at])
-    found = np.unique(both)
-    return found // tasks.k, found % tasks.k
-
-
-def _homes(src: Ids, dst: Ids, weight: Ints, at: Ints, n: int, k: int) -> Ints:
-    """Home of each vertex of a vertex cut; a vertex without edges runs in the cluster of the vertex before it."""
-    inward = _heaviest(dst.astype(np.int64) * k + at, weight, n, k)
-    outward = _heaviest(src.astype(np.int64) * k + at, weight, n, k)
-    return _filled(np.where(inward >= 0, inward, outward))
-
-
-def _heaviest(keys: Longs, weight: Ints, n: int, k: int) -> Ints:
-    """Of keys vertex · k + cluster, the cluster with most weight of each vertex, −1 without any."""
-    found, place = np.unique(keys, return_inverse=True)
-    weights = np.bincount(place, weight, found.size)
-    order = np.lexsort((found % k, -weights, found // k))
-    vertices = found[order] // k
-    leads = np.concatenate([[True], vertices[1:] != vertices[:-1]])[: vertices.size]
-    result = np.full(n, -1, np.int32)
-    result[vertices[leads]] = found[order][leads] % k
-    return result
+        source = tasks.home[tasks.graph.src]
+        apart = source != tasks.at
+        return source[apart], tasks.at[apart]
+    ends = _ends(tasks.graph.src, tasks.graph.dst, tasks.home, tasks.at, tasks.k, True)
+    return ends[0], ends[1]
 
 
 @njit(cache=True)
-def _filled(home: Ints) -> Ints:
-    last = 0
-    for v in range(home.size):
-        if home[v] < 0:
-            home[v] = last
-        last = home[v]
+def _ends(src: Ids, dst: Ids, home: Ints, at: Ints, k: int, replicas: bool) -> tuple[Ints, Ints]:
+    """Ends of the messages, or of home and replicas; of each instruction those of its users first."""
+    n, m = home.size, src.size
+    begin = np.zeros(n + 1, np.int64)
+    for edge in range(m):
+        begin[src[edge] + 1] += 1
+    for v in range(n):
+        begin[v + 1] += begin[v]
+    order, place = np.empty(m, np.int32), begin[:n].copy()
+    for edge in range(m):
+        v = src[edge]
+        order[place[v]] = at[edge]
+        place[v] += 1
+    sent, got = np.empty(2 * m, np.int32), np.empty(2 * m, np.int32)
+    out, into = np.full(k, -1, np.int64), np.full(k, -1, np.int64)
+    found, edge = 0, 0
+    for v in range(n):
+        mine = home[v]
+        for i in range(begin[v], begin[v + 1]):
+            other = order[i]
+            if other != mine and out[other] != v:
+                out[other] = v
+                sent[found], got[found] = mine, other
+                found += 1
+        while edge < m and dst[edge] == v:
+            other = at[edge]
+            if other != mine and into[other] != v and not (replicas and out[other] == v):
+                into[other] = v
+                sent[found], got[found] = (mine, other) if replicas else (other, mine)
+                found += 1
+            edge += 1
+    return sent[:found].copy(), got[:found].copy()
+
+
+@njit(cache=True)
+def _homes(src: Ids, dst: Ids, weight: Ints, at: Ints, n: int, k: int) -> Ints:
+    """Home of each vertex of a vertex cut; a vertex without edges runs in the cluster of the vertex before it."""
+    m = src.size
+    begin = np.zeros(n + 1, np.int64)
+    for edge in range(m):
+        begin[src[edge] + 1] += 1
+    for v in range(n):
+        begin[v + 1] += begin[v]
+    order, place = np.empty(m, np.int32), begin[:n].copy()
+    for edge in range(m):
+        v = src[edge]
+        order[place[v]] = edge
+        place[v] += 1
+    home = np.empty(n, np.int32)
+    total, stamp = np.zeros(k, np.int64), np.full(k, -1, np.int64)
+    edge, last = 0, 0
+    for v in range(n):
+        first = edge
+        while edge < m and dst[edge] == v:
+            edge += 1
+        inward = edge > first
+        low, high = (first, edge) if inward else (begin[v], begin[v + 1])
+        best = -1
+        for i in range(low, high):
+            one = i if inward else order[i]
+            cluster = at[one]
+            if stamp[cluster] != v:
+                stamp[cluster], total[cluster] = v, 0
+            total[cluster] += weight[one]
+        for i in range(low, high):
+            cluster = at[i if inward else order[i]]
+            if best < 0 or total[cluster] > total[best] or (total[cluster] == total[best] and cluster < best):
+                best = cluster
+        last = best if best >= 0 else last
+        home[v] = last
     return home
+
+
+@njit(cache=True)
+def _loads(dst: Ids, weight: Ints, kind: Bytes, time: Ints, home: Ints, at: Ints, k: int) -> Floats:
+    """Cycles that each cluster spends."""
+    load = np.zeros(k)
+    most = np.zeros(k)  # by cluster, of the accesses of the present instruction
+    edge = 0
+    for v in range(home.size):
+        begin, here, memory = edge, False, False
+        paid = 0.0
+        while edge < dst.size and dst[edge] == v:
+            if kind[edge] == MEMORY:
+                memory, paid = True, max(paid, weight[edge])
+                here |= at[edge] == home[v]
+                most[at[edge]] = max(most[at[edge]], weight[edge])
+            edge += 1
+        for i in range(begin, edge):
+            if at[i] != home[v]:
+                load[at[i]] += most[at[i]]
+            most[at[i]] = 0.0
+        load[home[v]] += time[v] - (paid if memory and not here else 0.0)
+    return load

@@ -1,0 +1,166 @@
+"""What a simulation found."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from tracecut.mapping.tasks.task_graph import WORD
+from tracecut.support.arrays import Floats, Ints, Longs, check_range, frozen
+from tracecut.support.errors import ArgumentError, ArtefactError
+from tracecut.support.files import read_arrays, write_arrays, write_atomic
+
+MOST_SPANS = 200_000  # of a timeline: what a viewer still opens
+_ARRAYS = {
+    "link_load": "int64",
+    "utilisation": "float64",
+    "begin": "int64",
+    "cycles": "int32",
+    "core": "int32",
+    "critical_path": "int64",
+}
+_NUMBERS = ("time", "messages", "between_clusters", "words")
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Time and traffic of a placed clustering.
+
+    Attributes:
+        time: cycles until the last instruction has finished.
+        messages: values that travelled between nodes of the network, each once to each core that uses it.
+        between_clusters: values that clusters tell each other, each once to each cluster that uses it.
+        words: the same as VertexCut §6.2.4 counts it: every cut edge, or every replica.
+        link_load: int64 (links), bytes over each link.
+        utilisation: float64 (cores), share of its issue slots that each core used.
+        begin: int64 (n), cycle in which each instruction began. cycles: int32 (n), how long it took.
+        core: int32 (n), where it ran.
+        critical_path: int64, instructions of which each waited for the one before it last, up to the last to end.
+        machine: its name. clock: its cycles in a second, 0 when unknown.
+    """
+
+    time: int
+    messages: int
+    between_clusters: int
+    words: int
+    link_load: Longs
+    utilisation: Floats
+    begin: Longs
+    cycles: Ints
+    core: Ints
+    critical_path: Longs
+    machine: str = ""
+    clock: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, dtype in _ARRAYS.items():
+            object.__setattr__(self, name, frozen(name, getattr(self, name), dtype))
+        self.verify()
+
+    def verify(self) -> None:
+        """Raises ArgumentError unless the numbers fit together. O(n + links + cores)."""
+        for name in _NUMBERS:
+            if getattr(self, name) < 0:
+                raise ArgumentError(f"{name} = {getattr(self, name)} is negative")
+        for name in ("cycles", "core"):
+            if getattr(self, name).size != self.begin.size:
+                raise ArgumentError(f"{name} has {getattr(self, name).size} entries, {self.begin.size} expected")
+        check_range("core", self.core, 0, self.utilisation.size)
+        check_range("critical_path", self.critical_path, 0, self.begin.size)
+        ends = int((self.begin + self.cycles).max(initial=0))
+        if self.begin.min(initial=0) < 0:
+            raise ArgumentError(f"begin[{int(self.begin.argmin())}] = {self.begin.min()} is negative")
+        if ends != self.time:
+            raise ArgumentError(f"time = {self.time}, the last instruction ends at {ends}")
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of the values that clusters tell each other, each once to each cluster that uses it."""
+        return WORD * self.between_clusters
+
+    @property
+    def bytes_by_seed(self) -> int:
+        """Bytes as VertexCut counts them: a word for every cut edge, or for every replica."""
+        return WORD * self.words
+
+    @property
+    def seconds(self) -> float:
+        """Time by the machine's clock; NaN when that is not known."""
+        return self.time / self.clock if self.clock else float("nan")
+
+    def busiest_link(self) -> int:
+        """Bytes over the link with the most, 0 without links."""
+        return int(self.link_load.max(initial=0))
+
+    def timeline(self, path: str | os.PathLike[str]) -> Path:
+        """Write when each core had instructions under way, as the JSON that Perfetto and Chrome open.
+
+        A span joins instructions of a core of which each begins before the ones before it have ended; with more than
+        MOST_SPANS of them the shortest gaps are closed. Times are in microseconds of the clock, or in cycles.
+        """
+        spans = self._spans()
+        scale = 1e6 / self.clock if self.clock else 1.0
+        events = [
+            {
+                "name": f"{count} instructions",
+                "ph": "X",
+                "pid": 0,
+                "tid": core,
+                "ts": first * scale,
+                "dur": long * scale,
+            }
+            for core, first, long, count in spans
+        ]
+        names = [
+            {"name": "thread_name", "ph": "M", "pid": 0, "tid": core, "args": {"name": f"core {core}"}}
+            for core in sorted({span[0] for span in spans})
+        ]
+        text = json.dumps({"traceEvents": names + events, "displayTimeUnit": "ns"}).encode()
+
+        def write(file: BinaryIO) -> None:
+            file.write(text)
+
+        return write_atomic(path, write)
+
+    def _spans(self) -> list[tuple[int, int, int, int]]:
+        """Core, first cycle, cycles and instructions of each span."""
+        order = np.lexsort((self.begin, self.core))
+        if not order.size:
+            return []
+        core, begin = self.core[order], self.begin[order]
+        end = begin + self.cycles[order]
+        latest = np.empty_like(end)  # end of the span so far: a running maximum on each core
+        for x in np.unique(core):
+            own = core == x
+            latest[own] = np.maximum.accumulate(end[own])
+        gap = np.full(core.size, np.iinfo(np.int64).max)
+        same = core[1:] == core[:-1]
+        gap[1:][same] = begin[1:][same] - latest[:-1][same]
+        least = 0
+        if np.count_nonzero(gap > 0) > MOST_SPANS:
+            least = int(np.partition(gap, gap.size - MOST_SPANS)[gap.size - MOST_SPANS])
+        starts = np.flatnonzero(gap > least)
+        ends = np.append(starts[1:], core.size)
+        rows = zip(core[starts], begin[starts], latest[ends - 1] - begin[starts], ends - starts, strict=True)
+        return [tuple(int(value) for value in row) for row in rows]  # type: ignore[misc]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        meta = {name: getattr(self, name) for name in (*_NUMBERS, "machine", "clock")}
+        return write_arrays(path, "Simulation", {name: getattr(self, name) for name in _ARRAYS}, meta)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Simulation:
+        """Read what `save` wrote. Raises ArtefactError on anything else."""
+        arrays, meta = read_arrays(path, "Simulation", _ARRAYS)
+        try:
+            fields: dict[str, Any] = {**arrays, **{name: int(meta[name]) for name in _NUMBERS}}
+            return cls(**fields, machine=str(meta["machine"]), clock=float(meta["clock"]))
+        except (ArgumentError, KeyError, TypeError, ValueError) as error:
+            raise ArtefactError(f"{path} holds no simulation: {error}") from error
+
+    def __repr__(self) -> str:
+        return f"<Simulation of {self.begin.size} instructions: {self.time} cycles, {self.bytes_moved} bytes moved>"
