@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 from tracecut.support.lazy_kernels import compiled
@@ -160,6 +161,23 @@ def target_imbalance(graph: LocalityGraph, clustering: Partition, targets: Float
     load = loads(graph, clustering)
     total = float(load.sum())
     return float((load / (shares / shares.sum() * total)).max()) if total else 1.0
+
+
+def hop_cost(graph: LocalityGraph, clustering: Partition, distances: npt.NDArray[np.int32]) -> float:
+    """Σ over jobs of weight · hops, from the cluster of the job's first datum to those of its others. Data only.
+
+    `distances`: int32 (k, k), hops between the cores of the clusters. Of a graph, whose jobs are edges, this is the
+    hop-bytes metric of process mapping.
+    """
+    _check(graph, clustering, "data")
+    if distances.shape != (clustering.k, clustering.k):
+        raise ArgumentError(f"distances are {distances.shape}, ({clustering.k}, {clustering.k}) was expected")
+    count = np.diff(graph.offsets)
+    job = np.repeat(np.arange(graph.n_jobs), count)
+    first = clustering.labels[graph.data[graph.offsets[job]]]
+    hops = distances[first, clustering.labels[graph.data]]
+    weight = graph.job_weights[job] if graph.job_weights.size else 1.0
+    return float((hops * weight).sum())
 
 
 def memory_violations(graph: LocalityGraph, clustering: Partition, capacities: Floats) -> int:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import os
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 from tracecut.support import memory_amounts
 from tracecut.support.arrays import Floats, Longs, frozen
-from tracecut.support.errors import ArgumentError
+from tracecut.support.errors import ArgumentError, ArtefactError
+from tracecut.support.files import write_atomic
 
 from . import models
 from .detect import detected
 from .network import Network
 from .parts import Bank, Cache, Core, Unit
+from .toml_text import fields_of, text_of
+from .words import fields_named, file_text
 
 MOST_CORES = 1 << 17
 
@@ -146,9 +151,37 @@ class Machine:
         return frozen("distances", self.joined.table(self.core_nodes), np.int32, ndim=2)
 
     @classmethod
-    def detect(cls) -> Machine:
-        """Describe this machine from sysfs and the affinity mask; whatever is not stated gets a common default."""
-        return cls(**detected())
+    def detect(cls, root: str | os.PathLike[str] = "/") -> Machine:
+        """This machine from sysfs and the affinity mask, or one whose `/sys` and `/proc` were recorded under `root`.
+
+        Whatever is not stated gets a common default, whatever is strange is left out; `notes` say so.
+        """
+        return cls(**detected(Path(root)))
+
+    @classmethod
+    def named(cls, word: str) -> Machine:
+        """The machine that a word of the command line names, such as `mesh:8x8`, `detect` or `machine.toml`.
+
+        Raises ArgumentError for what names none, with all forms; ArtefactError for a damaged file.
+        """
+        return cls(**fields_named(word))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Machine:
+        """Read a TOML file. Raises ArtefactError, which names the path, the line and the key."""
+        try:
+            return cls(**fields_of(file_text(Path(path)), str(path)))
+        except ArgumentError as error:
+            raise ArtefactError(f"{path}: {error.message}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a TOML file; `load` gives an equal machine."""
+        text = text_of({field.name: getattr(self, field.name) for field in fields(self)})
+
+        def write(file: BinaryIO) -> None:
+            file.write(text.encode())
+
+        return write_atomic(path, write)
 
     @classmethod
     def model(cls) -> Machine:

@@ -56,6 +56,13 @@ def mesh_for(cores: int) -> Fields:
     return mesh(*MESHES.get(cores, (cores // height, height)))
 
 
+def tree(name: str, fan_outs: tuple[int, ...], distances: tuple[int, ...] = ()) -> Fields:
+    """Cores at the leaves of a tree of switches, fan-outs from the root; what else there is as in Table 2."""
+    network = Network("tree", fan_outs, distances=distances)
+    banks = (Bank(0, 4 * GIB, BYTES_A_CYCLE),)
+    return _of_table_2(name, tuple(Core(i, i) for i in range(network.nodes)), network, banks)
+
+
 def uma(cores: int) -> Fields:
     """Cores and one memory on a bus: uniform memory access, VertexCut's Figure 6."""
     network = Network("bus", (cores + 1,))

@@ -1,7 +1,8 @@
 """Networks: how the nodes of a machine are joined, how far they are from each other, which links a message takes.
 
 Nodes are numbered from 0. Every kind has routes that are fixed by the two ends (dimension-ordered on meshes), so a link
-is a number and a route is a list of links. What travels inside of one node takes none.
+is a number and a route is a list of links. What travels inside of one node takes none. The kernels, which load Numba,
+are in `routes.py`.
 """
 
 from __future__ import annotations
@@ -9,36 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tracecut.support.arrays import Longs, frozen
 from tracecut.support.errors import ArgumentError
 
-KINDS = ("mesh", "torus", "tree", "full", "bus")
-MESH, TORUS, TREE, FULL, BUS = range(5)
+if TYPE_CHECKING:
+    from .routes import Routes
+
+KINDS = ("mesh", "torus", "tree", "full", "bus")  # in the order of the numbers in `routes`
 MOST_NODES = 1 << 17
 MOST_IN_TABLE = 8192  # nodes whose distances are handed out as one table (int32, 256 MiB)
-
-
-class Routes(NamedTuple):
-    """What the kernels below read; made by `Network.routes`.
-
-    Attributes:
-        shape: int64 (5): kind, nodes, width, height, 1 where `table` holds the distances.
-        below: int64 (levels + 1), nodes under a unit of each level of a tree, the root first, 1 last.
-        costs: int64 (levels), distance between nodes that part at each level of a tree.
-        first: int64 (levels + 1), first link of each level of a tree.
-        table: int64 (n, n), distances of a full network that states them.
-    """
-
-    shape: Longs
-    below: Longs
-    costs: Longs
-    first: Longs
-    table: Longs
 
 
 @dataclass(frozen=True)
@@ -120,24 +104,32 @@ class Network:
     @cached_property
     def routes(self) -> Routes:
         """The network as arrays for kernels."""
+        from .routes import Routes
+
         kind = KINDS.index(self.kind)
-        width, height = self.shape if len(self.shape) == 2 and kind <= TORUS else (self.nodes, 1)
-        tabled = kind == FULL and bool(self.distances)
+        width, height = self.shape if self.kind in ("mesh", "torus") else (self.nodes, 1)
+        tabled = self.kind == "full" and bool(self.distances)
         shape = np.array([kind, self.nodes, width, height, tabled], np.int64)
-        fan = np.array(self.shape if kind == TREE else (1,), np.int64)
+        fan = np.array(self.shape if self.kind == "tree" else (1,), np.int64)
         below = np.concatenate([self.nodes // np.cumprod(np.concatenate([[1], fan]))]).astype(np.int64)
         depth = fan.size
-        given = self.distances if kind == TREE and self.distances else tuple(2 * (depth - at) for at in range(depth))
+        given = (
+            self.distances if self.kind == "tree" and self.distances else tuple(2 * (depth - at) for at in range(depth))
+        )
         first = np.concatenate([[0], np.cumsum(2 * np.cumprod(fan))]).astype(np.int64)
         table = np.array(self.distances if tabled else np.zeros((0, 0)), np.int64)
         return Routes(shape, below, np.array(given, np.int64), first, table)
 
     def distance(self, a: int, b: int) -> int:
         """Hops from node a to node b."""
+        from .routes import distance
+
         return int(distance(self.routes, a, b))
 
     def route(self, a: int, b: int) -> Longs:
         """Links that a message from node a to node b takes, in their order; int64."""
+        from .routes import route
+
         found = np.empty(self.longest_route, np.int64)
         return found[: route(self.routes, a, b, found)]
 
@@ -152,81 +144,12 @@ class Network:
 
     def table(self, nodes: npt.ArrayLike) -> npt.NDArray[np.int32]:
         """Hops between each two of `nodes`, int32 (n, n), of at most 8,192 nodes. O(n²)."""
+        from .routes import table
+
         chosen = frozen("nodes", nodes, np.int64)
         if chosen.size > MOST_IN_TABLE:
             raise ArgumentError(f"a table of {chosen.size} nodes was asked for, {MOST_IN_TABLE} fit")
         if chosen.size and not 0 <= chosen.min() <= chosen.max() < self.nodes:
             raise ArgumentError(f"the network has {self.nodes} nodes, {chosen.max()} was asked for")
-        return _table(self.routes, chosen)
-
-
-@njit(cache=True, nogil=True)
-def distance(routes: Routes, a: int, b: int) -> Any:
-    """Hops from node a to node b. O(1), O(levels) in a tree."""
-    kind = routes.shape[0]
-    if a == b:
-        return 0
-    if kind <= TORUS:
-        width, height = routes.shape[2], routes.shape[3]
-        across, along = abs(a % width - b % width), abs(a // width - b // width)
-        if kind == TORUS:
-            across, along = min(across, width - across), min(along, height - along)
-        return across + along
-    if kind == TREE:
-        level = 0
-        while a // routes.below[level + 1] == b // routes.below[level + 1]:
-            level += 1
-        return routes.costs[level]
-    return routes.table[a, b] if routes.shape[4] else np.int64(1)
-
-
-@njit(cache=True, nogil=True)
-def route(routes: Routes, a: int, b: int, links: Longs) -> int:
-    """Writes the links from node a to node b into `links`; returns their number. O(links).
-
-    Meshes and tori number those of a node 4 · node + direction (+x, −x, +y, −y). A unit of a tree has one up and one
-    behind it down. In a full network the link is a · nodes + b.
-    """
-    kind = routes.shape[0]
-    if a == b:
-        return 0
-    count = 0
-    if kind <= TORUS:
-        width, height = routes.shape[2], routes.shape[3]
-        x, y, to_x, to_y = a % width, a // width, b % width, b // width
-        while x != to_x or y != to_y:
-            ahead, size, step = (to_x - x, width, 0) if x != to_x else (to_y - y, height, 2)
-            forward = ahead > 0
-            if kind == TORUS and 2 * abs(ahead) > size:
-                forward = not forward
-            links[count] = 4 * (y * width + x) + step + (0 if forward else 1)
-            count += 1
-            move = 1 if forward else -1
-            if step == 0:
-                x = (x + move) % width
-            else:
-                y = (y + move) % height
-        return count
-    if kind == TREE:
-        depth = routes.costs.size
-        top = 0
-        while a // routes.below[top + 1] == b // routes.below[top + 1]:
-            top += 1
-        for level in range(depth, top, -1):
-            links[count] = routes.first[level - 1] + 2 * (a // routes.below[level])
-            count += 1
-        for level in range(top + 1, depth + 1):
-            links[count] = routes.first[level - 1] + 2 * (b // routes.below[level]) + 1
-            count += 1
-        return count
-    links[0] = a * routes.shape[1] + b if kind == FULL else 0
-    return 1
-
-
-@njit(cache=True, nogil=True)
-def _table(routes: Routes, nodes: Longs) -> npt.NDArray[np.int32]:
-    found = np.empty((nodes.size, nodes.size), np.int32)
-    for i in range(nodes.size):
-        for j in range(nodes.size):
-            found[i, j] = distance(routes, nodes[i], nodes[j])
-    return found
+        found: npt.NDArray[np.int32] = table(self.routes, chosen)
+        return found

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from tracecut.ir.machine.network import MESH, Routes, route
+from tracecut.ir.machine.routes import MESH, Routes, route
 from tracecut.support.arrays import Ints, Longs
 
 from .plan import Plan

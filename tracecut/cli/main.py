@@ -32,6 +32,9 @@ COMMANDS = {  # each is `run_COMMAND` of the file of its name
     "info": "describe a trace file, or count the runs of a result",
     "annotate": "show the work of each source line",
     "graph": "build the dynamic dependence graph of a run",
+    "machine": "describe the machine at hand, or a modelled one",
+    "map": "put a graph on the cores of a machine",
+    "simulate": "predict time and traffic of a clustered graph on a machine",
 }
 MODULES = {"info": "trace"}  # but for these
 

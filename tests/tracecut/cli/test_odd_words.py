@@ -14,7 +14,10 @@ import pytest
 
 from ...waiting import HUNG
 
-COMMANDS = ("optimize", "run", "methods", "partition", "trace", "info", "annotate", "graph")
+COMMANDS = (
+    *("optimize", "run", "methods", "partition", "trace", "info", "annotate", "graph"),
+    *("machine", "map", "simulate"),
+)
 COMPILING = ("optimize", "trace", "annotate", "graph")
 SIMPLE = "int main(void) { return 0; }"
 LONG = "x" * 5000

@@ -1,0 +1,144 @@
+"""Machines: what is no machine, models by name, and what they state of their sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tracecut.ir.machine.in_words import in_words
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.models import MESHES, STEPS
+from tracecut.ir.machine.network import Network
+from tracecut.ir.machine.parts import Bank, Cache, Core, Unit
+from tracecut.support.errors import ArgumentError, ArtefactError
+
+pytestmark = pytest.mark.quick
+FOUR = Machine("four", tuple(map(Core, range(4))), (Cache(1, 1 << 15),), 1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"cores": ()}, "cores: 0 given"),
+        ({"cores": (Core(0, speed=0.0),)}, r"cores\[0\].speed = 0.0"),
+        ({"cores": (Core(0), Core(1, speed=float("nan")))}, r"cores\[1\].speed = nan"),
+        ({"cores": (Core(0, node=-1),)}, r"cores\[0\].node = -1"),
+        ({"cores": (Core(0, node=4),), "network": Network("mesh", (2, 2))}, r"cores\[0\].node = 4, the network has 4"),
+        ({"caches": (Cache(1, 32, 64),)}, "cache level 1: 32 bytes in lines of 64"),
+        ({"units": (Unit("x", (0,), caches=(Cache(3, 8, 64),)),)}, "cache level 3"),
+        ({"banks": (Bank(1, 5),)}, r"banks\[0\].node = 1"),
+        ({"banks": (Bank(0, 0),)}, r"banks\[0\]: 0 bytes"),
+        ({"banks": (Bank(0, 5, -1.0),)}, r"banks\[0\]: 5 bytes, -1.0"),
+        ({"memory": 0}, "memory = 0"),
+        ({"memory_latency": -1}, "memory_latency = -1"),
+        ({"clock": float("inf")}, "clock = inf"),
+        ({"issue_width": 0}, "issue_width = 0"),
+        ({"mshrs": 0}, "mshrs = 0"),
+        ({"units": (Unit("x", (0,), parent=0),)}, r"units\[0\].parent = 0"),
+        ({"units": (Unit("x", (0, 1)), Unit("y", (2,), parent=0))}, r"units\[1\].cores"),
+        ({"units": (Unit("x", (4,)),)}, r"units\[0\].cores"),
+        ({"units": (Unit("x", (1, 0)),)}, "rising"),
+        ({"units": (Unit("x", (0, 1)), Unit("x", (1, 2)))}, r"units\[1\]: core 1 lies"),
+    ],
+)
+def test_what_is_no_machine(change: dict[str, object], why: str) -> None:
+    with pytest.raises(ArgumentError, match=why):
+        replace(FOUR, **change)  # type: ignore[arg-type]
+
+
+def test_a_machine_of_ten_million_cores_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="10000000 nodes"):
+        Machine.named("mesh:10000x1000")
+
+
+@pytest.mark.parametrize("count", sorted(MESHES))
+def test_the_mesh_of_every_number_of_clusters(count: int) -> None:
+    machine = Machine.mesh_for(count)
+    assert len(machine.cores) == count and machine.network is not None
+    width, height = machine.network.shape
+    assert width * height == count and height <= width <= 2 * height
+    assert Machine.mesh_for(count) == Machine.mesh(width, height)
+
+
+def test_table_2_of_vertexcut() -> None:
+    machine = Machine.mesh(8, 8)
+    first, second = machine.caches
+    assert (first.size, first.ways, first.line) == (64 << 10, 4, 32) and second.size == 256 << 10
+    assert machine.mshrs == 16 and machine.clock == 2.4e9 and machine.memory == 4 << 30
+    assert sum(bank.bandwidth for bank in machine.banks) * machine.clock == pytest.approx(8e9)
+    assert {bank.node for bank in machine.banks} == {0, 7, 56, 63}
+    assert len(machine.notes) == 2
+    assert machine.caches[0] == Machine.model().caches[0]
+
+
+def test_uniform_memory_is_equally_far_from_all() -> None:
+    machine = Machine.uma(5)
+    (bank,) = machine.banks
+    assert {machine.joined.distance(core.node, bank.node) for core in machine.cores} == {1}
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_hetero_topologies(step: int) -> None:
+    speed, memory = STEPS[step]
+    one = Machine.topo1(96, 8, step)
+    assert one.speeds().tolist() == [speed] * 8 + [1.0] * 88
+    assert one.memories()[0] / one.memories()[-1] == pytest.approx(memory / 2)
+    two, files = Machine.topo2(96, 8, step), Machine.topo2(96, 8, step, files=True)
+    ratio = two.speeds() / (two.memories() / 2**30)
+    assert ratio[8] == pytest.approx(ratio[0] / 2) and two.speeds()[-1] == 1  # Eq. 5
+    assert files.speeds()[8] == 1 and files.memories()[8] == 4 * 2**30
+    assert len(Machine.topo3(8, 1, step).cores) == 192 and Machine.topo3(4, 1, step).fan_outs() == (4, 24)
+
+
+def test_fan_outs_of_trees() -> None:
+    assert Machine.named("tree:4x4x4").fan_outs() == (4, 4, 4)
+    nested = (Unit("a", (0, 1)), Unit("a", (2, 3)))
+    assert replace(FOUR, units=nested).fan_outs() == (2, 2)
+    assert replace(FOUR, units=(Unit("a", (0, 1, 2)), Unit("a", (3,)))).fan_outs() == (4,)
+    assert FOUR.fan_outs() == (4,) and Machine.cpu_gpu(4).fan_outs() == (5,)
+
+
+def test_memory_of_a_node_is_shared_by_its_cores() -> None:
+    cores = (Core(0, 0), Core(1, 0), Core(2, 1))
+    machine = Machine(
+        "m", cores, (Cache(1, 1 << 15),), 12, network=Network("full", (2,)), banks=(Bank(0, 8), Bank(1, 4))
+    )
+    assert machine.memories().tolist() == [4, 4, 4]
+    assert np.isinf(FOUR.memories()).all()
+
+
+@pytest.mark.parametrize(
+    "word", ["", "mesh", "mesh:", "mesh:8", "mesh:8x8x8", "mesh:-1x2", "topo1:a", "cluster:4", "tree:4@x"]
+)
+def test_words_that_name_no_machine(word: str) -> None:
+    with pytest.raises(ArgumentError, match="names no machine") as caught:
+        Machine.named(word)
+    assert "mesh:8x8" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("word", ["mesh:0x4", "topo1:4:9", "topo1:4:1:9", "topo3:0", "uma:0", "tree:4x4@1,2"])
+def test_words_of_impossible_machines(word: str) -> None:
+    with pytest.raises(ArgumentError):
+        Machine.named(word)
+
+
+def test_files_that_are_not_there() -> None:
+    with pytest.raises(ArtefactError, match="No such file"):
+        Machine.named("nowhere.toml")
+    with pytest.raises(ArtefactError, match="nowhere"):
+        Machine.load("nowhere")
+
+
+def test_a_machine_in_words() -> None:
+    assert in_words(Machine.topo3(4, 1, 4)).splitlines()[:4] == [
+        "topo3:4:1:4",
+        "  24 cores of speed 16, 72 cores of speed 1",
+        "    node: 24 cores (0-23)",
+        "    3 × node: 24 cores each (24-95)",
+    ]
+    text = in_words(Machine.mesh(4, 4))
+    assert "mesh of 4 × 4 routers" in text and "memory 4 GiB in 4 banks of 1 GiB" in text and "2.4 GHz" in text
+    uneven = tuple(Unit("x", tuple(range(i, i + 1 + i % 2))) for i in range(0, 200, 3))
+    many = replace(FOUR, cores=tuple(map(Core, range(202))), units=uneven)
+    assert "more lines; --json has all" in in_words(many)

@@ -1,0 +1,61 @@
+"""`tracecut machine`: what a machine is, the one at hand or a modelled one, as text, JSON, TOML or a picture."""
+
+from __future__ import annotations
+
+import json
+
+from tracecut.support.errors import UsageError
+
+from .words import Parser, handle_signals
+
+USAGE = "tracecut machine [detect | show MACHINE] [options]"
+MACHINE = (
+    "detect (this machine), model, mesh:8x8, torus:8x8, tree:4x4x4, uma:8, cpu_gpu:24:1, topo1:96:8:2, topo2:96:8:2, "
+    "topo3:4:1:4, or a TOML file"
+)
+
+
+def run_machine(words: list[str]) -> int:
+    """The command. Returns the exit status. Raises UsageError, ArgumentError, ArtefactError (a file), OutputError."""
+    parser = Parser(
+        prog="tracecut machine",
+        usage=USAGE,
+        description="Describe the machine at hand, or one that a word or a file names: cores, caches, memory, network.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("what", nargs="?", default="detect", metavar="detect|show", help="default: detect")
+    parser.add_argument("machine", nargs="?", metavar="MACHINE", help=MACHINE)
+    parser.add_argument("-o", "--output", metavar="FILE", help="file for the description as TOML, to be edited")
+    parser.add_argument("--svg", metavar="FILE", help="file for a picture")
+    parser.add_argument("--json", action="store_true", help="print the description as JSON")
+    options = parser.parse_args(words)
+    if options.what not in ("detect", "show"):
+        raise UsageError(f"{options.what}: detect or show expected", hint=USAGE)
+    if (options.what == "show") != (options.machine is not None):
+        raise UsageError("show needs a machine" if options.what == "show" else "detect takes no machine", hint=USAGE)
+    handle_signals()
+    from tracecut.ir.machine.in_words import in_words
+    from tracecut.ir.machine.machine import Machine
+    from tracecut.support.dataclass_json import to_json
+
+    machine = Machine.named(options.machine) if options.machine is not None else Machine.detect()
+    if options.output is not None:
+        machine.save(options.output)
+    if options.svg is not None:
+        write_picture(options.svg, machine)
+    if options.json:
+        print(json.dumps(to_json(machine), indent=1))
+    else:
+        print(in_words(machine))
+    return 0
+
+
+def write_picture(path: str, machine: object, load: list[float] | None = None, label: str = "") -> None:
+    """Write the picture of a machine. Raises OutputError."""
+    from tracecut.ir.machine.machine import Machine
+    from tracecut.report.machine_picture import machine_picture
+    from tracecut.support.files import write_atomic
+
+    assert isinstance(machine, Machine)
+    text = str(machine_picture(machine, load, label)).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    write_atomic(path, lambda file: (file.write(text.encode()), None)[1])

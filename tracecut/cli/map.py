@@ -1,0 +1,128 @@
+"""`tracecut map`: clusters of a graph on the cores of a machine, or the graph partitioned right into the machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any, BinaryIO
+
+from tracecut.support.errors import UsageError
+
+from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
+from .machine import MACHINE
+from .words import Parser, handle_signals
+
+USAGE = "tracecut map GRAPH --machine MACHINE [--place METHOD (--parts FILE | -k K)] [options]"
+
+
+def run_map(words: list[str]) -> int:
+    """The command. Returns the exit status. Raises UsageError, ArgumentError, ArtefactError, OutputError."""
+    options = _parser().parse_args(words)
+    options.prog = "tracecut map"
+    placing = options.place is not None or options.parts is not None or options.k is not None
+    handle_signals()
+    from tracecut.ir.machine.machine import Machine
+
+    machine = Machine.named(options.machine)
+    found = _placed(options, machine) if placing else _joint(options, machine)
+    core_of = found.pop("core_of")
+
+    def write(file: BinaryIO) -> None:
+        file.write("".join(f"{core}\n" for core in core_of.tolist()).encode())
+
+    if options.output is not None:
+        from tracecut.support.files import write_atomic
+
+        write_atomic(options.output, write)
+    if options.json:
+        print(json.dumps(found, indent=1))
+    elif options.output is None:
+        sys.stdout.write("".join(f"{core}\n" for core in core_of.tolist()))
+    else:
+        print(f"{found.pop('what')} on {machine.name}")
+        print(rows({name.replace("_", " "): _short(value) for name, value in found.items()}))
+        print(f"cores in {options.output}")
+    return 0
+
+
+def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
+    """Clusters on cores."""
+    from tracecut.ir.locality_graph import LocalityGraph
+    from tracecut.mapping.place import interactions, place
+    from tracecut.mapping.placing.costs import busiest, hop_cycles, hop_messages
+    from tracecut.partition.inputs.graph_files import read_graph
+
+    dependences = dependence_graph_of(options.graph) if options.graph.endswith(".npz") else None
+    graph: LocalityGraph = dependences.as_locality() if dependences is not None else read_graph(options.graph)
+    clustering = clusters_of(options, graph, "wb-libra" if dependences is not None else "auto")
+    clusters = interactions(clustering, dependences)
+    placed = place(clusters, machine, options.place or "memory-centric", options.seed)
+    if options.save is not None:
+        placed.save(options.save)
+    return {
+        "what": f"{clusters.k} clusters, {clusters.src.size} interactions, placed by {placed.method}",
+        "machine": machine.name,
+        "messages": float(clusters.messages.sum()),
+        "messages_times_hops": hop_messages(clusters, placed.core_of, machine.distances()),
+        "cycles_on_the_way": hop_cycles(clusters, placed.core_of, machine),
+        "busiest_core_cycles": busiest(clusters, placed.core_of, machine),
+        "core_of": placed.core_of,
+    }
+
+
+def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
+    """The graph's data on cores."""
+    from tracecut.ir.metrics import edge_cut, hop_cost, weight_imbalance
+    from tracecut.mapping.map_onto import map_onto
+    from tracecut.partition.inputs.graph_files import read_graph
+
+    if options.graph.endswith(".npz"):
+        raise UsageError(f"{options.graph}: instructions are clustered first", hint="Give -k or --parts.")
+    if options.method is not None:
+        raise UsageError("--method makes clusters: give -k as well", hint=USAGE)
+    graph = read_graph(options.graph, unweighted=options.unweighted)
+    clustering, placed = map_onto(graph, machine, seed=options.seed, balance=options.balance)
+    core_of = placed.core_of[clustering.labels]
+    if options.save is not None:
+        placed.save(options.save)
+    return {
+        "what": f"{graph.n_data} data, {graph.n_jobs} jobs, partitioned into the machine",
+        "machine": machine.name,
+        "hop_cost": hop_cost(graph, clustering, machine.distances()),
+        "edge_cut": edge_cut(graph, clustering),
+        "imbalance": weight_imbalance(graph, clustering),
+        "core_of": core_of,
+    }
+
+
+def _short(value: Any) -> str:
+    return (
+        f"{value:,.4g}"
+        if isinstance(value, float) and abs(value) < 100
+        else f"{value:,.0f}"
+        if not isinstance(value, str)
+        else value
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="tracecut map",
+        usage=USAGE,
+        description="Put a graph on a machine. Without --place, -k and --parts its vertices are partitioned into the "
+        "machine, so that little data crosses few hops. With them clusters are placed on cores. GRAPH is what "
+        "`partition` reads, or a dependence graph (.npz). One core a line is written.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("graph", metavar="GRAPH", help="the graph")
+    add("--machine", required=True, metavar="MACHINE", help=MACHINE)
+    add("--place", metavar="METHOD", help="memory-centric, hierarchical, swap, round-robin or random")
+    add_clusters(parser)
+    add("--balance", type=float, default=1.03, help="largest load of a core over its target (default: 1.03)")
+    add("--unweighted", action="store_true", help="leave out the file's weights")
+    add("-o", "--output", metavar="FILE", help="file for the cores (default: standard output)")
+    add("--save", metavar="FILE", help="file for the placement, which `simulate --placement` reads")
+    add("--json", action="store_true", help="print the numbers as JSON")
+    return parser

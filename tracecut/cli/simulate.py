@@ -1,0 +1,90 @@
+"""`tracecut simulate`: time and traffic of a clustered dependence graph on a modelled machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
+from .machine import MACHINE, write_picture
+from .words import Parser, handle_signals
+
+USAGE = "tracecut simulate GRAPH.npz --machine MACHINE (--parts FILE | -k K) [options]"
+
+
+def run_simulate(words: list[str]) -> int:
+    """The command. Returns the exit status. Raises UsageError, ArgumentError, ArtefactError, OutputError."""
+    options = _parser().parse_args(words)
+    options.prog = "tracecut simulate"
+    handle_signals()
+    import numpy as np
+
+    from tracecut.ir.machine.machine import Machine
+    from tracecut.ir.placement import Placement
+    from tracecut.mapping.place import place
+    from tracecut.mapping.simulate import simulate
+
+    machine = Machine.named(options.machine)
+    graph = dependence_graph_of(options.graph)
+    clustering = clusters_of(options, graph.as_locality(), "wb-libra")
+    if options.placement is not None:
+        placed = Placement.load(options.placement)
+    else:
+        placed = place(clustering, machine, options.place, options.seed, graph=graph)
+    found = simulate(graph, clustering, placed, machine)
+    if options.timeline is not None:
+        found.timeline(options.timeline)
+    if options.svg is not None:
+        write_picture(options.svg, machine, found.utilisation.tolist(), f"{machine.name}: use of each core")
+    if options.output is not None:
+        found.save(options.output)
+    alone = int(np.asarray(graph.time, np.int64).clip(1).sum())
+    numbers = {
+        "cycles": found.time,
+        "cycles_of_all_instructions": alone,
+        "messages_between_cores": found.messages,
+        "bytes_moved": found.bytes_moved,
+        "bytes_as_vertexcut_counts": found.bytes_by_seed,
+        "busiest_link_bytes": found.busiest_link(),
+        "mean_utilisation": float(found.utilisation.mean()),
+        "critical_path_instructions": int(found.critical_path.size),
+    }
+    if options.json:
+        more = {"machine": machine.name, "method": clustering.method, "placement": placed.method, "k": clustering.k}
+        print(json.dumps({**more, **numbers, "utilisation": found.utilisation.tolist()}, indent=1))
+        return 0
+    print(f"{graph.n:,} instructions in {clustering.k} clusters on {machine.name}, predicted by simulation")
+    print(
+        rows(
+            {
+                name.replace("_", " "): f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+                for name, value in numbers.items()
+            }
+        )
+    )
+    if machine.clock:
+        print(f"  {'seconds':<28} {found.seconds:>14.3g}")
+    for note in machine.notes:
+        print(f"  note: {note}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="tracecut simulate",
+        usage=USAGE,
+        description="Simulate a clustered dependence graph (`tracecut graph SOURCE -o GRAPH.npz`) on a machine that "
+        "need not be there. All numbers are predictions.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("graph", metavar="GRAPH.npz", help="the dependence graph")
+    add("--machine", required=True, metavar="MACHINE", help=MACHINE)
+    add_clusters(parser)
+    add("--place", default="memory-centric", metavar="METHOD", help="how clusters are placed (default: memory-centric)")
+    add("--placement", metavar="FILE", help="a placement that `map --save` wrote, instead of --place")
+    add("--timeline", metavar="FILE", help="file for a timeline that Perfetto opens")
+    add("--svg", metavar="FILE", help="file for a picture of how busy each core is")
+    add("-o", "--output", metavar="FILE", help="file for all results (.npz)")
+    add("--json", action="store_true", help="print the numbers as JSON")
+    return parser
