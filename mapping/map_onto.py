@@ -1,0 +1,121 @@
+"""Data onto the cores of a machine in one step: the partition and where each cluster lies are found together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.clustering import Clustering
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.network import MOST_IN_TABLE
+from tracecut.ir.placement import Placement
+from tracecut.partition.balance.keep_capacities import keep_capacities
+from tracecut.partition.balance.rebalance import bounds, rebalance
+from tracecut.partition.balance.target_sizes import optimal_sizes
+from tracecut.partition.coarsening.edge_matching import Weighted
+from tracecut.partition.datastructures.plain_graphs import data_graph
+from tracecut.partition.datastructures.typed_views import floats, longs, words
+from tracecut.partition.inputs.arguments import Request, check_request
+from tracecut.support.arrays import Floats, Ints
+from tracecut.support.errors import ArgumentError
+
+from .joint.core_regions import Table, stages
+from .joint.multilevel import mapped
+
+NAME = "map-onto"
+
+
+def map_onto(
+    graph: LocalityGraph,
+    machine: Machine,
+    targets: npt.ArrayLike | None = None,
+    capacities: npt.ArrayLike | None = None,
+    seed: int = 0,
+    balance: float = 1.03,
+) -> tuple[Clustering, Placement]:
+    """The data of a graph on the cores of a machine, with few hops between data of the same job.
+
+    What is made small is `metrics.hop_cost`: Σ over jobs of weight · distance between the cores of their two data.
+
+    Args:
+        graph: a locality graph whose jobs have at most two data, the edges; weights of jobs are what a hop costs,
+            those of data are what is balanced.
+        machine: at most 8,192 cores. Where distances depend on the direction, both directions count half.
+        targets: float64 (cores), positive, what each core should get: shares that sum to 1, or loads that sum to the
+            whole load. None: as the speeds of the cores, as far as the capacities allow.
+        capacities: float64 (cores), loads that no core may exceed; infinity is no limit.
+        seed: the same gives the same result.
+        balance: largest load of a core over its target, at least 1; where no partition keeps it, the least one.
+
+    Returns:
+        A clustering of the data in which cluster i is what core i gets, perhaps nothing; and the placement that says
+        so. About O(edges · log cores · log data), and O(cores²) memory.
+
+    Raises:
+        ArgumentError: an argument is out of its domain, a job has more than two data, the machine more cores than a
+            table of distances has, or the capacities do not hold the load.
+    """
+    request = _checked(graph, machine, targets, capacities, seed, balance)
+    limits = bounds(request.weights, request.targets, request.balance) if graph.n_data else np.zeros(request.k)
+    labels = np.zeros(graph.n_data, np.int32)
+    if graph.n_data and request.k > 1:
+        labels = _labels(graph, machine, request, limits)
+        labels = rebalance(graph, labels, request.own_weights, request.targets, request.balance, "data")
+    if request.capacities is not None:
+        labels = keep_capacities(graph, labels, request.own_weights, limits, request.capacities, "data")
+    options = {"balance": request.balance, "machine": machine.name, "targets": request.targets.tolist()}
+    found = Clustering(labels, request.k, "data", NAME, request.seed, options, graph)
+    return found, Placement(np.arange(request.k, dtype=np.int32), request.k, NAME)
+
+
+def _checked(
+    graph: LocalityGraph,
+    machine: Machine,
+    targets: npt.ArrayLike | None,
+    capacities: npt.ArrayLike | None,
+    seed: int,
+    balance: float,
+) -> Request:
+    cores = len(machine.cores)
+    if cores > MOST_IN_TABLE:
+        raise ArgumentError(f"the machine has {cores} cores, at most {MOST_IN_TABLE} have a table of distances")
+    if not isinstance(graph, LocalityGraph):
+        raise ArgumentError(f"graph is a {type(graph).__name__}, a LocalityGraph was expected")
+    if graph.more_data_weights.size:
+        raise ArgumentError(
+            f"each datum has {graph.more_data_weights.shape[1] + 1} weights, one is balanced",
+            hint="dataclasses.replace(graph, more_data_weights=…) with an empty array leaves the others out.",
+        )
+    sizes = np.diff(graph.offsets)
+    if sizes.max(initial=0) > 2:
+        job = int(np.argmax(sizes > 2))
+        raise ArgumentError(
+            f"job {job} has {int(sizes[job])} data: hops are counted between the two data of a job",
+            hint="A job of more data can be given as several jobs of two.",
+        )
+    request = check_request(
+        graph, cores, of="data", balance=balance, seed=seed, targets=targets, capacities=capacities
+    )
+    speeds, load = machine.speeds(), float(request.weights.sum())
+    if targets is not None or not load or speeds.min() == speeds.max():
+        return request
+    sizes = np.maximum(optimal_sizes(load, speeds, request.capacities), 1e-9 * load / cores)
+    return replace(request, targets=sizes / load)
+
+
+def _labels(graph: LocalityGraph, machine: Machine, request: Request, limits: Floats) -> Ints:
+    """int32 (data), cores; within the limits as far as searches keep them."""
+    distances: Table = machine.distances()
+    if (distances != distances.T).any():
+        distances = (distances.astype(np.int64) + distances.T).clip(max=2**31 - 1).astype(np.int32)
+    plain = data_graph(graph)
+    weighted = Weighted(
+        longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(request.weights)
+    )
+    found = stages(machine, distances)
+    if request.capacities is not None:
+        limits = np.minimum(limits, request.capacities)
+    regions = mapped(weighted, found, request.targets * float(request.weights.sum()), limits, request.seed)
+    return np.argsort(found[-1].region_of)[regions].astype(np.int32)
