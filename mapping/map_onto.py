@@ -95,9 +95,7 @@ def _checked(
             f"job {job} has {int(sizes[job])} data: hops are counted between the two data of a job",
             hint="A job of more data can be given as several jobs of two.",
         )
-    request = check_request(
-        graph, cores, of="data", balance=balance, seed=seed, targets=targets, capacities=capacities
-    )
+    request = check_request(graph, cores, of="data", balance=balance, seed=seed, targets=targets, capacities=capacities)
     speeds, load = machine.speeds(), float(request.weights.sum())
     if targets is not None or not load or speeds.min() == speeds.max():
         return request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tracecut.support.arrays import Floats, Ints, Longs, check_range, frozen
+from tracecut.support.arrays import Floats, Ints, Longs, check_range, check_weights, frozen
 from tracecut.support.errors import ArgumentError
 
 
@@ -44,9 +44,12 @@ class ClusterGraph:
 
     def verify(self) -> None:
         """Raises ArgumentError unless every rule of the class docstring holds. O(k + m)."""
-        for name, size in (("first", self.k), ("dst", self.src.size), ("messages", self.src.size)):
+        m = self.src.size
+        for name, size in (("first", self.k), ("dst", m), ("messages", m), ("words", m)):
             if getattr(self, name).size != size:
                 raise ArgumentError(f"{name} has {getattr(self, name).size} entries, {size} expected")
+        for name in ("load", "messages", "words"):
+            check_weights(name, getattr(self, name))
         check_range("src", self.src, 0, self.k)
         check_range("dst", self.dst, 0, self.k)
         if np.any(self.src == self.dst) or np.any(np.diff(self.src.astype(np.int64) * self.k + self.dst) <= 0):

@@ -112,6 +112,21 @@ def test_labels_of_another_graph(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("words", [], "words has 0 entries, 1 expected"),
+        ("first", [0], "first has 1 entries, 2 expected"),
+        ("messages", [-1.0], r"messages\[0\] = -1.0"),
+        ("load", [1.0, float("nan")], r"load\[1\] = nan"),
+    ],
+)
+def test_numbers_of_a_cluster_graph(name: str, value: list[float], why: str) -> None:
+    good = {"load": [1.0, 1.0], "first": [0, 1], "src": [0], "dst": [1], "messages": [1.0], "words": [1.0]}
+    with pytest.raises(ArgumentError, match=why):
+        ClusterGraph(**{**good, name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
     ("src", "dst", "why"),
     [([0], [0], "different clusters"), ([1, 0], [0, 1], "sorted"), ([0], [2], "outside"), ([0, 0], [1, 1], "once")],
 )

@@ -1,0 +1,109 @@
+"""`tracecut machine`, `map` and `simulate`: what a user types, from a graph to a prediction."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from tracecut.ir.dependence_graph import DependenceGraph
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.placement import Placement
+from tracecut.mapping.simulation.result import Simulation
+
+
+def command(*words: str | Path, status: int = 0, folder: Path | None = None) -> str:
+    """Standard output, or standard error where the command is to fail."""
+    line = [sys.executable, "-m", "tracecut", *map(str, words)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr if status else done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A chain of 60 instructions as a dependence graph, and a grid as a matrix."""
+    here = tmp_path_factory.mktemp("cli")
+    n = 60
+    src, dst = np.arange(n - 1, dtype=np.int32), np.arange(1, n, dtype=np.int32)
+    ones = np.ones(n - 1, np.int32)
+    graph = DependenceGraph(src, dst, ones, ones.astype(np.uint8), np.zeros(n, np.int32), np.ones(n, np.int32))
+    graph.save(here / "chain.npz")
+    edges = [(8 * y + x, 8 * y + x + 1) for y in range(8) for x in range(7)]
+    edges += [(8 * y + x, 8 * y + x + 8) for y in range(7) for x in range(8)]
+    (here / "grid.txt").write_text("".join(f"{a} {b}\n" for a, b in edges))
+    (here / "halves.txt").write_text("0\n" * 30 + "1\n" * 30)
+    return here
+
+
+def test_a_machine_is_shown_and_saved(tmp_path: Path) -> None:
+    text = command("machine", "show", "mesh:4x4", "-o", tmp_path / "m.toml", "--svg", tmp_path / "m.svg")
+    assert text.startswith("mesh:4x4\n  16 cores\n")
+    assert Machine.load(tmp_path / "m.toml") == Machine.mesh(4, 4)
+    picture = ElementTree.parse(tmp_path / "m.svg").getroot()
+    assert len(picture.findall(".//{*}rect[@class='core']")) == 16
+    assert len(picture.findall(".//{*}line")) == 24
+    told = json.loads(command("machine", "show", tmp_path / "m.toml", "--json"))
+    assert told["network"]["shape"] == [4, 4] and len(told["cores"]) == 16
+    assert len(json.loads(command("machine", "--json"))["cores"]) >= 1
+
+
+def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
+    text = command("map", folder / "grid.txt", "--machine", "mesh:2x2", "-o", tmp_path / "cores.txt")
+    assert "64 data, 112 jobs, partitioned into the machine on mesh:2x2" in text
+    cores = np.loadtxt(tmp_path / "cores.txt", int)
+    assert np.bincount(cores, minlength=4).tolist() == [16] * 4
+    numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:2x2", "--json"))
+    assert numbers["hop_cost"] == 16.0 and numbers["edge_cut"] == 16.0
+
+
+def test_clusters_are_placed_and_simulated(folder: Path, tmp_path: Path) -> None:
+    words = ("--machine", "mesh:4x1", "--parts", folder / "halves.txt", "--of", "data")
+    text = command("map", folder / "chain.npz", *words, "--save", tmp_path / "p.npz", "-o", tmp_path / "cores.txt")
+    assert "2 clusters, 1 interactions, placed by memory-centric on mesh:4x1" in text
+    placed = Placement.load(tmp_path / "p.npz")
+    files = ("--timeline", tmp_path / "t.json", "--svg", tmp_path / "s.svg", "-o", tmp_path / "s.npz")
+    text = command("simulate", folder / "chain.npz", *words, "--placement", tmp_path / "p.npz", *files)
+    assert "60 instructions in 2 clusters on mesh:4x1, predicted by simulation" in text
+    hops = abs(int(placed.core_of[0]) - int(placed.core_of[1]))
+    assert Simulation.load(tmp_path / "s.npz").time == 60 + 2 * hops
+    assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert ElementTree.parse(tmp_path / "s.svg").getroot().findall(".//{*}rect")
+    numbers = json.loads(command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json"))
+    assert numbers["cycles"] == 62 and numbers["bytes_moved"] == numbers["bytes_as_vertexcut_counts"] == 8
+
+
+def test_clusters_are_made_on_the_way(folder: Path) -> None:
+    words = ("--machine", "mesh:2x2", "-k", "4", "--json")
+    for method in ("wb-libra", "powergraph", "metis"):
+        found = json.loads(command("simulate", folder / "chain.npz", *words, "--method", method))
+        assert found["k"] == 4 and found["method"] == method and found["cycles"] >= 60
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "why"),
+    [
+        (["machine", "show"], 2, "show needs a machine"),
+        (["machine", "detect", "mesh:2x2"], 2, "detect takes no machine"),
+        (["machine", "draw"], 2, "draw: detect or show expected"),
+        (["machine", "show", "mesh:2"], 1, "names no machine"),
+        (["machine", "show", "no.toml"], 1, "No such file"),
+        (["map", "grid.txt"], 2, "--machine"),
+        (["map", "grid.txt", "--machine", "mesh:2x2", "--method", "metis"], 2, "give -k as well"),
+        (["map", "chain.npz", "--machine", "mesh:2x2"], 2, "Give -k or --parts"),
+        (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 1, "one of memory-centric"),
+        (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "swap"], 2, "one of --parts and -k is required"),
+        (["simulate", "chain.npz", "--machine", "mesh:2x2"], 2, "one of --parts and -k is required"),
+        (["simulate", "grid.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "ends in .npz"),
+        (["simulate", "chain.npz", "--machine", "mesh:2x2", "--parts", "halves.txt"], 1, "the graph has 59 edges"),
+        (["simulate", "no.npz", "--machine", "mesh:2x2", "-k", "2"], 1, "no.npz"),
+        (["simulate", "halves.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "ends in .npz"),
+    ],
+)
+def test_what_is_refused(words: list[str], status: int, why: str, folder: Path) -> None:
+    assert why in command(*words, status=status, folder=folder)
