@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.machine.machine import Machine
     from tracecut.ir.placement import Placement
+    from tracecut.mapping.map_onto import map_onto
     from tracecut.mapping.place import place
     from tracecut.mapping.simulate import simulate
     from tracecut.mapping.simulation.result import Simulation
@@ -58,6 +59,7 @@ __all__ = [
     "export_trace",
     "graph_totals",
     "loop_summaries",
+    "map_onto",
     "methods",
     "optimize",
     "partition",
@@ -71,6 +73,7 @@ _HOMES = {
     "DependenceGraph": "ir.dependence_graph",
     "Machine": "ir.machine.machine",
     "Placement": "ir.placement",
+    "map_onto": "mapping.map_onto",
     "place": "mapping.place",
     "simulate": "mapping.simulate",
     "Simulation": "mapping.simulation.result",

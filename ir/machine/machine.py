@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -224,8 +225,8 @@ class Machine:
         return cls(**models.topo3(nodes, fast, step))
 
     def summary(self) -> dict[str, Any]:
-        """Plain values for a manifest."""
-        return {**asdict(self), "cores": len(self.cores), "caches": [asdict(cache) for cache in self.caches]}
+        """Plain values for a manifest, equal to what a JSON file gives back."""
+        return json.loads(json.dumps({**asdict(self), "cores": len(self.cores)}))
 
     def last_cache(self) -> Cache:
         """The cache furthest from the core."""

@@ -103,6 +103,8 @@ def is_one_clear_line(done: Any, statuses: tuple[int, ...]) -> None:
 def test_any_command(command: str, place: Any, contents: Any) -> None:
     before = contents(place.folder)
     for words in ANYWHERE.values():
+        if command == "machine" and words == ["--"]:
+            continue  # the machine at hand
         is_one_clear_line(place(command, *words), (1, 2))
     assert contents(place.folder) == before
 
