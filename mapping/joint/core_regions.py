@@ -56,7 +56,8 @@ def stages(machine: Machine, distances: Table) -> list[Stage]:
     cores = [np.arange(len(machine.cores))]
     found: list[Stage] = []
     while any(each.size > 1 for each in cores):
-        parts, parent = [], []
+        parts: list[npt.NDArray[np.int64]] = []
+        parent: list[int] = []
         for place, each in enumerate(cores):
             halves = _halves(machine, each, distances) if each.size > 1 else (each,)
             parts += halves

@@ -5,6 +5,8 @@ The search of Fiduccia and Mattheyses with many starts, as multilevel partitione
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Weighted
@@ -28,7 +30,7 @@ def search(
     patience: int,
     work: Scratch,
     found: Heap,
-) -> int:
+) -> Any:
     """One round; what the cost falls by.
 
     Args:
@@ -42,11 +44,11 @@ def search(
     Each vertex is moved at most once. O(moves · degree · (regions around)²).
     """
     offsets, near, _, loads = graph
-    moved = np.zeros(loads.size, np.bool_)
+    moved, seen = np.zeros(loads.size, np.bool_), np.zeros(loads.size, np.bool_)
     trail, froms = np.empty(loads.size, np.uint32), np.empty(loads.size, np.uint32)
     total = np.int64(0)
     for start in order:
-        if moved[start]:
+        if seen[start]:
             continue
         to, gain = best_move(graph, labels, np.int64(start), layout, held, work, False)
         if to == NONE:
@@ -69,7 +71,7 @@ def search(
             held[labels[v]] -= loads[v]
             held[to] += loads[v]
             labels[v] = to
-            moved[v] = True
+            moved[v], seen[v] = True, True
             now += gain
             idle += 1
             if now > best:
@@ -91,10 +93,50 @@ def search(
             held[labels[v]] -= loads[v]
             held[froms[step]] += loads[v]
             labels[v] = froms[step]
+            moved[v] = False
         total += best
         while found.size[0] > 0:
             found.size[0] -= 1
             found.places[found.vertices[found.size[0]]] = NONE
+    return total
+
+
+@njit(cache=True, nogil=True)
+def climb(
+    graph: Weighted, labels: Words, layout: Layout, held: Floats, order: Words, work: Scratch, found: Heap
+) -> Any:
+    """Moves that gain, the best first, as long as there are some; what the cost falls by. Arguments as of `search`."""
+    offsets, near, _, loads = graph
+    total = np.int64(0)
+    for v in order:
+        to, gain = best_move(graph, labels, np.int64(v), layout, held, work, False)
+        if to != NONE and gain > 0:
+            put(found, v, gain)
+    while found.size[0] > 0:
+        v = found.vertices[0]
+        to, gain = best_move(graph, labels, np.int64(v), layout, held, work, False)
+        if to == NONE or gain <= 0:
+            take(found, v)
+            continue
+        if gain < found.gains[v]:
+            put(found, v, gain)
+            if found.vertices[0] != v:
+                continue
+        take(found, v)
+        held[labels[v]] -= loads[v]
+        held[to] += loads[v]
+        labels[v] = to
+        total += gain
+        begin, end = offsets[v], offsets[v + np.uint32(1)]
+        for i in range(begin, end):
+            u = near[i]
+            if offsets[u + np.uint32(1)] - offsets[u] > HUB and end - begin > HUB:
+                continue
+            its, value = best_move(graph, labels, np.int64(u), layout, held, work, False)
+            if its != NONE and value > 0:
+                put(found, u, value)
+            else:
+                take(found, u)
     return total
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -35,7 +35,7 @@ def scratch(regions: int) -> Scratch:
 
 @njit(cache=True, nogil=True)
 def best_move(
-    graph: Weighted, labels: Words, v: int, layout: Layout, held: Floats, work: Scratch, inside: bool
+    graph: Weighted, labels: Words, v: Any, layout: Layout, held: Floats, work: Scratch, inside: bool
 ) -> tuple[np.uint32, np.int64]:
     """The region with room where vertex v costs least, not its own, and what the cost falls by; NONE if there is none.
 
@@ -86,7 +86,7 @@ def best_move(
 
 
 @njit(cache=True, nogil=True)
-def cost_of(graph: Weighted, labels: Words, table: Table) -> int:
+def cost_of(graph: Weighted, labels: Words, table: Table) -> Any:
     """Σ over edges of weight · distance. O(edges)."""
     offsets, near, edges, loads = graph
     total = np.int64(0)

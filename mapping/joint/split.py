@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Weighted
 from tracecut.partition.datastructures.shuffle import mixed
 from tracecut.partition.datastructures.typed_views import Words
-from tracecut.support.arrays import Floats, Longs
+from tracecut.support.arrays import Bytes, Floats, Longs
 
 from .core_regions import Layout, Table
 from .vertex_heap import Heap, put, take
@@ -62,12 +64,14 @@ def split(
                 held[one] += graph.loads[v]
             continue
         _biases(graph, old, new, kids, layout.table, mine, one, other, bias)
-        load = 0.0
+        load, heaviest = 0.0, 0.0
         for v in mine:
             load += graph.loads[v]
+            heaviest = max(heaviest, graph.loads[v])
         wanted = load * shares[one] / (shares[one] + shares[other])
-        slack = max(0.01 * min(wanted, load - wanted), 0.0)
-        least, off = np.int64(2**62), 0.0
+        slack = max(0.02 * min(wanted, load - wanted), 0.75 * heaviest)
+        least: Any = np.int64(2**62)
+        off = 0.0
         for attempt in range(TRIES):
             state = mixed(state)
             start = mine[np.int64(state % np.uint64(mine.size))]
@@ -116,13 +120,13 @@ def _grow(
     old: Words,
     mine: Words,
     bias: Longs,
-    apart: int,
+    apart: Any,
     start: np.uint32,
     wanted: float,
     slack: float,
-    side: Words,
+    side: Bytes,
     found: Heap,
-) -> tuple[int, float]:
+) -> tuple[Any, float]:
     """Side 1 of the vertices of a region, written into `side`; its cost and how far its load is from `wanted`."""
     offsets, near, edges, loads = graph
     for v in mine:
@@ -156,7 +160,7 @@ def _grow(
 
 
 @njit(cache=True, nogil=True)
-def _gain(graph: Weighted, old: Words, bias: Longs, apart: int, v: np.uint32, side: Words) -> np.int64:
+def _gain(graph: Weighted, old: Words, bias: Longs, apart: int, v: np.uint32, side: Bytes) -> np.int64:
     """What it saves to bring a vertex to the other side."""
     total = np.int64(0)
     for i in range(graph.offsets[v], graph.offsets[v + np.uint32(1)]):
@@ -172,13 +176,13 @@ def _refine(
     old: Words,
     mine: Words,
     bias: Longs,
-    apart: int,
+    apart: Any,
     grown: float,
     wanted: float,
     slack: float,
-    side: Words,
+    side: Bytes,
     found: Heap,
-) -> tuple[int, float]:
+) -> tuple[Any, float]:
     """Rounds of Fiduccia and Mattheyses on the two sides: each takes the best prefix of a sequence of best moves."""
     offsets, near, edges, loads = graph
     trail = np.empty(mine.size, np.uint32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -63,7 +63,7 @@ def take(found: Heap, v: np.uint32) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _up(found: Heap, place: int, v: np.uint32) -> None:
+def _up(found: Heap, place: Any, v: np.uint32) -> None:
     vertices, places, gains, _ = found
     while place > 0:
         above = (place - 1) >> 1
@@ -77,7 +77,7 @@ def _up(found: Heap, place: int, v: np.uint32) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _down(found: Heap, place: int, v: np.uint32) -> None:
+def _down(found: Heap, place: Any, v: np.uint32) -> None:
     vertices, places, gains, size = found
     while True:
         below = 2 * place + 1

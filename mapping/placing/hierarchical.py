@@ -16,9 +16,7 @@ from tracecut.support.arrays import Bytes, Floats, Ints, Longs
 
 from .costs import Layout
 
-PASSES = 3
-TRIES = 2  # of each half, begun at different clusters
-PATIENCE = 40  # exchanges in vain before a pass ends
+PATIENCE = 40  # exchanges in vain before it ends
 
 
 def hierarchical(layout: Layout, regions: Ints) -> Ints:
@@ -104,28 +102,9 @@ def _halve(
             other = np.int64(others[j])
             if home[other] != region:
                 draw[i] += messages[j] * (hops[far, middle[other]] - hops[near, middle[other]])
-    least = np.inf
-    best = np.ones(members.size, np.uint8)
     seed = members[np.argmax(draw)]
-    for _ in range(TRIES if members.size > 2 else 1):
-        last = _grow(members, first, seed, draw, between, offsets, others, messages, home, region, side, gain)
-        for _pass in range(PASSES):
-            if not _exchange(members, draw, between, offsets, others, messages, home, region, side, gain):
-                break
-        cost = 0.0
-        for i in range(members.size):
-            cluster = members[i]
-            cost += draw[i] * side[cluster]
-            for j in range(offsets[cluster], offsets[cluster + 1]):
-                if home[others[j]] == region and side[others[j]] != side[cluster]:
-                    cost += 0.5 * between * messages[j]
-        if cost < least:
-            least = cost
-            for i in range(members.size):
-                best[i] = side[members[i]]
-        seed = last  # far from where the last try began
-    for i in range(members.size):
-        side[members[i]] = best[i]
+    _grow(members, first, seed, draw, between, offsets, others, messages, home, region, side, gain)
+    _exchange(members, draw, between, offsets, others, messages, home, region, side, gain)
 
 
 @njit(cache=True, nogil=True)
@@ -142,11 +121,8 @@ def _grow(
     region: int,
     side: Bytes,
     gain: Floats,
-) -> int:
-    """Side 0 takes the seed, then `first` − 1 times what gains most; the last that it would reach, of all members.
-
-    What gains nothing comes last, in the order of `members`: so a part without messages to the rest is taken whole.
-    """
+) -> None:
+    """Side 0 takes the seed, then `first` − 1 times what gains most; what gains nothing in the order of `members`."""
     for i in range(members.size):
         side[members[i]] = 1
         gain[members[i]] = draw[i]
@@ -154,24 +130,18 @@ def _grow(
     heapq.heapify(heap)
     gain[seed] = np.inf
     heapq.heappush(heap, (-np.inf, seed))
-    taken, cluster = 0, seed
-    reached = seed
-    while taken < members.size:
+    taken = 0
+    while taken < first:
         key, cluster = heapq.heappop(heap)
         if side[cluster] != 1 or -key != gain[cluster]:
             continue
-        side[cluster] = 0 if taken < first else 2
+        side[cluster] = 0
         taken += 1
-        reached = cluster
         for j in range(offsets[cluster], offsets[cluster + 1]):
             other = np.int64(others[j])
             if home[other] == region and side[other] == 1:
                 gain[other] += 2 * between * messages[j]
                 heapq.heappush(heap, (-gain[other], other))
-    for i in range(members.size):
-        if side[members[i]] == 2:
-            side[members[i]] = 1
-    return reached
 
 
 @njit(cache=True, nogil=True)
@@ -186,8 +156,8 @@ def _exchange(
     region: int,
     side: Bytes,
     gain: Floats,
-) -> bool:
-    """One pass of exchanges, undone behind the best; whether it helped. `gain`: of moving a cluster over."""
+) -> None:
+    """One pass of exchanges, undone behind the best. `gain`: of moving a cluster over."""
     zero: list[tuple[float, Any]] = [(0.0, -1)]
     one: list[tuple[float, Any]] = [(0.0, -1)]
     zero.pop()
@@ -238,4 +208,3 @@ def _exchange(
             best, kept = total, len(moved) // 2
     for i in range(2 * kept, len(moved)):
         side[moved[i]] = 1 - side[moved[i]]
-    return kept > 0

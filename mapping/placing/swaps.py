@@ -10,9 +10,9 @@ from tracecut.support.arrays import Floats, Ints, Longs
 from .core_orders import nearest
 from .costs import Layout
 
-ROUNDS = 12
-AROUND = 9  # cores around a talker that are tried
-TALKERS = 4  # of a cluster whose cores are tried, those with most messages
+ROUNDS = 6
+AROUND = 5  # cores around a talker that are tried
+TALKERS = 3  # of a cluster whose cores are tried, those with most messages
 
 
 def swap_refined(layout: Layout, start: Ints) -> Ints:
