@@ -18,7 +18,7 @@ from tracecut.mapping.simulation.result import Simulation
 
 def command(*words: str | Path, status: int = 0, folder: Path | None = None) -> str:
     """Standard output, or standard error where the command is to fail."""
-    line = [sys.executable, "-m", "tracecut", *map(str, words)]
+    line = [sys.executable, "-P", "-m", "tracecut", *map(str, words)]
     done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
