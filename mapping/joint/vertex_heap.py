@@ -25,7 +25,9 @@ class Heap(NamedTuple):
     size: Longs
 
 
-def heap(n: int) -> Heap:
+@njit(cache=True, nogil=True)
+def heap_of(n: int) -> Heap:
+    """An empty heap for n vertices."""
     return Heap(np.empty(n, np.uint32), np.full(n, NONE, np.uint32), np.zeros(n, np.int64), np.zeros(1, np.int64))
 
 

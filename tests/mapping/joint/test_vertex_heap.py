@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracecut.mapping.joint.vertex_heap import heap, put, take
+from tracecut.mapping.joint.vertex_heap import heap_of, put, take
 from tracecut.partition.coarsening.edge_matching import NONE
 
 pytestmark = pytest.mark.quick
@@ -16,7 +16,7 @@ STEPS = st.lists(st.tuples(st.integers(0, N - 1), st.one_of(st.none(), st.intege
 
 @given(STEPS)
 def test_the_first_has_the_largest_gain(steps: list[tuple[int, int | None]]) -> None:
-    found, held = heap(N), dict[int, int]()
+    found, held = heap_of(N), dict[int, int]()
     for vertex, gain in steps:
         if gain is None:
             take(found, np.uint32(vertex))
