@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def bisected(part: Part, wanted: float, limits: Floats, seed: int, repeats: int, zero: Heap, one: Heap) -> Bytes:
+def bisected(part: Part, wanted: float, limits: Floats, seed: Any, repeats: int, zero: Heap, one: Heap) -> Bytes:
     """Side 0 or 1 of each vertex, uint8 (vertices), the best of `repeats` whole runs.
 
     Args:
@@ -93,7 +93,7 @@ def _run(part: Part, wanted: float, limits: Floats, state: np.uint64, zero: Heap
 
 
 @njit(cache=True, nogil=True)
-def _coarser(part: Part, heaviest: float, seed: int) -> tuple[Part, Words]:
+def _coarser(part: Part, heaviest: float, seed: Any) -> tuple[Part, Words]:
     """A level of about half the vertices, and the coarse vertex of each."""
     offsets, near, edges, loads, bias = part
     n = loads.size

@@ -102,45 +102,6 @@ def search(
 
 
 @njit(cache=True, nogil=True)
-def climb(
-    graph: Weighted, labels: Words, layout: Layout, held: Floats, order: Words, work: Scratch, found: Heap
-) -> Any:
-    """Moves that gain, the best first, as long as there are some; what the cost falls by. Arguments as of `search`."""
-    offsets, near, _, loads = graph
-    total = np.int64(0)
-    for v in order:
-        to, gain = best_move(graph, labels, np.int64(v), layout, held, work, False)
-        if to != NONE and gain > 0:
-            put(found, v, gain)
-    while found.size[0] > 0:
-        v = found.vertices[0]
-        to, gain = best_move(graph, labels, np.int64(v), layout, held, work, False)
-        if to == NONE or gain <= 0:
-            take(found, v)
-            continue
-        if gain < found.gains[v]:
-            put(found, v, gain)
-            if found.vertices[0] != v:
-                continue
-        take(found, v)
-        held[labels[v]] -= loads[v]
-        held[to] += loads[v]
-        labels[v] = to
-        total += gain
-        begin, end = offsets[v], offsets[v + np.uint32(1)]
-        for i in range(begin, end):
-            u = near[i]
-            if offsets[u + np.uint32(1)] - offsets[u] > HUB and end - begin > HUB:
-                continue
-            its, value = best_move(graph, labels, np.int64(u), layout, held, work, False)
-            if its != NONE and value > 0:
-                put(found, u, value)
-            else:
-                take(found, u)
-    return total
-
-
-@njit(cache=True, nogil=True)
 def border(graph: Weighted, labels: Words) -> Words:
     """Vertices with a neighbour in another region. O(edges)."""
     found = np.empty(graph.loads.size, np.uint32)

@@ -16,7 +16,7 @@ from .moves import cost_of, relieve, scratch
 from .split import split
 from .vertex_heap import heap_of
 
-REPEATS = 4
+REPEATS = 4  # runs of each bisection, of which the best is kept
 PATIENCE = 20  # moves without a new best after which a search ends
 ROUNDS = 1  # of searches after a stage
 LAST = 2  # after the last

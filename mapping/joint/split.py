@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Weighted
@@ -12,8 +14,6 @@ from tracecut.support.arrays import Floats, Longs
 from .bisect import Part, bisected
 from .core_regions import Table
 from .vertex_heap import heap_of
-
-LARGE = 2000  # vertices of a region, more of which are cut in one run
 
 
 @njit(cache=True, nogil=True)
@@ -27,7 +27,7 @@ def split(
         parent: int64 (regions), of each region of the stage below; siblings follow each other, one or two.
         table: int32 (regions, regions), distances at the stage below.
         shares, limits: float64 (regions), what each should hold, and the most that it may.
-        repeats: runs of the bisection of a region of few vertices, of which the best is kept.
+        repeats: runs of the bisection of a region, of which the best is kept.
 
     A vertex pays for its neighbours outside of its region by their distances from both halves; where such a neighbour's
     region is not cut yet, by the mean over its halves. O(edges · repeats · log).
@@ -54,17 +54,14 @@ def split(
         load = part.loads.sum()
         wanted = load * shares[other] / (shares[first] + shares[other])
         state = mixed(state)
-        times = repeats if mine.size <= LARGE else 1
-        side = bisected(
-            part, wanted, limits[first : other + 1], np.int64(state >> np.uint64(33)), times, zero, one
-        )
+        side = bisected(part, wanted, limits[first : other + 1], np.int64(state >> np.uint64(33)), repeats, zero, one)
         for place in range(mine.size):
             new[mine[place]] = other if side[place] else first
     return new
 
 
 @njit(cache=True, nogil=True)
-def _members(old: Words, regions: int) -> tuple[Longs, Words, Words]:
+def _members(old: Words, regions: Any) -> tuple[Longs, Words, Words]:
     """Where the vertices of each region begin, the vertices, and the place of each within its region."""
     starts = np.zeros(regions + 1, np.int64)
     for region in old:
@@ -81,7 +78,7 @@ def _members(old: Words, regions: int) -> tuple[Longs, Words, Words]:
 
 @njit(cache=True, nogil=True)
 def _part(
-    graph: Weighted, old: Words, new: Words, kids: Longs, table: Table, mine: Words, local: Words, one: int, other: int
+    graph: Weighted, old: Words, new: Words, kids: Longs, table: Table, mine: Words, local: Words, one: Any, other: Any
 ) -> Part:
     """A region by itself: edges cost their weight times the distance of the halves, ties to the outside are biases."""
     offsets, near, edges, loads = graph

@@ -33,7 +33,7 @@ def test_the_first_has_the_largest_gain(steps: list[tuple[int, int | None]]) -> 
 
 
 def test_all_come_out_in_order() -> None:
-    gains, found = np.random.default_rng(0).integers(-50, 50, 200), heap(200)
+    gains, found = np.random.default_rng(0).integers(-50, 50, 200), heap_of(200)
     for vertex, gain in enumerate(gains):
         put(found, np.uint32(vertex), np.int64(gain))
     came = []
