@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import floats, longs, words
 from tracecut.partition.inputs.arguments import Request, check_request
+from tracecut.partition.inputs.as_graph import as_graph
 from tracecut.support.arrays import Floats, Ints
 from tracecut.support.errors import ArgumentError
 
@@ -28,7 +30,7 @@ NAME = "map-onto"
 
 
 def map_onto(
-    graph: LocalityGraph,
+    graph: Any,
     machine: Machine,
     targets: npt.ArrayLike | None = None,
     capacities: npt.ArrayLike | None = None,
@@ -40,7 +42,7 @@ def map_onto(
     What is made small is `metrics.hop_cost`: Σ over jobs of weight · distance between the cores of their two data.
 
     Args:
-        graph: a locality graph whose jobs have at most two data, the edges; weights of jobs are what a hop costs,
+        graph: what `partition` takes, with jobs of at most two data, the edges; weights of jobs are what a hop costs,
             those of data are what is balanced.
         machine: at most 8,192 cores. Where distances depend on the direction, both directions count half.
         targets: float64 (cores), positive, what each core should get: shares that sum to 1, or loads that sum to the
@@ -57,6 +59,7 @@ def map_onto(
         ArgumentError: an argument is out of its domain, a job has more than two data, the machine more cores than a
             table of distances has, or the capacities do not hold the load.
     """
+    graph = as_graph(graph)
     request = _checked(graph, machine, targets, capacities, seed, balance)
     limits = bounds(request.weights, request.targets, request.balance) if graph.n_data else np.zeros(request.k)
     labels = np.zeros(graph.n_data, np.int32)
@@ -81,8 +84,6 @@ def _checked(
     cores = len(machine.cores)
     if cores > MOST_IN_TABLE:
         raise ArgumentError(f"the machine has {cores} cores, at most {MOST_IN_TABLE} have a table of distances")
-    if not isinstance(graph, LocalityGraph):
-        raise ArgumentError(f"graph is a {type(graph).__name__}, a LocalityGraph was expected")
     if graph.more_data_weights.size:
         raise ArgumentError(
             f"each datum has {graph.more_data_weights.shape[1] + 1} weights, one is balanced",

@@ -241,6 +241,16 @@ def parse_json(source: Path, data: bytes) -> Any:
         raise _damaged(source, f"is not valid JSON: {error}") from error
 
 
+def holds(path: str | os.PathLike[str], kind: str) -> bool:
+    """Whether a file says that it is an artefact of a kind. Reads the header alone; a loader checks all of it."""
+    source = Path(path)
+    try:
+        with open(source, "rb") as file, zipfile.ZipFile(file) as archive:
+            return bool(_read_meta(source, archive, _checked_members(source, archive, DEFAULT_LIMIT), kind))
+    except (ArtefactError, OSError, *READ_ERRORS):
+        return False
+
+
 def _checked_members(source: Path, archive: zipfile.ZipFile, limit: int) -> dict[str, zipfile.ZipInfo]:
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.support.errors import ArgumentError, ArtefactError
+from tracecut.support.files import holds
 from tracecut.support.memory_amounts import size
 
 from .conversions import from_matrix, from_pairs, upper_triangle
@@ -38,6 +39,8 @@ MOST_BYTES = 16 << 30
 
 def read_graph(path: str | os.PathLike[str], *, unweighted: bool = False) -> LocalityGraph:
     """The locality graph in a file; `unweighted` passes over values that could be no weights.
+
+    A saved dependence graph counts as its `as_locality`.
 
     Raises ArgumentError for a missing file or an ending that no reader knows, ArtefactError naming the file, the line
     and what was expected there. O(bytes).
@@ -55,13 +58,21 @@ def read_graph(path: str | os.PathLike[str], *, unweighted: bool = False) -> Loc
     if not file.is_file():
         raise ArgumentError(f"graph is the path {str(file)!r}: no such file")
     if ending == ".npz":
-        return LocalityGraph.load(file)
+        return _saved(file)
     try:
         return READERS[ending](_Text(str(file), _bytes(file), unweighted))
     except ArtefactError:
         raise
     except ArgumentError as error:  # a rule of the graph itself
         raise ArtefactError(f"{file}: {error.message}", hint=error.hint) from None
+
+
+def _saved(file: Path) -> LocalityGraph:
+    if not holds(file, "DependenceGraph"):
+        return LocalityGraph.load(file)
+    from tracecut.ir.dependence_graph import DependenceGraph  # takes longer to import than this module
+
+    return DependenceGraph.load(file).as_locality()
 
 
 @dataclass(frozen=True)
@@ -279,5 +290,5 @@ READERS: dict[str, Callable[[_Text], LocalityGraph]] = {
     ".edges": _edge_list,
     ".edgelist": _edge_list,
     ".tsv": _edge_list,
-    ".npz": lambda text: LocalityGraph.load(text.name),
+    ".npz": lambda text: _saved(Path(text.name)),
 }

@@ -127,13 +127,20 @@ def test_fast_cores_get_more() -> None:
     assert loads.max() <= 1.03 * 3600 * 8 / 12 + 1
 
 
+def test_what_partition_takes() -> None:
+    graph = grid(8)
+    u, v = graph.data.reshape(-1, 2).T
+    found, _ = map_onto((u, v), Machine.mesh(2, 2))
+    assert found.labels.tolist() == map_onto(graph, Machine.mesh(2, 2))[0].labels.tolist()
+
+
 def test_refused() -> None:
     graph, machine = grid(4), Machine.mesh(2, 2)
     net = LocalityGraph(np.array([0, 3]), np.array([0, 1, 2], np.int32), 3)
     for call, message in (
         (lambda: map_onto(net, machine), "job 0 has 3 data"),
         (lambda: map_onto(graph, Machine.mesh(100, 100)), "at most 8192 have a table"),
-        (lambda: map_onto("graph", machine), "a LocalityGraph was expected"),  # type: ignore[arg-type]
+        (lambda: map_onto("graph", machine), "graph is the path 'graph', whose ending is none of"),
         (lambda: map_onto(graph, machine, targets=[1.0, 1.0]), "targets"),
         (lambda: map_onto(graph, machine, capacities=[1.0] * 4), "capacities"),
         (lambda: map_onto(graph, machine, balance=0.5), "balance"),

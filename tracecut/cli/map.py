@@ -52,8 +52,10 @@ def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     from tracecut.mapping.place import interactions, place
     from tracecut.mapping.placing.costs import busiest, hop_cycles, hop_messages
     from tracecut.partition.inputs.graph_files import read_graph
+    from tracecut.support.files import holds
 
-    dependences = dependence_graph_of(options.graph) if options.graph.endswith(".npz") else None
+    saved = holds(options.graph, "DependenceGraph")
+    dependences = dependence_graph_of(options.graph) if saved else None
     graph: LocalityGraph = dependences.as_locality() if dependences is not None else read_graph(options.graph)
     clustering = clusters_of(options, graph, "wb-libra" if dependences is not None else "auto")
     clusters = interactions(clustering, dependences)
@@ -76,8 +78,9 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     from tracecut.ir.metrics import edge_cut, hop_cost, weight_imbalance
     from tracecut.mapping.map_onto import map_onto
     from tracecut.partition.inputs.graph_files import read_graph
+    from tracecut.support.files import holds
 
-    if options.graph.endswith(".npz"):
+    if holds(options.graph, "DependenceGraph"):
         raise UsageError(f"{options.graph}: instructions are clustered first", hint="Give -k or --parts.")
     if options.method is not None:
         raise UsageError("--method makes clusters: give -k as well", hint=USAGE)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
+from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.partition import partition
 from tracecut.partition.inputs.graph_files import READERS, read_graph
 from tracecut.support.errors import ArgumentError, ArtefactError, TracecutError
@@ -58,6 +59,16 @@ def test_hypergraphs(tmp_path: Path) -> None:
 def test_a_saved_graph(tmp_path: Path) -> None:
     path = LocalityGraph.from_edges([0, 1], [1, 2]).save(tmp_path / "graph.npz")
     assert partition(path, 2, "chunks").labels.tolist() == [0, 1]
+
+
+def test_a_saved_dependence_graph(tmp_path: Path) -> None:
+    """As the graph itself; a damaged one is refused as such."""
+    graph = DependenceGraph([0, 1], [1, 2], [2, 3], [1, 2], range(3), [3] * 3)
+    path = graph.save(tmp_path / "graph.npz")
+    assert partition(path, 2, "wb-libra").labels.tolist() == partition(graph, 2, "wb-libra").labels.tolist()
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ArtefactError, match=r"graph\.npz"):
+        read_graph(path)
 
 
 @pytest.mark.parametrize(
