@@ -17,7 +17,8 @@ from .split import split
 from .vertex_heap import heap_of
 
 REPEATS = 4  # runs of each bisection, of which the best is kept
-PATIENCE = 20  # moves without a new best after which a search ends
+LEAST, MOST = 2, 20  # moves without a new best after which a search ends, fewer on denser graphs:
+EDGES = 120  # that these moves see, about
 ROUNDS = 1  # of searches after a stage
 LAST = 2  # after the last
 WORTH = 2e-3  # of the cost: a round that gains less is the last
@@ -54,11 +55,11 @@ def refine(graph: Weighted, labels: Words, regions: Layout, seed: int, rounds: i
     work, found = scratch(regions.limits.size), heap_of(graph.size)
     if (held > regions.limits).any():
         relieve(graph, labels, regions, held, work)
-    cost = 0
+    patience, cost = int(np.clip(EDGES * graph.size / max(1, graph.near.size), LEAST, MOST)), 0
     for turn in range(rounds):
         order = border(graph, labels)
         shuffle(order, seed + 31 * turn)
-        gain = search(graph, labels, regions, held, order, PATIENCE, work, found)
+        gain = search(graph, labels, regions, held, order, patience, work, found)
         cost = cost or cost_of(graph, labels, regions.table)
         if gain <= WORTH * cost:
             break
