@@ -75,7 +75,8 @@ def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
 
 def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     """The graph's data on cores."""
-    from tracecut.ir.metrics import edge_cut, hop_cost, weight_imbalance
+    from tracecut.ir.metrics import edge_cut, hop_cost
+    from tracecut.mapping.link_loads import link_loads
     from tracecut.mapping.map_onto import map_onto
     from tracecut.partition.inputs.graph_files import read_graph
     from tracecut.support.files import holds
@@ -93,8 +94,9 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
         "what": f"{graph.n_data} data, {graph.n_jobs} jobs, partitioned into the machine",
         "machine": machine.name,
         "hop_cost": hop_cost(graph, clustering, machine.distances()),
+        "busiest_link": float(link_loads(graph, clustering, placed, machine).max(initial=0.0)),
         "edge_cut": edge_cut(graph, clustering),
-        "imbalance": weight_imbalance(graph, clustering),
+        "imbalance": clustering.imbalance(),
         "core_of": core_of,
     }
 
