@@ -97,6 +97,16 @@ class Clustering:
             worst.append(float((loads / (shares / shares.sum())).max()) / total if total else 1.0)
         return max(worst)
 
+    def memory_violations(self) -> int:
+        """Clusters whose load exceeds the capacity that was asked for, by the weights that were balanced. O(labels)."""
+        graph = self._known_graph()
+        own = graph.job_weights if self.kind == "jobs" else graph.data_weights
+        weights = own if self.weights is None else self.weights.reshape(self.labels.size, -1)[:, 0]
+        loads = np.bincount(self.labels, weights if weights.size else None, self.k)
+        rooms = self.options.get("capacities", [None] * self.k)
+        room = np.array([np.inf if each is None else each for each in rooms])
+        return int(np.count_nonzero(loads > room * (1 + 1e-12)))
+
     def report(self) -> dict[str, Any]:
         """How it was made, and every number of `metrics` that its kind has, by name. O(pins)."""
         from . import metrics
@@ -119,6 +129,8 @@ class Clustering:
             found["why"] = list(self.why)
         for name in metrics.OF_JOBS if self.kind == "jobs" else metrics.OF_DATA:
             found[name] = getattr(metrics, name)(graph, self)
+        if "capacities" in self.options:
+            found["memory_violations"] = self.memory_violations()
         return found | {"empty_parts": metrics.empty_parts(self)}
 
     def _known_graph(self) -> LocalityGraph:

@@ -44,7 +44,7 @@ FLAGS = {"graph": "FILE", "k": "-k", "tile_bytes": "--tile-bytes"} | {
 }
 TABLE = (
     *("cost", "imbalance", "replication_factor", "edge_cut", "max_communication_volume"),
-    *("boundary", "oversized_share", "empty_parts"),
+    *("boundary", "oversized_share", "memory_violations", "empty_parts"),
 )
 
 

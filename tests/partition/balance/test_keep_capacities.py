@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,14 @@ def test_what_can_not_be_packed_is_refused() -> None:
     graph = LocalityGraph(np.array([0, 1, 2, 3]), [0, 0, 0], 1)
     with pytest.raises(ArgumentError, match=r"no way was found .* would hold 4, its capacity is 3"):
         partition(graph, 2, "chunks", weights=[2.0, 2, 2], capacities=[3.0, 3])
+
+
+def test_the_report_counts_what_is_overfull() -> None:
+    graph = grid(6)
+    found = partition(graph, 2, "random", of="data", capacities=[30.0, 6.0])
+    assert found.report()["memory_violations"] == 0
+    assert replace(found, labels=1 - found.labels).report()["memory_violations"] == 1
+    assert "memory_violations" not in partition(graph, 2, "random", of="data").report()
 
 
 def test_several_weights_have_no_capacities() -> None:
