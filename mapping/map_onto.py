@@ -27,6 +27,7 @@ from .joint.core_regions import Table, stages
 from .joint.multilevel import mapped
 
 NAME = "map-onto"
+CUT = 64  # edges cut between cores of one node that count like one hop
 
 
 def map_onto(
@@ -40,6 +41,7 @@ def map_onto(
     """The data of a graph on the cores of a machine, with few hops between data of the same job.
 
     What is made small is `metrics.hop_cost`: Σ over jobs of weight · distance between the cores of their two data.
+    Where several cores share a node, an edge cut between them counts a 64th of a hop.
 
     Args:
         graph: what `partition` takes, with jobs of at most two data, the edges; weights of jobs are what a hop costs,
@@ -69,6 +71,8 @@ def map_onto(
     if request.capacities is not None:
         labels = keep_capacities(graph, labels, request.own_weights, limits, request.capacities, "data")
     options = {"balance": request.balance, "machine": machine.name, "targets": request.targets.tolist()}
+    if request.capacities is not None:
+        options["capacities"] = [room if np.isfinite(room) else None for room in request.capacities.tolist()]
     found = Clustering(labels, request.k, "data", NAME, request.seed, options, graph)
     return found, Placement(np.arange(request.k, dtype=np.int32), request.k, NAME)
 
@@ -109,6 +113,10 @@ def _labels(graph: LocalityGraph, machine: Machine, request: Request, limits: Fl
     distances: Table = machine.distances()
     if (distances != distances.T).any():
         distances = (distances.astype(np.int64) + distances.T).clip(max=2**31 - 1).astype(np.int32)
+    off = ~np.eye(len(distances), dtype=bool)
+    if not distances[off].all():  # cores of one node: among equal hops, the fewer edges cut the better
+        scale = min(CUT, (2**31 - 2) // max(1, int(distances.max())))
+        distances = scale * distances + off.astype(np.int32)
     plain = data_graph(graph)
     weighted = Weighted(
         longs(plain.offsets), words(plain.neighbours), longs(plain.edge_weights), floats(request.weights)

@@ -78,6 +78,7 @@ def test_capacities_are_kept(graph: LocalityGraph, word: str) -> None:
     capacities[0] += 2
     found, _ = map_onto(graph, machine, capacities=capacities)
     assert (np.bincount(found.labels, minlength=k) <= capacities).all()
+    assert found.report()["memory_violations"] == 0
 
 
 def test_the_optimum_of_tiny_cases() -> None:
@@ -125,6 +126,15 @@ def test_fast_cores_get_more() -> None:
     loads = np.bincount(found.labels, minlength=len(machine.cores))
     assert np.argmax(loads) == int(np.argmax(machine.speeds()))
     assert loads.max() <= 1.03 * 3600 * 8 / 12 + 1
+
+
+def test_cores_of_one_node_share_few_edges() -> None:
+    """No hop is paid there, so that any mapping has as few; the edges cut decide."""
+    graph = grid(40)
+    one_node = replace(Machine.mesh(1, 1), cores=Machine.uma(1).cores * 4)
+    found, _ = map_onto(graph, one_node)
+    assert hops(graph, found, one_node) == 0.0
+    assert metrics.edge_cut(graph, found) < 1.3 * 80
 
 
 def test_what_partition_takes() -> None:
