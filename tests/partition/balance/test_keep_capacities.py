@@ -185,10 +185,10 @@ def test_what_can_not_be_packed_is_refused() -> None:
 
 def test_the_report_counts_what_is_overfull() -> None:
     graph = grid(6)
-    found = partition(graph, 2, "random", of="data", capacities=[30.0, 6.0])
+    found = partition(graph, 2, "metis", of="data", capacities=[30.0, 6.0])
     assert found.report()["memory_violations"] == 0
     assert replace(found, labels=1 - found.labels).report()["memory_violations"] == 1
-    assert "memory_violations" not in partition(graph, 2, "random", of="data").report()
+    assert "memory_violations" not in partition(graph, 2, "metis", of="data").report()
 
 
 def test_several_weights_have_no_capacities() -> None:
