@@ -16,6 +16,8 @@ from tracecut.partition.datastructures.typed_views import floats, longs
 from tracecut.support.arrays import Floats, Longs
 from tracecut.support.errors import ArgumentError
 
+from .tasks.cluster_graph import ClusterGraph
+
 
 def link_loads(graph: LocalityGraph, clustering: Clustering, placement: Placement, machine: Machine) -> Floats:
     """Σ over jobs of weight, for each link on the way from a job's first datum to each of its others; float64 (links).
@@ -43,9 +45,23 @@ def link_loads(graph: LocalityGraph, clustering: Clustering, placement: Placemen
     dst = nodes[clustering.labels[graph.data]]
     weight = graph.job_weights[job] if graph.job_weights.size else np.ones(job.size)
     apart = src != dst
-    pairs, place = np.unique(src[apart] * np.int64(machine.joined.nodes) + dst[apart], return_inverse=True)
-    sums = np.bincount(place, weight[apart], pairs.size).astype(np.float64)
+    return _on_links(src[apart], dst[apart], weight[apart], machine)
+
+
+def message_link_loads(clusters: ClusterGraph, placement: Placement, machine: Machine) -> Floats:
+    """Messages of placed clusters over each link, float64 (links); ArgumentError for another machine's placement."""
+    placement.check_fits(machine)
+    if placement.core_of.size != clusters.k:
+        raise ArgumentError(f"the placement has {placement.core_of.size} clusters, {clusters.k} were given")
+    nodes = machine.core_nodes[placement.core_of]
+    return _on_links(nodes[clusters.src], nodes[clusters.dst], clusters.messages, machine)
+
+
+def _on_links(src: Longs, dst: Longs, amount: Floats, machine: Machine) -> Floats:
+    """What nodes send each other, over the links that it takes."""
     network = machine.joined
+    pairs, place = np.unique(src * np.int64(network.nodes) + dst, return_inverse=True)
+    sums = np.bincount(place, amount, pairs.size).astype(np.float64)
     found = np.zeros(network.links)
     _spread(network.routes, longs(pairs), floats(sums), network.nodes, network.longest_route, found)
     return found

@@ -100,9 +100,10 @@ class Simulation:
         """Write when each core had instructions under way, as the JSON that Perfetto and Chrome open.
 
         A span joins instructions of a core of which each begins before the ones before it have ended; with more than
-        MOST_SPANS of them the shortest gaps are closed. Times are in microseconds of the clock, or in cycles.
+        MOST_SPANS of them the shortest gaps between them are closed. Times are in microseconds of the clock, or in
+        cycles.
         """
-        spans = self._spans()
+        spans = self.spans().tolist()
         scale = 1e6 / self.clock if self.clock else 1.0
         events = [
             {
@@ -126,17 +127,18 @@ class Simulation:
 
         return write_atomic(path, write)
 
-    def _spans(self) -> list[tuple[int, int, int, int]]:
-        """Core, first cycle, cycles and instructions of each span."""
+    def spans(self) -> Longs:
+        """Core, first cycle, cycles and instructions of each span of the timeline; int64 (spans, 4), by core and time.
+
+        O(n log n).
+        """
         order = np.lexsort((self.begin, self.core))
         if not order.size:
-            return []
-        core, begin = self.core[order], self.begin[order]
-        end = begin + self.cycles[order]
-        latest = np.empty_like(end)  # end of the span so far: a running maximum on each core
-        for x in np.unique(core):
-            own = core == x
-            latest[own] = np.maximum.accumulate(end[own])
+            return np.zeros((0, 4), np.int64)
+        core, begin = self.core[order].astype(np.int64), self.begin[order]
+        # End of the span so far: a running maximum on each core, whose numbers are all above those of the one before.
+        above = core * (self.time + 1)
+        latest = np.maximum.accumulate(begin + self.cycles[order] + above) - above
         gap = np.full(core.size, np.iinfo(np.int64).max)
         same = core[1:] == core[:-1]
         gap[1:][same] = begin[1:][same] - latest[:-1][same]
@@ -145,8 +147,7 @@ class Simulation:
             least = int(np.partition(gap, gap.size - MOST_SPANS)[gap.size - MOST_SPANS])
         starts = np.flatnonzero(gap > least)
         ends = np.append(starts[1:], core.size)
-        rows = zip(core[starts], begin[starts], latest[ends - 1] - begin[starts], ends - starts, strict=True)
-        return [tuple(int(value) for value in row) for row in rows]  # type: ignore[misc]
+        return np.stack([core[starts], begin[starts], latest[ends - 1] - begin[starts], ends - starts], 1)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         meta = {name: getattr(self, name) for name in (*_NUMBERS, "machine", "clock")}

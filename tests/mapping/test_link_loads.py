@@ -11,8 +11,9 @@ from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.placement import Placement
-from tracecut.mapping.link_loads import link_loads
+from tracecut.mapping.link_loads import link_loads, message_link_loads
 from tracecut.mapping.place import place
+from tracecut.mapping.tasks.locality import clusters_of_locality
 from tracecut.support.errors import ArgumentError
 
 pytestmark = pytest.mark.quick
@@ -48,6 +49,23 @@ def test_every_job_goes_its_way(word: str, seed: int) -> None:
 
 def clustering_of(graph: LocalityGraph, clustering: Clustering) -> Clustering:
     return Clustering(clustering.labels, clustering.k, "data", graph=graph)
+
+
+@pytest.mark.parametrize("word", ["mesh:3x4", "tree:2x3x2", "uma:5"])
+def test_messages_of_clusters_go_their_ways(word: str) -> None:
+    machine = Machine.named(word)
+    graph, clustering = a_case(7, 3)
+    clusters = clusters_of_locality(graph, clustering)
+    placement = place(clusters, machine, "random", seed=1)
+    slow = np.zeros(machine.joined.links)
+    nodes = machine.core_nodes[placement.core_of]
+    for a, b, messages in zip(clusters.src, clusters.dst, clusters.messages, strict=True):
+        slow[machine.joined.route(int(nodes[a]), int(nodes[b]))] += messages
+    np.testing.assert_array_equal(message_link_loads(clusters, placement, machine), slow)
+    with pytest.raises(ArgumentError, match="7 were given"):
+        message_link_loads(clusters, Placement(placement.core_of[:3], placement.n_cores), machine)
+    with pytest.raises(ArgumentError, match="cores"):
+        message_link_loads(clusters, Placement(placement.core_of, 99), machine)
 
 
 def test_refused() -> None:

@@ -42,7 +42,9 @@ def run_machine(words: list[str]) -> int:
     if options.output is not None:
         machine.save(options.output)
     if options.svg is not None:
-        write_picture(options.svg, machine)
+        from tracecut.report.machine_picture import machine_picture
+
+        write_picture(options.svg, machine_picture(machine))
     if options.json:
         print(json.dumps(to_json(machine), indent=1))
     else:
@@ -50,12 +52,9 @@ def run_machine(words: list[str]) -> int:
     return 0
 
 
-def write_picture(path: str, machine: object, load: list[float] | None = None, label: str = "") -> None:
-    """Write the picture of a machine. Raises OutputError."""
-    from tracecut.ir.machine.machine import Machine
-    from tracecut.report.machine_picture import machine_picture
+def write_picture(path: str, picture: str) -> None:
+    """Write a drawing as a file of its own. Raises OutputError."""
     from tracecut.support.files import write_atomic
 
-    assert isinstance(machine, Machine)
-    text = str(machine_picture(machine, load, label)).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    text = picture.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     write_atomic(path, lambda file: (file.write(text.encode()), None)[1])

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from tracecut.support.errors import UsageError
 
 from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
-from .machine import MACHINE
+from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
 
 USAGE = "tracecut map GRAPH --machine MACHINE [--place METHOD (--parts FILE | -k K)] [options]"
@@ -26,7 +26,12 @@ def run_map(words: list[str]) -> int:
 
     machine = Machine.named(options.machine)
     found = _placed(options, machine) if placing else _joint(options, machine)
-    core_of = found.pop("core_of")
+    core_of, work, links = found.pop("core_of"), found.pop("work"), found.pop("links")
+    if options.svg is not None:
+        from tracecut.report.machine_picture import machine_picture
+
+        legend = f"darkest core: {max(work):,.0f} of work; reddest link: {max(links, default=0.0):,.0f} messages"
+        write_picture(options.svg, machine_picture(machine, work, f"load of {machine.name}", links, legend))
 
     def write(file: BinaryIO) -> None:
         file.write("".join(f"{core}\n" for core in core_of.tolist()).encode())
@@ -48,7 +53,10 @@ def run_map(words: list[str]) -> int:
 
 def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     """Clusters on cores."""
+    import numpy as np
+
     from tracecut.ir.locality_graph import LocalityGraph
+    from tracecut.mapping.link_loads import message_link_loads
     from tracecut.mapping.place import interactions, place
     from tracecut.mapping.placing.costs import busiest, hop_cycles, hop_messages
     from tracecut.partition.inputs.graph_files import read_graph
@@ -60,6 +68,7 @@ def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     clustering = clusters_of(options, graph, "wb-libra" if dependences is not None else "auto")
     clusters = interactions(clustering, dependences)
     placed = place(clusters, machine, options.place or "memory-centric", options.seed)
+    links = message_link_loads(clusters, placed, machine)
     if options.save is not None:
         placed.save(options.save)
     return {
@@ -68,14 +77,19 @@ def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
         "messages": float(clusters.messages.sum()),
         "messages_times_hops": hop_messages(clusters, placed.core_of, machine.distances()),
         "cycles_on_the_way": hop_cycles(clusters, placed.core_of, machine),
+        "busiest_link_messages": float(links.max(initial=0.0)),
         "busiest_core_cycles": busiest(clusters, placed.core_of, machine),
         "core_of": placed.core_of,
+        "work": np.bincount(placed.core_of, clusters.load, len(machine.cores)).tolist(),
+        "links": links.tolist(),
     }
 
 
 def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     """The graph's data on cores."""
-    from tracecut.ir.metrics import edge_cut, hop_cost
+    import numpy as np
+
+    from tracecut.ir.metrics import edge_cut, hop_cost, loads
     from tracecut.mapping.link_loads import link_loads
     from tracecut.mapping.map_onto import map_onto
     from tracecut.partition.inputs.graph_files import read_graph
@@ -88,16 +102,19 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     graph = read_graph(options.graph, unweighted=options.unweighted)
     clustering, placed = map_onto(graph, machine, seed=options.seed, balance=options.balance)
     core_of = placed.core_of[clustering.labels]
+    links = link_loads(graph, clustering, placed, machine)
     if options.save is not None:
         placed.save(options.save)
     return {
         "what": f"{graph.n_data} data, {graph.n_jobs} jobs, partitioned into the machine",
         "machine": machine.name,
         "hop_cost": hop_cost(graph, clustering, machine.distances()),
-        "busiest_link": float(link_loads(graph, clustering, placed, machine).max(initial=0.0)),
+        "busiest_link": float(links.max(initial=0.0)),
         "edge_cut": edge_cut(graph, clustering),
         "imbalance": clustering.imbalance(),
         "core_of": core_of,
+        "work": np.bincount(placed.core_of, loads(graph, clustering), len(machine.cores)).tolist(),
+        "links": links.tolist(),
     }
 
 
@@ -129,5 +146,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--unweighted", action="store_true", help="leave out the file's weights")
     add("-o", "--output", metavar="FILE", help="file for the cores (default: standard output)")
     add("--save", metavar="FILE", help="file for the placement, which `simulate --placement` reads")
+    add("--svg", metavar="FILE", help="file for a heat map of the cores' work and of what links carry")
     add("--json", action="store_true", help="print the numbers as JSON")
     return parser

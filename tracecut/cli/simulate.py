@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
 from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
+
+if TYPE_CHECKING:
+    from tracecut.ir.machine.machine import Machine
+    from tracecut.mapping.simulation.result import Simulation
 
 USAGE = "tracecut simulate GRAPH.npz --machine MACHINE (--parts FILE | -k K) [options]"
 
@@ -35,7 +40,9 @@ def run_simulate(words: list[str]) -> int:
     if options.timeline is not None:
         found.timeline(options.timeline)
     if options.svg is not None:
-        write_picture(options.svg, machine, found.utilisation.tolist(), f"{machine.name}: use of each core")
+        write_picture(options.svg, _heat_map(machine, found))
+    if options.gantt is not None:
+        write_picture(options.gantt, _chart(found, f"{clustering.k} clusters on {machine.name}: busy cores over time"))
     if options.output is not None:
         found.save(options.output)
     alone = int(np.asarray(graph.time, np.int64).clip(1).sum())
@@ -69,6 +76,26 @@ def run_simulate(words: list[str]) -> int:
     return 0
 
 
+def _heat_map(machine: Machine, found: Simulation) -> str:
+    """How busy cores and links were."""
+    from tracecut.report.machine_picture import machine_picture
+
+    legend = f"darkest core: {found.utilisation.max():.1%} of its issue slots; reddest link: {found.busiest_link():,} B"
+    label = f"{machine.name}: use of cores and links"
+    return machine_picture(machine, found.utilisation.tolist(), label, found.link_load.tolist(), legend)
+
+
+def _chart(found: Simulation, label: str) -> str:
+    """When cores were busy."""
+    import numpy as np
+
+    from tracecut.report.gantt import gantt
+
+    path = found.critical_path
+    steps = np.stack([found.core[path], found.begin[path], found.cycles[path]], 1).astype(np.int64)
+    return gantt(found.spans(), steps, found.time, label)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="tracecut simulate",
@@ -84,7 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--place", default="memory-centric", metavar="METHOD", help="how clusters are placed (default: memory-centric)")
     add("--placement", metavar="FILE", help="a placement that `map --save` wrote, instead of --place")
     add("--timeline", metavar="FILE", help="file for a timeline that Perfetto opens")
-    add("--svg", metavar="FILE", help="file for a picture of how busy each core is")
+    add("--gantt", metavar="FILE", help="file for a chart (SVG) of when each core is busy, with the critical path")
+    add("--svg", metavar="FILE", help="file for a heat map of cores and links")
     add("-o", "--output", metavar="FILE", help="file for all results (.npz)")
     add("--json", action="store_true", help="print the numbers as JSON")
     return parser

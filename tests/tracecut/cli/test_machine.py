@@ -54,7 +54,10 @@ def test_a_machine_is_shown_and_saved(tmp_path: Path) -> None:
 
 
 def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
-    text = command("map", folder / "grid.txt", "--machine", "mesh:2x2", "-o", tmp_path / "cores.txt")
+    text = command(
+        "map", folder / "grid.txt", "--machine", "mesh:2x2", "-o", tmp_path / "cores.txt", "--svg", tmp_path / "m.svg"
+    )
+    assert "reddest link: 4 messages" in (tmp_path / "m.svg").read_text()
     assert "64 data, 112 jobs, partitioned into the machine on mesh:2x2" in text
     cores = np.loadtxt(tmp_path / "cores.txt", int)
     assert np.bincount(cores, minlength=4).tolist() == [16] * 4
@@ -68,12 +71,15 @@ def test_clusters_are_placed_and_simulated(folder: Path, tmp_path: Path) -> None
     assert "2 clusters, 1 interactions, placed by memory-centric on mesh:4x1" in text
     placed = Placement.load(tmp_path / "p.npz")
     files = ("--timeline", tmp_path / "t.json", "--svg", tmp_path / "s.svg", "-o", tmp_path / "s.npz")
+    files += ("--gantt", tmp_path / "g.svg")
     text = command("simulate", folder / "chain.npz", *words, "--placement", tmp_path / "p.npz", *files)
     assert "60 instructions in 2 clusters on mesh:4x1, predicted by simulation" in text
     hops = abs(int(placed.core_of[0]) - int(placed.core_of[1]))
     assert Simulation.load(tmp_path / "s.npz").time == 60 + 2 * hops
     assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     assert ElementTree.parse(tmp_path / "s.svg").getroot().findall(".//{*}rect")
+    assert "critical path" in (tmp_path / "g.svg").read_text()
+    assert ElementTree.parse(tmp_path / "g.svg").getroot().findall(".//{*}rect[@class='busy']")
     numbers = json.loads(command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json"))
     assert numbers["cycles"] == 62 and numbers["bytes_moved"] == numbers["bytes_as_vertexcut_counts"] == 8
 
