@@ -54,13 +54,13 @@ def million() -> Graph:
     return delaunay("delaunay1m", 1_000_000)
 
 
-def grid() -> Graph:
-    """63 × 63 × 63 grid, numbered line by line."""
-    cells = np.arange(63**3).reshape(63, 63, 63)
+def grid(name: str = "grid3d63", side: int = 63) -> Graph:
+    """Grid in three dimensions, numbered line by line."""
+    cells = np.arange(side**3).reshape(side, side, side)
     ends = [(cells[1:], cells[:-1]), (cells[:, 1:], cells[:, :-1]), (cells[:, :, 1:], cells[:, :, :-1])]
     u, v = _simple(cells.size, [end[0].ravel() for end in ends], [end[1].ravel() for end in ends])
     points = np.stack(np.unravel_index(np.arange(cells.size), cells.shape), 1).astype(float)
-    return Graph("grid3d63", cells.size, u, v, coords=points)
+    return Graph(name, cells.size, u, v, coords=points)
 
 
 def geometric() -> Graph:
@@ -126,10 +126,14 @@ GENERATED: dict[str, Callable[[], Graph]] = {
 }
 
 
+# Larger ones, asked for by name.
+LARGE: dict[str, Callable[[], Graph]] = {"grid3d160": lambda: grid("grid3d160", 160)}
+
+
 @cache
 def generated(name: str) -> Graph:
     """One of the generated graphs, made once a process."""
-    return GENERATED[name]()
+    return (GENERATED | LARGE)[name]()
 
 
 def real(name: str) -> LocalityGraph | None:

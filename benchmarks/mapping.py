@@ -95,16 +95,52 @@ def placed(given: Input, topology: str, fast: int, step: int, repeat: int) -> It
         )
         yield Row(given.name, "natural", f"{where}: {name}: CPU s", seconds, "METIS tpwgts, repaired", inside + repair)
     yield Row(given.name, "natural", f"{where}: METIS: repair, CPU s", repair, "METIS", inside)
-    for name, method in METHODS.items():
-        if method.kind != "data" or not method.installed or (given.coords is None and "coords" in method.uses):
-            continue
-        if name == "hkmeans" or name in ("kaminpar", "kahip", "mtkahypar") or "targets" not in method.uses:
-            continue
+    for name in of_data(given, "targets"):
         mine = found[name][0] if name in CUTS else ours(name)
         over = memory_violations(graph, mine, room)
         yield Row(given.name, "natural", f"{where}: {name}: memory violations", float(over))
         achieved, planned = relative_size(mine.sizes(), speeds), relative_size(sizes, speeds)
         yield Row(given.name, "natural", f"{where}: {name}: largest size / speed", achieved, "planned (Eq. 2)", planned)
+
+
+def of_data(given: Input, use: str | None) -> list[str]:
+    """Methods for data that run on an input and take `use`; METIS stands for all external ones."""
+    return [
+        name
+        for name, method in METHODS.items()
+        if method.kind == "data"
+        and method.installed
+        and (use is None or use in method.uses)
+        and name not in ("hkmeans", "kaminpar", "kahip", "mtkahypar")
+        and (given.coords is not None or "coords" not in method.uses)
+    ]
+
+
+def tight(given: Input, k: int = 96) -> Iterator[Row]:
+    """Violations where capacities are 1.0001 of the average load, of data that weigh 1, and of weights from 1 to 9."""
+    n = given.graph.n_data
+    for what, weights in (
+        ("", np.ones(n)),
+        ("weights 1–9, ", np.random.default_rng(5).integers(1, 10, n).astype(float)),
+    ):
+        room = np.full(k, math.ceil(1.0001 * weights.sum() / k))
+        for name in of_data(given, "weights" if what else None):
+            coords = given.coords if "coords" in METHODS[name].uses else None
+            start = cpu_seconds()
+            found = partition(
+                given.graph,
+                k,
+                name,
+                of="data",
+                weights=weights if what else None,
+                capacities=room,
+                coords=coords,
+                threads=1,
+            )
+            over = float((np.bincount(found.labels, weights, k) > room).sum())
+            where = f"{what}capacities 1.0001 × load: {name}"
+            yield Row(given.name, "natural", f"{where}: memory violations", over)
+            yield Row(given.name, "natural", f"{where}: CPU s", cpu_seconds() - start)
 
 
 def summary(rows: list[Row]) -> Iterator[Row]:
@@ -124,6 +160,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="results file to write, after each mesh")
     parser.add_argument("--inputs", default=",".join(MESHES), help="meshes, with commas")
     parser.add_argument("--topologies", default="topo1,topo2,topo2-published", help="machines, with commas")
+    parser.add_argument("--steps", default="0,1,2,3,4", help="of Table III, from 0, with commas")
     parser.add_argument("--repeat", type=int, default=1, help="timed runs of each (default: 1)")
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
@@ -134,9 +171,12 @@ def main() -> None:
         if given is None:
             print(f"# {name} is not there")
             continue
+        made = list(tight(given))
+        print_rows(made)
+        rows += made
         for topology in options.topologies.split(","):
             for fast in (8, 16):
-                for step in range(len(STEPS)):
+                for step in map(int, options.steps.split(",")):
                     made = list(placed(given, topology, fast, step, options.repeat))
                     print_rows(made)
                     rows += made

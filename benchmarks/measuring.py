@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from graphs import DATA, GENERATED, Graph, generated, near_pairs, real
+from graphs import DATA, GENERATED, LARGE, Graph, generated, near_pairs, real
 from rows import Row
 from shapes import SHAPES
 from tracecut.ir import Clustering, LocalityGraph
@@ -54,7 +54,7 @@ def load(name: str) -> Input | None:
     """A generated input, a shape or a real input; None for a real one where the data folder is not there."""
     if name in SHAPES:
         return Input(name, SHAPES[name](EDGES), None, None)
-    if name in GENERATED:
+    if name in GENERATED or name in LARGE:
         found = generated(name)
         return Input(name, found.locality(), found.coords, found)
     if name in PARTICLES:
