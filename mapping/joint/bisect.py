@@ -15,6 +15,7 @@ from .pair_up import pair_up
 from .vertex_heap import Heap, put, take
 
 SMALL = 80  # vertices that are cut without coarsening further
+MIDDLE = 3000  # vertices of the level from which a region is cut several times
 HEAVIEST = 1.5  # of a coarse vertex, over the mean of so many
 ENDED = 0.95  # coarsening that leaves more than this share of the vertices has ended
 TRIES = 4  # first cuts of the coarsest level, of which the best is kept
@@ -41,37 +42,36 @@ class Part(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def bisected(part: Part, wanted: float, limits: Floats, seed: Any, repeats: int, zero: Heap, one: Heap) -> Bytes:
-    """Side 0 or 1 of each vertex, uint8 (vertices), the best of `repeats` whole runs.
+    """Side 0 or 1 of each vertex, uint8 (vertices).
+
+    Levels of more than MIDDLE vertices are made and refined once; what lies below them is cut in `repeats` runs of its
+    own coarsening, of which the best goes up: large levels take most of the time and decide least.
 
     Args:
         part: the region. wanted: load of side 1 that growth aims at.
         limits: float64 (2), the most that each side may hold, kept where vertices allow.
         zero, one: empty heaps of as many vertices, empty again in the end.
 
-    O(repeats · edges · log).
+    O((edges + repeats · edges of the middle level) · log).
     """
-    best, least_over, least = np.zeros(part.loads.size, np.uint8), np.inf, np.int64(0)
+    heaviest = HEAVIEST * part.loads.sum() / SMALL
     state = mixed(np.uint64(seed))
+    levels, maps = _levels(part, MIDDLE, heaviest, state)
+    middle = levels[-1]
+    best, least_over, least = np.zeros(middle.loads.size, np.uint8), np.inf, np.int64(0)
     for _ in range(repeats):
         state = mixed(state)
-        side = _run(part, wanted, limits, state, zero, one)
-        over, cost = over_sides(part, side, limits), cost_of_sides(part, side)
+        side = _run(middle, wanted, limits, heaviest, state, zero, one)
+        over, cost = over_sides(middle, side, limits), cost_of_sides(middle, side)
         if over < least_over or (over == least_over and cost < least):
             best, least_over, least = side, over, cost
-    return best
+    return _lifted(levels, maps, best, limits, zero, one)
 
 
 @njit(cache=True, nogil=True)
-def _run(part: Part, wanted: float, limits: Floats, state: np.uint64, zero: Heap, one: Heap) -> Bytes:
-    levels, maps = [part], [np.zeros(0, np.uint32)]
-    heaviest = HEAVIEST * part.loads.sum() / SMALL
-    while levels[-1].loads.size > SMALL:
-        state = mixed(state)
-        coarse, names = _coarser(levels[-1], heaviest, np.int64(state >> np.uint64(33)))
-        if coarse.loads.size > ENDED * levels[-1].loads.size:
-            break
-        levels.append(coarse)
-        maps.append(names)
+def _run(part: Part, wanted: float, limits: Floats, heaviest: float, state: np.uint64, zero: Heap, one: Heap) -> Bytes:
+    """Coarsening to the end, first cuts, and the best of them refined on each level."""
+    levels, maps = _levels(part, SMALL, heaviest, state)
     side, least_over, least = np.zeros(levels[-1].loads.size, np.uint8), np.inf, np.int64(0)
     last = levels[-1]
     for attempt in range(TRIES):
@@ -82,6 +82,26 @@ def _run(part: Part, wanted: float, limits: Floats, state: np.uint64, zero: Heap
         over, cost = over_sides(last, grown, limits), cost_of_sides(last, grown)
         if over < least_over or (over == least_over and cost < least):
             side, least_over, least = grown, over, cost
+    return _lifted(levels, maps, side, limits, zero, one)
+
+
+@njit(cache=True, nogil=True)
+def _levels(part: Part, size: int, heaviest: float, state: np.uint64) -> tuple[list[Part], list[Words]]:
+    """The part and coarser ones of it down to `size` vertices, and the vertex of the next one that each goes to."""
+    levels, maps = [part], [np.zeros(0, np.uint32)]
+    while levels[-1].loads.size > size:
+        state = mixed(state)
+        coarse, names = _coarser(levels[-1], heaviest, np.int64(state >> np.uint64(33)))
+        if coarse.loads.size > ENDED * levels[-1].loads.size:
+            break
+        levels.append(coarse)
+        maps.append(names)
+    return levels, maps
+
+
+@njit(cache=True, nogil=True)
+def _lifted(levels: list[Part], maps: list[Words], side: Bytes, limits: Floats, zero: Heap, one: Heap) -> Bytes:
+    """Sides of the last level brought to the first one, refined on each."""
     for level in range(len(levels) - 2, -1, -1):
         names = maps[level + 1]
         finer = np.empty(names.size, np.uint8)

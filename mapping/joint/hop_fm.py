@@ -14,6 +14,7 @@ from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats
 
 from .core_regions import Layout
+from .cost_rows import Rows, best_in_row, cost_rows, moved_in_rows
 from .moves import Scratch, best_move
 from .vertex_heap import Heap, put, take
 
@@ -41,23 +42,25 @@ def search(
         patience: moves without a new best after which a search ends.
         work, found: room; `found` is empty, before and after.
 
-    Each vertex is moved at most once. O(moves · degree · (regions around)²).
+    Each vertex is moved at most once. O(edges · r + moves · degree · r) for few regions r, else
+    O(moves · degree · (degree + (regions around)²)).
     """
     offsets, near, _, loads = graph
+    rows = cost_rows(graph, labels, layout.table)
     moved, seen = np.zeros(loads.size, np.bool_), np.zeros(loads.size, np.bool_)
     trail, froms = np.empty(loads.size, np.uint32), np.empty(loads.size, np.uint32)
     total = np.int64(0)
     for start in order:
         if seen[start]:
             continue
-        to, gain = best_move(graph, labels, np.int64(start), layout, held, work, False)
+        to, gain = _best(graph, labels, start, layout, held, work, rows)
         if to == NONE:
             continue
         put(found, start, gain)
         now, best, count, kept, idle = np.int64(0), np.int64(0), 0, 0, 0
         while found.size[0] > 0 and idle < patience:
             v = found.vertices[0]
-            to, gain = best_move(graph, labels, np.int64(v), layout, held, work, False)
+            to, gain = _best(graph, labels, v, layout, held, work, rows)
             if to == NONE:
                 take(found, v)
                 continue
@@ -70,6 +73,8 @@ def search(
             count += 1
             held[labels[v]] -= loads[v]
             held[to] += loads[v]
+            if rows.size:
+                moved_in_rows(graph, v, labels[v], to, layout.table, rows)
             labels[v] = to
             moved[v], seen[v] = True, True
             now += gain
@@ -83,7 +88,7 @@ def search(
                 u = near[i]
                 if moved[u] or offsets[u + np.uint32(1)] - offsets[u] > HUB:
                     continue
-                its, value = best_move(graph, labels, np.int64(u), layout, held, work, False)
+                its, value = _best(graph, labels, u, layout, held, work, rows)
                 if its == NONE:
                     take(found, u)
                 else:
@@ -92,6 +97,8 @@ def search(
             v = trail[step]
             held[labels[v]] -= loads[v]
             held[froms[step]] += loads[v]
+            if rows.size:
+                moved_in_rows(graph, v, labels[v], froms[step], layout.table, rows)
             labels[v] = froms[step]
             moved[v] = False
         total += best
@@ -99,6 +106,16 @@ def search(
             found.size[0] -= 1
             found.places[found.vertices[found.size[0]]] = NONE
     return total
+
+
+@njit(cache=True, nogil=True)
+def _best(
+    graph: Weighted, labels: Words, v: Any, layout: Layout, held: Floats, work: Scratch, rows: Rows
+) -> tuple[np.uint32, np.int64]:
+    """The best move of a vertex, from its row where there are rows."""
+    if rows.size:
+        return best_in_row(v, labels[v], graph.loads[v], layout, held, rows)
+    return best_move(graph, labels, np.int64(v), layout, held, work, False)
 
 
 @njit(cache=True, nogil=True)

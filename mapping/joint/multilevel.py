@@ -16,7 +16,7 @@ from .moves import cost_of, relieve, scratch
 from .split import split
 from .vertex_heap import heap_of
 
-REPEATS = 4  # runs of each bisection, of which the best is kept
+REPEATS = 3  # runs of each bisection from its middle level on, of which the best is kept
 LEAST, MOST = 2, 20  # moves without a new best after which a search ends, fewer on denser graphs:
 EDGES = 120  # that these moves see, about
 ROUNDS = 1  # of searches after a stage
