@@ -1,21 +1,27 @@
 """`map_onto` against tools that map a graph into a machine: hops and CPU time, at balance 1.03, one thread each.
 
-`python benchmarks/mapping_onto.py --json benchmarks/results/mapping_onto.json` takes about ten minutes. Rows:
-`hops/MACHINE`, Σ over edges of distance, and `seconds/MACHINE`, CPU seconds (medians of interleaved rounds, the tool's
-own reading of the graph left out), beside those of the peer; `imbalance/MACHINE` beside 1.03. The peer on meshes of 16
-and 64 cores is Mt-KaHyPar's `map_onto_graph` (it does not end in time on larger ones), on the tree 4:4:4 with
-distances 1, 10, 100 it is SharedMap's mode `strong`. On larger meshes the peer is METIS into as many clusters and
-`place(…, "swap")`. Each peer runs in a process of its own. The settings of `map_onto` were chosen on `TUNED`, of
-which one is among the inputs.
+`python benchmarks/mapping_onto.py --json benchmarks/results/mapping_onto.json` takes about a quarter of an hour;
+`--peers Scotch "Scotch quality"` measures ours beside these alone and leaves the rows of other peers in the file. Rows,
+each beside a peer: `hops/MACHINE`, Σ over edges of distance, and `seconds/MACHINE`, CPU seconds (medians of interleaved
+rounds, the tool's own reading of the graph left out); `imbalance/MACHINE` and `imbalance of PEER/MACHINE` beside 1.03;
+geometric means over the inputs, also beside the best peer of each input.
+
+On meshes of 16 and 64 cores the peers are Mt-KaHyPar's `map_onto_graph` (it does not end in time on larger ones) and,
+up to 1,024 cores, Scotch's `gmap`, where it is installed (`scotch.py`), by its two presets. On the tree 4:4:4 with
+distances 1, 10, 100 it is SharedMap's mode `strong`. On larger meshes there is METIS into as many clusters and
+`place(…, "swap")` beside Scotch. Each side runs in a process of its own. The settings of `map_onto` were chosen on
+`TUNED`, of which one is among the inputs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -23,7 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import numpy.typing as npt
-from measuring import cpu_seconds, load
+import scotch
+from measuring import bar, cpu_seconds, load
 from rows import Row, print_rows, write_rows
 from tracecut.ir import LocalityGraph, metrics
 from tracecut.ir.clustering import Clustering
@@ -39,6 +46,7 @@ INPUTS = ("delaunay_n15", "tet-bunny", "trace-00008", "bubbles-00010", "cti", "f
 MACHINES = ("mesh:4x4", "mesh:8x8", "tree:4x4x4@100,10,1", "mesh:16x16", "mesh:32x32")
 BALANCE = 1.03
 LIMIT = 120.0  # seconds of a peer
+FIELDS = ("input", "order", "metric", "value", "peer", "peer_value")
 Edges = npt.NDArray[np.int64]
 Answer = tuple[npt.NDArray[np.int32], float]
 
@@ -113,21 +121,34 @@ def ours(n: int, edges: Edges, weights: Edges, machine: str, seed: int) -> Answe
     return found.labels, cpu_seconds() - start
 
 
-def peer_for(machine: str) -> tuple[str, Callable[..., Answer]]:
-    if machine.startswith("tree"):
-        return "SharedMap strong", sharedmap
-    if len(Machine.named(machine).cores) <= 64:
-        return "Mt-KaHyPar", mt_kahypar
-    return "METIS + swaps", metis_and_swaps
+def scotch_gmap(n: int, edges: Edges, weights: Edges, machine: str, seed: int, preset: str) -> Answer:
+    return scotch.gmap(n, edges, weights, machine, preset, seed)
+
+
+MESHES = ("mesh:4x4", "mesh:8x8", "mesh:16x16", "mesh:32x32")
+PEERS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
+    "Mt-KaHyPar": (mt_kahypar, MESHES[:2]),
+    "SharedMap strong": (sharedmap, ("tree:4x4x4@100,10,1",)),
+    "METIS + swaps": (metis_and_swaps, MESHES[2:]),
+    **{name: (partial(scotch_gmap, preset=name), MESHES) for name in scotch.PRESETS},
+}
+# Of the geometric means: hops beside the best peer of each input, seconds beside one.
+MOST_HOPS = {"mesh:4x4": 1.05, "mesh:8x8": 1.05, "tree:4x4x4@100,10,1": 1.05, "mesh:16x16": 1.0, "mesh:32x32": 1.0}
+MOST_SECONDS = {"Mt-KaHyPar": 1 / 2, "SharedMap strong": 1 / 3, **dict.fromkeys(scotch.PRESETS, 2.0)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="file to write the rows to")
+    parser.add_argument("--json", type=Path, help="file to write the rows to; those of other peers in it stay")
     parser.add_argument("--inputs", nargs="+", default=list(INPUTS))
-    parser.add_argument("--machines", nargs="+", default=list(MACHINES))
+    parser.add_argument("--machines", nargs="+", default=list(MACHINES), choices=MACHINES)
+    parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    peers = [peer for peer in options.peers if peer not in scotch.PRESETS or scotch.installed()]
+    if len(peers) < len(options.peers):
+        print(f"# {scotch.PROGRAM} is not installed: no rows beside Scotch")
+    earlier = json.loads(options.json.read_text()) if options.json is not None and options.json.exists() else {}
     rows: list[Row] = []
     pools = {side: get_context("spawn").Pool(1) for side in ("ours", "peer")}
     for name in options.inputs:
@@ -135,55 +156,92 @@ def main() -> None:
         if found is None:
             print(f"# {name} is not there")
             continue
-        n, (edges, weights) = found.graph.n_data, plain_edges(found.graph)
-        graph = of_edges(n, edges, weights)
+        edges, weights = plain_edges(found.graph)
+        graph = of_edges(found.graph.n_data, edges, weights)
         for machine in options.machines:
-            rows += of_pair(pools, name, graph, edges, weights, machine, options.rounds)
-            print_rows(rows[-4:])
-    for machine in options.machines:
-        for what in ("hops", "seconds"):
-            ratios = [row.ratio for row in rows if row.metric == f"{what}/{machine}" and row.ratio]
-            if ratios:
-                rows.append(Row("all", "", f"geomean {what}/{machine}", float(np.exp(np.mean(np.log(ratios))))))
-                print_rows(rows[-1:])
+            there = [peer for peer in peers if machine in PEERS[peer][1]]
+            if there:
+                more = of_machine(pools, name, graph, edges, weights, machine, there, options.rounds)
+                print_rows(more)
+                rows += more
     for pool in pools.values():
         pool.terminate()
+    rows = together(rows, [Row(**{key: row[key] for key in FIELDS}) for row in earlier.get("rows", ())])
+    means = summed(rows)
+    print_rows(means)
     if options.json is not None:
-        write_rows(options.json, "mapping_onto", rows, rounds=options.rounds)
+        said = scotch.version() if scotch.installed() else earlier.get("scotch", "not installed")
+        write_rows(options.json, "mapping_onto", rows + means, rounds=options.rounds, scotch=said)
 
 
-def of_pair(
-    pools: dict, name: str, graph: LocalityGraph, edges: Edges, weights: Edges, machine: str, rounds: int
+def of_machine(
+    pools: dict,
+    name: str,
+    graph: LocalityGraph,
+    edges: Edges,
+    weights: Edges,
+    machine: str,
+    peers: list[str],
+    rounds: int,
 ) -> list[Row]:
-    peer, other = peer_for(machine)
+    """Rows of one input on one machine: ours and each peer in turn, round after round."""
     there = Machine.named(machine)
-    hops, seconds = {"ours": [], "peer": []}, {"ours": [], "peer": []}
-    imbalance: dict[str, float] = {"ours": 0.0, "peer": 0.0}
+    calls = {"ours": ours, **{peer: PEERS[peer][0] for peer in peers}}
+    hops: dict[str, list[float]] = {side: [] for side in calls}
+    seconds: dict[str, list[float]] = {side: [] for side in calls}
+    imbalance = dict.fromkeys(calls, 0.0)
     pools["ours"].apply(ours, (graph.n_data, edges, weights, machine, 0))  # compiles
-    if other is metis_and_swaps:
-        pools["peer"].apply(other, (graph.n_data, edges, weights, machine, 0))
+    if "METIS + swaps" in calls:
+        pools["peer"].apply(metis_and_swaps, (graph.n_data, edges, weights, machine, 0))
     for seed in range(rounds):
-        for side, call in (("ours", ours), ("peer", other)):
-            labels, spent = pools[side].apply_async(call, (graph.n_data, edges, weights, machine, seed)).get(LIMIT)
+        for side, call in calls.items():
+            pool = pools["ours" if side == "ours" else "peer"]
+            labels, spent = pool.apply_async(call, (graph.n_data, edges, weights, machine, seed)).get(LIMIT)
             clustering = Clustering(labels, len(there.cores), "data")
             hops[side].append(metrics.hop_cost(graph, clustering, there.distances()))
             seconds[side].append(spent)
             loads = np.bincount(labels, minlength=len(there.cores))
             imbalance[side] = max(imbalance[side], float(loads.max()) * len(there.cores) / graph.n_data)
-    median = {side: statistics.median(hops[side]) for side in hops}
-    return [
-        Row(name, "natural", f"hops/{machine}", median["ours"], peer, median["peer"]),
-        Row(
-            name,
-            "natural",
-            f"seconds/{machine}",
-            statistics.median(seconds["ours"]),
-            peer,
-            statistics.median(seconds["peer"]),
-        ),
-        Row(name, "natural", f"imbalance/{machine}", imbalance["ours"], "allowed", BALANCE),
-        Row(name, "natural", f"imbalance of the peer/{machine}", imbalance["peer"], "allowed", BALANCE),
-    ]
+    rows = [Row(name, "natural", f"imbalance/{machine}", imbalance["ours"], "allowed", BALANCE)]
+    for peer in peers:
+        for what, values in (("hops", hops), ("seconds", seconds)):
+            both = statistics.median(values["ours"]), statistics.median(values[peer])
+            rows.append(Row(name, "natural", f"{what}/{machine}", both[0], peer, both[1]))
+        rows.append(Row(name, "natural", f"imbalance of {peer}/{machine}", imbalance[peer], "allowed", BALANCE))
+    return rows
+
+
+def together(new: Iterable[Row], earlier: Iterable[Row]) -> list[Row]:
+    """New rows, and the earlier ones of other peers, inputs and machines."""
+    new = list(new)
+    known = {(row.input, row.metric, row.peer) for row in new}
+    kept = [row for row in earlier if row.input != "all" and (row.input, row.metric, row.peer) not in known]
+    return kept + new
+
+
+def summed(rows: Iterable[Row]) -> list[Row]:
+    """Geometric means over the inputs, beside the bars: against each peer, and hops against the best of an input."""
+    ratios: dict[tuple[str, str, str], list[float]] = {}
+    best: dict[tuple[str, str], tuple[float, float]] = {}
+    for row in rows:
+        what, _, machine = row.metric.partition("/")
+        if what in ("hops", "seconds") and row.ratio:
+            ratios.setdefault((what, machine, row.peer), []).append(row.ratio)
+        if what == "hops" and row.value is not None and row.peer_value is not None:
+            _, least = best.get((machine, row.input), (0.0, float("inf")))
+            best[machine, row.input] = row.value, min(least, row.peer_value)
+    found = []
+    for (what, machine, peer), values in sorted(ratios.items()):
+        metric, mean = f"geomean {what}/{machine}, {peer}", float(np.exp(np.mean(np.log(values))))
+        barred = what == "seconds" and (peer not in scotch.PRESETS or machine in MESHES[2:])
+        most = MOST_SECONDS.get(peer) if barred else None
+        found.append(Row("all", "", metric, mean) if most is None else bar("all", metric, mean, "≤", most, ""))
+    for machine, most in MOST_HOPS.items():
+        pairs = [pair for (where, _), pair in best.items() if where == machine and pair[1] > 0]
+        if pairs:
+            mean = float(np.exp(np.mean([np.log(value / least) for value, least in pairs])))
+            found.append(bar("all", f"geomean hops/{machine}, best peer of each input", mean, "≤", most, ""))
+    return found
 
 
 if __name__ == "__main__":

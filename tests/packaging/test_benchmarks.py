@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -123,3 +124,32 @@ def test_a_quick_run_writes_the_file_that_is_asked_for(tmp_path: Path, monkeypat
     data = json.loads((tmp_path / "asked.json").read_text())
     assert data["command"].endswith("--quick") and len(data["rows"]) == len(tracing.KERNELS) + 1
     assert tracing.main([]) == 0 and (tmp_path / "default.json").exists()
+
+
+def test_a_run_beside_one_peer_keeps_the_rows_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    onto, rows = benchmark("mapping_onto", monkeypatch), benchmark("rows", monkeypatch)
+    earlier = [
+        rows.Row("a", "natural", "hops/mesh:4x4", 100.0, "Mt-KaHyPar", 125.0),
+        rows.Row("a", "natural", "hops/mesh:4x4", 110.0, "Scotch", 100.0),
+        rows.Row("all", "", "geomean hops/mesh:4x4, Scotch", 1.1),
+    ]
+    new = [rows.Row("a", "natural", "hops/mesh:4x4", 100.0, "Scotch", 80.0)]
+    found = onto.together(new, earlier)
+    assert found == [earlier[0], *new]
+    means = {row.metric: (row.value, row.ratio) for row in onto.summed(found)}
+    assert means["geomean hops/mesh:4x4, Mt-KaHyPar"] == (pytest.approx(0.8), None)
+    best = means["geomean hops/mesh:4x4, best peer of each input"]
+    assert best == (pytest.approx(1.25), pytest.approx(1.25 / 1.05)), "Scotch is the better one, and the bar 1.05"
+
+
+def test_what_scotch_says_of_its_mapping_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    scotch = benchmark("scotch", monkeypatch)
+    edges, weights = np.array([[0, 1], [1, 2], [0, 3]]), np.array([5, 1, 2])
+    assert scotch.text_of(4, edges, weights).splitlines() == [
+        *("0", "4 6", "0 010"),
+        *("2 5 1 2 3", "2 5 0 1 2", "1 1 1", "1 2 0"),
+    ]
+    labels = np.array([0, 5, 5, 1], np.int32)  # (0, 0), (1, 1) twice, (1, 0) of a mesh of 4 × 2
+    scotch._check_cost("M\tCommExpan=0.5\t(12)\n", labels, edges, weights, (4, 2))
+    with pytest.raises(ValueError, match="Scotch states 11 hops, its mapping has 12"):
+        scotch._check_cost("M\tCommExpan=0.5\t(11)\n", labels, edges, weights, (4, 2))
