@@ -24,6 +24,7 @@ from tracecut.ir.machine.network import Network
 from tracecut.ir.placement import Placement
 from tracecut.mapping.place import place
 from tracecut.mapping.simulate import simulate
+from tracecut.mapping.simulation.result import Simulation
 from tracecut.partition import partition
 
 import tracecut
@@ -85,13 +86,17 @@ class Case:
             access=access,
         )
 
-    def simulated(self) -> int:
-        """Cycles by `tracecut.simulate`."""
+    def on_fast_links(self) -> Case:
+        """The same on links that carry any message in one cycle."""
+        return replace(self, bandwidth=float(MESSAGE), hop_latency=1)
+
+    def simulated(self) -> Simulation:
+        """What `tracecut.simulate` finds."""
         machine = self.machine()
         cores = len(machine.cores)
         clustering = Clustering(self.core.astype(np.int32), cores, "data")
         placed = Placement(np.arange(cores, dtype=np.int32), cores, machine=machine.name)
-        return simulate(self.graph(), clustering, placed, machine).time
+        return simulate(self.graph(), clustering, placed, machine)
 
 
 ARRAYS = ("edges", "cycles", "core")  # of a case; the rest of it is numbers and words
