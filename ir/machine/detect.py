@@ -12,6 +12,7 @@ from typing import Any
 
 from .network import Network
 from .parts import Bank, Cache, Core, Unit
+from .sysfs import byte_count, contents, cpus_in, cpus_of_mask, entries, number_of, whole
 from .toml_text import MOST_ENTRIES
 
 DEFAULT_CACHES = (Cache(1, 32 << 10, ways=8), Cache(2, 1 << 20, ways=16))
@@ -59,8 +60,10 @@ def detected(root: Path = Path("/")) -> dict[str, Any]:
 
 def _allowed(root: Path) -> list[int]:
     """CPUs that are online and that this process, or the recorded one, may use; at least one."""
-    found = [number for entry in _glob(root / "sys/devices/system/cpu", "cpu*") if (number := _number(entry.name)) >= 0]
-    online = _cpus(_text(root / "sys/devices/system/cpu/online"))
+    found = [
+        number for entry in entries(root / "sys/devices/system/cpu", "cpu*") if (number := number_of(entry.name)) >= 0
+    ]
+    online = cpus_in(contents(root / "sys/devices/system/cpu/online"))
     known = [cpu for cpu in sorted(found) if _online(root, cpu) and (not online or cpu in online)]
     group = _cpuset(root)
     known = [cpu for cpu in known if not group or cpu in group]
@@ -71,13 +74,13 @@ def _allowed(root: Path) -> list[int]:
 
 
 def _online(root: Path, cpu: int) -> bool:
-    return _text(root / f"sys/devices/system/cpu/cpu{cpu}/online", "1") != "0"
+    return contents(root / f"sys/devices/system/cpu/cpu{cpu}/online", "1") != "0"
 
 
 def _groups(root: Path, name: str) -> list[str]:
     """Paths of the control group of the process, the named controller's first; the root group last."""
-    found = [_text(root / "proc/self/cpuset")] if name == "cpuset" else []
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    found = [contents(root / "proc/self/cpuset")] if name == "cpuset" else []
+    for line in contents(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if not controllers or name in controllers.split(","):
@@ -92,7 +95,7 @@ def _cpuset(root: Path) -> frozenset[int]:
             *(f"sys/fs/cgroup/{path}/cpuset.cpus.effective", f"sys/fs/cgroup/cpuset/{path}/cpuset.effective_cpus"),
             *(f"sys/fs/cgroup/cpuset/{path}/cpuset.cpus", f"dev/cpuset/{path}/cpus"),
         ):
-            found = _cpus(_text(root / place))
+            found = cpus_in(contents(root / place))
             if found:
                 return found
     return frozenset()
@@ -101,14 +104,14 @@ def _cpuset(root: Path) -> frozenset[int]:
 def _memory_limit(root: Path) -> int | None:
     for path in _groups(root, "memory"):
         for place in (f"sys/fs/cgroup/{path}/memory.max", f"sys/fs/cgroup/memory/{path}/memory.limit_in_bytes"):
-            text = _text(root / place)
+            text = contents(root / place)
             if text.isdigit() and 0 < int(text) < 1 << 60:
                 return int(text)
     return None
 
 
 def _memory(root: Path) -> int:
-    found = re.search(r"^MemTotal:\s*(\d{1,15})", _text(root / "proc/meminfo"), re.MULTILINE)
+    found = re.search(r"^MemTotal:\s*(\d{1,15})", contents(root / "proc/meminfo"), re.MULTILINE)
     if root == Path("/"):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return max(1, int(found[1]) << 10) if found else 4 << 30
@@ -117,11 +120,11 @@ def _memory(root: Path) -> int:
 def _nodes(root: Path, cpus: Sequence[int]) -> list[tuple[int, list[int]]]:
     """Number of each NUMA node with CPUs that may be used or memory, and these CPUs; nodes of CPUs first come first."""
     known = []
-    for entry in _glob(root / "sys/devices/system/node", "node*"):
-        number = _number(entry.name)
+    for entry in entries(root / "sys/devices/system/node", "node*"):
+        number = number_of(entry.name)
         if number < 0:
             continue
-        stated = _cpus(_text(entry / "cpulist")) or _masked(_text(entry / "cpumap"))
+        stated = cpus_in(contents(entry / "cpulist")) or cpus_of_mask(contents(entry / "cpumap"))
         members = [cpu for cpu in cpus if cpu in stated]
         if members or (not stated and _node_memory(root, number) > 0):
             known.append((number, members))
@@ -129,19 +132,19 @@ def _nodes(root: Path, cpus: Sequence[int]) -> list[tuple[int, list[int]]]:
 
 
 def _node_memory(root: Path, number: int) -> int:
-    text = _text(root / f"sys/devices/system/node/node{number}/meminfo")
+    text = contents(root / f"sys/devices/system/node/node{number}/meminfo")
     found = re.search(r"MemTotal:\s*(\d{1,15})", text)
     return int(found[1]) << 10 if found else 0
 
 
 def _distances(root: Path, numbers: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
     """Distances between the nodes beyond the local one, None for a table with a hole or a contradiction."""
-    online = sorted(_cpus(_text(root / "sys/devices/system/node/online"))) or [
-        number for entry in _glob(root / "sys/devices/system/node", "node*") if (number := _number(entry.name)) >= 0
+    online = sorted(cpus_in(contents(root / "sys/devices/system/node/online"))) or [
+        number for entry in entries(root / "sys/devices/system/node", "node*") if (number := number_of(entry.name)) >= 0
     ]
     rows = []
     for number in numbers:
-        words = _text(root / f"sys/devices/system/node/node{number}/distance").split()
+        words = contents(root / f"sys/devices/system/node/node{number}/distance").split()
         if len(words) != len(online) or not all(word.isdigit() and int(word) < 256 for word in words):
             return None
         stated = dict(zip(sorted(online), map(int, words), strict=True))
@@ -158,7 +161,7 @@ def _speeds(root: Path, cpus: Iterable[int]) -> dict[int, float]:
     """Relative speeds, the slowest 1: of hybrid processors, by their capacity or else their highest frequency."""
     folder = root / "sys/devices/system/cpu"
     for name in ("cpu_capacity", "cpufreq/cpuinfo_max_freq"):
-        texts = {cpu: _text(folder / f"cpu{cpu}" / name) for cpu in cpus}
+        texts = {cpu: contents(folder / f"cpu{cpu}" / name) for cpu in cpus}
         if texts and all(text.isdigit() and 0 < int(text) < 1 << 40 for text in texts.values()):
             least = min(map(int, texts.values()))
             return {cpu: round(int(text) / least, 3) for cpu, text in texts.items()}
@@ -213,8 +216,8 @@ def _by(root: Path, cpus: Iterable[int], listed: str, masked: str, number: str) 
     found: dict[int, Any] = {}
     for cpu in cpus:
         folder = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
-        members = _cpus(_text(folder / listed)) or _masked(_text(folder / masked))
-        text = _text(folder / number) if number else ""
+        members = cpus_in(contents(folder / listed)) or cpus_of_mask(contents(folder / masked))
+        text = contents(folder / number) if number else ""
         if members:
             found[cpu] = members
         elif text.isdigit():
@@ -226,71 +229,24 @@ def _by(root: Path, cpus: Iterable[int], listed: str, masked: str, number: str) 
 def _caches_of(root: Path, cpu: int) -> list[tuple[Cache, frozenset[int]]]:
     """Data and unified caches of a CPU, nearest first, and which CPUs share each."""
     caches = []
-    for index in sorted(_glob(root / f"sys/devices/system/cpu/cpu{cpu}/cache", "index*")):
-        level, size, kind = (_text(index / name) for name in ("level", "size", "type"))
-        amount = _bytes(size)
+    for index in sorted(entries(root / f"sys/devices/system/cpu/cpu{cpu}/cache", "index*")):
+        level, size, kind = (contents(index / name) for name in ("level", "size", "type"))
+        amount = byte_count(size)
         if kind == "Instruction" or not re.fullmatch("[1-9]", level) or amount is None:
             continue
-        line = _whole(_text(index / "coherency_line_size"), 64)
-        ways = _whole(_text(index / "ways_of_associativity"), 0)
-        users = _cpus(_text(index / "shared_cpu_list")) or _masked(_text(index / "shared_cpu_map")) or frozenset([cpu])
+        line = whole(contents(index / "coherency_line_size"), 64)
+        ways = whole(contents(index / "ways_of_associativity"), 0)
+        users = (
+            cpus_in(contents(index / "shared_cpu_list"))
+            or cpus_of_mask(contents(index / "shared_cpu_map"))
+            or frozenset([cpu])
+        )
         if 0 < line <= amount:
             caches.append((Cache(int(level), amount, line, ways, len(users)), users))
     return sorted(caches, key=lambda pair: pair[0].level)
 
 
 def _processor_name(root: Path) -> str:
-    found = re.search(r"^model name\s*:\s*(.+)$", _text(root / "proc/cpuinfo"), re.MULTILINE | re.IGNORECASE)
+    found = re.search(r"^model name\s*:\s*(.+)$", contents(root / "proc/cpuinfo"), re.MULTILINE | re.IGNORECASE)
     name = found[1].strip() if found else ""
     return name if name and name.isprintable() else (platform.machine() if root == Path("/") else "recorded")
-
-
-def _text(path: Path, default: str = "") -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 20).strip()
-    except OSError:
-        return default
-
-
-def _glob(folder: Path, pattern: str) -> list[Path]:
-    try:
-        return list(folder.glob(pattern))
-    except OSError:
-        return []
-
-
-def _number(name: str) -> int:
-    """The number at the end of `cpu12` or `node3`, −1 for other names."""
-    found = re.fullmatch(r"(?:cpu|node)(\d{1,6})", name)
-    return int(found[1]) if found else -1
-
-
-def _whole(text: str, default: int) -> int:
-    return int(text) if text.isdigit() and len(text) < 10 else default
-
-
-def _bytes(text: str) -> int | None:
-    found = re.fullmatch(r"(\d{1,12})([KMG]?)", text)
-    scale: dict[str, int] = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    return int(found[1]) * scale[found[2]] if found and int(found[1]) else None
-
-
-def _cpus(text: str) -> frozenset[int]:
-    """`0-3,8` as a set; empty for what is no such list."""
-    found: set[int] = set()
-    for part in text.split(","):
-        bounds = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
-        if bounds is None:
-            return frozenset()
-        found.update(range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1))
-    return frozenset(found)
-
-
-def _masked(text: str) -> frozenset[int]:
-    """The bits of a mask such as `00000000,0000ffff`; empty for what is none."""
-    digits = text.replace(",", "")
-    if not re.fullmatch(r"[0-9a-fA-F]{1,4096}", digits):
-        return frozenset()
-    mask = int(digits, 16)
-    return frozenset(bit for bit in range(mask.bit_length()) if mask >> bit & 1)
