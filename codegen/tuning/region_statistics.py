@@ -14,7 +14,6 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.ir.metrics import replication_factor
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.reuse_distance import locality_profile
-from tracecut.mapping import place_in_order
 
 MAX_CLUSTERS = 4096
 
@@ -35,7 +34,6 @@ def describe_region(
     k = cluster_count(flat, total, machine, threads)
     profiles = [locality_profile(flat, found, sizes, machine.caches) for found in (before, ordering)] if total else []
     clusters = [_chunks(flat, found, k) for found in (before, ordering)]
-    place_in_order(machine, k, min(threads, len(machine.cores)))
     return {
         "data": flat.n_data,
         "clusters": k,

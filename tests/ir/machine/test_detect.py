@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from tracecut.ir.machine.machine import Machine
 
+from .sysfs_trees import RECORDED, cpus, numa, recorded, tree
+
 pytestmark = pytest.mark.quick
-RECORDED = Path(__file__).resolve().parents[4] / "shared" / "data" / "sysfs"
 # Cores, nodes of the network, fan-outs of the tree, memory banks.
 KNOWN = {
     "128arm-2pa2n8cluster4co": (128, None, None, None),
@@ -31,10 +31,7 @@ KNOWN = {
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded machines are not there")
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_recorded_machines(name: str, tmp_path: Path) -> None:
-    with tarfile.open(RECORDED / f"{name}.tar.bz2") as archive:
-        archive.extractall(tmp_path, filter="data")
-    (root,) = tmp_path.iterdir()
-    machine = Machine.detect(root)
+    machine = Machine.detect(recorded(name, tmp_path))
     cores, nodes, fan_outs, banks = KNOWN[name]
     assert len(machine.cores) == cores
     assert nodes is None or machine.joined.nodes == nodes
@@ -47,36 +44,6 @@ def test_recorded_machines(name: str, tmp_path: Path) -> None:
         assert any("numbered from 0" in note for note in machine.notes)
     if "buggy" in name:
         assert any("NUMA" in note for note in machine.notes)
-
-
-def tree(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
-def cpus(count: int, package: int = 2) -> dict[str, str]:
-    """Processors in packages of `package`, each with a first cache of its own and a second one of the package."""
-    found = {"proc/meminfo": "MemTotal: 1024 kB\n", "proc/cpuinfo": "model name : Toy\n"}
-    for cpu in range(count):
-        here = f"sys/devices/system/cpu/cpu{cpu}"
-        first = cpu // package * package
-        found[f"{here}/topology/physical_package_id"] = str(cpu // package)
-        found[f"{here}/topology/package_cpus_list"] = f"{first}-{first + package - 1}"
-        for index, (level, size, users) in enumerate(
-            [(1, "32K", str(cpu)), (2, "1M", f"{first}-{first + package - 1}")]
-        ):
-            cache = {"level": str(level), "size": size, "type": "Unified", "shared_cpu_list": users}
-            found |= {f"{here}/cache/index{index}/{key}": value for key, value in cache.items()}
-    return found
-
-
-def numa(number: int, members: str, distance: str, kilobytes: int = 512) -> dict[str, str]:
-    here = f"sys/devices/system/node/node{number}"
-    memory = f"Node {number} MemTotal: {kilobytes} kB\n"
-    return {f"{here}/cpulist": members, f"{here}/distance": distance, f"{here}/meminfo": memory}
 
 
 def test_packages_and_shared_caches(tmp_path: Path) -> None:
