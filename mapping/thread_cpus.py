@@ -11,12 +11,17 @@ does for any clusters). Thread 0 is the program's own and stays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from pathlib import Path
 
-from tracecut.ir.machine.cpu_places import CpuPlaces
+from tracecut.ir.machine.cpu_places import CpuPlaces, cpu_places
 from tracecut.support.errors import ArgumentError
+
+TYPE_CHECKING = False  # as in `typing`, which a run does without
+if TYPE_CHECKING:
+    from typing import Any
 
 SAME_CACHE, SAME_NODE = 1, 2  # distances between two cores; nodes are further apart than that
 ROUNDS = 8  # passes over all pairs, at most
@@ -69,6 +74,41 @@ def place_threads(
         order = natural if _cost(near, told, natural) <= _cost(near, told, order) else order
     chosen = tuple(slots[place] for place in order)
     return _placement(places, chosen, _where(places, chosen) + said)
+
+
+def threads_here(
+    allowed: Sequence[int], threads: int, talk: Talk | None = None, here: int | None = None, root: Path = Path("/")
+) -> ThreadPlacement:
+    """The CPU of each thread on this machine, of those in the affinity mask, by `place_threads`.
+
+    A placement is a matter of speed alone: whatever goes wrong, the first CPUs of the mask are taken, and it is said.
+    """
+    try:
+        found = place_threads(cpu_places(allowed, root), threads, talk, here)
+        check_cpus(found.cpus, allowed)
+    except Exception as error:
+        why = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
+        first = tuple(sorted(allowed)[:threads])
+        return ThreadPlacement(first, (0,) * len(first), f"the first CPUs that may be used, as no placement is: {why}")
+    return found
+
+
+def joined_talk(stored: Iterable[Mapping[str, Any]], threads: int) -> Talk | None:
+    """What `threads` threads tell each other in several scopes, from what is stored of each; None where nothing is.
+
+    `parts`: how many shares it is about, `pairs`: of two of them, with the values that they exchange. Threads take
+    consecutive parts. O(pairs).
+    """
+    found: dict[tuple[int, int], float] = {}
+    for item in stored:
+        parts = int(item["parts"])
+        taking = min(threads, parts)
+        for a, b, values in item["pairs"]:
+            first, second = (((part + 1) * taking - 1) // parts for part in (a, b))
+            if first != second:
+                pair = min(first, second), max(first, second)
+                found[pair] = found.get(pair, 0.0) + values
+    return found or None
 
 
 def check_cpus(cpus: Sequence[int], allowed: Sequence[int]) -> None:

@@ -146,7 +146,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
 
     `pointers`: recipes. `made`, `pointers_made`: where the numbers and the pointers come from, in words. `guard`: over
     these pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region
-    → what its range function has to see, `members`: where the file's arrays lie.
+    → what its range function has to see, `members`: where the file's arrays lie. `talk`: what threads tell each other.
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
@@ -165,6 +165,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "single": bool(file.options["single"]),
         "method": str(file.options["method"]),
         "threads": int(file.options["threads"]),
+        "talk": file.options.get("talk", {"parts": 1, "pairs": []}),
         "rounding": list(file.options.get("rounding", ())),
         "places": sorted({str(nest.loops[loop].place) for loop in file.regions}),
         "values": [list(value) for value in file.values],

@@ -38,7 +38,9 @@ from tracecut.tracer.runtime.link import take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
+from .plain_values import candidate_out, comparison_out, place_out
 from .region_statistics import describe_region
+from .thread_shares import thread_talk
 from .trial import Candidate, ChangedResultError, Subject, tolerances
 
 HELD = 3  # the capture, a copy to run on, and what the original order left behind
@@ -80,7 +82,11 @@ class Worker:
             return self.result
         scope, inspection = chosen
         verdict = inspection.verdicts[self.region]
-        self.result |= {"class": verdict.kind, "reason": verdict.reason, "places": [_place(p) for p in verdict.places]}
+        self.result |= {
+            "class": verdict.kind,
+            "reason": verdict.reason,
+            "places": [place_out(p) for p in verdict.places],
+        }
         self.result["jobs"] = inspection.accesses.size(self.region)
         if not verdict.movable:
             return self.result
@@ -227,7 +233,7 @@ class Worker:
         )
         self._done("candidates")
         self._check_identity(replay)
-        self.result["candidates"] = [_candidate(item) for item in candidates]
+        self.result["candidates"] = [candidate_out(item) for item in candidates]
         if best is None and spec["force"]:
             measured = [item for item in candidates[1:] if item.region_ms is not None and not item.compared]
             best = min(measured, key=lambda item: item.cost(sweeps)) if measured else None
@@ -264,6 +270,10 @@ class Worker:
         fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)
         first = int(self.spec["first_region"])
         regions = list(inspection.plan.uses)
+        failures: list[str] = self.result["failures"]
+        talk: dict[str, Any] = {"parts": 1, "pairs": []}
+        with optional("what the threads tell each other", failures):
+            talk = thread_talk(subject.graph, schedule)
         file = ScopeFile(
             number=int(self.spec["number"]),
             numbers={region: first + place for place, region in enumerate(regions)},
@@ -293,6 +303,7 @@ class Worker:
                 "variant": best.variant,
                 "clusters": best.clusters,
                 "seed": int(self.spec["seed"]),
+                "talk": talk,
             },
         )
         path = file.save(self.folder / "scope.npz")
@@ -303,16 +314,15 @@ class Worker:
             "variant": best.variant,
             "functions": {str(region): function_out(item.code) for region, item in subject.outlined.items()},
             "regions": regions,
-            "comparison": _comparison(best),
+            "comparison": comparison_out(best),
             "tolerance": tolerances(subject),
             "rounding": [str(place) for place in inspection.rounding()],
             "verdicts": {
-                str(loop): [verdict.kind, verdict.reason, [_place(place) for place in verdict.places]]
+                str(loop): [verdict.kind, verdict.reason, [place_out(place) for place in verdict.places]]
                 for loop, verdict in inspection.verdicts.items()
             },
         }
         assert best.ordering is not None
-        failures: list[str] = self.result["failures"]
         with optional("what the GPU kernels could assume", failures):
             self.result["gpu"] = {str(item): gpu_facts(inspection, subject.groups[item], item) for item in regions}
         with optional("reuse distances, degrees and replication", failures):
@@ -345,36 +355,6 @@ def _addresses(analysis: Analysis, region: int) -> dict[str, str]:
     view = analysis.view_of(region)
     made = {name: view.address_in(name) for name, _ in live_ins(view, view.loops[region])}
     return {name: pointer.text for name, pointer in made.items() if pointer is not None}
-
-
-def _candidate(item: Candidate) -> dict[str, Any]:
-    return {
-        "method": item.method,
-        "inspect_ms": item.inspect_ms,
-        "region_ms": item.region_ms,
-        "region_all_ms": item.region_all_ms,
-        "copy_ms": item.copy_ms,
-        "check_ms": item.check_ms,
-        "threads": item.threads,
-        "variant": item.variant,
-        "predicted_misses": item.predicted[min(1, len(item.predicted) - 1)] if item.predicted else None,
-        "shared": item.shared,
-        "clusters": item.clusters,
-        "compared": item.compared,
-        "apart_ms": {str(count): ms for count, ms in item.apart_ms.items()},
-        "chosen": sorted(item.chosen),
-        "note": item.note,
-    }
-
-
-def _comparison(item: Candidate) -> dict[str, Any]:
-    found = item.comparison
-    return {} if found is None else {"bit_equal": found.bit_equal, "max_rel_error": found.max_rel_error}
-
-
-def _place(place: Any) -> list[Any]:
-    own = place.own
-    return [own.file, own.line, own.column, own.function]
 
 
 STARTED = time.perf_counter()

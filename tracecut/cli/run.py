@@ -118,8 +118,13 @@ def run_output(
             raise damaged(f"{folder / 'program.so'} can not be loaded: {error}") from error
     wanted = threads if threads is not None else max(item["threads"] for item in listed)
     cpus = allowed[: max(1, wanted)]
+    remark = ""
+    if len(cpus) > 1 and not original:
+        cpus, remark = _placed(allowed, len(cpus), listed)
     if verbose:
         _introduce(listed, len(cpus), original)
+        if remark:
+            _say(f"threads on {remark}")
 
     def read(name: str) -> bytes:
         data = (folder / name).read_bytes()
@@ -163,6 +168,19 @@ def run_output(
         load=load,
         report=report,
     )
+
+
+def _placed(allowed: Sequence[int], threads: int, listed: Sequence[Any]) -> tuple[list[int], str]:
+    """The CPU of each thread, the program's own first, and why; by what the schedules' threads tell each other."""
+    import ctypes
+
+    from tracecut.mapping.thread_cpus import joined_talk, threads_here
+    from tracecut.tracer.runtime.binding import MAX_THREADS
+
+    count = min(threads, MAX_THREADS)
+    talk = joined_talk((scope["talk"] for scope in listed if "talk" in scope), count)
+    found = threads_here(allowed, count, talk, int(ctypes.CDLL(None).sched_getcpu()))
+    return list(found.cpus), found.remark
 
 
 def _run_original(program: Path, argv: Sequence[str], remark: str) -> NoReturn:

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 
 from tracecut.codegen.runtime.schedule_listing import first_look
+from tracecut.mapping.thread_cpus import threads_here
 from tracecut.support.errors import TracecutError
 from tracecut.support.files import write_json, write_text
 from tracecut.support.optional_parts import optional
@@ -62,7 +63,7 @@ def tune_loops(artefact: Artefact) -> Artefact:
         artefact.captured,
         hots,
         artefact.work,
-        artefact.cpus,
+        threads_here([core.cpu for core in artefact.machine.cores], len(artefact.cpus)).cpus,
         artefact.progress.detail,
     )
     why = "" if hots else "no loop runs a noticeable share of the program's work"
