@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import types
 import typing
@@ -30,9 +31,10 @@ def to_json(value: object) -> Any:
 def from_json(kind: type[T], value: object, names: Mapping[str, Any] | None = None) -> T:
     """What `to_json` was given, of a dataclass or a type that a field of one may have.
 
-    Known are dataclasses, paths, bool, int, float, str, None, tuples of one or of given types, and mappings with str or
-    int as keys. A dataclass takes its defaults for what is missing. `names`: of types that the module of the dataclass
-    imports for type checkers alone. Raises ArtefactError, which says where what else was expected.
+    Known are dataclasses, paths, bool, int, float, str, None, tuples of one or of given types, mappings with str or
+    int as keys, and alternatives, of which the first that fits is taken. A dataclass takes its defaults for what is
+    missing. `names`: of types that the module of the dataclass imports for type checkers alone. Raises ArtefactError,
+    which says where what else was expected.
     """
     found: T = _read(kind, value, kind.__name__, dict(names or {}))
     return found
@@ -43,7 +45,10 @@ def _read(kind: Any, value: Any, where: str, names: dict[str, Any]) -> Any:
     if origin in (types.UnionType, typing.Union):
         if value is None and types.NoneType in inner:
             return None
-        (kind,) = (one for one in inner if one is not types.NoneType)
+        *others, kind = (one for one in inner if one is not types.NoneType)
+        for one in others:
+            with contextlib.suppress(ArtefactError):
+                return _read(one, value, where, names)
         return _read(kind, value, where, names)
     if kind is Any:
         return value

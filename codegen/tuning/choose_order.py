@@ -29,8 +29,8 @@ from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
 
 from .interleaved_timing import ALIKE, best_of, look_again, measure_apart
-from .region_statistics import cluster_count, record_bytes
-from .trial import Bench, Candidate, Subject, measure_original, predict, try_order, unchanged
+from .region_statistics import cluster_count, record_bytes, unchanged
+from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
 
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 

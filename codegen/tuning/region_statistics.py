@@ -28,12 +28,12 @@ def describe_region(
 ) -> dict[str, Any]:
     """Plain values for the manifest and the report."""
     flat = graph.graph
-    before = Ordering(np.arange(flat.n_jobs, dtype=np.int32), np.arange(flat.n_data, dtype=np.int32), "original")
+    before = unchanged(flat)
     sizes = record_bytes(inspection, graph)
     total = int(sum(size * int(count) for size, count in zip(sizes, np.diff(flat.space_offsets), strict=True)))
     k = cluster_count(flat, total, machine, threads)
     profiles = [locality_profile(flat, found, sizes, machine.caches) for found in (before, ordering)] if total else []
-    clusters = [_chunks(flat, found, k) for found in (before, ordering)]
+    clusters = [chunks(flat, found, k) for found in (before, ordering)]
     return {
         "data": flat.n_data,
         "clusters": k,
@@ -64,7 +64,13 @@ def cluster_count(graph: LocalityGraph, data_bytes: int, machine: Machine, threa
     return int(max(1, min(wanted, MAX_CLUSTERS, graph.n_jobs or 1)))
 
 
-def _chunks(graph: LocalityGraph, ordering: Ordering, k: int) -> Clustering:
+def unchanged(graph: LocalityGraph) -> Ordering:
+    """The program's own order."""
+    return Ordering(np.arange(graph.n_jobs, dtype=np.int32), np.arange(graph.n_data, dtype=np.int32), "original")
+
+
+def chunks(graph: LocalityGraph, ordering: Ordering, k: int) -> Clustering:
+    """The jobs of an order in k even chunks. O(jobs)."""
     labels = np.empty(graph.n_jobs, np.int32)
     labels[ordering.jobs] = (np.arange(graph.n_jobs, dtype=np.int64) * k // max(1, graph.n_jobs)).astype(np.int32)
     return Clustering(labels, k, "jobs", ordering.method)

@@ -6,16 +6,23 @@ of as many threads as find work would run; fewer threads take several parts each
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.schedule import Blocks, Schedule
 from tracecut.ir.clustering import Clustering
+from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.machine.cpu_places import cpu_places
 from tracecut.mapping.tasks.cluster_graph import ClusterGraph
 from tracecut.mapping.tasks.locality import clusters_of_locality
+from tracecut.mapping.thread_cpus import joined_talk, place_threads
 from tracecut.support.arrays import Ints
 from tracecut.tracer.runtime.binding import MAX_THREADS
+
+from .region_statistics import chunks, unchanged
 
 HEAVIEST = 8  # partners of each part that are stored
 
@@ -67,3 +74,39 @@ def _heaviest(found: ClusterGraph) -> list[list[int]]:
         mine = np.flatnonzero((first == part) | (second == part))
         kept[mine[np.argsort(-values[mine], kind="stable")[:HEAVIEST]]] = True
     return [[int(a), int(b), int(v)] for a, b, v in zip(first[kept], second[kept], values[kept], strict=True)]
+
+
+def thread_placement(
+    graph: ScopeGraph, schedule: Schedule, threads: int, cpus: Sequence[int], root: Path = Path("/")
+) -> dict[str, Any]:
+    """How the threads of a schedule would be placed here, as plain values: `cpus`, `nodes`, `remark`.
+
+    On several nodes also `remote_before` and `remote_after`: of the values that the threads need, the share that
+    another node owns, with even chunks of the program's own order on the first CPUs, and with this schedule's shares on
+    the CPUs chosen. Both are predictions. {} for one thread. O(pins log pins).
+    """
+    if threads < 2:
+        return {}
+    places = cpu_places(cpus, root)
+    talk = joined_talk([thread_talk(graph, schedule)], threads)
+    found = place_threads(places, threads, talk)
+    values: dict[str, Any] = {"cpus": list(found.cpus), "nodes": list(found.nodes), "remark": found.remark}
+    count = len(found.cpus)
+    if len(set(places.nodes)) > 1 and graph.graph.n_pins and count > 1:
+        natural = chunks(graph.graph, unchanged(graph.graph), count)
+        values["remote_before"] = remote_share(graph.graph, natural, places.nodes[:count])
+        values["remote_after"] = remote_share(graph.graph, shares(graph, schedule, count), found.nodes)
+    return values
+
+
+def remote_share(graph: LocalityGraph, clustering: Clustering, nodes: Sequence[int]) -> float:
+    """Of the values that clusters of jobs touch, each counted once a cluster, those whose owner is on another node.
+
+    `nodes`: of each cluster. The owner is the cluster with most jobs of a datum (`clusters_of_locality`).
+    """
+    clusters = clusters_of_locality(graph, clustering)
+    node = np.asarray(nodes)
+    sent = float(clusters.messages[node[clusters.src] != node[clusters.dst]].sum())
+    jobs = np.repeat(np.arange(graph.n_jobs), np.diff(graph.offsets))
+    needed = np.unique(graph.data.astype(np.int64) * clustering.k + clustering.labels[jobs]).size
+    return sent / max(1, needed)

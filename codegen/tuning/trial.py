@@ -17,7 +17,6 @@ from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import FAST, ORDERED, Guard, RegionSchedule, Schedule
-from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.reuse_distance import locality_profile
@@ -323,11 +322,6 @@ def _repeat(replay: Replay, executor: Executor, first: float) -> list[float]:
         if first > 2e3:
             break
     return times
-
-
-def unchanged(graph: LocalityGraph) -> Ordering:
-    """The program's own order."""
-    return Ordering(np.arange(graph.n_jobs, dtype=np.int32), np.arange(graph.n_data, dtype=np.int32), "original")
 
 
 def predict(subject: Subject, machine: Machine, ordering: Ordering) -> list[float]:

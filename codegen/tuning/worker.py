@@ -17,7 +17,7 @@ from tracecut.codegen.host.vector_versions import rounds_freely
 from tracecut.codegen.ptx.alias_facts import gpu_facts
 from tracecut.codegen.runtime.replay import Replay, memory_of
 from tracecut.codegen.runtime.schedule_file import ScopeFile
-from tracecut.codegen.schedule.graph.scope_graph import graph_size, scope_graph
+from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, graph_size, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import views_of
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError, inspect_scope
@@ -29,7 +29,6 @@ from tracecut.support.errors import ScheduleError, TracecutError, UnsupportedErr
 from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
-from tracecut.tracer.loops.live_ins import live_ins
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.fingerprint_key import Secret
@@ -38,9 +37,11 @@ from tracecut.tracer.runtime.link import take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
+from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
+from .predict_orders import predict_orders
 from .region_statistics import describe_region
-from .thread_shares import thread_talk
+from .thread_shares import thread_placement, thread_talk
 from .trial import Candidate, ChangedResultError, Subject, tolerances
 
 HELD = 3  # the capture, a copy to run on, and what the original order left behind
@@ -55,9 +56,9 @@ class Worker:
         self.secret = Secret.draw()
         self.folder = Path(spec["folder"])
         self.region = int(spec["region"])
-        self.machine = (
-            Machine.detect() if spec["machine"] is None else dataclass_json.from_json(Machine, spec["machine"])
-        )
+        foreign = spec["machine"]
+        self.foreign = None if foreign is None else dataclass_json.from_json(Machine, foreign)
+        self.machine = self.foreign or Machine.detect()
         self.timings: dict[str, float] = {}
         self.result: dict[str, Any] = {
             "region": self.region,
@@ -169,6 +170,10 @@ class Worker:
         self._check_graph(inspection)
         start = time.perf_counter()
         graph = scope_graph(inspection.plan)
+        if self.foreign is not None:
+            self._done("graph")
+            self._predict(inspection, graph, self.foreign)
+            return
         guard, objects = make_guard(inspection.accesses, support(), self.secret)
         self._done("graph")
         common = 1e3 * (time.perf_counter() - start + self.timings["legality"])
@@ -195,8 +200,8 @@ class Worker:
             outlined[self.region],
             native,
             self.values[self.region],
-            _inits(self.analysis, self.region),
-            _addresses(self.analysis, self.region),
+            start_values(self.analysis, self.region),
+            address_values(self.analysis, self.region),
         )
         self._done("compile")
         names = [outlined[self.region].name]
@@ -240,6 +245,27 @@ class Worker:
         if best is None:
             return
         self._save(scope, inspection, subject, candidates[0], best, threads)
+
+    def _predict(self, inspection: Inspection, graph: ScopeGraph, machine: Machine) -> None:
+        """For a machine that is not this one: no order runs, and no time of this one is among what is found."""
+        spec = self.spec
+        found, best = predict_orders(
+            inspection,
+            graph,
+            machine,
+            method=str(spec["method"]),
+            k=spec["k"],
+            threads=spec["threads"],
+            seed=int(spec["seed"]),
+            budget=float(spec["budget"]),
+            say=self._stage,
+        )
+        self.result |= found
+        self._done("candidates")
+        with optional("reuse distances, degrees and replication", self.result["failures"]):
+            cores = len(machine.cores)
+            self.result |= describe_region(inspection, graph, best, self.region, machine, spec["threads"] or cores)
+        self._done("report")
 
     def _check_identity(self, replay: Replay) -> None:
         """The identity order has to leave exactly what the program's own loop left."""
@@ -323,6 +349,9 @@ class Worker:
             },
         }
         assert best.ordering is not None
+        with optional("the placement of the threads", failures):
+            allowed = sorted(int(cpu) for cpu in self.spec["cpus"])
+            self.result["placement"] = thread_placement(subject.graph, schedule, count, allowed)
         with optional("what the GPU kernels could assume", failures):
             self.result["gpu"] = {str(item): gpu_facts(inspection, subject.groups[item], item) for item in regions}
         with optional("reuse distances, degrees and replication", failures):
@@ -336,25 +365,6 @@ class Worker:
         now = time.perf_counter()
         self.timings[name] = now - getattr(self, "_last", STARTED)
         self._last = now
-
-
-def _inits(analysis: Analysis, region: int) -> dict[str, str]:
-    """Start value of each header phi."""
-    view = analysis.view_of(region)
-    loop = view.loops[region]
-    return {
-        str(phi.result): operand.text
-        for phi in view.flow.blocks[loop.header].phis
-        for operand, label in zip(phi.operands, phi.labels, strict=True)
-        if label not in loop.blocks
-    }
-
-
-def _addresses(analysis: Analysis, region: int) -> dict[str, str]:
-    """Numbers from outside of a region that are addresses: name → the pointer. `p - x` is reckoned with them."""
-    view = analysis.view_of(region)
-    made = {name: view.address_in(name) for name, _ in live_ins(view, view.loops[region])}
-    return {name: pointer.text for name, pointer in made.items() if pointer is not None}
 
 
 STARTED = time.perf_counter()

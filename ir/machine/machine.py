@@ -228,6 +228,11 @@ class Machine:
         """Plain values for a manifest, equal to what a JSON file gives back."""
         return json.loads(json.dumps({**asdict(self), "cores": len(self.cores)}))
 
+    def like(self, other: Machine) -> bool:
+        """Whether both have the same cores, caches and network: what was measured on one holds for the other."""
+        fields = ("cores", "caches", "units", "joined")
+        return all(getattr(self, name) == getattr(other, name) for name in fields)
+
     def last_cache(self) -> Cache:
         """The cache furthest from the core."""
         return self.caches[-1]

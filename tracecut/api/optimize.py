@@ -43,7 +43,7 @@ def optimize(
     Args:
         source: a C or LLVM IR file (`.c`, `.ll`, `.bc`), or all words of a compiler command: files and options.
         argv: arguments to run the program with; the result is made for what the program then reads.
-        machine: what to optimize for, None: this machine.
+        machine: what to predict for where it is not this machine: nothing is changed then. None: this machine.
         method: `"auto"`, or the name of one of `tracecut.methods()`.
         k: number of clusters, None: from the cache sizes.
         seed: of all random choices; the same seed gives the same schedule where the measured times agree.

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from tracecut.pipeline.stage_names import STAGES
 from tracecut.pipeline.stages.settings import OPTIONS, Settings
-from tracecut.support.errors import UsageError, known_names
+from tracecut.support.errors import ArgumentError, UsageError, known_names
 
 from .words import Parser, begin_work, input_file, sort_words, split_words
 
 TYPE_CHECKING = False  # as in `typing`: `--help` loads nothing of the stages
 if TYPE_CHECKING:
+    from tracecut.ir.machine.machine import Machine
     from tracecut.pipeline.output.result import Optimized
 
 USAGE = "tracecut optimize SOURCE… [compiler options] [options] [-- program arguments]"
@@ -32,6 +33,7 @@ def run_optimize(words: list[str]) -> int:
         "output": Path(_named(options.output)),
         "stdin": None if options.stdin is None else input_file(options.stdin),
         "method": _known_method(options.method),
+        "machine": None if options.machine is None else _known_machine(options.machine),
         "arch": tuple(map(_known_arch, options.arch or Settings.arch)),
     }
     settings = Settings(tuple(sources), flags, tuple(program), **asked)
@@ -98,6 +100,15 @@ def _known_method(name: str) -> str:
     if name in METHODS and "coords" in METHODS[name].uses:
         raise UsageError(f"--method {name}: it needs coordinates of the data, which a trace does not have")
     return name
+
+
+def _known_machine(name: str) -> Machine:
+    from tracecut.ir.machine.machine import Machine
+
+    try:
+        return Machine.named(name)
+    except ArgumentError as error:
+        raise UsageError(f"--machine {error.message}", hint=error.hint) from None
 
 
 def _known_arch(name: str) -> str:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,14 @@ PIPELINE = (
 
 
 def run_stages(settings: Settings, progress: Stages, work: Path, staging: Path) -> Artefact:
-    """Run all stages that are needed. `work` is for what is needed on the way, `staging` for what is kept."""
-    artefact = Artefact(settings, progress, settings.machine or Machine.detect(), work, staging)
+    """Run all stages that are needed. `work` is for what is needed on the way, `staging` for what is kept.
+
+    A `settings.machine` like this one is this one; for any other one orders are predicted, none runs.
+    """
+    here = Machine.detect()
+    if settings.machine is not None and settings.machine.like(here):
+        settings = replace(settings, machine=None)
+    artefact = Artefact(settings, progress, here, work, staging)
     for stage in PIPELINE:
         if stage.needed(artefact):
             with progress.stage(stage.name, STAGES[stage.name]):

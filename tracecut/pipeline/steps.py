@@ -139,6 +139,11 @@ def publish_results(artefact: Artefact) -> Artefact:
     if artefact.status:
         said = tail_of(artefact.native.stderr).splitlines()[-1:]
         manifest["notes"].insert(0, ": ".join([f"the program ends with status {artefact.status}", *said]))
+    if settings.machine is not None:
+        manifest["notes"].append(
+            f"predicted for {settings.machine.name}, which is not this machine: nothing was measured there, and the "
+            "program is left as it is"
+        )
     manifest["notes"] += [why for region in regions for why in region["failures"]] + failures
     manifest["notes"] += stopped_plans(regions)
     manifest["notes"] += write_report(staging, settings.output, manifest, results)

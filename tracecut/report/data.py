@@ -57,6 +57,20 @@ class MachineLine:
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What a model says of one loop on another `machine`, before and after, in `unit`s; nothing of it is measured.
+
+    `method`: the best order, "original" where none is better.
+    """
+
+    machine: str
+    method: str
+    unit: str
+    before: float | None = None
+    after: float | None = None
+
+
+@dataclass(frozen=True)
 class ProgramResult:
     """The whole program, before and after; None is not measured. `reason` says why no loop was looked at."""
 
@@ -72,7 +86,8 @@ class RegionReport:
     """One loop: verdict, decision, and what was measured. Times are of one sweep; None is not measured.
 
     `threads` is how many the result runs on, `all_threads` how many `all_threads_ms` was measured with. `kept` says of
-    each array that stays in place why it does. `tolerance`: type → error that was allowed.
+    each array that stays in place why it does. `tolerance`: type → error that was allowed. `placed`: the CPUs of the
+    threads. `remote_before`, `remote_after`: predicted share of the values that come from other nodes; None on one.
     """
 
     id: str
@@ -104,6 +119,10 @@ class RegionReport:
     replication_before: float | None = None
     replication_after: float | None = None
     kept: tuple[str, ...] = ()
+    placed: str = ""
+    remote_before: float | None = None
+    remote_after: float | None = None
+    predicted: Prediction | None = None
     kernels: tuple[Kernel, ...] = ()
     figures: RegionFigures | None = None
     excerpts: tuple[Excerpt, ...] = ()
@@ -139,6 +158,7 @@ class ReportData:
     seed: int | None = None
     input_hash: str = ""
     machine: MachineLine = MachineLine()
+    predicted_for: MachineLine = MachineLine()
     timings: tuple[tuple[str, float], ...] = ()
     original_run_seconds: float | None = None
     capture_run_seconds: float | None = None
@@ -199,6 +219,7 @@ class ReportData:
             seed=top.count("seed"),
             input_hash=top.text("input_hash"),
             machine=_machine(top.child("machine")),
+            predicted_for=_machine(top.child("predicted_for")),
             timings=top.numbers("timings"),
             original_run_seconds=top.number("original_run_seconds"),
             capture_run_seconds=top.number("capture_run_seconds"),
@@ -236,6 +257,8 @@ def _region(
     method = item.text("method")
     threads = item.count("threads")
     measured = next((entry.threads for entry in tried if entry.method == method and entry.threads), threads)
+    predicted, placement = item.child("predicted"), item.child("placement") or Fields({})
+    remote = placement if predicted is None else predicted
     return RegionReport(
         id=item.text("id"),
         function=item.text("function"),
@@ -266,6 +289,10 @@ def _region(
         replication_before=item.number("replication_before"),
         replication_after=item.number("replication_after"),
         kept=tuple(shown.text(line) for line in item.texts("kept")),
+        placed=placement.text("remark"),
+        remote_before=remote.number("remote_before"),
+        remote_after=remote.number("remote_after"),
+        predicted=None if predicted is None else _prediction(predicted),
         kernels=tuple(
             Kernel(
                 entry.text("target"),
@@ -293,6 +320,11 @@ def _candidate(item: Fields, shown: Root) -> Candidate:
         predicted_misses=item.number("predicted_misses"),
         note=shown.text(item.text("note")),
     )
+
+
+def _prediction(item: Fields) -> Prediction:
+    machine, method, unit = (item.text(name) for name in ("machine", "method", "unit"))
+    return Prediction(machine, method, unit, item.number("before"), item.number("after"))
 
 
 def _machine(item: Fields | None) -> MachineLine:

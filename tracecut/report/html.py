@@ -94,6 +94,8 @@ def _summary(data: ReportData) -> Iterable[tuple[str, Content]]:
     yield "Loops", f"{changed} optimized, {total - changed} refused" if total else "none found"
     if data.machine != MachineLine():
         yield "Machine", _machine(data.machine)
+    if data.predicted_for != MachineLine():
+        yield "Predicted for", _machine(data.predicted_for)
     if data.capture_run_seconds is not None and data.original_run_seconds:
         took, before = data.capture_run_seconds, data.original_run_seconds
         yield (
@@ -196,5 +198,6 @@ def _footer(data: ReportData) -> Iterable[Content]:
     if data.optimized:
         rows.append(("Run the result", join(command(result), " (OUT: the folder of this report)")))
     yield el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in rows), cls="facts")
-    yield el("p", "Times are wall-clock times measured on the machine above, misses are predicted by simulation. ",
-             "Paths outside of the working directory are shown by their names.", cls="caption")  # fmt: skip
+    other = join(" for ", user(data.predicted_for.name, 80)) if data.predicted_for != MachineLine() else ""
+    yield el("p", "Times are wall-clock times measured on the machine above, misses are predicted by simulation", other,
+             ". Paths outside of the working directory are shown by their names.", cls="caption")  # fmt: skip

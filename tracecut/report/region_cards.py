@@ -117,7 +117,23 @@ def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
         yield "Blocks", f"{units.count(len(sizes))} of {units.count(max(sizes))} jobs each"
     if region.optimized and region.threads is not None:
         yield "Runs on", units.plural(region.threads, "thread")
+        if region.placed and region.threads > 1:
+            yield "Threads on", user(region.placed, LONG)
+    yield from _predictions(region)
     yield from _exactness(region)
+
+
+def _predictions(region: RegionReport) -> Iterable[tuple[str, Content]]:
+    found = region.predicted
+    if found is not None and found.before is not None and found.after is not None:
+        best = (
+            join(", with ", user(found.method)) if found.method != "original" else ", the program's own order is best"
+        )
+        change = f"{found.before:.4g} → {found.after:.4g} {found.unit}"
+        yield "Predicted", join("for ", user(found.machine, NAME), f": {change}", best)
+    before, after = region.remote_before, region.remote_after
+    if before is not None and after is not None:
+        yield "Values from other nodes, predicted", f"{units.percent(before)} → {units.percent(after)}"
 
 
 def _times(region: RegionReport) -> Iterable[tuple[str, Content]]:
@@ -182,6 +198,8 @@ def _part(value: float | None, whole: float | None) -> str:
 def _note(row: Candidate) -> Html | None:
     if row.region_ms is not None:
         return user(row.note, LONG) if row.note else None
+    if row.note.startswith("predicted"):
+        return user(row.note, LONG)
     note = row.note.removeprefix("not tried").removeprefix(":").strip()
     return join("not tried: ", user(note, LONG)) if note else join("not tried")
 

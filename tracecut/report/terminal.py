@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from . import units
-from .data import RegionReport, ReportData
+from .data import MachineLine, RegionReport, ReportData
 from .headline import answer, heaviest
 from .source_excerpt import Place
 from .terminal_text import fit, harmless, plain, quote
@@ -89,7 +89,8 @@ class _Summary:
     def _headline(self) -> None:
         found = answer(self.data)
         if not found.changed:
-            self._paragraph(f"nothing to gain: {found.why}", "bold yellow", 6)
+            head = "nothing to gain" if self.data.predicted_for == MachineLine() else "nothing is changed"
+            self._paragraph(f"{head}: {found.why}", "bold yellow", 6)
             return
         name = self._name(", ".join(self.data.sources) or "program", self.console.width // 2)
         if found.before:

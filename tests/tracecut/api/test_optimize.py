@@ -6,6 +6,7 @@ import copy
 import gc
 import inspect
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -206,7 +207,8 @@ def test_a_named_result_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     result = tracecut.optimize([Path("main.c"), "part.c", "-DN=0"], output="out", machine=machine, timeout=60)
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert result.run().returncode == 0
-    assert result.output == tmp_path / "out" and result.machine["name"] == "toy"
+    assert result.output == tmp_path / "out" and result.predicted_for["name"] == "toy"
+    assert result.machine["cores"] == len(os.sched_getaffinity(0))
     assert result.source == ["main.c", "part.c"]
     del result
     gc.collect()

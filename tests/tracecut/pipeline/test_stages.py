@@ -65,7 +65,7 @@ def test_stages_that_are_not_needed_are_left_out(
         return replace(stage, run=lambda artefact: replace(artefact, **found.get(stage.name, {})))
 
     monkeypatch.setattr(run, "PIPELINE", tuple(map(planted, PIPELINE)))
-    settings: Any = SimpleNamespace(machine=SimpleNamespace(cores=()), threads=None)
+    settings: Any = SimpleNamespace(machine=None, threads=None)
     progress = Stages()
     last = run_stages(settings, progress, tmp_path, tmp_path)
     assert isinstance(last, Artefact) and list(progress.timings) == names.split()

@@ -43,7 +43,7 @@ class Settings:
     Attributes:
         sources, flags, argv: what to compile, and what to run it with.
         compare: methods that are measured besides, for comparison, but never chosen.
-        machine: what to optimize for, None: this machine.
+        machine: what to predict for where it is not this machine; nothing is changed then. None: this machine.
         min_gain: share of the time of a region, and of the whole program, that has to be saved for a change.
         min_share: share of executed work from which a loop is looked at.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
@@ -101,7 +101,10 @@ class Settings:
         ),
     )
     compare: tuple[str, ...] = ()
-    machine: Machine | None = None
+    machine: Machine | None = field(
+        default=None,
+        metadata=_option("predict for another machine, change nothing: FILE.toml, mesh:8x8, … (`tracecut machine`)"),
+    )
     min_gain: float = 0.02
     min_share: float = 0.02
     first_entry: int = 2

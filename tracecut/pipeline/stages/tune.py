@@ -137,6 +137,7 @@ def _tune_one(
         "memory": memory,
         "cpus": list(cpus),
         "machine": None if settings.machine is None else asdict(settings.machine),
+        "threads": settings.threads,
         "number": number,
         "first_region": first_region,
         "renumber": settings.renumber,
@@ -173,6 +174,8 @@ def _tune_one(
         refused = str(data["failed"])
     elif data["class"] not in ("parallel", "reduction"):
         refused = str(data["reason"])
+    elif "predicted" in data:
+        refused = str(data["predicted"]["words"])
     elif "schedule" not in data:
         refused = _no_order(data["candidates"], data.get("sweeps", 1.0), apart)
     elif data.get("identity_equal") is False:
