@@ -5,7 +5,6 @@ Works on addresses of this process: those of a running program, or of a capture 
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -157,7 +156,8 @@ class Executor:
         old = None
         if copy.renumber:
             if self._needs_old(region, number):
-                old = data.copied()
+                old = Block.room(data.count, data.width)
+                self.native.copy(old.address, data.address, data.bytes, threads=self.threads)
             for item in copy.renumber:
                 space = self.schedule.spaces[item.space]
                 low = space.low + item.shift
@@ -191,16 +191,19 @@ class Executor:
         return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, self._secret)
 
     def _filled(self, region: RegionSchedule, copy: Copy) -> Block:
+        """A copy. All threads write it, each an even share: on several nodes its pages lie near those who use them."""
         address, jobs, lengths = self._delta(copy), self._jobs[region.region], self._lengths[region.region]
         if copy.mode == "offsets":
-            return self.native.piece_offsets(jobs, lengths, copy.count, copy.stride, ends=copy.ends)
+            counted = (copy.count, copy.stride)
+            return self.native.piece_offsets(jobs, lengths, *counted, ends=copy.ends, threads=self.threads)
         if copy.mode == "segment":
             data = Block.room(self._piece_range(region)[2], copy.stride)
-            self.native.move_pieces(data.address, address, jobs, self._starts(region), lengths, copy.stride)
+            starts = self._starts(region)
+            self.native.move_pieces(data.address, address, jobs, starts, lengths, copy.stride, threads=self.threads)
             return data
         data = Block.room(copy.count, copy.stride)
         if copy.mode == "plain":
-            ctypes.memmove(data.address, address, data.bytes)
+            self.native.copy(data.address, address, data.bytes, threads=self.threads)
             return data
         if copy.mode == "direct":
             index = self.native.reversed(jobs) if copy.reverse else jobs
@@ -225,7 +228,8 @@ class Executor:
     def _old_offsets(self, region: RegionSchedule, copy: Copy) -> Block:
         """Old starts (or ends) in the new job order, for code that uses them as data."""
         jobs, lengths = self._jobs[region.region], self._lengths[region.region]
-        return self.native.piece_places(jobs, self._starts(region), lengths, copy.count, copy.stride, ends=copy.ends)
+        counted, starts = (copy.count, copy.stride), self._starts(region)
+        return self.native.piece_places(jobs, starts, lengths, *counted, ends=copy.ends, threads=self.threads)
 
     def _plan(self, region: RegionSchedule, code: RegionCode, buffers: list[_Buffer], deltas: list[int]) -> Plan:
         outlined = code.outlined

@@ -13,10 +13,18 @@ from tracecut.ir.machine.cpu_places import CpuPlaces, cpu_places
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.network import Network
 from tracecut.ir.machine.parts import Cache, Core
+from tracecut.mapping import thread_cpus
 from tracecut.mapping.place import place
 from tracecut.mapping.placing.costs import hop_messages
 from tracecut.mapping.tasks.cluster_graph import ClusterGraph
-from tracecut.mapping.thread_cpus import ThreadPlacement, _distances, check_cpus, place_threads
+from tracecut.mapping.thread_cpus import (
+    ThreadPlacement,
+    _distances,
+    check_cpus,
+    joined_talk,
+    place_threads,
+    threads_here,
+)
 from tracecut.support.errors import ArgumentError
 
 from tests.ir.machine.sysfs_trees import RECORDED, cpus, numa, recorded, tree
@@ -174,3 +182,27 @@ def test_bad_placements_are_refused(chosen: tuple[int, ...], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):
         check_cpus(chosen, [0, 1, 2])
     check_cpus((2, 0), [0, 1, 2])
+
+
+def test_what_goes_wrong_leaves_the_first_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A placement is a matter of speed: no program stays behind for one."""
+
+    def planted(cpus: tuple[int, ...]) -> ThreadPlacement:
+        monkeypatch.setattr(thread_cpus, "place_threads", lambda *given: ThreadPlacement(cpus, (0,), "planted"))
+        return threads_here([4, 2, 9], 2, root=tmp_path)
+
+    assert planted((9, 2)).remark == "planted"
+    for bad, said in (((2, 7), "CPU 7 is not one"), ((2, 2), "different ones")):
+        found = planted(bad)
+        assert found.cpus == (2, 4) and found.remark.startswith("the first CPUs") and said in found.remark
+    monkeypatch.setattr(thread_cpus, "place_threads", lambda *given: 1 // 0)
+    assert "ZeroDivisionError" in threads_here([4, 2, 9], 2, root=tmp_path).remark
+
+
+def test_what_scopes_store_is_joined() -> None:
+    first = {"parts": 4, "pairs": [[0, 1, 5], [1, 2, 3], [2, 3, 7]]}
+    second = {"parts": 2, "pairs": [[0, 1, 10]]}
+    assert joined_talk([first, second], 4) == {(0, 1): 15.0, (1, 2): 3.0, (2, 3): 7.0}
+    assert joined_talk([first], 2) == {(0, 1): 3.0}
+    assert joined_talk([first], 8) == {(0, 1): 5.0, (1, 2): 3.0, (2, 3): 7.0}  # no more than four find work
+    assert joined_talk([], 4) is None and joined_talk([{"parts": 1, "pairs": []}], 4) is None

@@ -89,7 +89,9 @@ class Native:
         pointer, integer, long = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
         prototypes: dict[str, list[Any]] = {
             "tc_move": [pointer, pointer, pointer, pointer, long, long, integer, integer],
-            "tc_move_pieces": [pointer, pointer, pointer, pointer, pointer, long, long],
+            "tc_move_pieces": [pointer, pointer, pointer, pointer, pointer, pointer, long, long, integer],
+            "tc_copy": [pointer, pointer, pointer, long, integer],
+            "tc_touch": [pointer, pointer, long, integer],
             "tc_permute": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_renumber": [pointer, pointer, long, long, integer, pointer, long, long, integer],
             "tc_fingerprint": [pointer, long, long, integer, pointer, pointer],
@@ -124,10 +126,22 @@ class Native:
         order = Block.of(index, "i4")
         self.library.tc_permute(self.pool, array, room, order.address, order.count, size, threads, int(scatter))
 
-    def move_pieces(self, target: int, source: int, order: Any, first: Any, length: Any, size: int) -> None:
+    def copy(self, target: int, source: int, size: int, *, threads: int) -> None:
+        """Copy `size` bytes."""
+        self.library.tc_copy(self.pool, target, source, size, threads)
+
+    def touch(self, block: Block, *, threads: int) -> Block:
+        """Have the pages of a block given memory by the threads, each its share; returns the block."""
+        self.library.tc_touch(self.pool, block.address, block.bytes, threads)
+        return block
+
+    def move_pieces(
+        self, target: int, source: int, order: Any, first: Any, length: Any, size: int, *, threads: int = 1
+    ) -> None:
         """Copy pieces of records one behind the other: piece order[i] of the source is piece i of the target."""
         jobs, starts, lengths = Block.of(order, "i4"), Block.of(first, "i8"), Block.of(length, "i4")
-        self.library.tc_move_pieces(target, source, jobs.address, starts.address, lengths.address, jobs.count, size)
+        places = (jobs.address, starts.address, lengths.address)
+        self.library.tc_move_pieces(self.pool, target, source, *places, jobs.count, size, threads)
 
     def renumber(
         self, field: int, count: int, stride: int, width: int, ranks: Any, low: int, high: int, *, threads: int = 1
@@ -166,17 +180,21 @@ class Native:
         self.library.tc_widened(found.address, address, count, stride, width)
         return found
 
-    def piece_offsets(self, order: Block, lengths: Block, count: int, width: int, *, ends: bool) -> Block:
+    def piece_offsets(
+        self, order: Block, lengths: Block, count: int, width: int, *, ends: bool, threads: int = 1
+    ) -> Block:
         """Where pieces start (or end) that follow each other in an order: `count` numbers of `width` bytes."""
-        found = Block.room(count, width)
+        found = self.touch(Block.room(count, width), threads=threads)
         self.library.tc_piece_offsets(
             found.address, order.address, lengths.address, order.count, count, width, int(ends)
         )
         return found
 
-    def piece_places(self, order: Block, starts: Block, lengths: Block, count: int, width: int, *, ends: bool) -> Block:
+    def piece_places(
+        self, order: Block, starts: Block, lengths: Block, count: int, width: int, *, ends: bool, threads: int = 1
+    ) -> Block:
         """Where pieces start (or end) in the program, in an order; one number more is the end of the last piece."""
-        found = Block.room(count, width)
+        found = self.touch(Block.room(count, width), threads=threads)
         self.library.tc_piece_places(
             found.address, order.address, starts.address, lengths.address, order.count, count, width, int(ends)
         )

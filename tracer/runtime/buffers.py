@@ -79,8 +79,3 @@ class Block:
         """Its items as whole numbers with a sign. O(items)."""
         kind = {4: ctypes.c_int32, 8: ctypes.c_int64}[self.width]
         return list((kind * self.count).from_address(self.address))
-
-    def copied(self) -> Block:
-        fresh = Block.room(self.count, self.width)
-        ctypes.memmove(fresh.address, self.address, self.bytes)
-        return fresh

@@ -74,14 +74,45 @@ void tc_permute(Pool *pool, void *array, void *room, const int32_t *index, int64
     run_on(pool, move.threads, back_part, &move);
 }
 
-/* Copy pieces: piece i of the target is piece order[i] of the source, at first[order[i]], length[order[i]] records. */
-void tc_move_pieces(void *target, const void *source, const int32_t *order, const int64_t *first,
-                    const int32_t *length, int64_t count, int64_t size) {
-    char *at = target;
-    for (int64_t i = 0; i < count; i++) {
-        int32_t old = order[i];
-        const char *from = (const char *)source + first[old] * size;
-        int64_t bytes = (int64_t)length[old] * size;
+/* Copy bytes, and touch bytes that somebody is about to write: each thread its share, so that the pages come to lie on
+   the node of the thread whose jobs, by and large, use them. */
+void tc_copy(Pool *pool, void *target, void *source, int64_t bytes, int32_t threads) {
+    Move move = {source, target, NULL, bytes, 1, threads < 1 ? 1 : threads, 0};
+    run_on(pool, move.threads, back_part, &move);
+}
+
+void tc_touch(Pool *pool, void *array, int64_t bytes, int32_t threads) {
+    Move move = {NULL, array, NULL, bytes, 1, threads < 1 ? 1 : threads, 0};
+    run_on(pool, move.threads, populate_part, &move);
+}
+
+typedef struct {
+    char *target;
+    const char *source;
+    const int32_t *order, *length;
+    const int64_t *first;
+    int64_t count, size, records[MAX_THREADS]; /* of the pieces of each thread */
+    int32_t threads;
+} Pieces;
+
+static void count_part(int32_t thread, void *data) {
+    Pieces *pieces = data;
+    int64_t begin = pieces->count * thread / pieces->threads, end = pieces->count * (thread + 1) / pieces->threads;
+    int64_t records = 0;
+    for (int64_t i = begin; i < end; i++) records += pieces->length[pieces->order[i]];
+    pieces->records[thread] = records;
+}
+
+static void pieces_part(int32_t thread, void *data) {
+    const Pieces *pieces = data;
+    int64_t begin = pieces->count * thread / pieces->threads, end = pieces->count * (thread + 1) / pieces->threads;
+    int64_t size = pieces->size;
+    char *at = pieces->target;
+    for (int32_t t = 0; t < thread; t++) at += pieces->records[t] * size;
+    for (int64_t i = begin; i < end; i++) {
+        int32_t old = pieces->order[i];
+        const char *from = pieces->source + pieces->first[old] * size;
+        int64_t bytes = (int64_t)pieces->length[old] * size;
         if (size == 8)
             for (int64_t b = 0; b < bytes; b += 8) *(uint64_t *)(at + b) = *(const uint64_t *)(from + b);
         else if (size == 4)
@@ -90,6 +121,16 @@ void tc_move_pieces(void *target, const void *source, const int32_t *order, cons
             memcpy(at, from, (size_t)bytes);
         at += bytes;
     }
+}
+
+/* Copy pieces: piece i of the target is piece order[i] of the source, at first[order[i]], length[order[i]] records. */
+void tc_move_pieces(Pool *pool, void *target, const void *source, const int32_t *order, const int64_t *first,
+                    const int32_t *length, int64_t count, int64_t size, int32_t threads) {
+    Pieces pieces = {.target = target, .source = source, .order = order, .length = length, .first = first,
+                     .count = count, .size = size, .threads = threads < 1 ? 1 : threads};
+    if (pieces.threads > MAX_THREADS) pieces.threads = MAX_THREADS;
+    if (pieces.threads > 1) run_on(pool, pieces.threads, count_part, &pieces);
+    run_on(pool, pieces.threads, pieces_part, &pieces);
 }
 
 typedef struct { char *field; int64_t count, stride; int32_t width, threads; const int32_t *map; int64_t low, high; } Renumber;

@@ -190,3 +190,23 @@ def test_an_excerpt_has_an_end() -> None:
     evidence = [Place("a.c", 10 * number) for number in range(1, 90)]
     (found,) = excerpts(Place("a.c", 5), evidence, {"a.c": ["x"] * 1000})
     assert len(found.lines) == MOST_LINES
+
+
+def test_predictions_are_called_so() -> None:
+    """Of another machine, and of the nodes of this one; on one node there is nothing to show."""
+    predicted = {"machine": "mesh:8x8", "method": "rcm", "unit": "cycles for data a job", "before": 40.0, "after": 10.0}
+    foreign = {**REGION, "reason": "r", "predicted": {**predicted, "remote_before": 0.5, "remote_after": 0.25}}
+    data = ReportData.from_manifest({"regions": [foreign], "predicted_for": {"name": "mesh:8x8", "cores": 64}})
+    page = render_report(data)
+    assert "Predicted for" in page and "40 → 10 cycles for data a job, with" in page and "→ 25" in page
+    assert "predicted by simulation for" in page and "mesh:8x8" in page
+    assert render_summary(data).startswith("nothing is changed: ")
+    here = {**REGION, "decision": "optimized", "threads": 4}
+    placed = {"remark": "CPUs 0-1 of node 0 and 2-3 of node 1", "remote_before": 0.5, "remote_after": 0.25}
+    page = render_report(ReportData.from_manifest({"regions": [{**here, "placement": placed}]}))
+    assert "Values from other nodes, predicted" in page and "CPUs 0-1 of node 0" in page
+    alone = {**here, "placement": {"remark": "CPUs 0-1 of node 0: placement can not matter"}}
+    page = render_report(ReportData.from_manifest({"regions": [alone]}))
+    assert "can not matter" in page and "other nodes" not in page and "Predicted for" not in page
+    with pytest.raises(ArtefactError, match=r"predicted\.before = 'x': a number"):
+        ReportData.from_manifest({"regions": [{**REGION, "predicted": {"before": "x"}}]})

@@ -17,11 +17,13 @@ from tracecut.support.errors import SourceError
 from tracecut.tracer.runtime import link
 from tracecut.tracer.runtime.binding import OPERATORS, TYPES, Native, Plan, support
 from tracecut.tracer.runtime.buffers import LARGE, Block
+from tracecut.tracer.runtime.context import Context
 from tracecut.tracer.runtime.hooks import MISMATCH, RegionState, Tables
 from tracecut.tracer.runtime.link import executable, find_library, runtime_object, shared_library, take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 from tracecut.tracer.toolchain.passes import emit_object
 
+CPU = min(os.sched_getaffinity(0))
 MAIN = "define i32 @main() {\n  ret i32 0\n}\n"
 CALLS = """
 declare i32 @nowhere_to_be_found(i32)
@@ -90,17 +92,38 @@ def test_a_child_of_the_program_does_not_write_into_the_rooms_of_its_parent(size
 
 
 @settings(max_examples=40, deadline=None)
-@given(lengths=st.lists(st.integers(0, 6), max_size=20), size=st.sampled_from([1, 4, 8, 20]), seed=st.integers(0, 99))
-def test_pieces_are_copied_one_behind_the_other(lengths: list[int], size: int, seed: int) -> None:
+@given(
+    lengths=st.lists(st.integers(0, 6), max_size=20),
+    size=st.sampled_from([1, 4, 8, 20]),
+    seed=st.integers(0, 99),
+    threads=st.sampled_from([1, 2, 3, 70]),
+)
+def test_pieces_are_copied_one_behind_the_other(lengths: list[int], size: int, seed: int, threads: int) -> None:
     draw = np.random.default_rng(seed)
     length = np.array(lengths, np.int32)
     first = np.concatenate([[0], np.cumsum(length)])[: length.size].astype(np.int64)
     source = draw.integers(0, 256, (int(length.sum()), size)).astype(np.uint8)
     order = draw.permutation(length.size).astype(np.int32)
     target = np.zeros_like(source)
-    support().move_pieces(target.ctypes.data, source.ctypes.data, order, first, length, size)
+    with Context([CPU] * 3) as context:
+        native = context.native
+        native.move_pieces(target.ctypes.data, source.ctypes.data, order, first, length, size, threads=threads)
     expected = [source[first[row] : first[row] + length[row]] for row in order]
     np.testing.assert_array_equal(target, np.concatenate([np.zeros((0, size), np.uint8), *expected]))
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 4096, LARGE + 5])
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+def test_shares_of_threads_are_the_whole(size: int, threads: int) -> None:
+    """What is copied is copied to its last byte, and nothing behind it; touching changes no byte."""
+    source = np.random.default_rng(size).integers(0, 256, size + 1).astype(np.uint8)
+    target = np.zeros_like(source)
+    with Context([CPU] * 3) as context:
+        context.native.copy(target.ctypes.data, source.ctypes.data, size, threads=threads)
+        given = Block.of(source.astype("i4"), "i4")
+        touched = context.native.touch(given, threads=threads)
+    assert np.array_equal(target[:size], source[:size]) and target[size] == 0
+    assert touched.numbers() == source.tolist()
 
 
 @settings(max_examples=60, deadline=None)
@@ -158,8 +181,6 @@ def test_blocks_are_what_an_array_holds() -> None:
         Block.of(block, "i8")
     large = Block.room(LARGE, 4)
     assert large.address % 4096 == 0 and large.bytes == 4 * LARGE and set(large.numbers()) == {0}
-    copy = Block.holding([1, -2], "i8").copied()
-    assert copy.numbers() == [1, -2]
 
 
 @settings(max_examples=40, deadline=None)
