@@ -120,7 +120,7 @@ def run_output(
     cpus = allowed[: max(1, wanted)]
     remark = ""
     if len(cpus) > 1 and not original:
-        cpus, remark = _placed(allowed, len(cpus), listed)
+        cpus, remark = placed_cpus(allowed, len(cpus), listed)
     if verbose:
         _introduce(listed, len(cpus), original)
         if remark:
@@ -170,7 +170,7 @@ def run_output(
     )
 
 
-def _placed(allowed: Sequence[int], threads: int, listed: Sequence[Any]) -> tuple[list[int], str]:
+def placed_cpus(allowed: Sequence[int], threads: int, listed: Sequence[Any]) -> tuple[list[int], str]:
     """The CPU of each thread, the program's own first, and why; by what the schedules' threads tell each other."""
     import ctypes
 
