@@ -97,15 +97,18 @@ class Clustering:
             worst.append(float((loads / (shares / shares.sum())).max()) / total if total else 1.0)
         return max(worst)
 
-    def memory_violations(self) -> int:
-        """Clusters whose load exceeds the capacity that was asked for, by the weights that were balanced. O(labels)."""
+    def loads(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Load of each cluster by the weights that were balanced, of several the first; float64 (k). O(labels)."""
         graph = self._known_graph()
         own = graph.job_weights if self.kind == "jobs" else graph.data_weights
         weights = own if self.weights is None else self.weights.reshape(self.labels.size, -1)[:, 0]
-        loads = np.bincount(self.labels, weights if weights.size else None, self.k)
+        return np.bincount(self.labels, weights if weights.size else None, self.k).astype(np.float64)
+
+    def memory_violations(self) -> int:
+        """Clusters whose load exceeds the capacity that was asked for, by the weights that were balanced. O(labels)."""
         rooms = self.options.get("capacities", [None] * self.k)
         room = np.array([np.inf if each is None else each for each in rooms])
-        return int(np.count_nonzero(loads > room * (1 + 1e-12)))
+        return int(np.count_nonzero(self.loads() > room * (1 + 1e-12)))
 
     def report(self) -> dict[str, Any]:
         """How it was made, and every number of `metrics` that its kind has, by name. O(pins)."""

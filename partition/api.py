@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.partition.inputs.arguments import Request, check_number, check_options, check_request, check_used
 from tracecut.partition.inputs.as_graph import as_graph
+from tracecut.partition.inputs.machine_arguments import clusters_for
 from tracecut.support.arrays import Floats, Ints
 from tracecut.support.errors import ArgumentError, known_names
 
@@ -26,6 +28,8 @@ def partition(
     method: str = "auto",
     *,
     tile_bytes: float | None = None,
+    machine: Machine | None = None,
+    memory: float | None = None,
     of: str = "jobs",
     balance: float = 1.03,
     targets: npt.ArrayLike | None = None,
@@ -56,6 +60,11 @@ def partition(
             contiguous chunks of equal load.
         tile_bytes: the data of a cluster should fit in as many bytes, instead of k: `cache_tiles.parts_for_bytes`, with
             8 bytes a datum unless the graph has weights of data.
+        machine: cluster i is for its core i: it gives k, targets as the speeds of its cores (`target_sizes`),
+            capacities as their memories, and the hierarchy of methods that take one (`Machine.fan_outs`), each unless
+            it is given. Where all cores are equal there are no targets, where all memories hold everything no limits.
+        memory: how often the machine's memories together hold the whole load, 1.2 in Hetero's experiments; None takes
+            their bytes, of which a unit of load takes 8.
         of: `"jobs"` for a partition of jobs; `"data"` for the data partition that methods of kind `"data"` make.
         balance: largest load of a cluster over its target, at least 1. Kept by every method that takes loads, or where
             no partition keeps it, which heavy weights and few members bring about, the least that one does. Contiguous
@@ -90,6 +99,10 @@ def partition(
     graph = as_graph(graph, unweighted=unweighted)
     if isinstance(order, str):
         order = _stream(graph, order, seed)
+    if machine is not None:
+        k = clusters_for(machine, k)
+        if hierarchy is None and method in METHODS and "hierarchy" in METHODS[method].uses:
+            hierarchy = machine.fan_outs()
     request = check_request(
         graph,
         _clusters(graph, k, tile_bytes),
@@ -105,6 +118,8 @@ def partition(
         hierarchy=hierarchy,
         seed=seed,
         threads=threads,
+        machine=machine,
+        memory=memory,
     )
     if refine is not None and (refine != "km1" or of != "jobs"):
         raise ArgumentError(f"refine = {refine!r} for a partition of {of}; 'km1', for jobs, is the one there is")
@@ -118,7 +133,8 @@ def partition(
         found = _partition(graph, _find(method), bare, options)
     if refine is not None:
         found = _refined(graph, found, request)
-    return replace(found, options={**found.options, "unweighted": True}) if unweighted else found
+    more = ({"unweighted": True} if unweighted else {}) | ({"machine": machine.name} if machine is not None else {})
+    return replace(found, options={**found.options, **more}) if more else found
 
 
 def _check_weights(graph: LocalityGraph, method: Method, request: Request) -> None:

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.ir.machine.machine import Machine
 from tracecut.partition.balance.target_sizes import optimal_sizes
 from tracecut.support.argument_checks import MAX_SEED
 from tracecut.support.arrays import Floats, Ints, check_permutation, frozen
 from tracecut.support.arrays import check_weights as check_each
 from tracecut.support.errors import ArgumentError
+
+from .machine_arguments import loads_for
 
 # None where they are not given.
 OPTIONAL = ("targets", "capacities", "weights", "coords", "order", "refine", "hierarchy")
@@ -73,9 +76,13 @@ def check_request(
     passes: int = 1,
     seed: int = 0,
     threads: int | None = None,
+    machine: Machine | None = None,
+    memory: float | None = None,
     **optional: Any,
 ) -> Request:
     """The request of a call; of the arguments in `OPTIONAL` those that are given, and not None.
+
+    A `machine` of k cores gives targets and capacities that are not given, `memory` the scale of its memories.
 
     Raises ArgumentError naming the argument, what it was and what was expected.
     """
@@ -89,6 +96,10 @@ def check_request(
     if threads is not None:
         check_whole("threads", threads, 1, 2**16)
     check_number("balance", balance, 1.0)
+    if memory is not None:
+        check_number("memory", memory, 0.0)
+        if machine is None:
+            raise ArgumentError(f"memory = {memory!r} scales the memories of a machine, none was given")
     own = graph.job_weights if of == "jobs" else graph.data_weights
     size = graph.n_jobs if of == "jobs" else graph.n_data
     default = own if own.size else None
@@ -99,6 +110,8 @@ def check_request(
     if loads is not None and not loads.any():  # what weighs nothing at all is balanced by numbers
         loads = None
     total = float(size) if loads is None else float(loads.sum())
+    if machine is not None:
+        given |= loads_for(machine, total, memory, whole=loads is None and not more.size, given=given)
     room = None if given["capacities"] is None else _room(given["capacities"], int(k), total, more)
     named = {name for name, value in given.items() if value is not None} | ({"passes"} if passes != 1 else set())
     return Request(

@@ -21,6 +21,8 @@ def run_map(words: list[str]) -> int:
     options = _parser().parse_args(words)
     options.prog = "tracecut map"
     placing = options.place is not None or options.parts is not None or options.k is not None
+    if placing and options.memory is not None:
+        raise UsageError("--memory limits what is partitioned into the machine; clusters have their sizes", hint=USAGE)
     handle_signals()
     from tracecut.ir.machine.machine import Machine
 
@@ -93,6 +95,7 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     from tracecut.mapping.link_loads import link_loads
     from tracecut.mapping.map_onto import map_onto
     from tracecut.partition.inputs.graph_files import read_graph
+    from tracecut.partition.inputs.machine_arguments import capacities_for
     from tracecut.support.files import holds
 
     if holds(options.graph, "DependenceGraph"):
@@ -100,7 +103,10 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     if options.method is not None:
         raise UsageError("--method makes clusters: give -k as well", hint=USAGE)
     graph = read_graph(options.graph, unweighted=options.unweighted)
-    clustering, placed = map_onto(graph, machine, seed=options.seed, balance=options.balance)
+    weights = graph.data_weights
+    load = float(weights.sum()) if weights.size else float(graph.n_data)
+    room = capacities_for(machine, load, options.memory, whole=not weights.size)
+    clustering, placed = map_onto(graph, machine, capacities=room, seed=options.seed, balance=options.balance)
     core_of = placed.core_of[clustering.labels]
     links = link_loads(graph, clustering, placed, machine)
     if options.save is not None:
@@ -112,6 +118,7 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
         "busiest_link": float(links.max(initial=0.0)),
         "edge_cut": edge_cut(graph, clustering),
         "imbalance": clustering.imbalance(),
+        **({} if room is None else {"memory_violations": clustering.memory_violations()}),
         "core_of": core_of,
         "work": np.bincount(placed.core_of, loads(graph, clustering), len(machine.cores)).tolist(),
         "links": links.tolist(),
@@ -143,6 +150,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--place", metavar="METHOD", help="memory-centric, hierarchical, swap, round-robin or random")
     add_clusters(parser)
     add("--balance", type=float, default=1.03, help="largest load of a core over its target (default: 1.03)")
+    add(
+        "--memory",
+        type=float,
+        metavar="X",
+        help="the machine's memories hold X times the load together (default: their bytes, 8 for a unit of load)",
+    )
     add("--unweighted", action="store_true", help="leave out the file's weights")
     add("-o", "--output", metavar="FILE", help="file for the cores (default: standard output)")
     add("--save", metavar="FILE", help="file for the placement, which `simulate --placement` reads")

@@ -14,9 +14,11 @@ from tracecut.support.errors import ArtefactError, UsageError, known_names
 from .words import Parser, handle_signals
 
 if TYPE_CHECKING:
+    from tracecut.ir.clustering import Clustering
+    from tracecut.ir.machine.machine import Machine
     from tracecut.support.arrays import Floats
 
-USAGE = "tracecut partition FILE (-k K | --tile-bytes N) [options]"
+USAGE = "tracecut partition FILE (-k K | --tile-bytes N | --machine MACHINE) [options]"
 DESCRIPTION = (
     "Partition the graph in FILE: Matrix Market (.mtx), METIS (.graph), hMETIS (.hgr) or an edge list (.txt, .el, "
     ".edges, .tsv), each also with .gz. Labels are written one a line, in the order of the edges (the strict upper "
@@ -38,13 +40,15 @@ FLAGS = {"graph": "FILE", "k": "-k", "tile_bytes": "--tile-bytes"} | {
             "passes",
             "refine",
             "hierarchy",
+            "machine",
+            "memory",
         ),
         *("seed", "threads", "unweighted"),
     )
 }
 TABLE = (
     *("cost", "imbalance", "replication_factor", "edge_cut", "max_communication_volume"),
-    *("boundary", "oversized_share", "memory_violations", "empty_parts"),
+    *("boundary", "oversized_share", "memory_violations", "empty_parts", "load_over_speed", "planned_load_over_speed"),
 )
 
 
@@ -54,6 +58,7 @@ def run_partition(words: list[str]) -> int:
     Raises UsageError, ArgumentError, ArtefactError (the file), BackendError (a foreign partitioner), OutputError.
     """
     options = _parser().parse_args(words)
+    from tracecut.ir.machine.machine import Machine
     from tracecut.partition import METHODS, partition
     from tracecut.support.files import is_folder, write_atomic
 
@@ -61,10 +66,14 @@ def run_partition(words: list[str]) -> int:
     if options.method != "auto" and options.method not in METHODS:
         hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` tells more."
         raise UsageError(f"--method {options.method}: no such method", hint=hint)
-    if options.k is None and options.tile_bytes is None:
-        raise UsageError("one of -k and --tile-bytes is required", hint=USAGE)
+    if options.k is None and options.tile_bytes is None and options.machine is None:
+        raise UsageError("one of -k, --tile-bytes and --machine is required", hint=USAGE)
     if options.k is not None and options.tile_bytes is not None:
         raise UsageError("-k and --tile-bytes exclude each other: both say how many clusters", hint=USAGE)
+    if options.tile_bytes is not None and options.machine is not None:
+        raise UsageError("--tile-bytes and --machine exclude each other: both say how many clusters", hint=USAGE)
+    if options.memory is not None and options.machine is None:
+        raise UsageError("--memory scales the memories of a --machine, which is not given", hint=USAGE)
     if options.output is not None and is_folder(options.output):
         raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=USAGE)
     optional = {name: getattr(options, name) for name in ("order", "threads", "refine")}
@@ -79,6 +88,7 @@ def run_partition(words: list[str]) -> int:
         if name in FLAGS:
             raise UsageError(f"--option {name}=…: {name} is no option of a method; {FLAGS[name]} sets it", hint=USAGE)
         optional[name] = value
+    machine = None if options.machine is None else Machine.named(options.machine)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         found = partition(
@@ -86,6 +96,8 @@ def run_partition(words: list[str]) -> int:
             options.k,
             options.method,
             tile_bytes=options.tile_bytes,
+            machine=machine,
+            memory=options.memory,
             of=options.of,
             balance=options.balance,
             passes=options.passes,
@@ -102,13 +114,26 @@ def run_partition(words: list[str]) -> int:
 
     if options.output is not None:
         write_atomic(options.output, write)
+    report = found.report() if options.json or options.output is not None else {}
+    if report and machine is not None:
+        report |= _over_speeds(found, machine)
     if options.json:
-        print(json.dumps(found.report(), indent=1))
+        print(json.dumps(report, indent=1))
     elif options.output is None:
         sys.stdout.write(text)
     else:
-        _print_summary(found.report(), options.output)
+        _print_summary(report, options.output)
     return 0
+
+
+def _over_speeds(found: Clustering, machine: Machine) -> dict[str, float]:
+    """Largest load over speed (Hetero Eq. 2): what was achieved, and what the targets would have."""
+    from tracecut.partition.balance.target_sizes import relative_size
+
+    loads, speeds = found.loads(), machine.speeds()
+    shares = found.options.get("targets", [1.0 / found.k] * found.k)
+    planned = [share * float(loads.sum()) for share in shares]
+    return {"load_over_speed": relative_size(loads, speeds), "planned_load_over_speed": relative_size(planned, speeds)}
 
 
 def read_numbers(path: Path, *, columns: bool = False) -> Floats:
@@ -183,6 +208,18 @@ def _parser() -> argparse.ArgumentParser:
     add("file", metavar="FILE", help="the graph")
     add("-k", type=int, help="number of clusters")
     add("--tile-bytes", type=float, metavar="N", help="bytes of data that a cluster may hold, instead of -k")
+    add(
+        "--machine",
+        metavar="MACHINE",
+        help="a cluster for each core, with load as its speed, within its memory, in the machine's hierarchy: as for "
+        "`tracecut map`",
+    )
+    add(
+        "--memory",
+        type=float,
+        metavar="X",
+        help="the machine's memories hold X times the load together (default: their bytes, 8 for a unit of load)",
+    )
     add("--method", default="auto", help="auto, or a name from `tracecut methods` (default: auto)")
     add("-o", "--output", metavar="PARTS", help="file for the labels (default: standard output)")
     add("--of", choices=("jobs", "data"), default="jobs", help="what to label: edges or vertices (default: jobs)")
@@ -196,7 +233,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--passes", type=int, default=1, help="passes of streaming methods (default: 1)")
     add("--refine", metavar="km1", help="refine the partition: fewer vertex copies")
     add("--coords", metavar="FILE", help="coordinates of the data: .npy, or a text file with one point a line")
-    add("--hierarchy", metavar="A,B,…", help="fan-outs of hkmeans, whose product is K")
+    add("--hierarchy", metavar="A,B,…", help="fan-outs of hkmeans, whose product is K (default: those of --machine)")
     add("--targets", metavar="FILE", help="load of each cluster: .npy, or one number a line (default: equal)")
     add("--capacities", metavar="FILE", help="load that each cluster may hold at most, in such a file (default: any)")
     add(

@@ -65,6 +65,13 @@ def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
     assert numbers["hop_cost"] == 16.0 and numbers["edge_cut"] == 16.0
 
 
+def test_memories_of_a_machine_hold_what_is_put_into_it(folder: Path) -> None:
+    words = ("map", folder / "grid.txt", "--machine", "cpu_gpu:3:1")  # a GPU with 8.5 of 14.5 parts of the memory
+    cores = np.array(command(*words, "--memory", "1.2").split(), int)
+    assert np.bincount(cores)[0] <= int(1.2 * 64 * 8.5 / 14.5) < int(64 * 8 / 11)
+    assert json.loads(command(*words, "--memory", "1.2", "--json"))["memory_violations"] == 0
+
+
 def test_clusters_are_placed_and_simulated(folder: Path, tmp_path: Path) -> None:
     words = ("--machine", "mesh:4x1", "--parts", folder / "halves.txt", "--of", "data")
     text = command("map", folder / "chain.npz", *words, "--save", tmp_path / "p.npz", "-o", tmp_path / "cores.txt")
@@ -101,6 +108,9 @@ def test_clusters_are_made_on_the_way(folder: Path) -> None:
         (["machine", "show", "no.toml"], 1, "No such file"),
         (["map", "grid.txt"], 2, "--machine"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--method", "metis"], 2, "give -k as well"),
+        (["map", "grid.txt", "--machine", "topo1:4:1:1", "-k", "2", "--memory", "2"], 2, "--memory limits what is"),
+        (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "0.9"], 1, "does not fit"),
+        (["map", "grid.txt", "--machine", "mesh:4x4", "--memory", "1.2"], 1, "states none for some of its cores"),
         (["map", "chain.npz", "--machine", "mesh:2x2"], 2, "Give -k or --parts"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 1, "one of memory-centric"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "swap"], 2, "one of --parts and -k is required"),

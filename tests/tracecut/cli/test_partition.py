@@ -58,6 +58,14 @@ def test_files_of_coordinates_targets_and_weights(graph: str, tmp_path: Path) ->
     assert json.loads(done.stdout)["options"]["capacities"] == [1.0, 9.0]
     done = run(tmp_path, graph, "-k", "4", "--method", "hkmeans", *words, "--hierarchy", "2,2", "--threads", "2")
     assert done.returncode == 0 and sorted(done.stdout.split()) == ["0", "1", "2", "3"]
+    machine = ["--machine", "cpu_gpu:1:1", "--memory", "2"]  # a GPU of speed 8 and memory 8.5, a core of 1 and 2
+    done = run(tmp_path, graph, "--method", "hkmeans", *words, *machine, "--json", "-o", "out")
+    told = json.loads(done.stdout)
+    assert (
+        told["k"] == 2 and told["options"]["machine"] == "cpu_gpu:1:1" and told["options"]["capacities"] == [6.0, 1.0]
+    )
+    assert (tmp_path / "out").read_text().split().count("0") == 3
+    assert (told["load_over_speed"], told["planned_load_over_speed"]) == (1.0, pytest.approx(0.5))
     done = run(tmp_path, graph, "-k", "2", "--method", "chunks", "--weights", "loads.txt", "--refine", "km1")
     assert (done.returncode, done.stdout) == (0, "0\n0\n1\n")
     done = run(tmp_path, graph, "--tile-bytes", "16", "--method", "spac", "--option", "ring=true", "--json")
@@ -152,7 +160,11 @@ def test_a_collapse_is_a_warning(graph: str, tmp_path: Path) -> None:
         (["path.graph", "-k", "2", "--method", "best"], 2, "tracecut: --method best: no such method"),
         (["path.graph", "-k", "2", "--method", "chunks", "--passes", "2"], 1, "makes no use of passes"),
         (["path.graph", "-k", "2", "--method", "chunks", "-o", "loads.npy/parts"], 1, "cannot write loads.npy/parts"),
-        (["path.graph"], 2, "tracecut: one of -k and --tile-bytes is required"),
+        (["path.graph"], 2, "tracecut: one of -k, --tile-bytes and --machine is required"),
+        (["path.graph", "--machine", "uma:2", "--tile-bytes", "9"], 2, "--tile-bytes and --machine exclude each other"),
+        (["path.graph", "-k", "2", "--memory", "1.2"], 2, "--memory scales the memories of a --machine"),
+        (["path.graph", "--machine", "mash:2x2"], 1, "'mash:2x2' names no machine"),
+        (["path.graph", "--machine", "mesh:2x2", "-k", "2"], 1, "k = 2, machine 'mesh:2x2' has 4 cores"),
         (["path.graph", "-k", "2", "--tile-bytes", "9"], 2, "tracecut: -k and --tile-bytes exclude each other"),
         (["path.graph", "-k", "2", "--method", "expension"], 2, "Did you mean 'expansion'?"),
         (["path.graph", "-k", "2", "-o", "folder"], 2, "-o folder: a folder, the name of a file expected"),
