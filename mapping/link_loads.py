@@ -63,12 +63,13 @@ def _on_links(src: Longs, dst: Longs, amount: Floats, machine: Machine) -> Float
     pairs, place = np.unique(src * np.int64(network.nodes) + dst, return_inverse=True)
     sums = np.bincount(place, amount, pairs.size).astype(np.float64)
     found = np.zeros(network.links)
-    _spread(network.routes, longs(pairs), floats(sums), network.nodes, network.longest_route, found)
+    spread(network.routes, longs(pairs), floats(sums), network.nodes, network.longest_route, found)
     return found
 
 
 @njit(cache=True, nogil=True)
-def _spread(routes: Routes, pairs: Longs, sums: Floats, nodes: Any, longest: int, found: Floats) -> None:
+def spread(routes: Routes, pairs: Longs, sums: Floats, nodes: Any, longest: int, found: Floats) -> None:
+    """Add `sums` of each pair of nodes (a · nodes + b) to `found`, float64 (links), on the links from a to b."""
     path = np.empty(max(1, longest), np.int64)
     for place in range(pairs.size):
         for step in range(route(routes, pairs[place] // nodes, pairs[place] % nodes, path)):
