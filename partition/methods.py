@@ -187,7 +187,7 @@ METHODS: dict[str, Method] = {
             "pins · log data",
             "geometric.geographer_r:geographer_r",
             COMPACT,
-            note="geoRef in Hetero",
+            note="geoRef in Hetero, with refinement='k-way' geoPMRef",
         ),
         Method(
             "parcubed",

@@ -10,14 +10,18 @@ from tracecut.partition.coarsening.data_graph_levels import arranged
 from tracecut.partition.coarsening.edge_matching import Weighted, halved
 from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, longs, words
+from tracecut.partition.initial.greedy_growing import Parts, improve
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.pairwise_fm import refine_pairs
 from tracecut.support.arrays import Floats, Ints
+from tracecut.support.errors import ArgumentError
 
 from .kmeans import along_curve, cluster
 from .points import unit_points
 
 SMALLEST = 40  # vertices a part on the coarsest level
+SWEEPS = 4  # on each level
+REFINEMENTS = ("pairs", "k-way")
 PIECES = 20  # a vertex of the coarsest level holds at most one part's mean load over this
 
 
@@ -32,6 +36,7 @@ def geographer_r(
     threads: int | None = None,
     cycles: int = 1,
     layers: int = 1,
+    refinement: str = "pairs",
 ) -> Ints:
     """k-means clusters, refined on the data graph from coarse to fine.
 
@@ -40,15 +45,19 @@ def geographer_r(
         k, coords, weights, targets, balance, threads: as in `kmeans.kmeans`.
         cycles: how often the graph is coarsened inside the parts and refined on the way back.
         layers: how far from a border, in steps, data may move between two parts in one search.
+        refinement: `"pairs"`, searches on pairs of parts; `"k-way"`, greedy moves to any neighbouring part, as ParMETIS
+            refines the k-means clusters of Hetero's geoPMRef.
 
     Returns:
         int32 (data), labels in [0, k), the same for any `threads`. O(cycles · pins · log data + k-means).
 
     Raises:
-        ArgumentError: there are no coordinates.
+        ArgumentError: there are no coordinates, or no such refinement.
 
-    Source: Hetero §V.
+    Source: Hetero §V; for `"k-way"` Karypis and Kumar 1998.
     """
+    if refinement not in REFINEMENTS:
+        raise ArgumentError(f"refinement = {refinement!r}, one of {', '.join(REFINEMENTS)} was expected")
     points = unit_points(graph, coords, "geographer-r")
     loads = np.ones(graph.n_data) if weights is None else weights
     shares = equal_targets(k) if targets is None else targets
@@ -61,13 +70,15 @@ def geographer_r(
         for _ in range(cycles):
             order = near[stable_order(labels[near])]
             finest = arranged(graph, loads, order, pool)
-            found = _cycle(finest, np.ascontiguousarray(labels[order]).view(np.uint32), limits, layers, pool)
+            found = _cycle(
+                finest, np.ascontiguousarray(labels[order]).view(np.uint32), limits, layers, refinement, pool
+            )
             labels = np.empty_like(labels)
             labels[order] = found.view(np.int32)
     return fill_empty(labels, k, loads)
 
 
-def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, pool: ThreadPool) -> Words:
+def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, refinement: str, pool: ThreadPool) -> Words:
     """Coarsen inside the parts of `labels`, which are sorted, and refine on the way back."""
     k = limits.size
     levels, coarse_of, fine_labels = [finest], [], words(labels)
@@ -87,5 +98,8 @@ def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, pool: T
     for level in range(len(levels) - 1, -1, -1):
         if level < len(levels) - 1:
             own = own[coarse_of[level]]
-        refine_pairs(levels[level], own, held, limits, pool, sweeps=4, layers=layers, patience=100)
+        if refinement == "pairs":
+            refine_pairs(levels[level], own, held, limits, pool, sweeps=SWEEPS, layers=layers, patience=100)
+        else:
+            improve(levels[level].rows, Parts(own, held, np.bincount(own, minlength=k), limits), SWEEPS)
     return own

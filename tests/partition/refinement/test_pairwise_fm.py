@@ -17,8 +17,9 @@ from tracecut.partition.initial.greedy_growing import grow
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.partition.refinement.pairwise_fm import refine_pairs
 from tracecut.partition.refinement.quotient_graph import coloured, quotient_graph
+from tracecut.support.errors import ArgumentError
 
-from ..meshes import cut, delaunay, lattice
+from ..meshes import cut, delaunay, lattice, over
 
 pytestmark = pytest.mark.quick
 
@@ -156,6 +157,17 @@ def test_geographer_r_is_better_than_its_start() -> None:
         once = cut(graph, geographer_r(graph, 12, coords=points), 12)
         assert once < 0.95 * start
         assert cut(graph, geographer_r(graph, 12, coords=points, cycles=2), 12) <= 1.01 * once
+
+
+def test_k_way_refinement_is_better_than_its_start() -> None:
+    for graph, points in (delaunay(5000), delaunay(2500, dims=3)):
+        start = cut(graph, kmeans(graph, 12, coords=points, borders=False), 12)
+        labels = geographer_r(graph, 12, coords=points, refinement="k-way")
+        assert cut(graph, labels, 12) < 0.97 * start and over(labels, 12) <= 1.03
+        assert labels.tolist() != geographer_r(graph, 12, coords=points).tolist()
+        assert labels.tolist() == geographer_r(graph, 12, coords=points, refinement="k-way", threads=2).tolist()
+    with pytest.raises(ArgumentError, match="refinement = 'two-way', one of pairs, k-way was expected"):
+        geographer_r(graph, 12, coords=points, refinement="two-way")
 
 
 @settings(deadline=None, max_examples=150)
