@@ -22,7 +22,8 @@ from tracecut.support.errors import ArgumentError
 from .least_imbalance import ROUND, pack_by_weight
 
 LOOK = 32  # members of a net that are asked, else hubs take quadratic time
-ROUNDS = 8  # of paths: borders may be too short, and weights too coarse, to move as much as was planned
+STUCK = 2  # rounds in turn that helped nothing, after which there is no other
+ROUNDS = 32  # of paths: borders may be too short, and weights too coarse, to move as much as was planned
 
 
 class Nets(NamedTuple):
@@ -68,22 +69,31 @@ def keep_capacities(
     worth = floats(uneven(graph.data_weights if of == "jobs" else graph.job_weights))
     nets = Nets(*data_of, *jobs_of, worth) if of == "jobs" else Nets(*jobs_of, *data_of, worth)
     moved = labels.astype(np.int32)
-    over = float(np.maximum(loads - room, 0.0).sum())
+    start, ceilings = loads, room
     for most in (limits, room):
+        # Clusters that only hand on must not keep what they could not pass, so these are ceilings of all. Where all
+        # weigh 1, a fraction of a member is no room.
+        wanted = np.minimum(np.maximum(most * ROUND, start), room)
+        wanted = np.floor(wanted) if weights is None else wanted
+        ceilings = np.minimum(ceilings, wanted)
+        over, stuck = float(np.maximum(loads - wanted, 0.0).sum()), 0
         for _ in range(ROUNDS):
             before = over
-            wanted = np.minimum(np.maximum(most, loads), room)
             _move_along_paths(nets, floats(each), moved, loads, wanted, room)
             loads = np.bincount(moved, each, k).astype(np.float64)
-            over = float(np.maximum(loads - room, 0.0).sum())
-            if over == 0.0:
-                return moved
-            if over >= before:
+            over = float(np.maximum(loads - wanted, 0.0).sum())
+            stuck = 0 if over < before else stuck + 1  # the borders have moved, and with them the paths
+            if over == 0.0 or stuck == STUCK:
                 break
-    _move_anywhere(np.argsort(-each, kind="stable"), floats(each), moved, loads, floats(room))
-    if (loads > room).any():
-        moved = pack_by_weight(moved, each, room)
-        loads = np.bincount(moved, each, k).astype(np.float64)
+        if (loads <= room).all():
+            break
+    for highest in (ceilings, room):
+        if (loads > highest).any():
+            _move_anywhere(np.argsort(-each, kind="stable"), floats(each), moved, loads, floats(highest))
+        if (loads <= room).all():
+            return moved
+    moved = pack_by_weight(moved, each, room)
+    loads = np.bincount(moved, each, k).astype(np.float64)
     if (loads > room).any():
         worst = int(np.argmax(loads - room))
         raise ArgumentError(
@@ -109,7 +119,7 @@ def _move_along_paths(
     begins = np.searchsorted(codes, np.arange(k + 1) * k).astype(np.int64)
     targets = (codes % k).astype(np.int64)
     backward = np.searchsorted(codes, targets * k + codes // k).astype(np.int64)
-    flow = _plan(begins, targets, backward, loads, floats(wanted), floats(room))
+    flow = _plan(begins, targets, backward, loads, floats(wanted))
     if not flow.any():
         return
     sources = _downstream_first(begins, targets, flow)
@@ -149,8 +159,8 @@ def _borders(offsets: Longs, pins: Words, labels: Words, k: int, on_border: npt.
 
 
 @njit(cache=True, nogil=True)
-def _plan(begins: Longs, targets: Longs, backward: Longs, loads: Floats, wanted: Floats, room: Floats) -> Floats:
-    """float64 (arcs of the quotient graph): load to move over each, from overfull clusters to the nearest with room.
+def _plan(begins: Longs, targets: Longs, backward: Longs, loads: Floats, wanted: Floats) -> Floats:
+    """float64 (arcs of the quotient graph): load to move over each, from clusters above `wanted` to the nearest below.
 
     Breadth-first from one overfull cluster after another, until what it has too much has found room.
     """
@@ -161,7 +171,7 @@ def _plan(begins: Longs, targets: Longs, backward: Longs, loads: Floats, wanted:
     seen = np.full(k, -1, np.int64)
     queue = np.empty(k, np.int64)
     for source in range(k):
-        excess = loads[source] - room[source]
+        excess = loads[source] - wanted[source]
         if excess <= 0.0:
             continue
         seen[source], queue[0] = source, source
@@ -299,7 +309,7 @@ def _hand_over(
 
 @njit(cache=True, nogil=True)
 def _move_anywhere(order: Longs, weights: Floats, labels: Ints, loads: Floats, room: Floats) -> None:
-    """Members of overfull clusters go, from the heaviest that helps on, to the cluster with the most room."""
+    """Members of clusters above `room` go, from the heaviest that helps on, to the cluster with the most room."""
     for item in order:
         here = labels[item]
         if loads[here] <= room[here] or weights[item] == 0.0:

@@ -100,6 +100,17 @@ def test_receivers_stay_within_their_limits_while_others_have_room() -> None:
     assert sizes[0] <= 210 and (sizes[1:] <= limits[1:]).all()
 
 
+def test_clusters_that_hand_on_stay_within_their_limits() -> None:
+    """Sixty narrow strips, the first too full: each of the next must pass on nearly as much as it gets."""
+    graph = grid(60)
+    labels = (np.arange(3600) // 60).astype(np.int32)
+    limits, room = np.full(60, 61.8), np.full(60, 90.0)
+    limits[0] = room[0] = 20.0
+    found = kept(graph, labels, room, "data", limits=limits)
+    sizes = np.bincount(found, minlength=60)
+    assert sizes[0] <= 20 and sizes.max() <= 61
+
+
 def test_what_is_planned_adds_up() -> None:
     """Flows on a path of clusters: out of each goes what came in, and what it has too much."""
     k = 6
@@ -108,7 +119,7 @@ def test_what_is_planned_adds_up() -> None:
     targets = codes[:, 1].astype(np.int64)
     backward = np.array([np.flatnonzero((codes == pair[::-1]).all(axis=1))[0] for pair in codes], np.int64)
     loads, room = np.array([9.0, 2, 5, 5, 12, 0]), np.full(k, 6.0)
-    flow = _plan(begins, targets, backward, loads, room, room)
+    flow = _plan(begins, targets, backward, loads, room)
     after = loads.copy()
     np.subtract.at(after, codes[:, 0], flow)
     np.add.at(after, codes[:, 1], flow)
