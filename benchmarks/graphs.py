@@ -54,6 +54,42 @@ def million() -> Graph:
     return delaunay("delaunay1m", 1_000_000)
 
 
+def graded(name: str = "graded250k", n: int = 250_000) -> Graph:
+    """Triangulation of points that lie denser towards a circle, as around an obstacle; numbered at random."""
+    points, mesh = _graded_triangles(n)
+    a, b, c = mesh.simplices.T
+    return Graph(name, n, *_simple(n, [a, b, c], [b, c, a]), coords=points)
+
+
+def dual(name: str = "dual250k", n: int = 125_000) -> Graph:
+    """The triangles of such a mesh, joined where they share a side: about 2 n vertices, most of degree three."""
+    points, mesh = _graded_triangles(n)
+    near = mesh.neighbors
+    row, side = np.nonzero(near >= 0)
+    size = len(near)
+    return Graph(name, size, *_simple(size, [row], [near[row, side]]), coords=points[mesh.simplices].mean(axis=1))
+
+
+def delaunay3d(name: str = "rdg3d100k", n: int = 100_000) -> Graph:
+    """Tetrahedra of random points in a cube, numbered at random."""
+    from scipy.spatial import Delaunay
+
+    points = np.random.default_rng(9).random((n, 3))
+    corners = Delaunay(points).simplices.T
+    pairs = [(a, b) for a in range(4) for b in range(a)]
+    return Graph(name, n, *_simple(n, [corners[a] for a, _ in pairs], [corners[b] for _, b in pairs]), coords=points)
+
+
+@cache
+def _graded_triangles(n: int) -> tuple[npt.NDArray[np.float64], Any]:
+    from scipy.spatial import Delaunay
+
+    draw = np.random.default_rng(8)
+    radius, angle = 1.0 + 4.0 * draw.random(n) ** 2, 2 * np.pi * draw.random(n)
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return points, Delaunay(points)
+
+
 def grid(name: str = "grid3d63", side: int = 63) -> Graph:
     """Grid in three dimensions, numbered line by line."""
     cells = np.arange(side**3).reshape(side, side, side)

@@ -20,16 +20,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from measuring import Input, cpu_seconds, interleaved, load
+from hetero import BALANCE, repaired_metis
+from measuring import Input, interleaved, load
 from rows import Row, print_rows, write_rows
 from tracecut.ir.metrics import memory_violations
 from tracecut.partition import METHODS, partition
-from tracecut.partition.balance.keep_capacities import keep_capacities
 from tracecut.partition.balance.target_sizes import relative_size, scaled_memory, target_sizes
 from tracecut.partition.datastructures.plain_graphs import data_graph
-from tracecut.partition.external.client import run_tool
 
-BALANCE = 1.03
 STEPS = ((1, 2.0), (2, 3.2), (4, 5.2), (8, 8.5), (16, 13.8))  # Table III: speed and memory of the fast units
 CELLS = ((1, 1), (2, 2), (3.2, 3.5), (5.5, 6.1), (9.4, 11.5))  # its last column, for k/12 and k/6 fast units
 MESHES = ("delaunay250k", "grid3d63", "rgg3d250k", "bubbles-00010", "trace-00008", "tri-stanford-bunny", "tet-bunny")
@@ -78,16 +76,11 @@ def placed(given: Input, topology: str, fast: int, step: int, repeat: int) -> It
         return partition(graph, k, name, of="data", targets=shares, capacities=room, coords=coords, threads=1)
 
     def metis() -> Any:
-        answer = run_tool("metis", plain, k, None, balance=BALANCE, targets=shares)
-        start = cpu_seconds()
-        labels = keep_capacities(graph, answer.labels, None, limits, room, "data")
-        return labels, answer.cpu_seconds, cpu_seconds() - start
+        return repaired_metis(graph, shares, limits, room, plain=plain)
 
     calls = {name: (lambda name=name: ours(name)) for name in CUTS}
     found = interleaved({**calls, "metis": metis}, repeat)
-    labels, inside, repair = found["metis"][0]
-    reference = partition(graph, k, "chunks", of="jobs", threads=1)
-    other = type(reference)(labels, k, "data", graph=graph)
+    other, inside, repair = found["metis"][0]
     for name in CUTS:
         mine, seconds = found[name]
         yield Row(

@@ -22,7 +22,7 @@ from .trim_cells import trim
 from .voronoi_cells import FLAT, Cells, padded
 
 SAMPLES = ((64, 60), (16, 80), (4, 60), (1, 12))  # one point in so many, and how often centres move on them
-AGAIN = ((4, 60), (1, 12))  # the same from a start that is nearly right
+AGAIN = ((4, 120), (1, 30))  # the same from a start that is nearly right
 PER_CELL = 32  # points of a cell that a sample needs to tell where its centre is
 MANY, LONGEST = 1 << 16, 40  # of that many points, all of them are not swept more often than that
 EVEN = 30  # more sweeps, with centres at rest, for the loads to come inside the balance
