@@ -11,7 +11,8 @@ runs.
 Rows, T being a tool:
 
 - `Table IV, t1_f8: T: edge cut` (maximum communication volume, CPU s): the value of geoKM is the peer; a second row has
-  that ratio beside the printed one. `edge cut / √n` of a triangulation of random points stands beside that of NLR, which has the same form;
+  that ratio beside the printed one. `edge cut / √n` of a triangulation of random points stands beside that of NLR, a
+  triangulation as well: this number does not depend on the size;
 - `Fig. 1, MACHINE: hkmeans: edge cut` (volume, CPU s): over kmeans, geometric mean of five positions of the mesh in
   space, of which single ones differ by a per cent or two;
 - `Fig. 2, t1_f8_fs2: T: edge cut`: over geoKM, geometric mean of three meshes as hugeX and two 3-D ones as alya. The

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from hetero import BALANCE, repaired_metis
-from measuring import Input, interleaved, load
+from measuring import Input, cpu_seconds, interleaved, load
 from rows import Row, print_rows, write_rows
 from tracecut.ir.metrics import memory_violations
 from tracecut.partition import METHODS, partition
