@@ -219,7 +219,7 @@ class Inspected:
 
     def replay(self, native: Native) -> Replay:
         """The region on its captured memory. Running it runs user code: only in a child."""
-        from tracecut.codegen.tuning.worker import _addresses, _inits
+        from tracecut.codegen.tuning.live_values import address_values, start_values
 
         return Replay(
             self.capture,
@@ -228,8 +228,8 @@ class Inspected:
             self.cut_out[1][self.region],
             native,
             self.program.traced.values[self.region],
-            _inits(self.program.compiled.analysis, self.region),
-            _addresses(self.program.compiled.analysis, self.region),
+            start_values(self.program.compiled.analysis, self.region),
+            address_values(self.program.compiled.analysis, self.region),
         )
 
     def scope_file(
