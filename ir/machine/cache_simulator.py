@@ -2,8 +2,9 @@
 
 `reuse` gives the misses of every size of fully associative cache at once, from an order that was never run; this
 simulator says what one access costs, in a cache with sets, at the moment it is made. The tracer weighs loads with it,
-mapping and code generation price what they plan. A miss at one level asks the next; every level that was asked
-keeps the line. Levels do not throw out of each other (neither inclusive nor exclusive by force).
+mapping and code generation price what they plan; `mapping.simulation` has many caches that share lines, made of the
+same sets (`keep`, `holds`, `drop`). A miss at one level asks the next; every level that was asked keeps the line.
+Levels do not throw out of each other (neither inclusive nor exclusive by force).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .parts import Cache
 
 LINE_BITS, SETS, MASK, WAYS, START, LATENCY = range(6)
 EMPTY = np.int64(-1)
+Tags = Longs | Ints
 
 
 class Levels(NamedTuple):
@@ -153,18 +155,58 @@ def _search(tags: Longs, geometry: Longs, counts: Longs, memory: int, line: int)
     bits = geometry[0, LINE_BITS]
     for level in range(geometry.shape[0]):
         number = line >> (geometry[level, LINE_BITS] - bits)
-        mask, ways = geometry[level, MASK], geometry[level, WAYS]
-        own = number & mask if mask >= 0 else number % geometry[level, SETS]
-        place = np.uint64(geometry[level, START] + own * ways)
-        end = place + np.uint64(ways)
-        moved = number
-        while place < end:
-            before = tags[place]
-            tags[place] = moved
-            if before == number:
-                counts[level] += 1
-                return geometry[level, LATENCY]
-            moved = before
-            place += np.uint64(1)
+        first = geometry[level, START] + own_set(geometry, level, number) * geometry[level, WAYS]
+        if keep(tags, first, geometry[level, WAYS], number) == number:
+            counts[level] += 1
+            return geometry[level, LATENCY]
     counts[geometry.shape[0]] += 1
     return memory
+
+
+@njit(nogil=True, inline="always")
+def own_set(geometry: Longs, level: int, number: int) -> int:
+    """Set of a line in a level."""
+    mask = geometry[level, MASK]
+    return number & mask if mask >= 0 else number % geometry[level, SETS]
+
+
+@njit(nogil=True, inline="always")
+def keep(tags: Tags, first: int, ways: int, tag: int) -> int:
+    """Make `tag` the most recent of the set that begins at `first`. Returns it if it was there, else what gave way."""
+    place = np.uint64(first)
+    end = place + np.uint64(ways)
+    moved = tag
+    while place < end:
+        before = tags[place]
+        tags[place] = moved
+        if before == tag:
+            return before
+        moved = before
+        place += np.uint64(1)
+    return moved
+
+
+@njit(nogil=True)
+def holds(tags: Tags, first: int, ways: int, tag: int) -> bool:
+    """Whether the set that begins at `first` holds `tag`; nothing changes."""
+    place = np.uint64(first)
+    end = place + np.uint64(ways)
+    while place < end and tags[place] != tag:
+        place += np.uint64(1)
+    return place < end
+
+
+@njit(nogil=True)
+def drop(tags: Tags, first: int, ways: int, tag: int, empty: int) -> bool:
+    """Take `tag` out of the set that begins at `first`, `empty` into its last place. Returns whether it was there."""
+    place = np.uint64(first)
+    last = place + np.uint64(ways) - np.uint64(1)
+    while tags[place] != tag:
+        if place == last:
+            return False
+        place += np.uint64(1)
+    while place < last:
+        tags[place] = tags[place + np.uint64(1)]
+        place += np.uint64(1)
+    tags[last] = empty
+    return True
