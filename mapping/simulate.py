@@ -9,6 +9,16 @@ from tracecut.ir.clustering import Clustering
 from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.placement import Placement
+from tracecut.mapping.simulation.caches import (
+    INVALIDATIONS,
+    WRITTEN_BACK,
+    Caches,
+    caches_of,
+    near_line,
+    no_caches,
+    numbered,
+    unfit,
+)
 from tracecut.mapping.simulation.execute import execute
 from tracecut.mapping.simulation.plan import plan_of
 from tracecut.mapping.simulation.result import Simulation
@@ -16,26 +26,42 @@ from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError, InternalError
 
+NO_ADDRESSES = (
+    "the graph has no addresses (`tracecut graph --addresses` and `dependence_graph(addresses=True)` keep them)"
+)
 
-def simulate(graph: DependenceGraph, clustering: Clustering, placement: Placement, machine: Machine) -> Simulation:
+
+def simulate(
+    graph: DependenceGraph,
+    clustering: Clustering,
+    placement: Placement,
+    machine: Machine,
+    *,
+    caches: bool | None = None,
+) -> Simulation:
     """Run a placed clustering of a dependence graph on a modelled machine.
 
     What runs where is defined in `mapping.tasks.task_graph`, what happens in a cycle in `mapping.simulation.execute`:
     cores begin `issue_width` instructions a cycle, in the order of the program among those that are ready, and have
-    `mshrs` misses under way; values travel as words of 8 bytes over links of finite bandwidth. Memory accesses take the
-    cycles that the graph states; caches, coherence and memory banks of the machine are not simulated. Deterministic.
+    `mshrs` misses under way; values travel as words of 8 bytes over links of finite bandwidth. Where the graph has
+    addresses, accesses go through private caches, a distributed one, a directory that keeps their copies coherent, and
+    memory banks, as `mapping.simulation.caches` defines; else they take the cycles that the graph states.
+    Deterministic.
 
     Args:
         graph: instructions and dependences.
         clustering: labels of its vertices (`kind="data"`, an edge cut) or edges (`kind="jobs"`, a vertex cut).
         placement: of its clusters on the machine.
         machine: with a network, or one hop between its nodes.
+        caches: simulate caches and memory banks; None: if the graph has addresses and the machine one level of caches
+            or two, the first one private, with latencies. `Simulation.stated` says why not.
 
     Returns:
         A Simulation. O(n + m + hops + cycles), about 70 bytes for each instruction and message.
 
     Raises:
-        ArgumentError: a clustering of another graph, a placement of other clusters or for another machine.
+        ArgumentError: a clustering of another graph, a placement of other clusters or for another machine; `caches`
+            where they can not be simulated.
     """
     placement.check_fits(machine)
     if placement.core_of.size != clustering.k:
@@ -43,12 +69,16 @@ def simulate(graph: DependenceGraph, clustering: Clustering, placement: Placemen
     tasks = task_graph(graph, clustering)
     network = machine.joined
     hit = machine.caches[0].latency if machine.caches else 0
-    plan = plan_of(tasks, placement.core_of, machine.speeds(), hit)
-    flits = math.ceil(WORD / network.flit)
-    occupied = max(1, math.ceil(flits * network.flit / network.bandwidth))
-    needs = plan.needs.copy()
+    stated = _why_stated(graph, machine, caches)
+    state, lines = no_caches(), None
+    if not stated:
+        state, lines = _lines(graph, machine)
+    plan = plan_of(tasks, placement.core_of, machine.speeds(), hit, lines, machine.memory_latency)
+    del lines
+    word, line = (math.ceil(size / network.flit) for size in (WORD, WORD + near_line(machine)))
+    occupied = [max(1, math.ceil(flits * network.flit / network.bandwidth)) for flits in (word, line)]
     run = execute(
-        plan._replace(needs=needs),
+        plan,
         network.routes,
         network.links,
         network.longest_route,
@@ -56,7 +86,8 @@ def simulate(graph: DependenceGraph, clustering: Clustering, placement: Placemen
         machine.issue_width,
         machine.mshrs,
         network.hop_latency,
-        occupied,
+        (occupied[0], occupied[1]),
+        state,
     )
     if run.done != plan.core.size:
         raise InternalError(f"the simulation ended after {run.done} of {plan.core.size} nodes")
@@ -67,7 +98,7 @@ def simulate(graph: DependenceGraph, clustering: Clustering, placement: Placemen
         messages=int(run.messages),
         between_clusters=moved.messages,
         words=moved.words,
-        link_load=flits * network.flit * run.link_load,
+        link_load=network.flit * (word * run.link_load + line * run.line_load),
         utilisation=begun / max(1, run.time * machine.issue_width),
         begin=run.begin[plan.node_of],
         cycles=plan.cost[plan.node_of],
@@ -75,7 +106,31 @@ def simulate(graph: DependenceGraph, clustering: Clustering, placement: Placemen
         critical_path=_critical_path(run.begin, plan.cost, run.enabler, plan.node_of),
         machine=machine.name,
         clock=machine.clock,
+        stated=stated,
+        found=state.found[: 0 if stated else None],
+        bank_load=state.bank_load,
+        invalidations=int(state.counts[INVALIDATIONS]),
+        written_back=int(state.counts[WRITTEN_BACK]),
+        asked=int(run.asked),
     )
+
+
+def _why_stated(graph: DependenceGraph, machine: Machine, caches: bool | None) -> str:
+    """Why accesses take the cycles that the graph states; empty when caches are simulated."""
+    if caches is False:
+        return "caches are switched off"
+    why = NO_ADDRESSES if graph.address is None else unfit(machine)
+    if why and caches:
+        raise ArgumentError(f"caches can not be simulated: {why}")
+    return why
+
+
+def _lines(graph: DependenceGraph, machine: Machine) -> tuple[Caches, Ints]:
+    """Empty caches, and the line that each instruction accesses, −1 for none."""
+    assert graph.address is not None and graph.access is not None
+    bits = machine.caches[0].line.bit_length() - 1
+    lines, number = numbered(np.where(graph.access > 0, graph.address >> bits, np.int64(-1)))
+    return caches_of(machine, number), lines
 
 
 def _critical_path(begin: Longs, cost: Ints, enabler: Ints, node_of: Ints) -> Longs:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -164,14 +164,14 @@ def _search(tags: Longs, geometry: Longs, counts: Longs, memory: int, line: int)
 
 
 @njit(nogil=True, inline="always")
-def own_set(geometry: Longs, level: int, number: int) -> int:
+def own_set(geometry: Longs, level: int, number: Any) -> Any:
     """Set of a line in a level."""
     mask = geometry[level, MASK]
     return number & mask if mask >= 0 else number % geometry[level, SETS]
 
 
 @njit(nogil=True, inline="always")
-def keep(tags: Tags, first: int, ways: int, tag: int) -> int:
+def keep(tags: Tags, first: Any, ways: Any, tag: Any) -> Any:
     """Make `tag` the most recent of the set that begins at `first`. Returns it if it was there, else what gave way."""
     place = np.uint64(first)
     end = place + np.uint64(ways)
@@ -187,17 +187,17 @@ def keep(tags: Tags, first: int, ways: int, tag: int) -> int:
 
 
 @njit(nogil=True)
-def holds(tags: Tags, first: int, ways: int, tag: int) -> bool:
+def holds(tags: Tags, first: Any, ways: Any, tag: Any) -> bool:
     """Whether the set that begins at `first` holds `tag`; nothing changes."""
     place = np.uint64(first)
     end = place + np.uint64(ways)
     while place < end and tags[place] != tag:
         place += np.uint64(1)
-    return place < end
+    return bool(place < end)
 
 
 @njit(nogil=True)
-def drop(tags: Tags, first: int, ways: int, tag: int, empty: int) -> bool:
+def drop(tags: Tags, first: Any, ways: Any, tag: Any, empty: Any) -> bool:
     """Take `tag` out of the set that begins at `first`, `empty` into its last place. Returns whether it was there."""
     place = np.uint64(first)
     last = place + np.uint64(ways) - np.uint64(1)

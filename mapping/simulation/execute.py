@@ -2,13 +2,17 @@
 
 In each cycle, in this order:
 
+0. Requests for lines that are due, in the order of the accesses that made them in the program, come as far as they can
+   (`caches` says how far). With a line its accesses finish, or go on for what they cost besides.
 1. Nodes that finish free their miss register and deliver their values on their own core; messages that arrive deliver
    theirs. A node whose last operand was delivered is ready.
 2. Messages that were made in this cycle, or have come to a router on their way, take their next link, in the order of
-   their groups: at once, or as soon as those that took it before have passed. The head is at the next router `hop`
-   cycles after that, the whole message behind its last link `occupied` − 1 cycles later.
+   their groups, then requests and lines in the order of their accesses: at once, or as soon as those that took it
+   before have passed. The head is at the next router `hop` cycles after that, the whole message behind its last link
+   `occupied` − 1 cycles later.
 3. Each core begins up to `width` ready nodes, the earliest of the program first. A node that misses needs a free miss
-   register; where there is none, the core begins nothing more in this cycle.
+   register; where there is none, the core begins nothing more in this cycle, nor where the node writes a line that is
+   on its way to be read.
 
 A node finishes `cost` cycles after it began: execution is pipelined, so only beginnings take a core's time.
 """
@@ -22,10 +26,9 @@ from numba import njit
 from tracecut.ir.machine.routes import MESH, Routes, route
 from tracecut.support.arrays import Ints, Longs
 
-from .plan import Plan
-
-WHEEL = 1 << 12  # cycles; what is due later goes around more than once
-NONE = -1
+from .caches import NEAR, UNDER_WAY, Caches, found_near
+from .plan import ACCESS, MISS, WRITE, Plan
+from .requests import ANSWERED, DONE, NONE, TRAVELS, WHEEL, advance, end, make, no_requests, under_way, wait
 
 
 class Run(NamedTuple):
@@ -36,7 +39,9 @@ class Run(NamedTuple):
         begin: int64 (nodes), cycle in which each began.
         enabler: int32 (nodes), a node whose value came last to each, −1 without operands.
         link_load: int64 (links), messages.
-        messages: sent over the network.
+        line_load: int64 (links), lines.
+        messages: values sent over the network.
+        asked: words and lines that went over the network for accesses.
         done: nodes that ran; all, or the plan has a circle.
     """
 
@@ -44,7 +49,9 @@ class Run(NamedTuple):
     begin: Longs
     enabler: Ints
     link_load: Longs
+    line_load: Longs
     messages: int
+    asked: int
     done: int
 
 
@@ -58,12 +65,17 @@ def execute(
     width: int,
     registers: int,
     hop: int,
-    occupied: int,
+    occupied: tuple[int, int],
+    caches: Caches,
 ) -> Run:
-    """Run a plan. `nodes_of`: int64 (cores), network node of each core. O(nodes + deliveries + hops + cycles)."""
+    """Run a plan. `nodes_of`: int64 (cores), network node of each core. O(nodes + deliveries + hops + cycles).
+
+    `occupied`: cycles that a word and a line take a link. `caches` change, and so do `needs` and, for accesses of
+    lines, `cost` of the plan.
+    """
     core, cost, misses, needs = plan.core, plan.cost, plan.misses, plan.needs
     first_group, group_core, group_node = plan.first_group, plan.group_core, plan.group_node
-    first_fed, fed = plan.first_fed, plan.fed
+    first_fed, fed, lines = plan.first_fed, plan.fed, plan.line
     total, groups, cores = core.size, group_core.size, nodes_of.size
     begin, enabler = np.full(total, NONE, np.int64), np.full(total, NONE, np.int32)
     # Ready nodes of each core: a binary heap in its part of one array, that has room for all nodes of the core.
@@ -80,10 +92,16 @@ def execute(
     nodes_at, next_node = np.full(WHEEL, NONE, np.int32), np.full(total, NONE, np.int32)
     groups_at, next_group = np.full(WHEEL, NONE, np.int32), np.full(groups, NONE, np.int32)
     due, hops = np.empty(groups, np.int64), np.zeros(groups, np.int16)
-    free, load = np.zeros(links, np.int64), np.zeros(links, np.int64)
+    free, load, line_load = np.zeros(links, np.int64), np.zeros(links, np.int64), np.zeros(links, np.int64)
     path = np.empty(longest, np.int64)
     moving = np.empty(1024, np.int32)
     n_moving, messages, running, flying, done = 0, 0, 0, 0, 0
+    accesses = 0
+    for node in range(total):
+        accesses += misses[node] & ACCESS != 0
+    requests = no_requests(min(accesses, cores * registers), cores)
+    due_now, travelling = np.empty(requests.due.size, np.int64), np.empty(requests.due.size, np.int64)
+    n_due, n_travelling, asked = 0, 0, 0
     now: Any = 0
     last, idle = 0, 0
     for node in range(total):
@@ -97,6 +115,48 @@ def execute(
     while running or flying or n_active:
         spot = now & (WHEEL - 1)
         happened = n_active > 0
+        # 0. Requests for lines.
+        i = requests.at[spot] if accesses else NONE
+        n_due, n_travelling = 0, 0
+        if i != NONE:
+            requests.at[spot] = NONE
+        while i != NONE:
+            later = requests.after[i]
+            key = np.int64(requests.node[i]) << 32 | i
+            if requests.due[i] != now:
+                wait(requests, i, requests.due[i])
+            elif requests.step[i] > 0:
+                travelling[n_travelling] = key
+                n_travelling += 1
+            else:
+                due_now[n_due] = key
+                n_due += 1
+            i = later
+        if n_due > 1:
+            due_now[:n_due].sort()
+        for turn in range(n_due):
+            i = np.int32(due_now[turn] & 0x7FFFFFFF)
+            node = requests.node[i]
+            x = core[node]
+            came_to = advance(requests, i, now, x, caches, routes, nodes_of, hop)
+            if came_to == TRAVELS:
+                travelling[n_travelling] = due_now[turn]
+                n_travelling += 1
+                asked += 1
+            elif came_to == DONE:
+                end(requests, i, x)
+                busy[x] -= 1
+                if marked[x] != now:
+                    marked[x] = now
+                    active[n_active] = x
+                    n_active += 1
+                while node != NONE:
+                    following = next_node[node]
+                    cost[node] += max(now - begin[node], caches.waits[0])
+                    place = (begin[node] + cost[node]) & (WHEEL - 1)
+                    next_node[node], nodes_at[place] = nodes_at[place], node
+                    node = following
+        happened = happened or n_due + n_travelling > 0
         # 1. Ends of nodes, arrivals of messages.
         node = nodes_at[spot]
         nodes_at[spot] = NONE
@@ -112,7 +172,7 @@ def execute(
             done += 1
             last = now
             x = core[node]
-            if misses[node]:
+            if misses[node] & MISS:
                 busy[x] -= 1
                 if marked[x] != now:
                     marked[x] = now
@@ -175,19 +235,33 @@ def execute(
             group = moving[i]
             a, b = nodes_of[core[group_node[group]]], nodes_of[group_core[group]]
             step = np.int64(hops[group])
-            if routes.shape[0] == MESH:
-                link, length = _on_mesh(routes.shape[2], a, b, step)
-            else:
-                length = route(routes, a, b, path)
-                link = path[step]
+            link, length = _link(routes, a, b, step, path)
             start = max(now, free[link])
-            free[link] = start + occupied
+            free[link] = start + occupied[0]
             load[link] += 1
             at_end = step + 1 == length
             hops[group] = NONE if at_end else step + 1
-            due[group] = start + hop + (occupied - 1 if at_end else 0)
+            due[group] = start + hop + (occupied[0] - 1 if at_end else 0)
             place = due[group] & (WHEEL - 1)
             next_group[group], groups_at[place] = groups_at[place], group
+        if n_travelling > 1:
+            travelling[:n_travelling].sort()
+        for turn in range(n_travelling):
+            i = np.int32(travelling[turn] & 0x7FFFFFFF)
+            step = np.int64(requests.step[i])
+            link, length = _link(routes, requests.a[i], requests.b[i], step, path)
+            is_line = requests.stage[i] == ANSWERED and requests.where[i] != NEAR
+            takes = occupied[1] if is_line else occupied[0]
+            start = max(now, free[link])
+            free[link] = start + takes
+            if is_line:
+                line_load[link] += 1
+            else:
+                load[link] += 1
+            at_end = step + 1 == length
+            requests.step[i] = 0 if at_end else step + 1
+            requests.stage[i] += at_end
+            wait(requests, i, start + hop + (takes - 1 if at_end else 0))
         # 3. Cores begin what is ready.
         kept = 0
         for i in range(n_active):
@@ -195,14 +269,36 @@ def execute(
             begun = 0
             while ready[x] and begun < width:
                 node = heap[room[x]]
-                if misses[node]:
+                waits = False
+                if misses[node] & MISS:
                     if busy[x] == registers:
                         break
                     busy[x] += 1
+                elif misses[node] & ACCESS:
+                    line, write = lines[node], misses[node] & WRITE != 0
+                    i = under_way(requests, x, line)
+                    if i != NONE:
+                        if write and not requests.write[i]:
+                            break
+                        first = requests.node[i]
+                        next_node[node], next_node[first] = next_node[first], node
+                        caches.found[UNDER_WAY] += 1
+                        waits = True
+                    elif found_near(caches, x, line, write):
+                        cost[node] += caches.waits[0]
+                    elif busy[x] == registers:
+                        break
+                    else:
+                        make(requests, caches, nodes_of, x, node, line, write, now)
+                        next_node[node] = NONE
+                        busy[x] += 1
+                        waits = True
                 _pop(heap, room[x], ready, x)
                 begin[node] = now
                 running += 1
                 begun += 1
+                if waits:
+                    continue
                 place = (now + cost[node]) & (WHEEL - 1)
                 next_node[node], nodes_at[place] = nodes_at[place], node
             if ready[x] and begun == width:
@@ -223,8 +319,21 @@ def execute(
                 while group != NONE:
                     soonest = min(soonest, due[group])
                     group = next_group[group]
+                i = requests.at[place] if accesses else NONE
+                while i != NONE:
+                    soonest = min(soonest, requests.due[i])
+                    i = requests.after[i]
             now, idle = soonest, 0
-    return Run(last, begin, enabler, load, messages, done)
+    return Run(last, begin, enabler, load, line_load, messages, asked, done)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _link(routes: Routes, a: Any, b: Any, step: Any, path: Longs) -> tuple[int, int]:
+    """The link of a step of a route, and the number of steps."""
+    if routes.shape[0] == MESH:
+        return _on_mesh(routes.shape[2], a, b, step)
+    length = route(routes, a, b, path)
+    return path[step], length
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -19,14 +19,18 @@ from tracecut.support.arrays import Bytes, Floats, Ints
 from tracecut.support.errors import ArgumentError
 
 MOST_NODES = 2**31 - 1
+MISS, ACCESS, WRITE = 1, 2, 4  # what `Plan.misses` is made of
 
 
 class Plan(NamedTuple):
     """What the event loop reads.
 
     Attributes:
-        core: int32 (nodes). cost: int32 (nodes), cycles, at least 1.
-        misses: uint8 (nodes), whether the node occupies a miss register while it runs.
+        core: int32 (nodes).
+        cost: int32 (nodes), cycles, at least 1; of nodes that access a line what they cost besides, at least 0.
+        misses: uint8 (nodes), MISS where the node occupies a miss register while it runs; ACCESS, and WRITE, where it
+            accesses a line of simulated caches.
+        line: int32 (nodes), number of that line, −1 for others; empty without caches.
         needs: int32 (nodes), deliveries that it waits for.
         first_group: int32 (nodes + 1): the groups of each node.
         group_core: int32 (groups). group_node: int32 (groups), the node that makes the value.
@@ -37,6 +41,7 @@ class Plan(NamedTuple):
     core: Ints
     cost: Ints
     misses: Bytes
+    line: Ints
     needs: Ints
     first_group: Ints
     group_core: Ints
@@ -46,25 +51,30 @@ class Plan(NamedTuple):
     node_of: Ints
 
 
-def plan_of(tasks: TaskGraph, core_of: Ints, speeds: Floats, hit: int) -> Plan:
+def plan_of(
+    tasks: TaskGraph, core_of: Ints, speeds: Floats, hit: int, lines: Ints | None = None, most: int = 0
+) -> Plan:
     """The plan of a task graph whose clusters lie on cores. O(n + m + cores).
 
     Args:
         core_of: int32 (k), core of each cluster. speeds: float64 (cores).
         hit: cycles of the nearest cache; longer memory accesses are misses.
+        lines: int32 (n), the line that each instruction accesses in simulated caches, −1 for none.
+        most: cycles of a statement that the simulated access of a line stands in for, at most.
     """
     graph = tasks.graph
     if graph.n + graph.m >= MOST_NODES:
         raise ArgumentError(f"{graph.n} instructions and {graph.m} dependences are too many to be simulated")
     home, at = core_of[tasks.home], core_of[tasks.at]
     accesses = np.zeros(0, np.uint8) if graph.access is None else graph.access
-    node_of, consumer, core, cost, misses = _nodes(
-        graph.dst, home, at, graph.weight, graph.kind, graph.time, accesses, speeds, hit
+    line = np.zeros(0, np.int32) if lines is None else lines
+    node_of, consumer, core, cost, misses, line = _nodes(
+        graph.dst, home, at, graph.weight, graph.kind, graph.time, accesses, speeds, hit, line, most
     )
     first_group, group_core, group_node, first_fed, fed, needs = _groups(
         graph.src, at, home, node_of, consumer, core, graph.n, speeds.size
     )
-    return Plan(core, cost, misses, needs, first_group, group_core, group_node, first_fed, fed, node_of)
+    return Plan(core, cost, misses, line, needs, first_group, group_core, group_node, first_fed, fed, node_of)
 
 
 def size_of(graph: DependenceGraph) -> int:
@@ -83,7 +93,9 @@ def _nodes(
     accesses: Bytes,
     speeds: Floats,
     hit: int,
-) -> tuple[Ints, Ints, Ints, Ints, Bytes]:
+    lines: Ints,
+    most: int,
+) -> tuple[Ints, Ints, Ints, Ints, Bytes, Ints]:
     n, m = home.size, dst.size
     seen = np.full(speeds.size, -1, np.int64)  # by core, the last instruction with a part there
     parts = 0
@@ -95,12 +107,15 @@ def _nodes(
     total = n + parts
     node_of, consumer = np.empty(n, np.int32), np.empty(m, np.int32)
     core, cost, misses = np.empty(total, np.int32), np.empty(total, np.int32), np.zeros(total, np.uint8)
+    line = np.full(total if lines.size else 0, -1, np.int32)
     seen[:] = -1
     part_of = np.empty(speeds.size, np.int32)
     node: Any = 0
     edge = 0
     for v in range(n):
         begin = edge
+        cached = lines.size > 0 and lines[v] >= 0
+        kind_of_access = (ACCESS | WRITE if accesses[v] & 2 else ACCESS) if cached else MISS
         left: Any = np.int64(time[v])
         paid: Any = np.int64(0)
         here, memory = False, False  # of the access: whether it is done at home, at all
@@ -118,7 +133,11 @@ def _nodes(
                     core[node], cost[node] = x, 1
                     node += 1
                 part = part_of[x]
-                if is_memory:
+                if is_memory and cached:
+                    cycles = np.int64(np.ceil(max(0, weight[edge] - most) / speeds[x]))
+                    cost[part] = cycles if line[part] < 0 or cycles > cost[part] else cost[part]
+                    misses[part], line[part] = kind_of_access, lines[v]
+                elif is_memory:
                     cycles = np.int64(np.ceil(weight[edge] / speeds[x]))
                     cost[part] = cycles if cycles > cost[part] else cost[part]
                     misses[part] = max(misses[part], weight[edge] > hit)
@@ -128,13 +147,18 @@ def _nodes(
         if memory and not here:
             left -= paid
         core[node] = home[v]
+        accessing = (accesses[v] > 0 if accesses.size else memory) and (here or not memory)
+        if accessing and cached:
+            left = max(0, left - min(paid if memory else left, most))
+            misses[node], line[node] = kind_of_access, lines[v]
+        else:
+            misses[node] = accessing and left > hit
         cycles = np.int64(np.ceil(left / speeds[home[v]]))
-        cost[node] = cycles if cycles > 1 else 1
-        accessing = accesses[v] > 0 if accesses.size else memory
-        misses[node] = accessing and (here or not memory) and left > hit
+        least = np.int64(0 if line.size and line[node] >= 0 else 1)
+        cost[node] = cycles if cycles > least else least
         node_of[v] = node
         node += 1
-    return node_of, consumer, core, cost, misses
+    return node_of, consumer, core, cost, misses, line
 
 
 @njit(cache=True, nogil=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from tracecut.mapping.simulation.caches import FOUND, MEMORY
 from tracecut.mapping.tasks.task_graph import WORD
 from tracecut.support.arrays import Floats, Ints, Longs, check_range, frozen
 from tracecut.support.errors import ArgumentError, ArtefactError
@@ -23,6 +24,9 @@ _ARRAYS = {
     "core": "int32",
     "critical_path": "int64",
 }
+_CACHES = {"found": "int64", "bank_load": "int64"}  # empty where caches were not simulated
+_COUNTS = ("invalidations", "written_back", "asked")
+NOT_KEPT = "an older version made this file"
 _NUMBERS = ("time", "messages", "between_clusters", "words")
 
 
@@ -41,6 +45,12 @@ class Simulation:
         core: int32 (n), where it ran.
         critical_path: int64, instructions of which each waited for the one before it last, up to the last to end.
         machine: its name. clock: its cycles in a second, 0 when unknown.
+        stated: why accesses took the cycles that the graph states; empty when caches were simulated.
+        found: int64 (5), accesses whose line was in the `own` L1, `under_way` to it, in the `shared` cache, in the L1
+            of an `other` core, in `memory`; empty when caches were not simulated.
+        bank_load: int64 (banks), lines that each memory bank sent; empty with `found`.
+        invalidations: copies in L1s that writes dropped. written_back: lines that were changed in an L1 and left it.
+        asked: words and lines that went over the network for accesses; `link_load` includes them, `messages` does not.
     """
 
     time: int
@@ -55,17 +65,24 @@ class Simulation:
     critical_path: Longs
     machine: str = ""
     clock: float = 0.0
+    stated: str = NOT_KEPT
+    found: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    bank_load: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    invalidations: int = 0
+    written_back: int = 0
+    asked: int = 0
 
     def __post_init__(self) -> None:
-        for name, dtype in _ARRAYS.items():
+        for name, dtype in (_ARRAYS | _CACHES).items():
             object.__setattr__(self, name, frozen(name, getattr(self, name), dtype))
         self.verify()
 
     def verify(self) -> None:
         """Raises ArgumentError unless the numbers fit together. O(n + links + cores)."""
-        for name in _NUMBERS:
+        for name in (*_NUMBERS, *_COUNTS):
             if getattr(self, name) < 0:
                 raise ArgumentError(f"{name} = {getattr(self, name)} is negative")
+        self._check_caches()
         for name in ("cycles", "core"):
             if getattr(self, name).size != self.begin.size:
                 raise ArgumentError(f"{name} has {getattr(self, name).size} entries, {self.begin.size} expected")
@@ -76,6 +93,22 @@ class Simulation:
             raise ArgumentError(f"begin[{int(self.begin.argmin())}] = {self.begin.min()} is negative")
         if ends != self.time:
             raise ArgumentError(f"time = {self.time}, the last instruction ends at {ends}")
+
+    def _check_caches(self) -> None:
+        if self.found.size != (0 if self.stated else len(FOUND)):
+            raise ArgumentError(f"found has {self.found.size} entries, {0 if self.stated else len(FOUND)} expected")
+        for name in _CACHES:
+            if getattr(self, name).min(initial=0) < 0:
+                raise ArgumentError(f"{name} = {getattr(self, name).tolist()} has a negative entry")
+        sent, missed = int(self.bank_load.sum()), int(self.found[MEMORY:].sum())
+        if sent != missed:
+            raise ArgumentError(f"the banks sent {sent} lines, {missed} were found in memory")
+        if not self.found.size and (self.invalidations or self.written_back or self.asked):
+            raise ArgumentError("without caches there are no invalidations, lines written back or asked for")
+
+    def accesses(self) -> dict[str, int]:
+        """Accesses by where their line was found; empty when caches were not simulated."""
+        return dict(zip(FOUND, self.found.tolist(), strict=False))
 
     @property
     def bytes_moved(self) -> int:
@@ -150,15 +183,18 @@ class Simulation:
         return np.stack([core[starts], begin[starts], latest[ends - 1] - begin[starts], ends - starts], 1)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        meta = {name: getattr(self, name) for name in (*_NUMBERS, "machine", "clock")}
-        return write_arrays(path, "Simulation", {name: getattr(self, name) for name in _ARRAYS}, meta)
+        meta = {name: getattr(self, name) for name in (*_NUMBERS, *_COUNTS, "machine", "clock", "stated")}
+        return write_arrays(path, "Simulation", {name: getattr(self, name) for name in _ARRAYS | _CACHES}, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Simulation:
-        """Read what `save` wrote. Raises ArtefactError on anything else."""
-        arrays, meta = read_arrays(path, "Simulation", _ARRAYS)
+        """Read what `save` wrote, or versions without caches did. Raises ArtefactError on anything else."""
+        optional = {f"{name}?": dtype for name, dtype in _CACHES.items()}
+        arrays, meta = read_arrays(path, "Simulation", _ARRAYS | optional)
         try:
             fields: dict[str, Any] = {**arrays, **{name: int(meta[name]) for name in _NUMBERS}}
+            if "stated" in meta or arrays.keys() & _CACHES.keys():
+                fields |= {name: int(meta[name]) for name in _COUNTS} | {"stated": str(meta["stated"])}
             return cls(**fields, machine=str(meta["machine"]), clock=float(meta["clock"]))
         except (ArgumentError, KeyError, TypeError, ValueError) as error:
             raise ArtefactError(f"{path} holds no simulation: {error}") from error

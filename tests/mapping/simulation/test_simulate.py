@@ -39,9 +39,15 @@ def graph_of(n: int, edges: list[tuple[int, int]], time: int = 1, kind: int = RE
     )
 
 
-def run(graph: DependenceGraph, labels: list[int] | np.ndarray, cores: list[int], machine: Machine) -> Simulation:  # type: ignore[type-arg]
+def run(  # type: ignore[no-untyped-def]
+    graph: DependenceGraph,
+    labels: list[int] | np.ndarray,  # type: ignore[type-arg]
+    cores: list[int],
+    machine: Machine,
+    **how,
+) -> Simulation:
     clustering = Clustering(np.asarray(labels, np.int32), len(cores), "data")
-    return simulate(graph, clustering, Placement(np.array(cores, np.int32), len(machine.cores)), machine)
+    return simulate(graph, clustering, Placement(np.array(cores, np.int32), len(machine.cores)), machine, **how)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -77,9 +83,9 @@ def test_misses_wait_for_a_register() -> None:
         *(np.zeros(0, np.int32),) * 3, np.zeros(0, np.uint8), np.zeros(n, np.int32), np.full(n, 200, np.int32),
         None, np.zeros(n, np.int64), np.ones(n, np.uint8),
     )  # fmt: skip
-    assert run(loads, [0] * n, [0], Machine.mesh(1, 1)).time == 4 * 200 + 15
+    assert run(loads, [0] * n, [0], Machine.mesh(1, 1), caches=False).time == 4 * 200 + 15
     many = replace(Machine.mesh(1, 1), mshrs=n)
-    assert run(loads, [0] * n, [0], many).time == n - 1 + 200
+    assert run(loads, [0] * n, [0], many, caches=False).time == n - 1 + 200
 
 
 def test_all_to_all_over_a_bus_is_what_the_bus_carries() -> None:
