@@ -209,32 +209,32 @@ def _place(table: Ints, different: Longs, line: Any) -> Any:
     return place
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def _near_set(caches: Caches, core: Any, line: Any) -> Any:
     """First tag of the set of a line in the L1 of a core."""
     one = np.int64(caches.near.size // caches.first_slice.size)
     return core * one + own_set(caches.geometry, 0, caches.number[line]) * caches.geometry[0, WAYS]
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def slice_of(caches: Caches, core: Any, line: Any) -> Any:
     """The slice that a core asks for a line."""
     number = caches.number[line] >> _shift(caches)
     return caches.first_slice[core] + number % np.int64(caches.slices[core])
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def bank_of(caches: Caches, line: Any) -> Any:
     """The bank that has a line."""
     return (caches.number[line] >> _shift(caches)) % np.int64(caches.bank_node.size)
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def _shift(caches: Caches) -> Any:
     return caches.geometry[caches.geometry.shape[0] - 1, LINE_BITS] - caches.geometry[0, LINE_BITS]
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def _far_set(caches: Caches, core: Any, line: Any) -> Any:
     """First tag of the set of a line in the slice that a core asks for it; its slices' sets are all used."""
     one = np.int64(caches.far.size // caches.slice_node.size)
@@ -242,7 +242,7 @@ def _far_set(caches: Caches, core: Any, line: Any) -> Any:
     return slice_of(caches, core, line) * one + own_set(caches.geometry, 1, number) * caches.geometry[1, WAYS]
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def found_near(caches: Caches, core: Any, line: Any, write: bool) -> bool:
     """Whether an access is done in the L1 of its core; if so, it is."""
     if write and caches.owner[line] != core:

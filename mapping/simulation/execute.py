@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from tracecut.ir.machine.routes import MESH, Routes, route
+from tracecut.ir.machine.routes import Routes
 from tracecut.support.arrays import Ints, Longs
 
 from .caches import NEAR, UNDER_WAY, Caches, found_near
+from .flights import AT, CARRIES, FIRST_ROWS, MASK, NEXT, REQUEST, ROW, THERE, longer, rows_of, set_out, take_link
 from .plan import ACCESS, MISS, WRITE, Plan
 from .requests import ANSWERED, DONE, NONE, TRAVELS, WHEEL, advance, end, make, no_requests, under_way, wait
 
@@ -76,7 +77,7 @@ def execute(
     core, cost, misses, needs = plan.core, plan.cost, plan.misses, plan.needs
     first_group, group_core, group_node = plan.first_group, plan.group_core, plan.group_node
     first_fed, fed, lines = plan.first_fed, plan.fed, plan.line
-    total, groups, cores = core.size, group_core.size, nodes_of.size
+    total, cores = core.size, nodes_of.size
     begin, enabler = np.full(total, NONE, np.int64), np.full(total, NONE, np.int32)
     # Ready nodes of each core: a binary heap in its part of one array, that has room for all nodes of the core.
     room = np.zeros(cores + 1, np.int64)
@@ -90,18 +91,15 @@ def execute(
     n_active = 0
     # Wheels of lists: nodes by the cycle of their end, messages by that of their next step.
     nodes_at, next_node = np.full(WHEEL, NONE, np.int32), np.full(total, NONE, np.int32)
-    groups_at, next_group = np.full(WHEEL, NONE, np.int32), np.full(groups, NONE, np.int32)
-    due, hops = np.empty(groups, np.int64), np.zeros(groups, np.int16)
+    rows_at, rows = np.full(WHEEL, NONE, np.int32), rows_of(FIRST_ROWS, np.empty((0, 5), np.int32))
+    due, free_row = np.empty(FIRST_ROWS, np.int64), 0
     free, load, line_load = np.zeros(links, np.int64), np.zeros(links, np.int64), np.zeros(links, np.int64)
     path = np.empty(longest, np.int64)
-    moving = np.empty(1024, np.int32)
-    n_moving, messages, running, flying, done = 0, 0, 0, 0, 0
-    accesses = 0
+    moving, arrived, due_now = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
+    messages, running, flying, done, asked, accesses = 0, 0, 0, 0, 0, 0
     for node in range(total):
         accesses += misses[node] & ACCESS != 0
     requests = no_requests(min(accesses, cores * registers), cores)
-    due_now, travelling = np.empty(requests.due.size, np.int64), np.empty(requests.due.size, np.int64)
-    n_due, n_travelling, asked = 0, 0, 0
     now: Any = 0
     last, idle = 0, 0
     for node in range(total):
@@ -114,34 +112,68 @@ def execute(
             marked[x] = 0
     while running or flying or n_active:
         spot = now & (WHEEL - 1)
-        happened = n_active > 0
+        n_moving, n_arrived, n_due = 0, 0, 0
+        row = rows_at[spot]
+        rows_at[spot] = NONE
+        while row != NONE:
+            following = rows[row, NEXT]
+            carries = rows[row, CARRIES]
+            if due[row] != now:
+                rows[row, NEXT], rows_at[spot] = rows_at[spot], row
+            elif rows[row, AT] != THERE:
+                if n_moving == moving.size:
+                    moving = longer(moving)
+                order = np.int64(carries) if carries >= 0 else np.int64(requests.node[-1 - carries])
+                moving[n_moving] = (0 if carries >= 0 else REQUEST) | order << ROW | row
+                n_moving += 1
+            else:
+                rows[row, NEXT], free_row = free_row, row
+                if carries >= 0:
+                    if n_arrived == arrived.size:
+                        arrived = longer(arrived)
+                    arrived[n_arrived] = carries
+                    n_arrived += 1
+                else:
+                    i = -1 - carries
+                    requests.stage[i] += 1
+                    if n_due == due_now.size:
+                        due_now = longer(due_now)
+                    due_now[n_due] = np.int64(requests.node[i]) << ROW | i
+                    n_due += 1
+            row = following
         # 0. Requests for lines.
         i = requests.at[spot] if accesses else NONE
-        n_due, n_travelling = 0, 0
         if i != NONE:
             requests.at[spot] = NONE
         while i != NONE:
             later = requests.after[i]
-            key = np.int64(requests.node[i]) << 32 | i
             if requests.due[i] != now:
                 wait(requests, i, requests.due[i])
-            elif requests.step[i] > 0:
-                travelling[n_travelling] = key
-                n_travelling += 1
             else:
-                due_now[n_due] = key
+                if n_due == due_now.size:
+                    due_now = longer(due_now)
+                due_now[n_due] = np.int64(requests.node[i]) << ROW | i
                 n_due += 1
             i = later
+        happened = n_active + n_due + n_moving + n_arrived > 0
         if n_due > 1:
             due_now[:n_due].sort()
         for turn in range(n_due):
-            i = np.int32(due_now[turn] & 0x7FFFFFFF)
+            i = np.int32(due_now[turn] & MASK)
             node = requests.node[i]
             x = core[node]
             came_to = advance(requests, i, now, x, caches, routes, nodes_of, hop)
             if came_to == TRAVELS:
-                travelling[n_travelling] = due_now[turn]
-                n_travelling += 1
+                if free_row == NONE:
+                    free_row = rows.shape[0]
+                    rows, due = rows_of(2 * free_row, rows), longer(due)
+                row, free_row = free_row, rows[free_row, NEXT]
+                rows[row, CARRIES] = -1 - i
+                set_out(rows, row, routes, requests.a[i], requests.b[i])
+                if n_moving == moving.size:
+                    moving = longer(moving)
+                moving[n_moving] = REQUEST | np.int64(node) << ROW | row
+                n_moving += 1
                 asked += 1
             elif came_to == DONE:
                 end(requests, i, x)
@@ -151,16 +183,14 @@ def execute(
                     active[n_active] = x
                     n_active += 1
                 while node != NONE:
-                    following = next_node[node]
+                    after = next_node[node]
                     cost[node] += max(now - begin[node], caches.waits[0])
                     place = (begin[node] + cost[node]) & (WHEEL - 1)
                     next_node[node], nodes_at[place] = nodes_at[place], node
-                    node = following
-        happened = happened or n_due + n_travelling > 0
+                    node = after
         # 1. Ends of nodes, arrivals of messages.
         node = nodes_at[spot]
         nodes_at[spot] = NONE
-        n_moving = 0
         while node != NONE:
             following = next_node[node]
             if begin[node] + cost[node] != now:
@@ -181,9 +211,15 @@ def execute(
             for group in range(first_group[node], first_group[node + 1]):
                 to = group_core[group]
                 if to != x and nodes_of[to] != nodes_of[x]:
+                    if free_row == NONE:
+                        free_row = rows.shape[0]
+                        rows, due = rows_of(2 * free_row, rows), longer(due)
+                    row, free_row = free_row, rows[free_row, NEXT]
+                    rows[row, CARRIES] = group
+                    set_out(rows, row, routes, nodes_of[x], nodes_of[to])
                     if n_moving == moving.size:
-                        moving = _longer(moving)
-                    moving[n_moving] = group
+                        moving = longer(moving)
+                    moving[n_moving] = np.int64(group) << ROW | row
                     n_moving += 1
                     messages += 1
                     flying += 1
@@ -199,22 +235,8 @@ def execute(
                             active[n_active] = to
                             n_active += 1
             node = following
-        group = groups_at[spot]
-        groups_at[spot] = NONE
-        while group != NONE:
-            after = next_group[group]
-            if due[group] != now:
-                next_group[group], groups_at[spot] = groups_at[spot], group
-                group = after
-                continue
-            happened = True
-            if hops[group] >= 0:
-                if n_moving == moving.size:
-                    moving = _longer(moving)
-                moving[n_moving] = group
-                n_moving += 1
-                group = after
-                continue
+        for turn in range(n_arrived):
+            group = arrived[turn]
             flying -= 1
             to = group_core[group]
             for i in range(first_fed[group], first_fed[group + 1]):
@@ -227,41 +249,26 @@ def execute(
                         marked[to] = now
                         active[n_active] = to
                         n_active += 1
-            group = after
         # 2. Messages take their next link.
         if n_moving > 1:
             moving[:n_moving].sort()
-        for i in range(n_moving):
-            group = moving[i]
-            a, b = nodes_of[core[group_node[group]]], nodes_of[group_core[group]]
-            step = np.int64(hops[group])
-            link, length = _link(routes, a, b, step, path)
-            start = max(now, free[link])
-            free[link] = start + occupied[0]
-            load[link] += 1
-            at_end = step + 1 == length
-            hops[group] = NONE if at_end else step + 1
-            due[group] = start + hop + (occupied[0] - 1 if at_end else 0)
-            place = due[group] & (WHEEL - 1)
-            next_group[group], groups_at[place] = groups_at[place], group
-        if n_travelling > 1:
-            travelling[:n_travelling].sort()
-        for turn in range(n_travelling):
-            i = np.int32(travelling[turn] & 0x7FFFFFFF)
-            step = np.int64(requests.step[i])
-            link, length = _link(routes, requests.a[i], requests.b[i], step, path)
-            is_line = requests.stage[i] == ANSWERED and requests.where[i] != NEAR
+        for turn in range(n_moving):
+            row = np.int32(moving[turn] & MASK)
+            is_line = False
+            if moving[turn] & REQUEST:
+                i = -1 - rows[row, CARRIES]
+                is_line = requests.stage[i] == ANSWERED and requests.where[i] != NEAR
             takes = occupied[1] if is_line else occupied[0]
+            link, last_link = take_link(rows, row, routes, path)
             start = max(now, free[link])
             free[link] = start + takes
             if is_line:
                 line_load[link] += 1
             else:
                 load[link] += 1
-            at_end = step + 1 == length
-            requests.step[i] = 0 if at_end else step + 1
-            requests.stage[i] += at_end
-            wait(requests, i, start + hop + (takes - 1 if at_end else 0))
+            due[row] = start + hop + (takes - 1 if last_link else 0)
+            place = due[row] & (WHEEL - 1)
+            rows[row, NEXT], rows_at[place] = rows_at[place], row
         # 3. Cores begin what is ready.
         kept = 0
         for i in range(n_active):
@@ -315,44 +322,16 @@ def execute(
                 while node != NONE:
                     soonest = min(soonest, begin[node] + cost[node])
                     node = next_node[node]
-                group = groups_at[place]
-                while group != NONE:
-                    soonest = min(soonest, due[group])
-                    group = next_group[group]
+                row = rows_at[place]
+                while row != NONE:
+                    soonest = min(soonest, due[row])
+                    row = rows[row, NEXT]
                 i = requests.at[place] if accesses else NONE
                 while i != NONE:
                     soonest = min(soonest, requests.due[i])
                     i = requests.after[i]
             now, idle = soonest, 0
     return Run(last, begin, enabler, load, line_load, messages, asked, done)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _link(routes: Routes, a: Any, b: Any, step: Any, path: Longs) -> tuple[int, int]:
-    """The link of a step of a route, and the number of steps."""
-    if routes.shape[0] == MESH:
-        return _on_mesh(routes.shape[2], a, b, step)
-    length = route(routes, a, b, path)
-    return path[step], length
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _on_mesh(width: int, a: int, b: int, step: Any) -> tuple[int, int]:
-    """The link of a step of an XY route, as `network.route` numbers it, and the number of steps."""
-    x, y, to_x, to_y = a % width, a // width, b % width, b // width
-    across, along = to_x - x, to_y - y
-    length = abs(across) + abs(along)
-    if step < abs(across):
-        return 4 * (y * width + (x + step if across > 0 else x - step)) + (0 if across > 0 else 1), length
-    step -= abs(across)
-    return 4 * ((y + step if along > 0 else y - step) * width + to_x) + (2 if along > 0 else 3), length
-
-
-@njit(cache=True, nogil=True)
-def _longer(array: Ints) -> Ints:
-    longer = np.empty(2 * array.size, np.int32)
-    longer[: array.size] = array
-    return longer
 
 
 @njit(cache=True, nogil=True)

@@ -26,7 +26,7 @@ class Requests(NamedTuple):
 
     Attributes, one entry for each place but for the last three:
         node: int32, the access that made it, first of those that wait for it. line: int32. write, where: uint8.
-        stage: uint8. due: int64. a, b: int32, ends of its leg. step: int16, links of the leg that it has taken.
+        stage: uint8. due: int64. a, b: int32, ends of its leg.
         after: int32, next one in the wheel, or free place. beside: int32, next one of the core.
         at: int32 (WHEEL), first one due. of: int32 (cores), first of each core. free: int32 (1), first free place.
     """
@@ -39,7 +39,6 @@ class Requests(NamedTuple):
     due: Longs
     a: Ints
     b: Ints
-    step: Ints
     after: Ints
     beside: Ints
     at: Ints
@@ -53,17 +52,17 @@ def no_requests(most: int, cores: int) -> Requests:
     after = np.arange(1, most + 1).astype(np.int32)
     if most:
         after[most - 1] = NONE
-    ints = [np.empty(most, np.int32) for _ in range(6)]
+    ints = [np.empty(most, np.int32) for _ in range(5)]
     bytes_ = [np.empty(most, np.uint8) for _ in range(3)]
     at, of = np.full(WHEEL, NONE, np.int32), np.full(cores, NONE, np.int32)
     due = np.empty(most, np.int64)
     return Requests(
-        ints[0], ints[1], bytes_[0], bytes_[1], bytes_[2], due, ints[2], ints[3], ints[4], after, ints[5], at, of,
+        ints[0], ints[1], bytes_[0], bytes_[1], bytes_[2], due, ints[2], ints[3], after, ints[4], at, of,
         np.full(1, 0 if most else NONE, np.int32),
     )  # fmt: skip
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def under_way(requests: Requests, core: Any, line: Any) -> Any:
     """The request of a core for a line, or NONE."""
     i = requests.of[core]
@@ -72,7 +71,7 @@ def under_way(requests: Requests, core: Any, line: Any) -> Any:
     return i
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def make(
     requests: Requests, caches: Caches, nodes_of: Longs, core: Any, node: Any, line: Any, write: bool, now: Any
 ) -> None:
@@ -80,13 +79,13 @@ def make(
     i = requests.free[0]
     requests.free[0] = requests.after[i]
     requests.node[i], requests.line[i], requests.write[i], requests.stage[i] = node, line, write, ASKS
-    requests.where[i], requests.step[i] = NEAR, 0
+    requests.where[i] = NEAR
     requests.a[i], requests.b[i] = nodes_of[core], caches.slice_node[slice_of(caches, core, line)]
     requests.beside[i], requests.of[core] = requests.of[core], i
     wait(requests, i, now + caches.waits[0])
 
 
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def wait(requests: Requests, i: Any, due: Any) -> None:
     """It is due at a cycle."""
     place = due & (WHEEL - 1)
@@ -106,7 +105,6 @@ def advance(
             return DONE
         if stage & 1 == 0:
             if requests.a[i] != requests.b[i]:
-                requests.step[i] = 0
                 return TRAVELS
             requests.stage[i] += 1
             continue
