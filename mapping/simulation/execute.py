@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from tracecut.ir.machine.routes import Routes
+from tracecut.ir.machine.routes import MESH, Routes
 from tracecut.support.arrays import Ints, Longs
 
 from .caches import NEAR, UNDER_WAY, Caches, found_near
-from .flights import AT, CARRIES, FIRST_ROWS, MASK, NEXT, REQUEST, ROW, THERE, longer, rows_of, set_out, take_link
+from .flights import AT, CARRIES, COLUMNS, MASK, NEXT, REQUEST, ROW, THERE, along_mesh, along_route, set_out
 from .plan import ACCESS, MISS, WRITE, Plan
-from .requests import ANSWERED, DONE, NONE, TRAVELS, WHEEL, advance, end, make, no_requests, under_way, wait
+from .requests import ANSWERED, DONE, NONE, TRAVELS, WHEEL, advance, end, make, no_requests, under_way
 
 
 class Run(NamedTuple):
@@ -77,7 +77,7 @@ def execute(
     core, cost, misses, needs = plan.core, plan.cost, plan.misses, plan.needs
     first_group, group_core, group_node = plan.first_group, plan.group_core, plan.group_node
     first_fed, fed, lines = plan.first_fed, plan.fed, plan.line
-    total, cores = core.size, nodes_of.size
+    total, groups, cores = core.size, group_core.size, nodes_of.size
     begin, enabler = np.full(total, NONE, np.int64), np.full(total, NONE, np.int32)
     # Ready nodes of each core: a binary heap in its part of one array, that has room for all nodes of the core.
     room = np.zeros(cores + 1, np.int64)
@@ -91,15 +91,25 @@ def execute(
     n_active = 0
     # Wheels of lists: nodes by the cycle of their end, messages by that of their next step.
     nodes_at, next_node = np.full(WHEEL, NONE, np.int32), np.full(total, NONE, np.int32)
-    rows_at, rows = np.full(WHEEL, NONE, np.int32), rows_of(FIRST_ROWS, np.empty((0, 5), np.int32))
-    due, free_row = np.empty(FIRST_ROWS, np.int64), 0
     free, load, line_load = np.zeros(links, np.int64), np.zeros(links, np.int64), np.zeros(links, np.int64)
     path = np.empty(longest, np.int64)
-    moving, arrived, due_now = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
     messages, running, flying, done, asked, accesses = 0, 0, 0, 0, 0, 0
     for node in range(total):
         accesses += misses[node] & ACCESS != 0
-    requests = no_requests(min(accesses, cores * registers), cores)
+    most = min(accesses, cores * registers)
+    requests = no_requests(most, cores)
+    asking, stage, where = (
+        requests.node,
+        requests.stage,
+        requests.where,
+    )
+    requests_at, request_due, request_after = requests.at, requests.due, requests.after
+    at_once, mesh = caches.waits[0], routes.shape[2] if routes.shape[0] == MESH else 0
+    word_takes, line_takes = occupied
+    # Room for all messages, of which memory is only taken for those that are on the way at the same time.
+    rows_at, rows = np.full(WHEEL, NONE, np.int32), np.empty((groups + most, COLUMNS), np.int32)
+    due, free_row, used_rows = np.empty(groups + most, np.int64), NONE, 0
+    moving, arrived, due_now = np.empty(groups + most, np.int64), np.empty(groups, np.int32), np.empty(most, np.int64)
     now: Any = 0
     last, idle = 0, 0
     for node in range(total):
@@ -121,38 +131,30 @@ def execute(
             if due[row] != now:
                 rows[row, NEXT], rows_at[spot] = rows_at[spot], row
             elif rows[row, AT] != THERE:
-                if n_moving == moving.size:
-                    moving = longer(moving)
-                order = np.int64(carries) if carries >= 0 else np.int64(requests.node[-1 - carries])
+                order = np.int64(carries) if carries >= 0 else np.int64(asking[-1 - carries])
                 moving[n_moving] = (0 if carries >= 0 else REQUEST) | order << ROW | row
                 n_moving += 1
             else:
                 rows[row, NEXT], free_row = free_row, row
                 if carries >= 0:
-                    if n_arrived == arrived.size:
-                        arrived = longer(arrived)
                     arrived[n_arrived] = carries
                     n_arrived += 1
                 else:
                     i = -1 - carries
-                    requests.stage[i] += 1
-                    if n_due == due_now.size:
-                        due_now = longer(due_now)
-                    due_now[n_due] = np.int64(requests.node[i]) << ROW | i
+                    stage[i] += 1
+                    due_now[n_due] = np.int64(asking[i]) << ROW | i
                     n_due += 1
             row = following
         # 0. Requests for lines.
-        i = requests.at[spot] if accesses else NONE
+        i = requests_at[spot] if accesses else NONE
         if i != NONE:
-            requests.at[spot] = NONE
+            requests_at[spot] = NONE
         while i != NONE:
-            later = requests.after[i]
-            if requests.due[i] != now:
-                wait(requests, i, requests.due[i])
+            later = request_after[i]
+            if request_due[i] != now:
+                request_after[i], requests_at[spot] = requests_at[spot], i
             else:
-                if n_due == due_now.size:
-                    due_now = longer(due_now)
-                due_now[n_due] = np.int64(requests.node[i]) << ROW | i
+                due_now[n_due] = np.int64(asking[i]) << ROW | i
                 n_due += 1
             i = later
         happened = n_active + n_due + n_moving + n_arrived > 0
@@ -160,18 +162,16 @@ def execute(
             due_now[:n_due].sort()
         for turn in range(n_due):
             i = np.int32(due_now[turn] & MASK)
-            node = requests.node[i]
+            node = asking[i]
             x = core[node]
             came_to = advance(requests, i, now, x, caches, routes, nodes_of, hop)
             if came_to == TRAVELS:
                 if free_row == NONE:
-                    free_row = rows.shape[0]
-                    rows, due = rows_of(2 * free_row, rows), longer(due)
-                row, free_row = free_row, rows[free_row, NEXT]
+                    row, used_rows = used_rows, used_rows + 1
+                else:
+                    row, free_row = free_row, rows[free_row, NEXT]
                 rows[row, CARRIES] = -1 - i
-                set_out(rows, row, routes, requests.a[i], requests.b[i])
-                if n_moving == moving.size:
-                    moving = longer(moving)
+                set_out(rows, row, mesh, requests.a[i], requests.b[i])
                 moving[n_moving] = REQUEST | np.int64(node) << ROW | row
                 n_moving += 1
                 asked += 1
@@ -184,7 +184,7 @@ def execute(
                     n_active += 1
                 while node != NONE:
                     after = next_node[node]
-                    cost[node] += max(now - begin[node], caches.waits[0])
+                    cost[node] += max(now - begin[node], at_once)
                     place = (begin[node] + cost[node]) & (WHEEL - 1)
                     next_node[node], nodes_at[place] = nodes_at[place], node
                     node = after
@@ -212,13 +212,11 @@ def execute(
                 to = group_core[group]
                 if to != x and nodes_of[to] != nodes_of[x]:
                     if free_row == NONE:
-                        free_row = rows.shape[0]
-                        rows, due = rows_of(2 * free_row, rows), longer(due)
-                    row, free_row = free_row, rows[free_row, NEXT]
+                        row, used_rows = used_rows, used_rows + 1
+                    else:
+                        row, free_row = free_row, rows[free_row, NEXT]
                     rows[row, CARRIES] = group
-                    set_out(rows, row, routes, nodes_of[x], nodes_of[to])
-                    if n_moving == moving.size:
-                        moving = longer(moving)
+                    set_out(rows, row, mesh, nodes_of[x], nodes_of[to])
                     moving[n_moving] = np.int64(group) << ROW | row
                     n_moving += 1
                     messages += 1
@@ -257,9 +255,9 @@ def execute(
             is_line = False
             if moving[turn] & REQUEST:
                 i = -1 - rows[row, CARRIES]
-                is_line = requests.stage[i] == ANSWERED and requests.where[i] != NEAR
-            takes = occupied[1] if is_line else occupied[0]
-            link, last_link = take_link(rows, row, routes, path)
+                is_line = stage[i] == ANSWERED and where[i] != NEAR
+            takes = line_takes if is_line else word_takes
+            link, last_link = along_mesh(rows, row, mesh) if mesh else along_route(rows, row, routes, path)
             start = max(now, free[link])
             free[link] = start + takes
             if is_line:
@@ -287,12 +285,12 @@ def execute(
                     if i != NONE:
                         if write and not requests.write[i]:
                             break
-                        first = requests.node[i]
+                        first = asking[i]
                         next_node[node], next_node[first] = next_node[first], node
                         caches.found[UNDER_WAY] += 1
                         waits = True
                     elif found_near(caches, x, line, write):
-                        cost[node] += caches.waits[0]
+                        cost[node] += at_once
                     elif busy[x] == registers:
                         break
                     else:
@@ -326,10 +324,10 @@ def execute(
                 while row != NONE:
                     soonest = min(soonest, due[row])
                     row = rows[row, NEXT]
-                i = requests.at[place] if accesses else NONE
+                i = requests_at[place] if accesses else NONE
                 while i != NONE:
-                    soonest = min(soonest, requests.due[i])
-                    i = requests.after[i]
+                    soonest = min(soonest, request_due[i])
+                    i = request_after[i]
             now, idle = soonest, 0
     return Run(last, begin, enabler, load, line_load, messages, asked, done)
 
