@@ -11,6 +11,7 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.caches import (
     INVALIDATIONS,
+    LOAD,
     WRITTEN_BACK,
     Caches,
     caches_of,
@@ -108,7 +109,7 @@ def simulate(
         clock=machine.clock,
         stated=stated,
         found=state.found[: 0 if stated else None],
-        bank_load=state.bank_load,
+        bank_load=state.banks[:, LOAD],
         invalidations=int(state.counts[INVALIDATIONS]),
         written_back=int(state.counts[WRITTEN_BACK]),
         asked=int(run.asked),

@@ -44,18 +44,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, WAYS, drop, holds, keep, levels_of, own_set
+from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, SETS, WAYS, drop, holds, keep, levels_of, own_set
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.parts import Bank
 from tracecut.ir.machine.routes import Routes, distance
-from tracecut.support.arrays import Bytes, Ints, Longs
+from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError
 
 NEAR, UNDER_WAY, SHARED, OTHER, MEMORY = range(5)  # where the line of an access was found
 FOUND = ("own", "under_way", "shared", "other", "memory")
 INVALIDATIONS, WRITTEN_BACK = range(2)
+OWNER, CHANGED, FAR_LINE, NEAR_SET = range(4)  # columns of `Caches.lines`
+NODE, FREE, BUSY, LOAD = range(4)  # columns of `Caches.banks`
+FIRST, COUNT = range(2)  # columns of `Caches.groups`
 LARGEST_DIRECTORY = 4 << 30  # bytes
 NOBODY = np.int32(-1)
+Masks = npt.NDArray[np.uint64]
 
 
 class Caches(NamedTuple):
@@ -64,13 +68,13 @@ class Caches(NamedTuple):
     Attributes:
         geometry: int64 (levels, 6), as the cache simulator's.
         near, far: int32, tags of all L1s, and of all slices.
-        first_slice, slices: int32 (cores), slices of the group of each core, from which on and how many.
-        slice_node, bank_node: int64, where they are.
-        number: int64 (lines), of the accessed lines of L1, rising in the order of the program's first accesses.
-        far_line: int32 (lines), which different line of L2 each lies in, numbered as they are.
-        owner: int32 (lines), core that alone has the line, or NOBODY. dirty: uint8 (lines), whether it wrote it.
+        groups: int32 (cores, 2), slices of the group of each core: FIRST, COUNT.
+        slices: int64, node of each slice.
+        banks: int64 (banks, 4): NODE; FREE, when it may begin a line; BUSY, cycles between two; LOAD, lines sent.
+        number: int64 (lines), of the accessed lines of L1, in the order of the program's first accesses.
+        lines: int32 (lines, 4): OWNER, core that alone has it, or NOBODY; CHANGED, whether it wrote it; FAR_LINE, which
+            different line of L2 it lies in, counted as these are; NEAR_SET, first tag of its set in an L1.
         sharers: uint64 (lines, ⌈cores / 64⌉), L1s that hold the line.
-        bank_free, bank_busy, bank_load: int64 (banks): when each may begin a line, cycles between two, lines sent.
         found: int64 (5), accesses by where their line was. counts: int64 (2), INVALIDATIONS, WRITTEN_BACK.
         waits: int64 (3), cycles of the L1, and beyond it of a slice, and beyond that of the memory.
     """
@@ -78,18 +82,12 @@ class Caches(NamedTuple):
     geometry: Longs
     near: Ints
     far: Ints
-    first_slice: Ints
-    slices: Ints
-    slice_node: Longs
-    bank_node: Longs
+    groups: Ints
+    slices: Longs
+    banks: Longs
     number: Longs
-    far_line: Ints
-    owner: Ints
-    dirty: Bytes
-    sharers: npt.NDArray[np.uint64]
-    bank_free: Longs
-    bank_busy: Longs
-    bank_load: Longs
+    lines: Ints
+    sharers: Masks
     found: Longs
     counts: Longs
     waits: Longs
@@ -112,19 +110,19 @@ def caches_of(machine: Machine, number: Longs) -> Caches:
     levels = levels_of(machine.caches, machine.memory_latency)
     geometry, cores = levels.geometry, len(machine.cores)
     banks = machine.banks or (Bank(0, machine.memory),)
-    bank_node = np.array([bank.node for bank in banks], np.int64)
-    first_slice, slices = np.zeros(cores, np.int32), np.full(cores, len(banks), np.int32)
-    slice_node, lines = bank_node, 0
+    groups = np.zeros((cores, 2), np.int32)
+    slices, tags = np.array([bank.node for bank in banks], np.int64), 0
+    groups[:, COUNT] = len(banks)
     if len(machine.caches) == 2:
         nodes: list[int] = []
         shared = max(1, machine.caches[1].shared_by)
         for first in range(0, cores, shared):
             there = machine.core_nodes[first : first + shared]
             held = there.tolist() if np.unique(there).size > 1 else [int(there[0])]
-            first_slice[first : first + shared], slices[first : first + shared] = len(nodes), len(held)
+            groups[first : first + shared] = len(nodes), len(held)
             nodes += held
-        slice_node = np.array(nodes, np.int64)
-        lines = slice_node.size * (machine.caches[1].size // machine.caches[1].line)
+        slices = np.array(nodes, np.int64)
+        tags = slices.size * (machine.caches[1].size // machine.caches[1].line)
     words = -(-cores // 64)
     if 8 * words * number.size > LARGEST_DIRECTORY:
         raise ArgumentError(
@@ -136,22 +134,20 @@ def caches_of(machine: Machine, number: Longs) -> Caches:
     latencies = [*geometry[:, LATENCY].tolist(), machine.memory_latency]
     if len(latencies) == 2:
         latencies.insert(1, latencies[0])
+    lines = np.zeros((number.size, 4), np.int32)
+    lines[:, OWNER] = NOBODY
+    lines[:, FAR_LINE] = numbered(number >> (geometry[-1, LINE_BITS] - geometry[0, LINE_BITS]))[0]
+    lines[:, NEAR_SET] = (number % geometry[0, SETS]) * geometry[0, WAYS]
     return Caches(
         geometry,
         np.zeros(cores * (machine.caches[0].size // machine.caches[0].line), np.int32),
-        np.zeros(lines, np.int32),
-        first_slice,
+        np.zeros(tags, np.int32),
+        groups,
         slices,
-        slice_node,
-        bank_node,
+        np.array([(bank.node, 0, cycles, 0) for bank, cycles in zip(banks, busy, strict=True)], np.int64),
         number,
-        numbered(number >> (geometry[-1, LINE_BITS] - geometry[0, LINE_BITS]))[0],
-        np.full(number.size, NOBODY),
-        np.zeros(number.size, np.uint8),
+        lines,
         np.zeros((number.size, words), np.uint64),
-        np.zeros(len(banks), np.int64),
-        np.array(busy, np.int64),
-        np.zeros(len(banks), np.int64),
         np.zeros(len(FOUND), np.int64),
         np.zeros(2, np.int64),
         np.array([latencies[0], latencies[1] - latencies[0], latencies[2] - latencies[1]], np.int64),
@@ -166,10 +162,10 @@ def near_line(machine: Machine) -> int:
 def no_caches() -> Caches:
     """Of a machine whose accesses take the cycles that the graph states."""
     ints, longs = np.zeros(0, np.int32), np.zeros(0, np.int64)
-    geometry, sharers = np.zeros((0, 6), np.int64), np.zeros((0, 0), np.uint64)
-    counts = longs, longs, longs, np.zeros(len(FOUND), np.int64), np.zeros(2, np.int64), np.zeros(3, np.int64)
-    lines = longs, ints, ints, np.zeros(0, np.uint8), sharers
-    return Caches(geometry, ints, ints, ints, ints, longs, longs, *lines, *counts)
+    rows, banks, sharers = np.zeros((0, 4), np.int32), np.zeros((0, 4), np.int64), np.zeros((0, 0), np.uint64)
+    counts = np.zeros(len(FOUND), np.int64), np.zeros(2, np.int64), np.zeros(3, np.int64)
+    geometry, groups = np.zeros((0, 6), np.int64), np.zeros((0, 2), np.int32)
+    return Caches(geometry, ints, ints, groups, longs, banks, longs, rows, sharers, *counts)
 
 
 @njit(cache=True, nogil=True)
@@ -209,88 +205,81 @@ def _place(table: Ints, different: Longs, line: Any) -> Any:
     return place
 
 
-@njit(nogil=True, inline="always")
-def _near_set(caches: Caches, core: Any, line: Any) -> Any:
-    """First tag of the set of a line in the L1 of a core."""
-    one = np.int64(caches.near.size // caches.first_slice.size)
-    return core * one + own_set(caches.geometry, 0, caches.number[line]) * caches.geometry[0, WAYS]
+# The members of a tuple are looked up once in the functions below: each look takes and leaves a reference.
 
 
-@njit(nogil=True, inline="always")
-def slice_of(caches: Caches, core: Any, line: Any) -> Any:
-    """The slice that a core asks for a line."""
-    number = caches.number[line] >> _shift(caches)
-    return caches.first_slice[core] + number % np.int64(caches.slices[core])
+@njit(nogil=True)
+def far_number(geometry: Longs, number: Longs, line: Any) -> Any:
+    """Number of the line of the last level in which a line lies."""
+    return number[line] >> (geometry[geometry.shape[0] - 1, LINE_BITS] - geometry[0, LINE_BITS])
 
 
-@njit(nogil=True, inline="always")
-def bank_of(caches: Caches, line: Any) -> Any:
-    """The bank that has a line."""
-    return (caches.number[line] >> _shift(caches)) % np.int64(caches.bank_node.size)
+@njit(nogil=True)
+def slice_of(groups: Ints, core: Any, number: Any) -> Any:
+    """The slice that a core asks for a line of the last level."""
+    return groups[core, FIRST] + number % np.int64(groups[core, COUNT])
 
 
-@njit(nogil=True, inline="always")
-def _shift(caches: Caches) -> Any:
-    return caches.geometry[caches.geometry.shape[0] - 1, LINE_BITS] - caches.geometry[0, LINE_BITS]
+@njit(nogil=True)
+def _far_set(geometry: Longs, groups: Ints, size: Any, core: Any, number: Any) -> Any:
+    """First tag of its set in that slice, which has `size` tags and uses all of its sets."""
+    own = own_set(geometry, 1, number // np.int64(groups[core, COUNT]))
+    return slice_of(groups, core, number) * size + own * geometry[1, WAYS]
 
 
-@njit(nogil=True, inline="always")
-def _far_set(caches: Caches, core: Any, line: Any) -> Any:
-    """First tag of the set of a line in the slice that a core asks for it; its slices' sets are all used."""
-    one = np.int64(caches.far.size // caches.slice_node.size)
-    number = (caches.number[line] >> _shift(caches)) // np.int64(caches.slices[core])
-    return slice_of(caches, core, line) * one + own_set(caches.geometry, 1, number) * caches.geometry[1, WAYS]
-
-
-@njit(nogil=True, inline="always")
-def found_near(caches: Caches, core: Any, line: Any, write: bool) -> bool:
-    """Whether an access is done in the L1 of its core; if so, it is."""
-    if write and caches.owner[line] != core:
+@njit(nogil=True)
+def renewed(tags: Ints, first: Any, ways: Any, tag: Any) -> bool:
+    """Whether a set holds a tag, which is its most recent one then."""
+    if tags[first] == tag:
+        return True
+    if not holds(tags, first, ways, tag):
         return False
-    first, ways = _near_set(caches, core, line), caches.geometry[0, WAYS]
-    tag = np.int32(line + 1)
-    if caches.near[first] != tag:
-        if not holds(caches.near, first, ways, tag):
-            return False
-        keep(caches.near, first, ways, tag)
-    caches.found[NEAR] += 1
-    if write and not caches.dirty[line]:
-        _written(caches, core, line)
+    keep(tags, first, ways, tag)
     return True
 
 
 @njit(nogil=True)
-def _written(caches: Caches, core: Any, line: Any) -> None:
-    """Its owner has changed a line: no other group's L2 holds it."""
-    caches.dirty[line] = 1
-    if caches.geometry.shape[0] == 1:
+def change(caches: Caches, core: Any, line: Any) -> None:
+    """Its owner begins to change a line: no other group's L2 holds it."""
+    geometry, groups, far, lines = caches.geometry, caches.groups, caches.far, caches.lines
+    lines[line, CHANGED] = 1
+    if geometry.shape[0] == 1:
         return
-    tag = np.int32(caches.far_line[line] + 1)
-    other, cores = 0, caches.first_slice.size
+    tag = np.int32(lines[line, FAR_LINE] + 1)
+    number, size = far_number(geometry, caches.number, line), np.int64(far.size // caches.slices.size)
+    other, cores = 0, groups.shape[0]
+    mine = groups[core, FIRST]
     while other < cores:
-        first = caches.first_slice[other]
-        if first != caches.first_slice[core]:
-            drop(caches.far, _far_set(caches, other, line), caches.geometry[1, WAYS], tag, np.int32(0))
-        while other < cores and caches.first_slice[other] == first:
+        first = groups[other, FIRST]
+        if first != mine:
+            drop(far, _far_set(geometry, groups, size, other, number), geometry[1, WAYS], tag, np.int32(0))
+        elif mine == 0 and groups[cores - 1, FIRST] == 0:
+            return  # one group
+        while other < cores and groups[other, FIRST] == first:
             other += 1
 
 
 @njit(nogil=True)
-def ask(caches: Caches, routes: Routes, nodes_of: Longs, hop: Any, core: Any, line: Any, write: bool) -> Any:
+def ask(caches: Caches, routes: Routes, nodes_of: Longs, hop: Any, core: Any, line: Any, write: Any) -> Any:
     """What the slice of a line finds for a core: (where, owner before, cycles of the farthest invalidation)."""
-    tag, ways = np.int32(line + 1), caches.geometry[0, WAYS]
+    geometry, near, far, groups, lines = caches.geometry, caches.near, caches.far, caches.groups, caches.lines
+    sharers, counts = caches.sharers, caches.counts
+    tag, ways, size = np.int32(line + 1), geometry[0, WAYS], np.int64(near.size // nodes_of.size)
+    number, near_set = far_number(geometry, caches.number, line), lines[line, NEAR_SET]
     word, bit = core >> 6, np.uint64(1) << np.uint64(core & 63)
-    held = caches.sharers[line, word] & bit != 0
-    owner = caches.owner[line]
+    held = sharers[line, word] & bit != 0
+    owner = lines[line, OWNER]
     where = NEAR if held else OTHER if owner != NOBODY else MEMORY
-    if not held and caches.geometry.shape[0] == 2:
-        far_tag = np.int32(caches.far_line[line] + 1)
-        hit = keep(caches.far, _far_set(caches, core, line), caches.geometry[1, WAYS], far_tag) == far_tag
+    if not held and geometry.shape[0] == 2:
+        far_tag = np.int32(lines[line, FAR_LINE] + 1)
+        first = _far_set(geometry, groups, np.int64(far.size // caches.slices.size), core, number)
+        hit = keep(far, first, geometry[1, WAYS], far_tag) == far_tag
         where = SHARED if hit and where == MEMORY else where
     farthest = 0
     alone = True
-    for place in range(caches.sharers.shape[1]):
-        rest = caches.sharers[line, place]
+    node = caches.slices[slice_of(groups, core, number)]
+    for place in range(sharers.shape[1]):
+        rest = sharers[line, place]
         if place == word:
             rest &= ~bit
         if rest == 0:
@@ -298,37 +287,30 @@ def ask(caches: Caches, routes: Routes, nodes_of: Longs, hop: Any, core: Any, li
         alone = False
         if not write:
             break
-        node = caches.slice_node[slice_of(caches, core, line)]
-        for i in range(64):
-            if rest >> np.uint64(i) & np.uint64(1):
-                other = 64 * place + i
-                drop(caches.near, _near_set(caches, other, line), ways, tag, np.int32(0))
-                caches.counts[INVALIDATIONS] += 1
+        sharers[line, place] ^= rest
+        other = 64 * place
+        while rest:
+            if rest & np.uint64(1):
+                drop(near, other * size + near_set, ways, tag, np.int32(0))
+                counts[INVALIDATIONS] += 1
                 if where != OTHER:
                     farthest = max(farthest, 2 * hop * distance(routes, node, nodes_of[other]))
-        caches.sharers[line, place] ^= rest
-    gone = keep(caches.near, _near_set(caches, core, line), ways, tag)
+            rest >>= np.uint64(1)
+            other += 1
+    gone = keep(near, core * size + near_set, ways, tag)
     if gone != tag and gone != 0:
-        _leaves(caches, core, gone - 1)
-    caches.sharers[line, word] |= bit
+        sharers[gone - 1, word] &= ~bit
+        if lines[gone - 1, OWNER] == core:
+            counts[WRITTEN_BACK] += lines[gone - 1, CHANGED]
+            lines[gone - 1, CHANGED] = 0
+            lines[gone - 1, OWNER] = NOBODY
+    sharers[line, word] |= bit
     if write:
-        caches.owner[line] = core
-        _written(caches, core, line)
+        lines[line, OWNER] = core
+        change(caches, core, line)
     else:
-        caches.counts[WRITTEN_BACK] += caches.dirty[line]
-        caches.dirty[line] = 0
-        caches.owner[line] = core if alone else NOBODY
+        counts[WRITTEN_BACK] += lines[line, CHANGED]
+        lines[line, CHANGED] = 0
+        lines[line, OWNER] = core if alone else NOBODY
     caches.found[where] += 1
-    if where == MEMORY:
-        caches.bank_load[bank_of(caches, line)] += 1
     return where, owner, farthest
-
-
-@njit(nogil=True)
-def _leaves(caches: Caches, core: Any, line: Any) -> None:
-    """A line gives way in the L1 of a core."""
-    caches.sharers[line, core >> 6] &= ~(np.uint64(1) << np.uint64(core & 63))
-    if caches.owner[line] == core:
-        caches.counts[WRITTEN_BACK] += caches.dirty[line]
-        caches.dirty[line] = 0
-        caches.owner[line] = NOBODY

@@ -23,13 +23,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from tracecut.ir.machine.cache_simulator import WAYS
 from tracecut.ir.machine.routes import MESH, Routes
 from tracecut.support.arrays import Ints, Longs
 
-from .caches import NEAR, UNDER_WAY, Caches, found_near
+from .caches import CHANGED, NEAR, NEAR_SET, OWNER, UNDER_WAY, Caches, change, far_number, renewed, slice_of
 from .flights import AT, CARRIES, COLUMNS, MASK, NEXT, REQUEST, ROW, THERE, along_mesh, along_route, set_out
 from .plan import ACCESS, MISS, WRITE, Plan
-from .requests import ANSWERED, DONE, NONE, TRAVELS, WHEEL, advance, end, make, no_requests, under_way
+from .ready_heap import pop, push
+from .requests import (
+    ACCESS_NODE,
+    AFTER,
+    ANSWERED,
+    ASKS,
+    BESIDE,
+    FIELDS,
+    FROM,
+    LINE,
+    NONE,
+    STAGE,
+    TO,
+    TRAVELS,
+    WAITS,
+    WHEEL,
+    WHERE,
+    WRITES,
+    advance,
+    under_way,
+)
 
 
 class Run(NamedTuple):
@@ -97,15 +118,16 @@ def execute(
     for node in range(total):
         accesses += misses[node] & ACCESS != 0
     most = min(accesses, cores * registers)
-    requests = no_requests(most, cores)
-    asking, stage, where = (
-        requests.node,
-        requests.stage,
-        requests.where,
-    )
-    requests_at, request_due, request_after = requests.at, requests.due, requests.after
+    requests, request_due = np.empty((most, FIELDS), np.int32), np.empty(most, np.int64)
+    requests_at, request_of = np.full(WHEEL, NONE, np.int32), np.full(cores, NONE, np.int32)
+    free_request, used_requests = NONE, 0
+    # Members of tuples are looked up once: each look takes and leaves a reference, which is slower than a hop.
+    near, cached, found = caches.near, caches.lines, caches.found
+    groups_of, numbers, geometry, slices = caches.groups, caches.number, caches.geometry, caches.slices
+    near_size = np.int64(near.size // cores)
     at_once, mesh = caches.waits[0], routes.shape[2] if routes.shape[0] == MESH else 0
     word_takes, line_takes = occupied
+    ways = geometry[0, WAYS] if most else 0
     # Room for all messages, of which memory is only taken for those that are on the way at the same time.
     rows_at, rows = np.full(WHEEL, NONE, np.int32), np.empty((groups + most, COLUMNS), np.int32)
     due, free_row, used_rows = np.empty(groups + most, np.int64), NONE, 0
@@ -114,7 +136,7 @@ def execute(
     last, idle = 0, 0
     for node in range(total):
         if needs[node] == 0:
-            _push(heap, room[core[node]], ready, core[node], node)
+            push(heap, room[core[node]], ready, core[node], node)
     for x in range(cores):
         if ready[x]:
             active[n_active] = x
@@ -131,7 +153,7 @@ def execute(
             if due[row] != now:
                 rows[row, NEXT], rows_at[spot] = rows_at[spot], row
             elif rows[row, AT] != THERE:
-                order = np.int64(carries) if carries >= 0 else np.int64(asking[-1 - carries])
+                order = np.int64(carries) if carries >= 0 else np.int64(requests[-1 - carries, ACCESS_NODE])
                 moving[n_moving] = (0 if carries >= 0 else REQUEST) | order << ROW | row
                 n_moving += 1
             else:
@@ -141,8 +163,8 @@ def execute(
                     n_arrived += 1
                 else:
                     i = -1 - carries
-                    stage[i] += 1
-                    due_now[n_due] = np.int64(asking[i]) << ROW | i
+                    requests[i, STAGE] += 1
+                    due_now[n_due] = np.int64(requests[i, ACCESS_NODE]) << ROW | i
                     n_due += 1
             row = following
         # 0. Requests for lines.
@@ -150,11 +172,11 @@ def execute(
         if i != NONE:
             requests_at[spot] = NONE
         while i != NONE:
-            later = request_after[i]
+            later = requests[i, AFTER]
             if request_due[i] != now:
-                request_after[i], requests_at[spot] = requests_at[spot], i
+                requests[i, AFTER], requests_at[spot] = requests_at[spot], i
             else:
-                due_now[n_due] = np.int64(asking[i]) << ROW | i
+                due_now[n_due] = np.int64(requests[i, ACCESS_NODE]) << ROW | i
                 n_due += 1
             i = later
         happened = n_active + n_due + n_moving + n_arrived > 0
@@ -162,21 +184,31 @@ def execute(
             due_now[:n_due].sort()
         for turn in range(n_due):
             i = np.int32(due_now[turn] & MASK)
-            node = asking[i]
+            node = requests[i, ACCESS_NODE]
             x = core[node]
-            came_to = advance(requests, i, now, x, caches, routes, nodes_of, hop)
-            if came_to == TRAVELS:
+            came_to, until = advance(requests, i, now, x, caches, routes, nodes_of, hop)
+            if came_to == WAITS:
+                request_due[i], place = until, until & (WHEEL - 1)
+                requests[i, AFTER], requests_at[place] = requests_at[place], i
+            elif came_to == TRAVELS:
                 if free_row == NONE:
                     row, used_rows = used_rows, used_rows + 1
                 else:
                     row, free_row = free_row, rows[free_row, NEXT]
                 rows[row, CARRIES] = -1 - i
-                set_out(rows, row, mesh, requests.a[i], requests.b[i])
+                set_out(rows, row, mesh, requests[i, FROM], requests[i, TO])
                 moving[n_moving] = REQUEST | np.int64(node) << ROW | row
                 n_moving += 1
                 asked += 1
-            elif came_to == DONE:
-                end(requests, i, x)
+            else:
+                before: Any = request_of[x]
+                if before == i:
+                    request_of[x] = requests[i, BESIDE]
+                else:
+                    while requests[before, BESIDE] != i:
+                        before = requests[before, BESIDE]
+                    requests[before, BESIDE] = requests[i, BESIDE]
+                requests[i, AFTER], free_request = free_request, i
                 busy[x] -= 1
                 if marked[x] != now:
                     marked[x] = now
@@ -227,7 +259,7 @@ def execute(
                     needs[target] -= 1
                     if needs[target] == 0:
                         enabler[target] = node
-                        _push(heap, room[to], ready, to, target)
+                        push(heap, room[to], ready, to, target)
                         if marked[to] != now:
                             marked[to] = now
                             active[n_active] = to
@@ -242,7 +274,7 @@ def execute(
                 needs[target] -= 1
                 if needs[target] == 0:
                     enabler[target] = group_node[group]
-                    _push(heap, room[to], ready, to, target)
+                    push(heap, room[to], ready, to, target)
                     if marked[to] != now:
                         marked[to] = now
                         active[n_active] = to
@@ -255,7 +287,7 @@ def execute(
             is_line = False
             if moving[turn] & REQUEST:
                 i = -1 - rows[row, CARRIES]
-                is_line = stage[i] == ANSWERED and where[i] != NEAR
+                is_line = requests[i, STAGE] == ANSWERED and requests[i, WHERE] != NEAR
             takes = line_takes if is_line else word_takes
             link, last_link = along_mesh(rows, row, mesh) if mesh else along_route(rows, row, routes, path)
             start = max(now, free[link])
@@ -281,24 +313,39 @@ def execute(
                     busy[x] += 1
                 elif misses[node] & ACCESS:
                     line, write = lines[node], misses[node] & WRITE != 0
-                    i = under_way(requests, x, line)
+                    i = under_way(requests, request_of[x], line)
                     if i != NONE:
-                        if write and not requests.write[i]:
+                        if write and not requests[i, WRITES]:
                             break
-                        first = asking[i]
+                        first = requests[i, ACCESS_NODE]
                         next_node[node], next_node[first] = next_node[first], node
-                        caches.found[UNDER_WAY] += 1
+                        found[UNDER_WAY] += 1
                         waits = True
-                    elif found_near(caches, x, line, write):
+                    elif (not write or cached[line, OWNER] == x) and renewed(
+                        near, x * near_size + cached[line, NEAR_SET], ways, line + 1
+                    ):
                         cost[node] += at_once
+                        found[NEAR] += 1
+                        if write and not cached[line, CHANGED]:
+                            change(caches, x, line)
                     elif busy[x] == registers:
                         break
                     else:
-                        make(requests, caches, nodes_of, x, node, line, write, now)
+                        i = free_request
+                        if i == NONE:
+                            i, used_requests = used_requests, used_requests + 1
+                        else:
+                            free_request = requests[i, AFTER]
+                        requests[i, ACCESS_NODE], requests[i, LINE], requests[i, WRITES] = node, line, write
+                        requests[i, STAGE], requests[i, WHERE], requests[i, FROM] = ASKS, NEAR, nodes_of[x]
+                        requests[i, TO] = slices[slice_of(groups_of, x, far_number(geometry, numbers, line))]
+                        requests[i, BESIDE], request_of[x] = request_of[x], i
+                        request_due[i], place = now + at_once, (now + at_once) & (WHEEL - 1)
+                        requests[i, AFTER], requests_at[place] = requests_at[place], i
                         next_node[node] = NONE
                         busy[x] += 1
                         waits = True
-                _pop(heap, room[x], ready, x)
+                pop(heap, room[x], ready, x)
                 begin[node] = now
                 running += 1
                 begun += 1
@@ -327,40 +374,6 @@ def execute(
                 i = requests_at[place] if accesses else NONE
                 while i != NONE:
                     soonest = min(soonest, request_due[i])
-                    i = request_after[i]
+                    i = requests[i, AFTER]
             now, idle = soonest, 0
     return Run(last, begin, enabler, load, line_load, messages, asked, done)
-
-
-@njit(cache=True, nogil=True)
-def _push(heap: Ints, base: int, ready: Ints, core: int, node: int) -> None:
-    place: Any = np.int64(ready[core])
-    ready[core] += 1
-    while place > 0:
-        above = (place - 1) >> 1
-        if heap[base + above] <= node:
-            break
-        heap[base + place] = heap[base + above]
-        place = np.int64(above)
-    heap[base + place] = node
-
-
-@njit(cache=True, nogil=True)
-def _pop(heap: Ints, base: int, ready: Ints, core: int) -> None:
-    ready[core] -= 1
-    size = np.int64(ready[core])
-    if size == 0:
-        return
-    node = heap[base + size]
-    place = np.int64(0)
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        if below + 1 < size and heap[base + below + 1] < heap[base + below]:
-            below += 1
-        if heap[base + below] >= node:
-            break
-        heap[base + place] = heap[base + below]
-        place = below
-    heap[base + place] = node
