@@ -27,9 +27,7 @@ from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError, InternalError
 
-NO_ADDRESSES = (
-    "the graph has no addresses (`tracecut graph --addresses` and `dependence_graph(addresses=True)` keep them)"
-)
+NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` keeps"
 
 
 def simulate(

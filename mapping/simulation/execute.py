@@ -120,7 +120,8 @@ def execute(
     most = min(accesses, cores * registers)
     requests, request_due = np.empty((most, FIELDS), np.int32), np.empty(most, np.int64)
     requests_at, request_of = np.full(WHEEL, NONE, np.int32), np.full(cores, NONE, np.int32)
-    free_request, used_requests = NONE, 0
+    free_request: Any = NONE
+    used_requests = 0
     # Members of tuples are looked up once: each look takes and leaves a reference, which is slower than a hop.
     near, cached, found = caches.near, caches.lines, caches.found
     groups_of, numbers, geometry, slices = caches.groups, caches.number, caches.geometry, caches.slices

@@ -23,7 +23,10 @@ def clusters_for(machine: Machine, k: int | None) -> int:
         )
     cores = len(machine.cores)
     if k is not None and k != cores:
-        raise ArgumentError(f"k = {k!r}, machine {machine.name!r} has {cores} cores", hint="Give as many clusters as it has cores, or leave k out.")
+        raise ArgumentError(
+            f"k = {k!r}, machine {machine.name!r} has {cores} cores",
+            hint="Give as many clusters as it has cores, or leave k out.",
+        )
     return cores
 
 

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from tracecut.ir.machine.machine import Machine
     from tracecut.mapping.simulation.result import Simulation
 
+FOUND = {
+    "own": "hits_in_own_l1",
+    "under_way": "hits_on_lines_under_way",
+    "shared": "hits_in_shared_cache",
+    "other": "hits_in_other_l1",
+    "memory": "misses_to_memory",
+}
+CACHES = {"auto": None, "on": True, "off": False}
 USAGE = "tracecut simulate GRAPH.npz --machine MACHINE (--parts FILE | -k K) [options]"
 
 
@@ -36,7 +44,7 @@ def run_simulate(words: list[str]) -> int:
         placed = Placement.load(options.placement)
     else:
         placed = place(clustering, machine, options.place, options.seed, graph=graph)
-    found = simulate(graph, clustering, placed, machine)
+    found = simulate(graph, clustering, placed, machine, caches=CACHES[options.caches])
     if options.timeline is not None:
         found.timeline(options.timeline)
     if options.svg is not None:
@@ -56,9 +64,18 @@ def run_simulate(words: list[str]) -> int:
         "mean_utilisation": float(found.utilisation.mean()),
         "critical_path_instructions": int(found.critical_path.size),
     }
+    caches = {
+        **{FOUND[name]: count for name, count in found.accesses().items()},
+        "invalidations": found.invalidations,
+        "lines_written_back": found.written_back,
+        "words_and_lines_for_caches": found.asked,
+        "busiest_bank_lines": int(found.bank_load.max(initial=0)),
+    }
+    numbers |= {} if found.stated else caches
     if options.json:
         more = {"machine": machine.name, "method": clustering.method, "placement": placed.method, "k": clustering.k}
-        print(json.dumps({**more, **numbers, "utilisation": found.utilisation.tolist()}, indent=1))
+        told = {"caches": not found.stated, "why_no_caches": found.stated, "bank_lines": found.bank_load.tolist()}
+        print(json.dumps({**more, **numbers, **told, "utilisation": found.utilisation.tolist()}, indent=1))
         return 0
     print(f"{graph.n:,} instructions in {clustering.k} clusters on {machine.name}, predicted by simulation")
     print(
@@ -71,6 +88,10 @@ def run_simulate(words: list[str]) -> int:
     )
     if machine.clock:
         print(f"  {'seconds':<28} {found.seconds:>14.3g}")
+    if found.stated:
+        print(f"  note: memory accesses take the cycles that the graph states: {found.stated}")
+    else:
+        print("  note: lines that are written back and invalidations take no links")
     for note in machine.notes:
         print(f"  note: {note}")
     return 0
@@ -110,6 +131,13 @@ def _parser() -> argparse.ArgumentParser:
     add_clusters(parser)
     add("--place", default="memory-centric", metavar="METHOD", help="how clusters are placed (default: memory-centric)")
     add("--placement", metavar="FILE", help="a placement that `map --save` wrote, instead of --place")
+    add(
+        "--caches",
+        choices=tuple(CACHES),
+        default="auto",
+        help="simulate caches, coherence and memory banks: where the graph has addresses (auto, which `tracecut graph "
+        "--addresses` keeps), always, or never: accesses then take the cycles that the graph states (default: auto)",
+    )
     add("--timeline", metavar="FILE", help="file for a timeline that Perfetto opens")
     add("--gantt", metavar="FILE", help="file for a chart (SVG) of when each core is busy, with the critical path")
     add("--svg", metavar="FILE", help="file for a heat map of cores and links")
