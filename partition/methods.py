@@ -170,7 +170,7 @@ METHODS: dict[str, Method] = {
             "sweeps · (data + k²) + pins",
             "geometric.kmeans:kmeans",
             COMPACT,
-            note="geoKM in Hetero",
+            note="without borders geoKM in Hetero",
         ),
         Method(
             "hkmeans",
