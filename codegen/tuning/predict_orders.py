@@ -21,7 +21,6 @@ from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.reuse_distance import LocalityProfile, locality_profile
-from tracecut.mapping.place import place
 from tracecut.mapping.tasks.locality import clusters_of_locality
 from tracecut.support.errors import TracecutError
 from tracecut.support.optional_parts import reason_of
@@ -113,6 +112,8 @@ def remote_values(graph: LocalityGraph, ordering: Ordering, machine: Machine, co
     """
     if cores < 2 or not graph.n_pins or len({core.node for core in machine.cores}) < 2:
         return {}
+    from tracecut.mapping.place import place  # loads Numba
+
     mine, natural = chunks(graph, ordering, cores), chunks(graph, unchanged(graph), cores)
     placed = place(clusters_of_locality(graph, mine), machine, "hierarchical")
     nodes = [int(node) for node in machine.core_nodes[placed.core_of]]
