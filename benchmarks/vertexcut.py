@@ -2,7 +2,8 @@
 
 `python benchmarks/vertexcut.py --json benchmarks/results/vertexcut.json` takes about ten minutes on two cores. Ten
 programs, 8 to 1024 clusters, eight methods, each on a mesh of as many cores as there are clusters; vertex cuts of the
-edges in the order of the program and shuffled. Graphs are those of the canonical form (O1).
+edges in the order of the program and shuffled. Graphs are those of the canonical form (O1). Accesses take the cycles
+that the graphs state (`caches=False`), the weights by which the methods balance; `simulating.py` has caches.
 
 Rows, K being the number of clusters and M the method:
 
@@ -83,7 +84,7 @@ def clustering(graph: LocalityGraph, k: int, method: str, order: Any, balance: f
 def measured(graph: DependenceGraph, found: Clustering, local: LocalityGraph, **how: Any) -> Found:
     machine = Machine.mesh_for(found.k)
     placed = place(found, machine, graph=graph, **how)
-    run = tracecut.simulate(graph, found, placed, machine)
+    run = tracecut.simulate(graph, found, placed, machine, caches=False)
     jobs = found.kind == "jobs"
     busiest = int(np.bincount(run.core, minlength=1).max())
     return Found(

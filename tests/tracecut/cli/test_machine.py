@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -98,6 +99,25 @@ def test_clusters_are_made_on_the_way(folder: Path) -> None:
         assert found["k"] == 4 and found["method"] == method and found["cycles"] >= 60
 
 
+def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_path: Path) -> None:
+    """The chain as writes of one line, by two neighbours: the line goes to and fro once."""
+    words = ("--machine", "mesh:2x1", "--parts", folder / "halves.txt", "--of", "data", "--place", "round-robin")
+    text = command("simulate", folder / "chain.npz", *words)
+    assert "accesses take the cycles that the graph states: the graph has no addresses, which `tracecut graph" in text
+    chain = DependenceGraph.load(folder / "chain.npz")
+    more = {"address": np.zeros(60, np.int64), "access": np.full(60, 2, np.uint8)}
+    replace(chain, **more).save(tmp_path / "writes.npz")
+    text = command("simulate", tmp_path / "writes.npz", *words, "-o", tmp_path / "s.npz")
+    assert (
+        "hits in own l1                           58" in text and "invalidations                             1" in text
+    )
+    assert Simulation.load(tmp_path / "s.npz").time == 200 + 29 * 4 + 2 + 24 + 29 * 4
+    told = json.loads(command("simulate", tmp_path / "writes.npz", *words, "--json"))
+    assert (told["hits_in_other_l1"], told["misses_to_memory"], told["bank_lines"]) == (1, 1, [1, 0])
+    off = json.loads(command("simulate", tmp_path / "writes.npz", *words, "--json", "--caches", "off"))
+    assert off["cycles"] == 62 and off["why_no_caches"] == "caches are switched off" and "hits_in_own_l1" not in off
+
+
 @pytest.mark.parametrize(
     ("words", "status", "why"),
     [
@@ -117,6 +137,12 @@ def test_clusters_are_made_on_the_way(folder: Path) -> None:
         (["simulate", "chain.npz", "--machine", "mesh:2x2"], 2, "one of --parts and -k is required"),
         (["simulate", "grid.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "ends in .npz"),
         (["simulate", "chain.npz", "--machine", "mesh:2x2", "--parts", "halves.txt"], 1, "the graph has 59 edges"),
+        (
+            ["simulate", "chain.npz", "--machine", "mesh:2x2", "-k", "2", "--caches", "on"],
+            1,
+            "can not be simulated: the graph has no addresses",
+        ),
+        (["simulate", "chain.npz", "--machine", "mesh:2x2", "-k", "2", "--caches", "some"], 2, "--caches"),
         (["simulate", "no.npz", "--machine", "mesh:2x2", "-k", "2"], 1, "no.npz"),
         (["simulate", "halves.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "ends in .npz"),
     ],
