@@ -71,3 +71,14 @@ def test_machines_travel_between_processes(machine: Machine) -> None:
     full = {"kind": "full", "shape": [2], "distances": [[0, 11], [11, 0]]}
     told = {**to_json(Machine.uma(2)), "network": full, "units": [], "banks": []}
     assert from_json(Machine, told).joined.distances == ((0, 11), (11, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nowhere", "names no machine"), ("mesh:0x4", "mesh"), ("none.toml", "none.toml"), ("", "names no")],
+)
+def test_no_machine_of_that_name(name: str, said: str, shell: Any) -> None:
+    source = shell.source("int main(void) { return 0; }")
+    done = shell("optimize", source, "--machine", name)
+    assert done.code in (1, 2) and said in done.err and "Traceback" not in done.err
+    assert not (shell.folder / "tracecut-out").exists()
