@@ -128,7 +128,7 @@ def _lines(graph: DependenceGraph, machine: Machine) -> tuple[Caches, Ints]:
     """Empty caches, and the line that each instruction accesses, −1 for none."""
     assert graph.address is not None and graph.access is not None
     bits = machine.caches[0].line.bit_length() - 1
-    lines, number = numbered(np.where(graph.access > 0, graph.address >> bits, np.int64(-1)))
+    lines, number = numbered(graph.address, graph.access, bits)
     return caches_of(machine, number), lines
 
 

@@ -48,7 +48,7 @@ from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, SETS, WAYS, 
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.parts import Bank
 from tracecut.ir.machine.routes import Routes, distance
-from tracecut.support.arrays import Ints, Longs
+from tracecut.support.arrays import Bytes, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
 NEAR, UNDER_WAY, SHARED, OTHER, MEMORY = range(5)  # where the line of an access was found
@@ -136,7 +136,9 @@ def caches_of(machine: Machine, number: Longs) -> Caches:
         latencies.insert(1, latencies[0])
     lines = np.zeros((number.size, 4), np.int32)
     lines[:, OWNER] = NOBODY
-    lines[:, FAR_LINE] = numbered(number >> (geometry[-1, LINE_BITS] - geometry[0, LINE_BITS]))[0]
+    lines[:, FAR_LINE] = numbered(
+        number, np.ones(number.size, np.uint8), int(geometry[-1, LINE_BITS] - geometry[0, LINE_BITS])
+    )[0]
     lines[:, NEAR_SET] = (number % geometry[0, SETS]) * geometry[0, WAYS]
     return Caches(
         geometry,
@@ -169,16 +171,20 @@ def no_caches() -> Caches:
 
 
 @njit(cache=True, nogil=True)
-def numbered(lines: Longs) -> tuple[Ints, Longs]:
-    """Lines, −1 for none, by their place among all different ones in the order in which they come; those. O(n)."""
+def numbered(addresses: Longs, accesses: Bytes, bits: int) -> tuple[Ints, Longs]:
+    """Lines of 2^bits bytes by their place among all different ones, in the order in which they come; those. O(n).
+
+    A line is −1 where the address is, or the access is 0.
+    """
     size = 64
     table, different = np.full(size, NOBODY), np.empty(size, np.int64)
-    found = np.empty(lines.size, np.int32)
+    found = np.empty(addresses.size, np.int32)
     count = 0
-    for i in range(lines.size):
-        if lines[i] < 0:
+    for i in range(addresses.size):
+        if addresses[i] < 0 or accesses[i] == 0:
             found[i] = NOBODY
             continue
+        line = addresses[i] >> bits
         if 2 * count >= size:
             size *= 2
             longer = np.empty(size, np.int64)
@@ -186,10 +192,10 @@ def numbered(lines: Longs) -> tuple[Ints, Longs]:
             different, table = longer, np.full(size, NOBODY)
             for one in range(count):
                 table[_place(table, different, different[one])] = one
-        place = _place(table, different, lines[i])
+        place = _place(table, different, line)
         if table[place] == NOBODY:
             table[place] = count
-            different[count] = lines[i]
+            different[count] = line
             count += 1
         found[i] = table[place]
     return found, different[:count].copy()

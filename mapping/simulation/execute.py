@@ -125,7 +125,12 @@ def execute(
     # Members of tuples are looked up once: each look takes and leaves a reference, which is slower than a hop.
     near, cached, found = caches.near, caches.lines, caches.found
     groups_of, numbers, geometry, slices = caches.groups, caches.number, caches.geometry, caches.slices
-    near_size = np.int64(near.size // cores)
+    near_size, n_banks, delays, banks = (
+        np.int64(near.size // cores),
+        max(1, caches.banks.shape[0]),
+        caches.waits,
+        caches.banks,
+    )
     at_once, mesh = caches.waits[0], routes.shape[2] if routes.shape[0] == MESH else 0
     word_takes, line_takes = occupied
     ways = geometry[0, WAYS] if most else 0
@@ -187,7 +192,8 @@ def execute(
             i = np.int32(due_now[turn] & MASK)
             node = requests[i, ACCESS_NODE]
             x = core[node]
-            came_to, until = advance(requests, i, now, x, caches, routes, nodes_of, hop)
+            bank = far_number(geometry, numbers, requests[i, LINE]) % n_banks
+            came_to, until = advance(requests, i, now, x, caches, delays, banks, bank, routes, nodes_of, hop)
             if came_to == WAITS:
                 request_due[i], place = until, until & (WHEEL - 1)
                 requests[i, AFTER], requests_at[place] = requests_at[place], i

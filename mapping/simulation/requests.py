@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import njit
 from tracecut.ir.machine.routes import Routes
 from tracecut.support.arrays import Ints, Longs
 
-from .caches import BUSY, FREE, LOAD, MEMORY, NODE, OTHER, Caches, ask, far_number
+from .caches import BUSY, FREE, LOAD, MEMORY, NODE, OTHER, Caches, ask
 
 WHEEL = 1 << 12  # cycles; what is due later goes around more than once
 NONE = -1
@@ -36,9 +35,22 @@ def under_way(requests: Ints, first: Any, line: Any) -> Any:
 
 @njit(nogil=True)
 def advance(
-    requests: Ints, i: Any, now: Any, core: Any, caches: Caches, routes: Routes, nodes_of: Longs, hop: Any
+    requests: Ints,
+    i: Any,
+    now: Any,
+    core: Any,
+    caches: Caches,
+    waits: Longs,
+    banks: Longs,
+    bank: Any,
+    routes: Routes,
+    nodes_of: Longs,
+    hop: Any,
 ) -> Any:
-    """Take one as far as it comes in a cycle: (DONE, WAITS or TRAVELS, about to take a link; until when it waits)."""
+    """Take one as far as it comes in a cycle: (DONE, WAITS or TRAVELS, about to take a link; until when it waits).
+
+    `waits`, `banks`: members of `caches`. `bank`: that of its line.
+    """
     while True:
         stage = requests[i, STAGE]
         if stage == ARRIVED:
@@ -54,29 +66,17 @@ def advance(
         if stage == LOOKS:
             where, owner, farthest = ask(caches, routes, nodes_of, hop, core, requests[i, LINE], requests[i, WRITES])
             requests[i, WHERE] = where
-            due += caches.waits[1] + farthest
+            due += waits[1] + farthest
             if where == OTHER:
                 requests[i, TO], requests[i, STAGE] = nodes_of[owner], SENT_ON
             elif where == MEMORY:
-                requests[i, TO], requests[i, STAGE] = caches.banks[_bank(caches, requests[i, LINE]), NODE], SENT_ON
+                requests[i, TO], requests[i, STAGE] = banks[bank, NODE], SENT_ON
         elif requests[i, WHERE] == OTHER:
-            due += caches.waits[0]
+            due += waits[0]
         else:
-            due = _sent(caches, requests[i, LINE], now)
+            start = max(now, banks[bank, FREE])
+            banks[bank, FREE] = start + banks[bank, BUSY]
+            banks[bank, LOAD] += 1
+            due = start + waits[2]
         if due > now:
             return WAITS, due
-
-
-@njit(nogil=True)
-def _bank(caches: Caches, line: Any) -> Any:
-    return far_number(caches.geometry, caches.number, line) % np.int64(caches.banks.shape[0])
-
-
-@njit(nogil=True)
-def _sent(caches: Caches, line: Any, now: Any) -> Any:
-    """When the bank that is asked now sends a line."""
-    bank, banks = _bank(caches, line), caches.banks
-    start = max(now, banks[bank, FREE])
-    banks[bank, FREE] = start + banks[bank, BUSY]
-    banks[bank, LOAD] += 1
-    return start + caches.waits[2]
