@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.guards.make_guard import loaded_root
-from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
@@ -55,12 +55,12 @@ class Outcome:
     types: tuple[str, ...]
 
 
-class Replay:
-    """A captured region in this process.
+class CapturedRegion:
+    """A captured region in this process: its memory, and what its code is given.
 
     Args:
         capture: the memory. accesses: of the scope, on that memory. region: loop id.
-        outlined: its range function, loaded in the library behind `native`.
+        outlined: its range function.
         values: (name, type) of what the region's hook reported. inits: start values of its reductions by phi.
         addresses: whole numbers that are addresses, name → the pointer that each is made of.
     """
@@ -71,12 +71,10 @@ class Replay:
         accesses: Accesses,
         region: int,
         outlined: Outlined,
-        native: Native,
         values: Sequence[tuple[str, str]],
         inits: Mapping[str, str],
         addresses: Mapping[str, str],
     ) -> None:
-        self.native = native
         self.accesses = accesses
         self.region = region
         self.outlined = outlined
@@ -104,27 +102,107 @@ class Replay:
             if data is not None:
                 self.buffers[item.base][:] = data
 
-    def code(self, variant: str = "") -> RegionCode:
-        """The region's code on the captured memory; `variant`: name of another range function for it."""
-        fixed: dict[int, int] = {}
+    def roots(self) -> dict[int, int]:
+        """Group → where its root pointer leads in this process."""
         roots: dict[int, int] = {}
         names = {slot.name: place for place, slot in enumerate(self.outlined.slots) if slot.kind == "live"}
         for group in self.outlined.groups:
             if group.root in names:
                 roots[group.id] = int(self.given[names[group.root]])
-            elif group.root.startswith("%") and group.root not in self.outlined.locals:
-                found = self.translate(loaded_root(self.accesses.evaluation, group.root), self.homes.get(group.root))
-                fixed[group.id] = roots[group.id] = found
+            elif self._is_loaded(group):
+                found = loaded_root(self.accesses.evaluation, group.root)
+                roots[group.id] = self.translate(found, self.homes.get(group.root))
         for place, slot in enumerate(self.outlined.slots):
             if slot.kind == "base" and slot.group not in roots:
                 roots[slot.group] = int(self.given[place])
-        address = ctypes.cast(getattr(self.native.library, variant or self.outlined.name), ctypes.c_void_p).value
-        assert address is not None
-        return RegionCode(address, self.outlined, fixed, {}, roots)
+        return roots
+
+    def _is_loaded(self, group: Group) -> bool:
+        """Whether the root of a group is loaded inside of the region."""
+        names = {slot.name for slot in self.outlined.slots if slot.kind == "live"}
+        return group.root not in names and group.root.startswith("%") and group.root not in self.outlined.locals
 
     def bases(self, objects: Sequence[Object]) -> list[int]:
         """Addresses of objects in this process (0 for one that was not captured)."""
         return [int(self.buffers[item.base].ctypes.data) if item.base in self.buffers else 0 for item in objects]
+
+    def translate(self, address: int, home: Object | None = None) -> int:
+        """Where a captured address lies in this process; as it is when it lies in no captured object.
+
+        `home`: the object that is reached from it, for a pointer that may lie outside, behind the last element say.
+        """
+        item = self.pristine.find(address) if home is None else home
+        if item is None or item.base not in self.buffers:
+            return address
+        return int(self.buffers[item.base].ctypes.data) + address - item.base
+
+    def _is_shared(self, access: Access) -> bool:
+        """Whether an access is to something that outlives an iteration."""
+        return access.site.private not in self.accesses.nest.inside(self.region)
+
+    def _check_captured(self) -> None:
+        """Raises UnsupportedError when the region reaches memory that is not here."""
+        for access in self.accesses.inside(self.region):
+            item = access.object if access.runs and self._is_shared(access) else None
+            if item is not None and item.base not in self.buffers and not self._is_own_stack(item):
+                raise UnsupportedError(f"the memory that is reached at {access.site.place} was not captured")
+
+    def _is_own_stack(self, item: Object) -> bool:
+        """Whether the range function makes an array for itself."""
+        return item.kind == STACK and any(self.raw.get(name) == item.base for name in self.outlined.locals)
+
+    def _homes(self) -> dict[str, Object]:
+        """Pointer → the object that all accesses from it lie in, where there is one."""
+        reached: dict[str, set[Object | None]] = {}
+        for group in self.outlined.groups:
+            for key in group.sites:
+                for access in self.accesses.by_site.get(key, ()):
+                    if access.runs:
+                        reached.setdefault(group.root, set()).add(access.object)
+        alone = {root: found.pop() for root, found in reached.items() if len(found) == 1}
+        return {root: item for root, item in alone.items() if item is not None and item.base in self.buffers}
+
+    def _slots(self) -> npt.NDArray[np.uint64]:
+        given = np.zeros(len(self.outlined.slots), np.uint64)
+        for place, slot in enumerate(self.outlined.slots):
+            name = self.inits.get(slot.name, "") if slot.kind == "start" else slot.name
+            if slot.kind == "order":
+                continue
+            if slot.kind == "start" and not name.startswith("%"):
+                given[place] = _literal(name, slot.type)
+                continue
+            raw = self.raw.get(name)
+            if raw is None:
+                continue
+            pointer = name if self.types[name] == "ptr" else self.addresses.get(name)
+            given[place] = raw if pointer is None else self.translate(raw, self.homes.get(pointer))
+        return given
+
+
+class Replay(CapturedRegion):
+    """A captured region that can be run: its range function is loaded in the library behind `native`."""
+
+    def __init__(
+        self,
+        capture: Capture,
+        accesses: Accesses,
+        region: int,
+        outlined: Outlined,
+        native: Native,
+        values: Sequence[tuple[str, str]],
+        inits: Mapping[str, str],
+        addresses: Mapping[str, str],
+    ) -> None:
+        super().__init__(capture, accesses, region, outlined, values, inits, addresses)
+        self.native = native
+
+    def code(self, variant: str = "") -> RegionCode:
+        """The region's code on the captured memory; `variant`: name of another range function for it."""
+        roots = self.roots()
+        fixed = {group.id: roots[group.id] for group in self.outlined.groups if self._is_loaded(group)}
+        address = ctypes.cast(getattr(self.native.library, variant or self.outlined.name), ctypes.c_void_p).value
+        assert address is not None
+        return RegionCode(address, self.outlined, fixed, {}, roots)
 
     def identity(self, threads: int = 1) -> Schedule:
         """The original order as a schedule."""
@@ -187,58 +265,6 @@ class Replay:
                 error = abs(x - y) / max(abs(x), 1e-300)
             errors[type] = max(error, errors.get(type, 0.0))
         return Comparison(False, errors, place)
-
-    def translate(self, address: int, home: Object | None = None) -> int:
-        """Where a captured address lies in this process; as it is when it lies in no captured object.
-
-        `home`: the object that is reached from it, for a pointer that may lie outside, behind the last element say.
-        """
-        item = self.pristine.find(address) if home is None else home
-        if item is None or item.base not in self.buffers:
-            return address
-        return int(self.buffers[item.base].ctypes.data) + address - item.base
-
-    def _is_shared(self, access: Access) -> bool:
-        """Whether an access is to something that outlives an iteration."""
-        return access.site.private not in self.accesses.nest.inside(self.region)
-
-    def _check_captured(self) -> None:
-        """Raises UnsupportedError when the region reaches memory that is not here."""
-        for access in self.accesses.inside(self.region):
-            item = access.object if access.runs and self._is_shared(access) else None
-            if item is not None and item.base not in self.buffers and not self._is_own_stack(item):
-                raise UnsupportedError(f"the memory that is reached at {access.site.place} was not captured")
-
-    def _is_own_stack(self, item: Object) -> bool:
-        """Whether the range function makes an array for itself."""
-        return item.kind == STACK and any(self.raw.get(name) == item.base for name in self.outlined.locals)
-
-    def _homes(self) -> dict[str, Object]:
-        """Pointer → the object that all accesses from it lie in, where there is one."""
-        reached: dict[str, set[Object | None]] = {}
-        for group in self.outlined.groups:
-            for key in group.sites:
-                for access in self.accesses.by_site.get(key, ()):
-                    if access.runs:
-                        reached.setdefault(group.root, set()).add(access.object)
-        alone = {root: found.pop() for root, found in reached.items() if len(found) == 1}
-        return {root: item for root, item in alone.items() if item is not None and item.base in self.buffers}
-
-    def _slots(self) -> npt.NDArray[np.uint64]:
-        given = np.zeros(len(self.outlined.slots), np.uint64)
-        for place, slot in enumerate(self.outlined.slots):
-            name = self.inits.get(slot.name, "") if slot.kind == "start" else slot.name
-            if slot.kind == "order":
-                continue
-            if slot.kind == "start" and not name.startswith("%"):
-                given[place] = _literal(name, slot.type)
-                continue
-            raw = self.raw.get(name)
-            if raw is None:
-                continue
-            pointer = name if self.types[name] == "ptr" else self.addresses.get(name)
-            given[place] = raw if pointer is None else self.translate(raw, self.homes.get(pointer))
-        return given
 
 
 def memory_of(capture: Capture, nest: Nest, lives: Mapping[str, int | float]) -> Memory:
