@@ -46,8 +46,9 @@ ROOMS = {
     "codegen": {
         "schedule": set(),
         "host": {"schedule"},
-        "ptx": {"schedule", "host"},
         "runtime": {"schedule", "host"},
+        "gpu": {"schedule", "host", "runtime"},
+        "ptx": {"schedule", "host", "runtime", "gpu"},
         "tuning": {"schedule", "host", "ptx", "runtime"},
     },
     "tracecut": {

@@ -1,0 +1,68 @@
+"""An independent look at a GPU schedule: what it says of jobs and data is true of the indices that a kernel reads.
+
+Shares no code with what makes schedules. All of it is arithmetic on whole arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tracecut.support.arrays import Ints, Longs
+from tracecut.support.errors import ScheduleError
+
+from .gpu_schedule import GpuSchedule
+
+
+@dataclass(frozen=True, eq=False)
+class LocalIndex:
+    """One index of a kernel beside the datum that it stands for.
+
+    Attributes:
+        space: a place in the scope plan. records: int64 (jobs + 1); the job at place p reads the records
+            `records[p] … records[p + 1]`.
+        places: int32; of each record, place of its datum in the space's order, −1: none.
+        local: int64; of each record, the local number that the kernel reads.
+    """
+
+    space: int
+    records: Longs
+    places: Ints
+    local: Longs
+
+
+def check_blocks(schedule: GpuSchedule, jobs: int, indices: Sequence[LocalIndex]) -> None:
+    """Raise ScheduleError unless a GPU schedule is sound. O(records + data).
+
+    Each job is in one block; each block knows all data that its jobs reach, once, under the number that they read; what
+    it owns no other block has.
+    """
+    bounds = schedule.bounds
+    if bounds.size < 1 or bounds[0] != 0 or bounds[-1] != jobs or np.any(bounds[1:] < bounds[:-1]):
+        raise ScheduleError(f"the blocks of loop {schedule.region} do not have each of its {jobs} iterations once")
+    spaces = {item.space: item for item in schedule.spaces}
+    for item in schedule.spaces:
+        counts = np.diff(item.offsets)
+        block = np.repeat(np.arange(schedule.blocks), counts)
+        keys = block * np.int64(item.size) + item.data
+        if np.unique(keys).size != keys.size:
+            raise ScheduleError(f"a block of loop {schedule.region} keeps a datum twice")
+        place = np.arange(item.data.size) - np.repeat(item.offsets[:-1], counts)
+        owned = place < np.repeat(item.owned.astype(np.int64), counts)
+        blocks_of = np.bincount(item.data, minlength=item.size)
+        if np.any(blocks_of[item.data[owned]] > 1):
+            raise ScheduleError(f"two blocks of loop {schedule.region} share a datum that one of them owns")
+    for index in indices:
+        held = spaces.get(index.space)
+        if held is None:
+            raise ScheduleError(f"an index of loop {schedule.region} leads to data that no block keeps")
+        ends = index.records[bounds]
+        block = np.searchsorted(ends, np.arange(index.places.size), side="right") - 1
+        known = index.places >= 0
+        block, local, wanted = block[known], index.local[known], index.places[known]
+        count = np.diff(held.offsets)[block]
+        if np.any(local < 0) or np.any(local >= count):
+            raise ScheduleError(f"an iteration of loop {schedule.region} reads a number that its block does not have")
+        if np.any(held.data[held.offsets[:-1][block] + local] != wanted):
+            raise ScheduleError(f"an iteration of loop {schedule.region} would touch the wrong datum")

@@ -1,0 +1,149 @@
+"""The copies of a region as a kernel reads them: records in the new order, indices with new, old or local numbers.
+
+The same layout as `codegen/runtime/executor.py` makes in machine code, here as arrays that can go to a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.support.arrays import Ints, Longs
+
+Bytes = npt.NDArray[np.uint8]
+SIGNED = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}
+
+
+@dataclass(frozen=True, eq=False)
+class IndexField:
+    """An index in the records of a copy.
+
+    Attributes:
+        copy: number of the copy. offset, width: its bytes in the record. space, shift: value = datum + shift.
+        places: int32 (records); places in the new order of the space, -1 where the value is no datum of it.
+    """
+
+    copy: int
+    offset: int
+    width: int
+    space: int
+    shift: int
+    places: Ints
+
+
+def moved_object(schedule: Schedule, number: int, data: Bytes) -> Bytes:
+    """The bytes of an object with all arrays in it that the schedule moves in their new order. O(bytes)."""
+    moves = [move for move in schedule.moves if move.object == number]
+    if not moves:
+        return data
+    made = data.copy()
+    for move in moves:
+        low = move.origin + move.stride * move.first
+        order = local_order(schedule, move.space, move.first, move.count, move.shift)
+        records_at(made, low, move.stride, move.count)[:] = records_at(data, low, move.stride, move.count)[order]
+    return made
+
+
+def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Bytes:
+    """The bytes of a copy, its indices as they were. `data`: bytes of each object of the guard. O(bytes)."""
+    source = data[copy.object]
+    low = copy.origin + copy.stride * copy.first
+    if copy.mode == "offsets":
+        ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64)
+        both = copy.count > region.jobs.size
+        values = np.concatenate([[0], ends]) if both else ends if copy.ends else np.concatenate([[0], ends[:-1]])
+        return values.astype(SIGNED[copy.stride])[: copy.count].view(np.uint8).reshape(-1)
+    if copy.mode == "segment":
+        capacity = (source.size - low) // copy.stride
+        pieces = records_at(source, low, copy.stride, capacity)
+        return np.ascontiguousarray(pieces[piece_records(region, data)]).view(np.uint8).reshape(-1)
+    records = records_at(source, low, copy.stride, copy.count)
+    if copy.mode == "plain":
+        return np.ascontiguousarray(records).view(np.uint8).reshape(-1)
+    if copy.mode == "direct":
+        jobs = region.jobs.astype(np.int64)
+        order = (copy.count - 1 - jobs)[::-1] if copy.reverse else jobs
+    else:
+        order = local_order(schedule, copy.space, copy.first, copy.count, copy.shift)
+    return np.ascontiguousarray(records[order]).view(np.uint8).reshape(-1)
+
+
+def piece_records(region: RegionSchedule, data: Sequence[Bytes]) -> Longs:
+    """Source record of each record of the pieces, in the new order of the jobs. O(records)."""
+    assert region.starts is not None
+    number, origin, stride, first, width = region.starts
+    low = origin + stride * first
+    starts = np.ndarray((region.jobs.size,), SIGNED[width], data[number], low, (stride,))[region.jobs].astype(np.int64)
+    lengths = region.lengths[region.jobs].astype(np.int64)
+    ends = np.cumsum(lengths)
+    begins = ends - lengths
+    return np.arange(int(ends[-1]) if ends.size else 0, dtype=np.int64) + np.repeat(starts - begins, lengths)
+
+
+def index_fields(schedule: Schedule, number: int, copy: Copy, data: Bytes) -> list[IndexField]:
+    """The indices in a copy that a schedule gives new numbers. `data`: from `copied`. O(records)."""
+    found = []
+    for item in copy.renumber:
+        space = schedule.spaces[item.space]
+        ranks = np.empty(space.order.size + 1, np.int32)
+        ranks[space.order] = np.arange(space.order.size, dtype=np.int32)
+        ranks[-1] = -1
+        for offset in item.offsets:
+            values = field_at(data, copy.stride, offset, item.width).astype(np.int64) - item.shift - space.low
+            values[(values < 0) | (values >= space.order.size)] = space.order.size
+            found.append(IndexField(number, offset, item.width, item.space, item.shift, ranks[values]))
+    return found
+
+
+def renumbered(schedule: Schedule, copy: Copy, data: Bytes, fields: Sequence[IndexField]) -> Bytes:
+    """A copy with new numbers in place of the old ones; what is no datum stays. O(records)."""
+    made = data.copy()
+    for item in fields:
+        values = field_at(made, copy.stride, item.offset, item.width)
+        shift = schedule.spaces[item.space].low + item.shift
+        values[:] = np.where(item.places >= 0, item.places.astype(np.int64) + shift, values)
+    return made
+
+
+def local_order(schedule: Schedule, space: int, first: int, count: int, shift: int) -> Longs:
+    """Order of the records [first, first + count), counted from `first`."""
+    item = schedule.spaces[space]
+    start = first - shift - item.low
+    return item.order[start : start + count].astype(np.int64) - start
+
+
+def records_at(data: Bytes, low: int, stride: int, count: int) -> npt.NDArray[Any]:
+    """`count` records of `stride` bytes from byte `low` on, as opaque items."""
+    return data[low : low + stride * count].view(np.dtype((np.void, stride)))
+
+
+def field_at(data: Bytes, stride: int, offset: int, width: int) -> npt.NDArray[Any]:
+    """One whole number of each record."""
+    return np.ndarray((data.size // stride,), SIGNED[width], data, offset, (stride,))
+
+
+def old_offsets(region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Bytes:
+    """The program's starts (or ends) of the pieces, in the new order of the jobs. O(jobs)."""
+    assert region.starts is not None
+    number, origin, stride, first, width = region.starts
+    low = origin + stride * first
+    values = np.ndarray((region.jobs.size,), SIGNED[width], data[number], low, (stride,))[region.jobs].astype(np.int64)
+    if copy.ends:
+        values = values + region.lengths[region.jobs]
+    made = np.zeros(copy.count, SIGNED[copy.stride])
+    made[: values.size] = values[: copy.count]
+    return made.view(np.uint8)
+
+
+def restored_object(schedule: Schedule, number: int, data: Bytes) -> Bytes:
+    """The bytes of an object in the program's order again: the inverse of `moved_object`. O(bytes)."""
+    made = data.copy()
+    for move in (move for move in schedule.moves if move.object == number):
+        low = move.origin + move.stride * move.first
+        order = local_order(schedule, move.space, move.first, move.count, move.shift)
+        records_at(made, low, move.stride, move.count)[order] = records_at(data, low, move.stride, move.count)
+    return made
