@@ -5,9 +5,9 @@ kernel(n, live-ins …, base of each group …):
     k = block · blockDim + thread;  if k < n:  body of iteration k
 ```
 
-Two variants. `reordered`: the executor's copies are in the new order and its indices are renumbered, so thread k
-reads place k, and neighbouring threads read neighbouring memory. `swap-indirect`: the seed's job swapping alone,
-thread t runs old job order[t] on the program's own arrays; it needs no copies and is the baseline to beat.
+Three variants. `swap`: the executor's copies are in the new order and its indices are renumbered, so thread k reads
+place k, and neighbouring threads read neighbouring memory. `swap-indirect`: SPAC's job swapping alone, thread t runs
+old job order[t] on the program's own arrays; it needs no copies. `original`: thread k runs job k on these arrays.
 
 Not handled: shared memory (so reductions meet in global memory), loops whose iterations depend on each other (the
 caller guarantees that any order will do), calls that do more than arithmetic.
@@ -39,7 +39,7 @@ from .register_reductions import Cell, lower_register_reductions
 
 __all__ = ["BLOCK_SIZE", "VARIANTS", "Parameter", "PtxKernel", "emit_kernel"]
 
-VARIANTS = ("reordered", "swap-indirect")
+VARIANTS = ("original", "swap-indirect", "swap")
 # With 256 threads a block fits even when each needs all the 255 registers that it can have (of 65536).
 BLOCK_SIZE = 256
 
@@ -77,7 +77,7 @@ def emit_kernel(
     *,
     outlined: Outlined | None = None,
     arch: str = "sm_90",
-    variant: str = "reordered",
+    variant: str = "swap",
     disjoint: frozenset[int] = frozenset(),
     exclusive: frozenset[int] = frozenset(),
 ) -> PtxKernel:
@@ -86,10 +86,10 @@ def emit_kernel(
     Args:
         view, nest, loop: the loop, described by `nest` (which may be rooted at a loop around it).
         name: of the kernel; letters, digits and `_`.
-        groups: of `group_sites` with the views of the schedule. `swap-indirect` takes no notice of the views.
+        groups: of `group_sites` with the views of the schedule, of which only `swap` takes notice.
         outlined: the range function of the loop with these groups, where there is one already.
         arch: as of `nvptx.ARCHITECTURES`.
-        variant: `reordered` or `swap-indirect`.
+        variant: one of VARIANTS.
         disjoint: groups of which no byte is written while the kernel runs, through whatever pointer. They are read
             through the read-only cache.
         exclusive: groups of which no byte is touched by two jobs. Their reductions need no atomic operation.
@@ -98,14 +98,44 @@ def emit_kernel(
     Raises UnsupportedError with the reason when the loop can not become a kernel, ArgumentError for a bad argument.
     """
     _check_arguments(name, groups, nest, arch, variant, disjoint, exclusive)
-    swap = variant == "swap-indirect"
-    used = [replace(group, view=NEW) for group in groups] if swap else list(groups)
+    made = plain_kernel(
+        view, nest, loop, name, groups, outlined=outlined, variant=variant, disjoint=disjoint, exclusive=exclusive
+    )
+    ptx = compile_ptx(made.text, name, arch, libdevice=made.libdevice)
+    return PtxKernel(name, arch, variant, made.text, ptx, made.parameters, BLOCK_SIZE, made.remarks)
+
+
+@dataclass(frozen=True)
+class PlainKernel:
+    """The module of a kernel with one job a thread, before it is compiled. Fields as of `PtxKernel`."""
+
+    text: str
+    parameters: tuple[Parameter, ...]
+    remarks: tuple[str, ...]
+    libdevice: bool
+
+
+def plain_kernel(
+    view: FunctionView,
+    nest: Nest,
+    loop: Loop,
+    name: str,
+    groups: Sequence[Group],
+    *,
+    outlined: Outlined | None = None,
+    variant: str = "swap",
+    disjoint: frozenset[int] = frozenset(),
+    exclusive: frozenset[int] = frozenset(),
+) -> PlainKernel:
+    """The module that `emit_kernel` compiles; arguments as there, and not checked."""
+    plain = variant != "swap"
+    used = [replace(group, view=NEW) for group in groups] if plain else list(groups)
     check_loop(view, nest, loop, used)
     private = private_arrays(view, nest, view.loop_ids[loop])
     if outlined is None or used != list(outlined.groups):
         outlined = outline(view, nest, loop, name, used)
-    job = job_of(outlined, number_is_old=swap)
-    if swap:
+    job = job_of(outlined, number_is_old=plain)
+    if plain:
         job.substitute(_shared_bases(outlined))
     drop_markers(job.blocks)
     job.sweep()
@@ -114,13 +144,12 @@ def emit_kernel(
     functions = lower_calls(job.blocks)
     cells = lower_register_reductions(job, outlined)
     job.sweep()
-    module = KernelModule(name, view.types, private, swap=swap)
-    module.bind(outlined, job.mentioned(), _read_only(used, disjoint, swap))
+    module = KernelModule(name, view.types, private, swap=variant == "swap-indirect")
+    module.bind(outlined, job.mentioned(), _read_only(used, disjoint, plain))
     module.bind_cells(cells)
     text = module.text(job, cells, libdevice=bool(functions))
-    ptx = compile_ptx(text, name, arch, libdevice=bool(functions))
     remarks = _remarks(atomics, cells, functions, module.parameters)
-    return PtxKernel(name, arch, variant, text, ptx, tuple(module.parameters), BLOCK_SIZE, remarks)
+    return PlainKernel(text, tuple(module.parameters), remarks, bool(functions))
 
 
 def _shared_bases(outlined: Outlined) -> dict[str, str]:
@@ -141,9 +170,9 @@ def _shared_sites(
     return [site for site in nest.sites_in(number) if site.key not in plain and site.private not in inside]
 
 
-def _read_only(groups: Sequence[Group], disjoint: frozenset[int], swap: bool) -> set[int]:
+def _read_only(groups: Sequence[Group], disjoint: frozenset[int], plain: bool) -> set[int]:
     """Groups whose base can be declared read-only: where groups share it, all of them must be."""
-    written = {group.root for group in groups if group.id not in disjoint} if swap else set()
+    written = {group.root for group in groups if group.id not in disjoint} if plain else set()
     return {group.id for group in groups if group.id in disjoint and group.root not in written}
 
 

@@ -18,7 +18,7 @@ class PtxTarget:
     name: str
 
     def variant(self, code: RegionCode) -> str:
-        return "reordered"
+        return "swap"
 
     def check(self, code: RegionCode) -> None:
         check_loop(code.view, code.nest, code.loop, code.outlined.groups)

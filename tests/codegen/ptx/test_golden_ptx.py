@@ -32,12 +32,12 @@ double norm(long n, const double *x) { double s = 0; for (long i = 0; i < n; i++
 void waves(long n, const double *x, double *y) { for (long i = 0; i < n; i++) y[i] = cbrt(x[i]); }
 """
 CASES = [
-    ("edges", "reordered"),
+    ("edges", "swap"),
     ("edges", "swap-indirect"),
-    ("rows", "reordered"),
-    ("mixed", "reordered"),
-    ("norm", "reordered"),
-    ("waves", "reordered"),
+    ("rows", "swap"),
+    ("mixed", "swap"),
+    ("norm", "swap"),
+    ("waves", "swap"),
 ]
 
 

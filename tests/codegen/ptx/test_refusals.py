@@ -69,7 +69,7 @@ def test_refused_with_a_reason(function: str) -> None:
     [
         ({"arch": "sm_35"}, "arch is 'sm_35', one of sm_75, .* was expected"),
         ({"arch": "sm_90; rm"}, "arch is"),
-        ({"variant": "fast"}, "variant is 'fast', one of reordered, swap-indirect was expected"),
+        ({"variant": "fast"}, "variant is 'fast', one of original, swap-indirect, swap was expected"),
         ({"disjoint": frozenset({9})}, "disjoint names group 9, groups are numbered 0 to 2"),
         ({"exclusive": frozenset({-1})}, "exclusive names group -1"),
     ],
