@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracecut.codegen.schedule.plan.range_function import Outlined, Slot
-from tracecut.ir.llvm import TypeTable
+from tracecut.ir.llvm import Block, TypeTable
 from tracecut.ir.llvm.lexer import LOCAL
 from tracecut.support.errors import UnsupportedError
 
@@ -27,11 +27,14 @@ class Parameter:
     Attributes:
         kind: `jobs` (their number), `live` (a value from outside of the loop), `base` (device address that takes the
             place of a group's base pointer), `data-base` (the same for the old values of an index), `order` (int32
-            array: old number of each job) or `reduction` (device address of a cell, see `operator`).
+            array: old number of each job) or `reduction` (device address of a cell, see `operator`). Of kernels with
+            data in shared memory: `bounds`, `offsets`, `data` and `owned` (arrays of the GPU schedule), `array` (device
+            address of the first datum's record of an array that is kept there).
         name: the program's value that it replaces; of a reduction, its phi.
         type: of what is passed: an integer, `float`, `double` or `ptr`; of a reduction, the type of the cell. A truth
             value is passed as `i8`. A `live` pointer is passed as the device address of what it points to.
-        group: of a base. With `swap-indirect` the first of the groups that share it.
+        group: of a base; with `swap-indirect` the first of the groups that share it. Of `offsets`, `data` and `owned`,
+            the place of the index space in the schedule; of an `array`, its place among those in shared memory.
         operator: of a reduction. The cell holds the start value, or the operator's identity, and then the result.
         read_only: nothing writes to it while the kernel runs.
     """
@@ -61,16 +64,20 @@ class KernelModule:
         self.private = private
         self.swap = swap
         self.parameters: list[Parameter] = []
-        self._header: list[str] = []
-        self._entry: list[str] = []
+        self.header: list[str] = []
+        self.entry: list[str] = []
 
     def bind(self, outlined: Outlined, used: Collection[str], read_only: Collection[int]) -> None:
         """Parameters for the slots of the range function that are used. `read_only` names groups."""
-        self._add(Parameter("jobs", "", "i64"), "%tc.n")
-        self._entry += [f"{root} = {made}" for root, made in self.private.items() if root in used]
+        self.add(Parameter("jobs", "", "i64"), "%tc.n")
+        self.bind_slots(outlined, used, read_only)
+
+    def bind_slots(self, outlined: Outlined, used: Collection[str], read_only: Collection[int]) -> None:
+        """Parameters for the slots alone."""
+        self.entry += [f"{root} = {made}" for root, made in self.private.items() if root in used]
         for slot in outlined.slots:
             if slot.kind == "order" and (self.swap or slot.value in used):
-                self._add(Parameter("order", "", "ptr", read_only=True), slot.value)
+                self.add(Parameter("order", "", "ptr", read_only=True), slot.value)
             elif slot.kind != "start" and slot.value in used and slot.name not in self.private:
                 self._bind_slot(slot, slot.group in read_only)
 
@@ -78,40 +85,50 @@ class KernelModule:
         """Parameters for the cells of register reductions."""
         for cell in cells:
             parameter = Parameter("reduction", cell.reduction.phi, cell.type, operator=cell.reduction.operator)
-            self._add(parameter, cell.pointer, "ptr")
+            self.add(parameter, cell.pointer, "ptr")
 
     def text(self, job: Job, cells: list[Cell], *, libdevice: bool) -> str:
         """The module. `libdevice`: it is going to be linked with NVIDIA's mathematical functions."""
+        lines = self.top_lines(job, cells)
+        lines.append(f"define ptx_kernel void @{self.name}({', '.join(self.header)}) {{")
+        lines += ["entry:", *(f"  {line}" for line in self.entry)]
+        lines += self._thread_lines(elsewhere=DONE if cells else EXIT)
+        return self.end_lines(lines, job.blocks, EXIT, libdevice=libdevice)
+
+    def top_lines(self, job: Job, cells: list[Cell]) -> list[str]:
+        """What stands above the kernel: types, declarations, functions that it calls."""
         own = {shuffle_name(cell.reduction.operator, cell.type) for cell in cells}
         body = [made.text for _, made in job.instructions()]
         lines = [f'target datalayout = "{LAYOUT}"', f'target triple = "{TRIPLE}"', ""]
-        lines += self._type_lines([*body, *self._entry])
+        lines += self._type_lines([*body, *self.entry])
         lines += [*declarations(job.blocks, own), *(f"declare i32 @{_SREG}.{axis}.x()" for axis in _AXES)]
         if cells:
             lines.append(f"declare i32 @{SHUFFLE}(i32, i32, i32, i32)")
         lines += ["", *(f"{function}\n" for function in shuffle_functions(cells))]
-        lines.append(f"define ptx_kernel void @{self.name}({', '.join(self._header)}) {{")
-        lines += ["entry:", *(f"  {line}" for line in self._entry)]
-        lines += self._thread_lines(elsewhere=DONE if cells else EXIT)
-        for block in job.blocks:
+        return lines
+
+    @staticmethod
+    def end_lines(lines: list[str], blocks: Sequence[Block], last: str, *, libdevice: bool) -> str:
+        """The text of a module from what stands above the blocks of its kernel; `last`: the block that returns."""
+        for block in blocks:
             lines += [f"{block.name}:", *(f"  {made.text}" for made in block.instructions)]
-        lines += [f"{EXIT}:", "  ret void", "}"]
+        lines += [f"{last}:", "  ret void", "}"]
         if libdevice:  # keep denormal numbers, as the host does
             lines += ["", "!llvm.module.flags = !{!0}", '!0 = !{i32 4, !"nvvm-reflect-ftz", i32 0}']
         return "\n".join(lines) + "\n"
 
     def _bind_slot(self, slot: Slot, read_only: bool) -> None:
         if slot.type == "i1":
-            self._add(Parameter("live", slot.name, "i8"), f"{slot.name}.tc.byte")
-            self._entry.append(f"{slot.name} = trunc i8 {slot.name}.tc.byte to i1")
+            self.add(Parameter("live", slot.name, "i8"), f"{slot.name}.tc.byte")
+            self.entry.append(f"{slot.name} = trunc i8 {slot.name}.tc.byte to i1")
             return
         if slot.type not in _PASSED:
             raise UnsupportedError(
                 f"it needs the value {slot.name} of type {slot.type}, which can not be a kernel parameter"
             )
-        self._add(Parameter(slot.kind, slot.name, slot.type, slot.group, read_only=read_only), slot.value)
+        self.add(Parameter(slot.kind, slot.name, slot.type, slot.group, read_only=read_only), slot.value)
 
-    def _add(self, parameter: Parameter, value: str, type: str = "") -> None:
+    def add(self, parameter: Parameter, value: str, type: str = "") -> None:
         """Declare a parameter. Addresses come in as addresses of global memory, which makes for shorter code."""
         type = type or parameter.type
         self.parameters.append(parameter)
@@ -119,10 +136,10 @@ class KernelModule:
             place = f"%tc.p{len(self.parameters) - 1}"
             # Never written at all, so it does not matter to noalias that two of them may be one array.
             promise = "noalias readonly " if parameter.read_only else ""
-            self._header.append(f"ptr addrspace(1) {promise}{place}")
-            self._entry.append(f"{value} = addrspacecast ptr addrspace(1) {place} to ptr")
+            self.header.append(f"ptr addrspace(1) {promise}{place}")
+            self.entry.append(f"{value} = addrspacecast ptr addrspace(1) {place} to ptr")
         else:
-            self._header.append(f"{type} {value}")
+            self.header.append(f"{type} {value}")
 
     def _thread_lines(self, *, elsewhere: str) -> list[str]:
         """Which job the thread runs; threads past the last one go elsewhere."""

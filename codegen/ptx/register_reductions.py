@@ -43,8 +43,10 @@ class Cell:
     pointer: str
 
 
-def lower_register_reductions(job: Job, outlined: Outlined) -> list[Cell]:
+def lower_register_reductions(job: Job, outlined: Outlined, *, idle: str = "entry") -> list[Cell]:
     """Hand what a job leaves in each register reduction to a cell, in blocks from DONE on, in place.
+
+    `idle`: the block from which threads without a job come to DONE.
 
     Raises UnsupportedError for a reduction that no order of additions gives.
     """
@@ -62,7 +64,7 @@ def lower_register_reductions(job: Job, outlined: Outlined) -> list[Cell]:
     for place, reduction in enumerate(outlined.reductions):
         value, rest = job.ends[reduction.phi], identity(reduction.operator, reduction.type)
         done.instructions.append(
-            Instruction(f"%tc.left{place} = phi {reduction.type} [ {value}, %{latch} ], [ {rest}, %entry ]")
+            Instruction(f"%tc.left{place} = phi {reduction.type} [ {value}, %{latch} ], [ {rest}, %{idle} ]")
         )
     cells = []
     sums = []
@@ -76,7 +78,7 @@ def lower_register_reductions(job: Job, outlined: Outlined) -> list[Cell]:
     ]
     job.blocks += [done, Block(LEAD, [])]
     for place, (cell, total) in enumerate(zip(cells, sums, strict=True)):
-        _add_to_cell(job, cell, total, f"tc.cell{place}.swap")
+        combine_atomically(job, cell.reduction.operator, cell.type, cell.pointer, total, f"tc.cell{place}.swap")
     job.blocks[-1].instructions.append(Instruction(f"br label %{EXIT}"))
     job.ends = {}
     return cells
@@ -125,32 +127,32 @@ def _warp_sum(block: Block, cell: Cell, place: int) -> str:
         called = f"{shuffle_name(operator, cell.type)}({cell.type} {value}, i32 {step})"
         block.instructions += [
             Instruction(f"{moved} = call {cell.type} {called}"),
-            Instruction(f"{total} = {_combined(operator, cell.type, value, moved)}"),
+            Instruction(f"{total} = {combined(operator, cell.type, value, moved)}"),
         ]
         value = total
     return value
 
 
-def _combined(operator: str, type: str, a: str, b: str) -> str:
+def combined(operator: str, type: str, a: str, b: str) -> str:
+    """The instruction that combines two values."""
     if operator in _CALLED:
         suffix = type if int_bits(type) else f"f{BITS[type]}"
         return f"call {type} @llvm.{operator}.{suffix}({type} {a}, {type} {b})"
     return f"{operator} {type} {a}, {b}"
 
 
-def _add_to_cell(job: Job, cell: Cell, value: str, name: str) -> None:
-    """Combine a value with a cell, at the end of the last block."""
+def combine_atomically(job: Job, operator: str, type: str, pointer: str, value: str, name: str) -> None:
+    """Combine a value with what lies in memory, at the end of the last block; `name` begins all names that are made."""
     block = job.blocks[-1]
-    operator, type = cell.reduction.operator, cell.type
     operation = native_operation(operator, type)
     if operation:
-        text = f"atomicrmw {operation} ptr {cell.pointer}, {type} {value} {SCOPE}, align {BITS[type] // 8}"
+        text = f"atomicrmw {operation} ptr {pointer}, {type} {value} {SCOPE}, align {BITS[type] // 8}"
         block.instructions.append(Instruction(text))
         return
     job.split(block, len(block.instructions), f"{name}.done")
     old = f"%{name}.old" if int_bits(type) else f"%{name}.value"
-    made = Instruction(f"%{name}.made = {_combined(operator, type, old, value)}")
-    add_swap(job, block, [made], f"%{name}.made", cell.pointer, type, name)
+    made = Instruction(f"%{name}.made = {combined(operator, type, old, value)}")
+    add_swap(job, block, [made], f"%{name}.made", pointer, type, name)
 
 
 def _shuffle_function(operator: str, type: str) -> str:

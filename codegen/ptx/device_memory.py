@@ -1,0 +1,157 @@
+"""The arguments of a region's kernel, and the arrays that they point into."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from tracecut.codegen.gpu.index_copies import (
+    Bytes,
+    IndexField,
+    copied,
+    index_fields,
+    moved_object,
+    old_offsets,
+    renumbered,
+)
+from tracecut.codegen.runtime.replay import CapturedRegion
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.schedule import RegionSchedule, Schedule
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.memory import Object
+
+from .module import Parameter
+from .region_kernel import Address, KernelArray, Memory, raw_array
+
+FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "float": "f", "double": "d"}
+
+
+@dataclass(frozen=True, eq=False)
+class LocalCopies:
+    """Copies of indices whose numbers are local to the blocks.
+
+    Attributes:
+        data: number of a copy → its bytes. packed: number of a copy → how many times narrower it is.
+        fields: number of a copy → its indices. third: whether the kernel reads their new numbers, too.
+    """
+
+    data: Mapping[int, Bytes] = field(default_factory=dict)
+    packed: Mapping[int, int] = field(default_factory=dict)
+    fields: Mapping[int, Sequence[IndexField]] = field(default_factory=dict)
+    third: bool = False
+
+
+class DeviceMemory:
+    """What a kernel of a region is called with.
+
+    Args:
+        captured: the region. outlined: its range function. objects: of the guard. host: the layout of their data.
+        region: loop id.
+    """
+
+    def __init__(
+        self, captured: CapturedRegion, outlined: Outlined, objects: Sequence[Object], host: Schedule, region: int
+    ) -> None:
+        self.captured, self.outlined, self.objects, self.host = captured, outlined, objects, host
+        self.scheduled: RegionSchedule = next(item for item in host.regions if item.region == region)
+        self.data = captured_bytes(captured, objects)
+        self.roots = captured.roots()
+        self.memory = Memory()
+        self.local = LocalCopies()
+
+    def new_copy(self, number: int) -> Bytes:
+        """A copy of the region with new numbers."""
+        region, copy = self.scheduled, self.scheduled.copies[number]
+        data = copied(self.host, region, copy, self.data)
+        fields = self.local.fields.get(number)
+        fields = index_fields(self.host, number, copy, data) if fields is None else fields
+        return renumbered(self.host, copy, data, fields)
+
+    def argument(self, parameter: Parameter) -> int | float | Address:
+        """What a parameter of any kernel is given."""
+        if parameter.kind == "jobs":
+            return int(self.scheduled.jobs.size)
+        if parameter.kind == "order":
+            return self.named("old number of each job", self.scheduled.jobs)
+        if parameter.kind == "reduction":
+            place = next(item for item in self.outlined.reductions if item.phi == parameter.name)
+            raw = int(self.captured.given[place.slot])
+            return self.named(f"cell of {parameter.name}", np.array([raw], np.uint64), alone=True)
+        if parameter.kind == "live":
+            return self._live(parameter)
+        group = parameter.group
+        copy = self.scheduled.bases.get(group)
+        number, offset = self._home(self.roots[group])
+        if copy is None:
+            return self.in_object(number, offset)
+        return self.in_copy(copy, offset, old=parameter.kind == "data-base")
+
+    def _live(self, parameter: Parameter) -> int | float | Address:
+        slots = self.outlined.slots
+        place = next(n for n, slot in enumerate(slots) if slot.kind == "live" and slot.name == parameter.name)
+        raw = int(self.captured.given[place])
+        if parameter.type == "ptr":
+            return Address(*self._pair(*self._home(raw))) if raw else 0
+        size = struct.calcsize(FORMATS[parameter.type])
+        low = raw & ((1 << 8 * size) - 1)
+        (value,) = struct.unpack(f"<{FORMATS[parameter.type]}", low.to_bytes(size, "little"))
+        return value if isinstance(value, int | float) else int(value)
+
+    def _home(self, address: int) -> tuple[int, int]:
+        """(object, offset) of an address of this process."""
+        for number, data in enumerate(self.data):
+            begin = int(data.ctypes.data)
+            if data.size and begin <= address < begin + data.size:
+                return number, address - begin
+        near = [(abs(address - int(data.ctypes.data)), number) for number, data in enumerate(self.data) if data.size]
+        if not near:
+            raise UnsupportedError("it reads memory that was not captured")
+        number = min(near)[1]
+        return number, address - int(self.data[number].ctypes.data)
+
+    def _pair(self, number: int, offset: int) -> tuple[int, int]:
+        address = self.in_object(number, offset)
+        return address.array, address.offset
+
+    def in_object(self, number: int, offset: int) -> Address:
+        """A place in an object of the program."""
+        item = self.objects[number]
+        name = item.name or f"array {number}"
+        place = self.memory.place(
+            ("object", number), lambda: KernelArray(name, moved_object(self.host, number, self.data[number]), number)
+        )
+        return Address(place, offset)
+
+    def in_copy(self, number: int, offset: int, *, old: bool = False) -> Address:
+        """The place in a copy that stands for a byte of the object. `old`: where its indices are data."""
+        region, copy = self.scheduled, self.scheduled.copies[number]
+        behind = offset - copy.origin - copy.stride * copy.first
+        item = self.objects[copy.object]
+        name = f"{item.name or f'array {copy.object}'}, {copy.mode}"
+        if number in self.local.data and not old:
+            factor = self.local.packed.get(number, 1)
+            place = self.memory.place(("local", number), lambda: KernelArray(f"{name}, local", self.local.data[number]))
+            return Address(place, behind // factor)
+
+        def make() -> KernelArray:
+            third = number in self.local.data and self.local.third
+            if not old or third:
+                return KernelArray(name, self.new_copy(number))
+            if copy.mode == "offsets":
+                return KernelArray(f"{name}, old", old_offsets(region, copy, self.data))
+            return KernelArray(f"{name}, old", copied(self.host, region, copy, self.data))
+
+        return Address(self.memory.place(("old" if old else "new", number), make), behind)
+
+    def named(self, name: str, values: object, *, alone: bool = False) -> Address:
+        """The begin of further values; `alone`: in an array that nothing else is in."""
+        key = object() if alone else name
+        return Address(self.memory.place(key, lambda: KernelArray(name, raw_array(np.asarray(values)))), 0)
+
+
+def captured_bytes(captured: CapturedRegion, objects: Sequence[Object]) -> list[Bytes]:
+    """The bytes of each object; none of one that was not captured."""
+    empty = np.zeros(0, np.uint8)
+    return [captured.buffers.get(item.base, empty).view(np.uint8).reshape(-1) for item in objects]

@@ -1,0 +1,338 @@
+"""From an inspected region and an order to a kernel in one of its variants, with its arrays.
+
+| variant | jobs | data |
+|---|---|---|
+| `original` | the program's order | as in the program |
+| `swap-indirect` | the new order, through an array of job numbers | as in the program |
+| `swap` | the new order | in the new order, indices renumbered |
+| `smem` | the new order, by blocks | as `swap`; what a block reaches through indices is kept in shared memory |
+| `readonly` | the new order, by blocks | as `smem`, but what is only read stays in global memory |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tracecut.codegen.gpu.cached_arrays import Cacheable, cacheable_arrays, with_groups
+from tracecut.codegen.gpu.check_blocks import LocalIndex, check_blocks
+from tracecut.codegen.gpu.cut_blocks import JobPins, Shorts, check_local, cut_jobs, data_of_blocks
+from tracecut.codegen.gpu.gpu_schedule import THREADS, GpuSchedule
+from tracecut.codegen.gpu.index_copies import (
+    IndexField,
+    copied,
+    index_fields,
+)
+from tracecut.codegen.gpu.job_pins import first_records, job_pins, local_copies
+from tracecut.codegen.host.outline_loop import outline
+from tracecut.codegen.runtime.replay import CapturedRegion
+from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
+from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
+from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
+from tracecut.codegen.schedule.plan.range_function import OLD, Group, Outlined
+from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
+from tracecut.ir.ordering import Ordering
+from tracecut.support.errors import ArgumentError, UnsupportedError
+from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.loops.program import Analysis
+
+from .alias_facts import gpu_facts
+from .block_phases import SharedArray, layout_shared
+from .device_memory import DeviceMemory, LocalCopies
+from .emit import plain_kernel
+from .emit_blocks import block_kernel
+from .module import Parameter
+from .packed_indices import packable
+from .region_kernel import Address, RegionKernel
+
+VARIANTS = ("original", "swap-indirect", "swap", "smem", "readonly")
+BLOCK_VARIANTS = ("smem", "readonly")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """An inspected region that kernels are made of.
+
+    Attributes:
+        analysis: of the program. inspection, graph: of the layout scope. region: loop id.
+        guard, objects: from `make_guard`. captured: the region's memory, given its range function.
+    """
+
+    analysis: Analysis
+    inspection: Inspection
+    graph: ScopeGraph
+    region: int
+    guard: Guard
+    objects: Sequence[Object]
+    captured: Callable[[Outlined], CapturedRegion]
+
+    def cut_out(self, region: int, views: dict[str, str]) -> tuple[list[Group], Outlined]:
+        """Groups and range function of a region of the scope."""
+        view = self.analysis.view_of(region)
+        loop = view.loops[region]
+        nest = self.inspection.accesses.nest
+        groups = group_sites(view, nest, loop, views)
+        return groups, outline(view, nest, loop, f"tc.loop.{region}", groups)
+
+
+def make_region_kernel(
+    source: Source,
+    ordering: Ordering,
+    variant: str,
+    *,
+    arch: str = "sm_90",
+    threads: int = 256,
+    jobs: int = 1024,
+    shared: int = 48 << 10,
+) -> RegionKernel:
+    """Make a kernel.
+
+    Args:
+        source: the region. ordering: of its jobs and data; its blocks end blocks of the kernel (`smem`, `readonly`).
+        variant: one of VARIANTS. arch: as of `nvptx.ARCHITECTURES`.
+        threads: of a block. jobs: most jobs of a block that keeps data. shared: bytes that it may keep.
+
+    Raises UnsupportedError with the reason when there can be none, ArgumentError for bad arguments. O(pins + bytes).
+    """
+    if variant not in VARIANTS:
+        raise ArgumentError(f"variant is {variant!r}, one of {', '.join(VARIANTS)} was expected")
+    if not THREADS[0] <= threads <= THREADS[1]:
+        raise ArgumentError(f"a block of {threads} threads was asked for, {THREADS[0]} to {THREADS[1]} can be had")
+    return _Maker(source, ordering, variant, arch, threads, jobs, shared).make()
+
+
+class _Maker:
+    def __init__(
+        self, source: Source, ordering: Ordering, variant: str, arch: str, threads: int, jobs: int, shared: int
+    ) -> None:
+        self.source, self.variant, self.arch = source, variant, arch
+        self.threads, self.jobs, self.shared = threads, jobs, shared
+        self.plan = source.inspection.plan
+        self.region = source.region
+        self.name = f"tc_kernel_{source.region}"
+        views = {region: views_of(self.plan, region) for region in self.plan.uses}
+        self.cut = {region: source.cut_out(region, views[region]) for region in self.plan.uses}
+        self.cache = Cacheable((), (), frozenset(), {})
+        if variant in BLOCK_VARIANTS:
+            self._choose_cached(views[self.region])
+        self.groups, self.outlined = self.cut[self.region]
+        self.host = self._host_schedule(ordering)
+        self.ordering = ordering
+        captured = source.captured(self.outlined)
+        self.device = DeviceMemory(captured, self.outlined, source.objects, self.host, self.region)
+        self.scheduled = self.device.scheduled
+
+    def make(self) -> RegionKernel:
+        return self._make_blocks() if self.variant in BLOCK_VARIANTS else self._make_plain()
+
+    def _choose_cached(self, views: dict[str, str]) -> None:
+        groups, outlined = self.cut[self.region]
+        written = self.variant == "readonly"
+        self.cache = cacheable_arrays(self.plan, self.region, groups, outlined, written_only=written)
+        if not self.cache.arrays:
+            whys = "; ".join(f"{name}: {why}" for name, why in self.cache.refused.items())
+            raise UnsupportedError(
+                f"nothing that its iterations reach through indices can be kept: {whys or 'no index'}"
+            )
+        if self.cache.others:
+            third = {**views, **dict.fromkeys(self.cache.others, OLD)}
+            self.cut[self.region] = self.source.cut_out(self.region, third)
+            self.cache = with_groups(self.cache, self.plan, self.region, self.cut[self.region][0])
+
+    def _host_schedule(self, ordering: Ordering) -> Schedule:
+        if self.variant in ("original", "swap-indirect"):
+            made = self.captured_identity()
+            if self.variant == "original":
+                return made
+            (only,) = made.regions
+            start = self.source.graph.job_starts[self.region]
+            size = only.jobs.size
+            chosen = ordering.jobs[(ordering.jobs >= start) & (ordering.jobs < start + size)] - start
+            return replace(made, regions=(replace(only, jobs=np.ascontiguousarray(chosen, np.int32)),))
+        groups = {region: found[0] for region, found in self.cut.items()}
+        objects = list(self.source.objects)
+        return build_schedule(self.plan, self.source.graph, ordering, self.source.guard, objects, groups)
+
+    def captured_identity(self) -> Schedule:
+        """The program's own order."""
+        size = self.source.inspection.accesses.size(self.region) or 0
+        blocks = Blocks(np.array([0, size], np.int64), np.zeros(1, np.int32))
+        jobs = np.arange(size, dtype=np.int32)
+        region = RegionSchedule(self.region, jobs, blocks, (), {}, np.zeros(0, np.int32))
+        return Schedule(self.plan.accesses.nest.root, (), (), (region,), self.source.guard, "original")
+
+    # One job a thread
+
+    def _make_plain(self) -> RegionKernel:
+        view = self.source.analysis.view_of(self.region)
+        nest = self.source.inspection.accesses.nest
+        disjoint, exclusive = self._facts()
+        kernel = plain_kernel(
+            view,
+            nest,
+            view.loops[self.region],
+            self.name,
+            self.groups,
+            outlined=self.outlined,
+            variant=self.variant,
+            disjoint=disjoint,
+            exclusive=exclusive,
+        )
+        size = self.scheduled.jobs.size
+        arguments = [self.device.argument(parameter) for parameter in kernel.parameters]
+        return RegionKernel(
+            self.name,
+            self.variant,
+            self.arch,
+            kernel.text,
+            kernel.libdevice,
+            kernel.parameters,
+            tuple(arguments),
+            tuple(self.device.memory.arrays),
+            max(1, -(-size // self.threads)),
+            self.threads,
+            0,
+            None,
+            self.host,
+            kernel.remarks,
+        )
+
+    def _facts(self) -> tuple[frozenset[int], frozenset[int]]:
+        found = gpu_facts(self.source.inspection, self.groups, self.region)
+        return frozenset(found["disjoint"]), frozenset(found["exclusive"])
+
+    # Blocks
+
+    def _make_blocks(self) -> RegionKernel:
+        region = self.scheduled
+        spaces = list(self.cache.spaces)
+        fields = self._local_fields(region, spaces)
+        pins = job_pins(self.host, region, fields, spaces)
+        widths = [sum(item.stride for item in self.cache.arrays if item.space == space) for space in spaces]
+        extra = [sum(item.lead + 16 for item in self.cache.arrays if item.space == space) for space in spaces]
+        bounds = cut_jobs(pins, self._breaks(region), self.jobs, self.shared, widths, extra)
+        data, local = data_of_blocks(pins, bounds, spaces)
+        check_local(data)
+        schedule = GpuSchedule(self.region, self.host.method, self.threads, bounds, data)
+        schedule.verify()
+        most = {item.space: item.most for item in data}
+        places, used = layout_shared(self.cache.arrays, most)
+        shared = [
+            SharedArray(item, place, {group: self._delta(item.array, item.shift, group) for group in item.groups})
+            for item, place in zip(self.cache.arrays, places, strict=True)
+        ]
+        self.device.local = self._local_copies(region, fields, pins, local, most)
+        self._check(schedule, region, fields)
+        view = self.source.analysis.view_of(self.region)
+        disjoint, exclusive = self._facts()
+        narrower = self.device.local.packed
+        packed = {group: narrower[copy] for group, copy in region.bases.items() if copy in narrower}
+        kernel = block_kernel(
+            view,
+            self.source.inspection.accesses.nest,
+            view.loops[self.region],
+            self.outlined,
+            shared,
+            spaces,
+            name=self.name,
+            shared_bytes=used,
+            packed=packed,
+            exclusive=exclusive,
+            read_only=disjoint,
+        )
+        arguments = [self._block_argument(parameter, schedule, shared) for parameter in kernel.parameters]
+        return RegionKernel(
+            self.name,
+            self.variant,
+            self.arch,
+            kernel.text,
+            kernel.libdevice,
+            kernel.parameters,
+            tuple(arguments),
+            tuple(self.device.memory.arrays),
+            max(1, schedule.blocks),
+            self.threads,
+            used,
+            schedule,
+            self.host,
+            notes=dict(self.cache.refused),
+        )
+
+    def _local_fields(self, region: RegionSchedule, spaces: Sequence[int]) -> list[IndexField]:
+        found: dict[int, list[IndexField]] = {}
+        for number, copy in enumerate(region.copies):
+            if copy.renumber and any(item.space in spaces for item in copy.renumber):
+                data = copied(self.host, region, copy, self.device.data)
+                found[number] = index_fields(self.host, number, copy, data)
+        self.device.local = LocalCopies(fields=found)
+        return [item for items in found.values() for item in items if item.space in spaces]
+
+    def _breaks(self, region: RegionSchedule) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Where blocks of the ordering end, if its jobs are still in its order."""
+        start = self.source.graph.job_starts.get(self.region, 0)
+        mine = (self.ordering.jobs >= start) & (self.ordering.jobs < start + region.jobs.size)
+        if not np.array_equal(self.ordering.jobs[mine] - start, region.jobs):
+            return np.zeros(0, np.int64)
+        return np.unique(np.concatenate([[0], np.cumsum(mine)])[self.ordering.blocks]).astype(np.int64)
+
+    def _delta(self, place: int, shift: int, group: int) -> int:
+        """How far the root of a group lies behind the record of datum 0, in the program's numbers."""
+        array = self.plan.arrays[place]
+        number = list(self.source.objects).index(array.object)
+        address = int(self.device.data[number].ctypes.data)
+        return self.device.roots[group] - address - array.origin - array.stride * shift
+
+    def _local_copies(
+        self, region: RegionSchedule, fields: list[IndexField], pins: JobPins, local: Shorts, most: dict[int, int]
+    ) -> LocalCopies:
+        packed: dict[int, int] = {}
+        all_fields = self.device.local.fields
+        for number, found in all_fields.items():
+            mine = [item for item in fields if item.copy == number]
+            width = found[0].width
+            alone = {item.offset for item in mine} == set(range(0, region.copies[number].stride, width))
+            fits = all(item.width == width and item.shift >= 0 for item in mine)
+            fits &= all(most[item.space] + item.shift <= 1 << 16 for item in mine)
+            groups = [group for group, copy in region.bases.items() if copy == number]
+            factor = width // 2
+            narrow = all(packable(self.outlined, group, self.plan.fields, factor) for group in groups)
+            if width in (4, 8) and alone and fits and narrow:
+                packed[number] = factor
+            elif any(most[item.space] + item.shift > 1 << (8 * item.width - 1) for item in mine):
+                raise UnsupportedError("a block has more data than its indices have numbers for")
+        copies = {number: self.device.new_copy(number) for number in all_fields}
+        data = local_copies(self.host, region, copies, fields, pins, local, packed)
+        return LocalCopies(data, packed, all_fields, bool(self.cache.others))
+
+    def _check(self, schedule: GpuSchedule, region: RegionSchedule, fields: Sequence[IndexField]) -> None:
+        """Look at the schedule beside the numbers that the kernel is going to read."""
+        found = []
+        for item in fields:
+            copy, factor = region.copies[item.copy], self.device.local.packed.get(item.copy, 1)
+            width, stride = item.width // factor, copy.stride // factor
+            data = self.device.local.data[item.copy]
+            local = np.ndarray((data.size // stride,), f"u{width}", data, item.offset // factor, (stride,))
+            first, step = first_records(region, copy)
+            places, numbers = item.places[::step], local[::step].astype(np.int64) - item.shift
+            records = first if step > 0 else np.arange(first.size, dtype=np.int64)
+            found.append(LocalIndex(item.space, records, places, numbers))
+        check_blocks(schedule, region.jobs.size, found)
+
+    def _block_argument(
+        self, parameter: Parameter, schedule: GpuSchedule, shared: Sequence[SharedArray]
+    ) -> int | float | Address:
+        if parameter.kind == "bounds":
+            return self.device.named("jobs of each block", schedule.bounds)
+        if parameter.kind in ("offsets", "data", "owned"):
+            values = getattr(schedule.spaces[parameter.group], parameter.kind)
+            return self.device.named(f"{parameter.kind} of space {parameter.group}", values)
+        if parameter.kind != "array":
+            return self.device.argument(parameter)
+        item = shared[parameter.group].item
+        array = self.plan.arrays[item.array]
+        number = list(self.source.objects).index(array.object)
+        low = array.origin + array.stride * (self.host.spaces[item.space].low + item.shift)
+        copy = next((self.scheduled.bases.get(group) for group in item.groups), None)
+        return self.device.in_copy(copy, low) if copy is not None else self.device.in_object(number, low)
