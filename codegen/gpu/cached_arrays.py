@@ -90,7 +90,7 @@ def cacheable_arrays(
             if not any(_indexed_by(plan, pattern, fields) for pattern in use.patterns):
                 continue
             array = plan.arrays[use.array]
-            why = _unfit_array(plan, use, fields, groups)
+            why = _unfit_array(plan, use, uses.values(), fields, groups)
             if not why and not (written_only and not _is_written(use)):
                 kept.append(_cached(plan, use, number, space, groups))
                 continue
@@ -150,7 +150,9 @@ def _unfit_index(plan: ScopePlan, fields: set[Field], uses: Mapping[int, RegionU
     return ""
 
 
-def _unfit_array(plan: ScopePlan, use: RegionUse, fields: set[Field], groups: Sequence[Group]) -> str:
+def _unfit_array(
+    plan: ScopePlan, use: RegionUse, uses: Iterable[RegionUse], fields: set[Field], groups: Sequence[Group]
+) -> str:
     if use.mode not in ("moved", "spaced"):
         return "it stays where it is"
     if not all(_indexed_by(plan, pattern, fields) for pattern in use.patterns):
