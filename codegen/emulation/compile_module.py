@@ -17,9 +17,8 @@ from tracecut.tracer.toolchain.find_compilers import cache_home, compiler
 from tracecut.tracer.toolchain.passes import host_features, host_name, parse
 
 _HERE = Path(__file__).parent
-SOURCES = ("machine.c", "warp.c", "events.c", "shadow.c")
 ENTRY = "emu_launch"
-_OPTIONS = "-S -emit-llvm -O2 -fPIC -w -fno-vectorize -fno-unroll-loops -fno-stack-protector".split()
+_OPTIONS = "-S -emit-llvm -Os -fPIC -w -fno-vectorize -fno-unroll-loops -fno-stack-protector".split()
 # The processor that each function is for is the one of the whole module; what is kept apart can not be inlined.
 _PROCESSOR = re.compile(r'"(?:target-cpu|target-features|tune-cpu|no-builtins|min-legal-vector-width|probe-stack|'
                         r'stack-protector-buffer-size|frame-pointer|no-trapping-math)"(?:="[^"]*")?')
@@ -30,15 +29,15 @@ _NOT_FUSED = "-fma,-fma4,-avx512f"
 class Code:
     """Machine code of a module: `call` runs a launch. It lives as long as this object."""
 
-    def __init__(self, text: str, *, parallel: bool) -> None:
-        """Optimise, link and emit. About 0.1 s.
+    def __init__(self, text: str, *, parallel: bool, trace: bool, races: bool) -> None:
+        """Optimise, link and emit. About 0.2 s.
 
         Raises UnsupportedError when the module calls what no library of this process has.
         """
         import llvmlite.binding as binding
 
         module = _parsed(text)
-        for runtime in machine_texts():
+        for runtime in machine_texts(trace=trace, races=races):
             module.link_in(parse(runtime, "the emulation's machine"))
         machine = _target_machine(binding)
         for function in module.functions:
@@ -59,22 +58,23 @@ class Code:
         self.address: int = self._engine.get_function_address(ENTRY)
 
 
-def machine_texts() -> list[str]:
-    """The machine as textual IR, a module a file. Compiled once, and kept in the cache folder."""
-    return [_machine_text(name) for name in SOURCES]
+def machine_texts(*, trace: bool, races: bool) -> list[str]:
+    """The machine as textual IR, a module a file, without what is not needed. Compiled once, kept in the cache folder."""
+    names = ["machine.c", "warp.c", *(["events.c"] * trace), *(["shadow.c"] * races)]
+    return [_machine_text(name, (f"-DTRACES={int(trace)}", f"-DRACES={int(races)}")) for name in names]
 
 
 @cache
-def _machine_text(name: str) -> str:
+def _machine_text(name: str, defined: tuple[str, ...]) -> str:
     sources = [path.read_bytes() for path in sorted(_HERE.glob("*.[ch]"))]
-    made_with = (_OPTIONS, _PROCESSOR.pattern, compiler().command, compiler().version)
+    made_with = (_OPTIONS, defined, _PROCESSOR.pattern, compiler().command, compiler().version)
     key = hashlib.sha256(repr((name, sources, made_with)).encode()).hexdigest()
     kept = cache_home() / "objects" / f"{key}.ll"
     with suppress(OSError, UnicodeDecodeError):
         text = kept.read_text()
         if text.endswith(_sealed(key)):
             return text
-    text = _compiled(_HERE / name) + _sealed(key)
+    text = _compiled(_HERE / name, defined) + _sealed(key)
     with suppress(OSError, OutputError):  # it is made again next time
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomic(kept, lambda file: file.write(text.encode()), sync=False)
@@ -86,10 +86,10 @@ def _sealed(key: str) -> str:
     return f"\n; {key}\n"
 
 
-def _compiled(source: Path) -> str:
+def _compiled(source: Path, defined: tuple[str, ...]) -> str:
     with TemporaryDirectory(prefix="tracecut-build-") as folder:
         out = Path(folder) / "machine.ll"
-        done = run_tool([*compiler().command, *_OPTIONS, "-o", str(out), str(source)])
+        done = run_tool([*compiler().command, *_OPTIONS, *defined, "-o", str(out), str(source)])
         if done.returncode != 0 or not out.exists():
             raise ToolchainError(f"the emulation's {source.name} does not compile", detail=last_words(done))
         text = _PROCESSOR.sub("", out.read_text())

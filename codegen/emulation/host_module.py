@@ -26,10 +26,9 @@ _FROM_MACHINE = (
     "declare void @emu_offer(ptr, i64, i64, i32, i32, i32)",
     "declare i64 @emu_result(ptr, i64)",
     "declare i32 @emu_flag(ptr, i64)",
-    "declare void @emu_event(ptr, i32, i64)",
-    "declare void @emu_segment(ptr, i64)",
-    "declare ptr @emu_check(ptr, i64, ptr, i64, i64, i32, i32, i32)",
 )
+_OF_EVENTS = ("declare void @emu_event(ptr, i32, i64)", "declare void @emu_segment(ptr, i64)")
+_OF_CHECKS = ("declare ptr @emu_check(ptr, i64, ptr, i64, i64, i32, i32, i32)",)
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,8 @@ def make_module(kernel: KernelText, accesses: Accesses, form: Form) -> HostModul
     host = lower(kernel, accesses, trace=form.trace, races=form.races)
     step = make_step(kernel, host, strict=form.strict, flat=form.flat)
     lines = [f"{name} = type {text}" for name, text in kernel.types.named.items()]
-    lines += [*_constants(kernel), *_FROM_MACHINE, *sorted(host.declarations), step.text]
+    declared = [*_FROM_MACHINE, *_OF_EVENTS * form.trace, *_OF_CHECKS * form.races]
+    lines += [*_constants(kernel), *declared, *sorted(host.declarations), step.text]
     lines += [_lanes(step, form)] if form.strict else [_phase(step, form)]
     return HostModule("\n".join(lines) + "\n", host, step)
 

@@ -29,7 +29,7 @@ INLINE int32_t emu_flag(struct machine *m, int64_t t) { return m->flag[t]; }
 
 static int is_fatal(int32_t kind) { return kind >= FAULT_DIVERGENT_BARRIER; }
 
-void report(struct machine *m, int32_t kind, int32_t region, int64_t offset, int64_t block, int32_t thread,
+SMALL void report(struct machine *m, int32_t kind, int32_t region, int64_t offset, int64_t block, int32_t thread,
             int32_t place, int64_t other_block, int32_t other_thread, int32_t other_place) {
     struct launch *l = m->launch;
     if (is_fatal(kind)) l->fatal = 1;
@@ -45,7 +45,7 @@ void report(struct machine *m, int32_t kind, int32_t region, int64_t offset, int
         kind, region, offset, {block, other_block}, {thread, other_thread}, {place, other_place}, 1};
 }
 
-static void at_threads(struct machine *m, int32_t kind, int32_t one, int32_t other) {
+SMALL static void at_threads(struct machine *m, int32_t kind, int32_t one, int32_t other) {
     report(m, kind, -1, 0, m->block, one, m->states[one], other < 0 ? -1 : m->block, other,
            other < 0 ? 0 : m->states[other]);
 }
@@ -79,7 +79,7 @@ static int anyone_runs(const struct machine *m, int32_t first, int32_t last) {
 }
 
 /* Nobody runs: whether all have ended. Lets them go on behind a barrier, or says why they can not. */
-static int all_ended(struct machine *m) {
+SMALL static int all_ended(struct machine *m) {
     int32_t ended = -1, barrier = -1, other = -1, warp = -1;
     for (int32_t t = 0; t < m->threads; t++) {
         int32_t kind = m->states[t] & 7;
@@ -103,12 +103,12 @@ static int all_ended(struct machine *m) {
     int32_t point = m->states[barrier] >> 3;
     resolve_block(m, m->launch->operations[point]);
     m->launch->barriers++;
-    if (m->launch->races) shadow_barrier(m);
+    if (RACES) shadow_barrier(m);
     for (int32_t t = 0; t < m->threads; t++) m->states[t] = point << 3 | RUNS;
     return 0;
 }
 
-static void run_turns(struct machine *m) {
+static __attribute__((noinline)) void run_turns(struct machine *m) {
     int64_t idle = 0;
     int32_t units = (m->threads + m->unit - 1) / m->unit;
     do {
@@ -147,7 +147,7 @@ static void run_phases(struct machine *m) {
         }
         point = state >> 3;
         m->launch->barriers++;
-        if (m->launch->races) shadow_barrier(m);
+        if (RACES) shadow_barrier(m);
     }
 }
 
@@ -159,7 +159,7 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 /* Seed 0 is the order of the numbers; another one shuffles the warps and the threads within each. */
-static void set_order(struct machine *m) {
+SMALL static void set_order(struct machine *m) {
     uint64_t state = m->launch->seed;
     int32_t units = (m->threads + m->unit - 1) / m->unit;
     for (int32_t u = 0; u < units; u++) m->units[u] = (uint32_t)u;
@@ -181,14 +181,14 @@ static void set_order(struct machine *m) {
     }
 }
 
-static void run_block(struct machine *m, int64_t block) {
+SMALL static void run_block(struct machine *m, int64_t block) {
     struct launch *l = m->launch;
     m->block = block;
     m->ctaid[0] = (int32_t)(block % l->grid[0]);
     m->ctaid[1] = (int32_t)(block / l->grid[0] % l->grid[1]);
     m->ctaid[2] = (int32_t)(block / l->grid[0] / l->grid[1]);
     memset(m->shared, PATTERN, (size_t)l->shared_bytes);
-    if (l->races && !shadow_block(m)) {
+    if (RACES && !shadow_block(m)) {
         report(m, FAULT_MEMORY, -1, 0, block, 0, 0, -1, -1, 0);
         return;
     }
@@ -198,11 +198,11 @@ static void run_block(struct machine *m, int64_t block) {
     } else {
         run_phases(m);
     }
-    if (l->consume && !l->fatal) deliver(m);
+    if (TRACES && !l->fatal) deliver(m);
     l->blocks_run++;
 }
 
-void emu_launch(struct launch *l) {
+SMALL void emu_launch(struct launch *l) {
     struct machine *m = calloc(1, sizeof *m);
     if (!m) { l->fatal = 1; return; }
     m->launch = l;
@@ -222,14 +222,14 @@ void emu_launch(struct launch *l) {
     set_order(m);
     for (int64_t i = 0; i < l->region_count; i++)
         if (l->regions[i].shared) l->regions[i].base = m->shared + l->regions[i].shared - 1;
-    if (!shared || !m->frame || !m->states || (l->races && !shadow_begin(m)) || (l->consume && !events_begin(m)))
+    if (!shared || !m->frame || !m->states || (RACES && !shadow_begin(m)) || (TRACES && !events_begin(m)))
         report(m, FAULT_MEMORY, -1, 0, 0, 0, 0, -1, -1, 0);
     for (int64_t b = 0; b < l->blocks && !l->fatal; b++) {
         /* with a seed, blocks start anywhere and take another direction: any order is a valid one */
         int64_t place = l->seed == 0 ? b : (int64_t)((l->seed + (uint64_t)(l->blocks - 1 - b)) % (uint64_t)l->blocks);
         run_block(m, l->first_block + place);
     }
-    events_end(m);
-    if (l->races) shadow_end(m);
+    if (TRACES) events_end(m);
+    if (RACES) shadow_end(m);
     free(shared), free(m->frame), free(m->states), free(m);
 }

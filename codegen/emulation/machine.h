@@ -11,6 +11,7 @@ point to the next lies in `frame`. The state of a thread is (point << 3) | what 
 #define MAX_THREADS 1024
 #define MAX_FAULTS 256
 #define INLINE __attribute__((always_inline))
+#define SMALL __attribute__((noinline, minsize)) /* not worth the optimiser's time, which every kernel pays again */
 
 /* What a thread waits for; after ENDED the point is the number of its return, after EXHAUSTED that of its loop. */
 enum { RUNS, AT_WARP, AT_BLOCK, YIELDED, EXHAUSTED, ENDED };
