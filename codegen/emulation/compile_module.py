@@ -8,17 +8,19 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, BinaryIO
 
 from tracecut.support.errors import InternalError, OutputError, SourceError, ToolchainError, UnsupportedError
 from tracecut.support.files import write_atomic
-from tracecut.tracer.runtime.compile_support import last_words, run_tool
+from tracecut.tracer.runtime.compile_support import last_words, run_tool, support_object
 from tracecut.tracer.toolchain.find_compilers import cache_home, compiler
 from tracecut.tracer.toolchain.passes import host_features, host_name, parse
 
 _HERE = Path(__file__).parent
-ENTRY = "emu_launch"
-_OPTIONS = "-S -emit-llvm -Os -fPIC -w -fno-vectorize -fno-unroll-loops -fno-stack-protector".split()
+MACHINE = ("machine.c", "warp.c", "events.c", "shadow.c")
+ACCESSORS = "accessors.c"
+ENTRIES = ("emu_phase", "emu_lanes")
+_OPTIONS = "-S -emit-llvm -O2 -fPIC -w -fno-vectorize -fno-unroll-loops -fno-stack-protector".split()
 # The processor that each function is for is the one of the whole module; what is kept apart can not be inlined.
 _PROCESSOR = re.compile(r'"(?:target-cpu|target-features|tune-cpu|no-builtins|min-legal-vector-width|probe-stack|'
                         r'stack-protector-buffer-size|frame-pointer|no-trapping-math)"(?:="[^"]*")?')
@@ -27,58 +29,63 @@ _NOT_FUSED = "-fma,-fma4,-avx512f"
 
 
 class Code:
-    """Machine code of a module: `call` runs a launch. It lives as long as this object."""
+    """Machine code of a module: `address` is that of the launch. It lives as long as this object."""
 
-    def __init__(self, text: str, *, parallel: bool, trace: bool, races: bool) -> None:
-        """Optimise, link and emit. About 0.2 s.
+    def __init__(self, text: str, *, parallel: bool) -> None:
+        """Optimise, emit and link. About 0.1 s.
 
         Raises UnsupportedError when the module calls what no library of this process has.
         """
         import llvmlite.binding as binding
 
         module = _parsed(text)
-        for runtime in machine_texts(trace=trace, races=races):
-            module.link_in(parse(runtime, "the emulation's machine"))
+        module.link_in(parse(accessors_text(), ACCESSORS))
         machine = _target_machine(binding)
         for function in module.functions:
             if function.is_declaration:
                 _check_symbol(binding, function.name)
-            elif function.name != ENTRY:
+            elif function.name not in ENTRIES:
                 function.linkage = "internal"
         passes = binding.create_new_module_pass_manager()
         if not parallel:  # one thread of the host runs it all: nobody else sees what is between
             passes.add_lower_atomic_pass()
         passes.add_always_inliner_pass()
+        passes.add_global_dead_code_eliminate_pass()
         builder = binding.create_pass_builder(machine, _tuning(binding))
         passes.run(module, builder)
         builder.getModulePassManager().run(module, builder)
-        self.module_text = str(module)
         self._engine = binding.create_mcjit_compiler(module, machine)
+        for data in _machine_objects():
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
-        self.address: int = self._engine.get_function_address(ENTRY)
-
-
-def machine_texts(*, trace: bool, races: bool) -> list[str]:
-    """The machine as textual IR, a module a file, without what is not needed. Compiled once, kept in the cache folder."""
-    names = ["machine.c", "warp.c", *(["events.c"] * trace), *(["shadow.c"] * races)]
-    return [_machine_text(name, (f"-DTRACES={int(trace)}", f"-DRACES={int(races)}")) for name in names]
+        self.address: int = self._engine.get_function_address("emu_launch")
 
 
 @cache
-def _machine_text(name: str, defined: tuple[str, ...]) -> str:
+def _machine_objects() -> list[bytes]:
+    return [support_object(_HERE / name) for name in MACHINE]
+
+
+@cache
+def accessors_text() -> str:
+    """What is made part of the kernel, as textual IR. Compiled once, and kept in the cache folder."""
     sources = [path.read_bytes() for path in sorted(_HERE.glob("*.[ch]"))]
-    made_with = (_OPTIONS, defined, _PROCESSOR.pattern, compiler().command, compiler().version)
-    key = hashlib.sha256(repr((name, sources, made_with)).encode()).hexdigest()
+    made_with = (_OPTIONS, _PROCESSOR.pattern, compiler().command, compiler().version)
+    key = hashlib.sha256(repr((sources, made_with)).encode()).hexdigest()
     kept = cache_home() / "objects" / f"{key}.ll"
     with suppress(OSError, UnicodeDecodeError):
         text = kept.read_text()
         if text.endswith(_sealed(key)):
             return text
-    text = _compiled(_HERE / name, defined) + _sealed(key)
+    text = _compiled(_HERE / ACCESSORS) + _sealed(key)
     with suppress(OSError, OutputError):  # it is made again next time
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomic(kept, lambda file: file.write(text.encode()), sync=False)
+        write_atomic(kept, lambda file: _write(file, text), sync=False)
     return text
+
+
+def _write(file: BinaryIO, text: str) -> None:
+    file.write(text.encode())
 
 
 def _sealed(key: str) -> str:
@@ -86,10 +93,10 @@ def _sealed(key: str) -> str:
     return f"\n; {key}\n"
 
 
-def _compiled(source: Path, defined: tuple[str, ...]) -> str:
+def _compiled(source: Path) -> str:
     with TemporaryDirectory(prefix="tracecut-build-") as folder:
         out = Path(folder) / "machine.ll"
-        done = run_tool([*compiler().command, *_OPTIONS, *defined, "-o", str(out), str(source)])
+        done = run_tool([*compiler().command, *_OPTIONS, "-o", str(out), str(source)])
         if done.returncode != 0 or not out.exists():
             raise ToolchainError(f"the emulation's {source.name} does not compile", detail=last_words(done))
         text = _PROCESSOR.sub("", out.read_text())
@@ -133,7 +140,10 @@ def _libraries() -> None:
         binding.load_library_permanently(name)
 
 
+_OF_MACHINE = ("emu_", "more_events", "more_segments")
+
+
 def _check_symbol(binding: Any, name: str) -> None:
     _libraries()
-    if not name.startswith("llvm.") and binding.address_of_symbol(name) is None:
+    if not name.startswith(("llvm.", *_OF_MACHINE)) and binding.address_of_symbol(name) is None:
         raise UnsupportedError(f"a kernel can not run here: this CPU's libraries have no {name}")

@@ -22,33 +22,16 @@ int events_begin(struct machine *m) {
 }
 
 /* Without memory the run has failed: what still comes overwrites what there is, and is never delivered. */
-static __attribute__((noinline, cold)) int64_t more_events(struct machine *m) {
+int64_t more_events(struct machine *m) {
     if (!grow_pair(m, &m->sites, &m->addresses, 2 * m->event_room)) return 0;
     m->event_room *= 2;
     return m->event_count;
 }
 
-static __attribute__((noinline, cold)) int64_t more_segments(struct machine *m) {
+int64_t more_segments(struct machine *m) {
     if (!grow(m, (void **)&m->segments, 2 * m->segment_room, sizeof *m->segments)) return 0;
     m->segment_room *= 2;
     return m->segment_count;
-}
-
-INLINE void emu_event(struct machine *m, int32_t site, uint64_t address) {
-    int64_t place = m->event_count;
-    if (__builtin_expect(place == m->event_room, 0)) place = more_events(m);
-    m->sites[place] = (uint16_t)site;
-    m->addresses[place] = address;
-    m->event_count = place + 1;
-}
-
-/* Thread t goes on: the next events are its own. */
-INLINE void emu_segment(struct machine *m, int64_t t) {
-    int64_t place = m->segment_count;
-    if (__builtin_expect(place == m->segment_room, 0)) place = more_segments(m);
-    m->segments[place].start = m->event_count;
-    m->segments[place].thread = (int32_t)t;
-    m->segment_count = place + 1;
 }
 
 static int64_t length_of(const struct machine *m, int64_t segment) {

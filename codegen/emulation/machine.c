@@ -6,30 +6,9 @@
 #define PATTERN 0x5A      /* what shared memory holds before anything is written to it */
 #define IDLE_ROUNDS 20000 /* rounds in which all that run only wait for memory to change */
 
-INLINE uint8_t *emu_frame(struct machine *m) { return m->frame; }
-INLINE uint8_t *emu_shared(struct machine *m) { return m->shared; }
-INLINE int32_t *emu_states(struct machine *m) { return m->states; }
-INLINE const uint64_t *emu_arguments(struct machine *m) { return m->arguments; }
-INLINE int64_t emu_patience(struct machine *m) { return m->launch->patience; }
-INLINE int64_t emu_thread(struct machine *m, int64_t place) { return m->in_order ? place : m->order[place]; }
-INLINE int32_t emu_tid(struct machine *m, int64_t t, int32_t axis) { return m->tid[axis][t]; }
-INLINE int32_t emu_ctaid(struct machine *m, int32_t axis) { return m->ctaid[axis]; }
-INLINE int32_t emu_ntid(struct machine *m, int32_t axis) { return m->launch->block[axis]; }
-INLINE int32_t emu_nctaid(struct machine *m, int32_t axis) { return (int32_t)m->launch->grid[axis]; }
-INLINE int64_t emu_shared_bytes(struct machine *m) { return m->launch->shared_bytes; }
-
-INLINE void emu_offer(struct machine *m, int64_t t, uint64_t value, int32_t by, int32_t clamp, int32_t mask) {
-    m->value[t] = value;
-    m->by[t] = by;
-    m->clamp[t] = clamp;
-    m->mask[t] = (uint32_t)mask;
-}
-INLINE uint64_t emu_result(struct machine *m, int64_t t) { return m->result[t]; }
-INLINE int32_t emu_flag(struct machine *m, int64_t t) { return m->flag[t]; }
-
 static int is_fatal(int32_t kind) { return kind >= FAULT_DIVERGENT_BARRIER; }
 
-SMALL void report(struct machine *m, int32_t kind, int32_t region, int64_t offset, int64_t block, int32_t thread,
+void report(struct machine *m, int32_t kind, int32_t region, int64_t offset, int64_t block, int32_t thread,
             int32_t place, int64_t other_block, int32_t other_thread, int32_t other_place) {
     struct launch *l = m->launch;
     if (is_fatal(kind)) l->fatal = 1;
@@ -45,7 +24,7 @@ SMALL void report(struct machine *m, int32_t kind, int32_t region, int64_t offse
         kind, region, offset, {block, other_block}, {thread, other_thread}, {place, other_place}, 1};
 }
 
-SMALL static void at_threads(struct machine *m, int32_t kind, int32_t one, int32_t other) {
+static void at_threads(struct machine *m, int32_t kind, int32_t one, int32_t other) {
     report(m, kind, -1, 0, m->block, one, m->states[one], other < 0 ? -1 : m->block, other,
            other < 0 ? 0 : m->states[other]);
 }
@@ -79,7 +58,7 @@ static int anyone_runs(const struct machine *m, int32_t first, int32_t last) {
 }
 
 /* Nobody runs: whether all have ended. Lets them go on behind a barrier, or says why they can not. */
-SMALL static int all_ended(struct machine *m) {
+static int all_ended(struct machine *m) {
     int32_t ended = -1, barrier = -1, other = -1, warp = -1;
     for (int32_t t = 0; t < m->threads; t++) {
         int32_t kind = m->states[t] & 7;
@@ -103,7 +82,7 @@ SMALL static int all_ended(struct machine *m) {
     int32_t point = m->states[barrier] >> 3;
     resolve_block(m, m->launch->operations[point]);
     m->launch->barriers++;
-    if (RACES) shadow_barrier(m);
+    if (m->launch->races) shadow_barrier(m);
     for (int32_t t = 0; t < m->threads; t++) m->states[t] = point << 3 | RUNS;
     return 0;
 }
@@ -147,7 +126,7 @@ static void run_phases(struct machine *m) {
         }
         point = state >> 3;
         m->launch->barriers++;
-        if (RACES) shadow_barrier(m);
+        if (m->launch->races) shadow_barrier(m);
     }
 }
 
@@ -159,7 +138,7 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 /* Seed 0 is the order of the numbers; another one shuffles the warps and the threads within each. */
-SMALL static void set_order(struct machine *m) {
+static void set_order(struct machine *m) {
     uint64_t state = m->launch->seed;
     int32_t units = (m->threads + m->unit - 1) / m->unit;
     for (int32_t u = 0; u < units; u++) m->units[u] = (uint32_t)u;
@@ -181,14 +160,14 @@ SMALL static void set_order(struct machine *m) {
     }
 }
 
-SMALL static void run_block(struct machine *m, int64_t block) {
+static void run_block(struct machine *m, int64_t block) {
     struct launch *l = m->launch;
     m->block = block;
     m->ctaid[0] = (int32_t)(block % l->grid[0]);
     m->ctaid[1] = (int32_t)(block / l->grid[0] % l->grid[1]);
     m->ctaid[2] = (int32_t)(block / l->grid[0] / l->grid[1]);
     memset(m->shared, PATTERN, (size_t)l->shared_bytes);
-    if (RACES && !shadow_block(m)) {
+    if (l->races && !shadow_block(m)) {
         report(m, FAULT_MEMORY, -1, 0, block, 0, 0, -1, -1, 0);
         return;
     }
@@ -198,11 +177,11 @@ SMALL static void run_block(struct machine *m, int64_t block) {
     } else {
         run_phases(m);
     }
-    if (TRACES && !l->fatal) deliver(m);
+    if (l->consume && !l->fatal) deliver(m);
     l->blocks_run++;
 }
 
-SMALL void emu_launch(struct launch *l) {
+void emu_launch(struct launch *l) {
     struct machine *m = calloc(1, sizeof *m);
     if (!m) { l->fatal = 1; return; }
     m->launch = l;
@@ -222,14 +201,14 @@ SMALL void emu_launch(struct launch *l) {
     set_order(m);
     for (int64_t i = 0; i < l->region_count; i++)
         if (l->regions[i].shared) l->regions[i].base = m->shared + l->regions[i].shared - 1;
-    if (!shared || !m->frame || !m->states || (RACES && !shadow_begin(m)) || (TRACES && !events_begin(m)))
+    if (!shared || !m->frame || !m->states || (l->races && !shadow_begin(m)) || (l->consume && !events_begin(m)))
         report(m, FAULT_MEMORY, -1, 0, 0, 0, 0, -1, -1, 0);
     for (int64_t b = 0; b < l->blocks && !l->fatal; b++) {
         /* with a seed, blocks start anywhere and take another direction: any order is a valid one */
         int64_t place = l->seed == 0 ? b : (int64_t)((l->seed + (uint64_t)(l->blocks - 1 - b)) % (uint64_t)l->blocks);
         run_block(m, l->first_block + place);
     }
-    if (TRACES) events_end(m);
-    if (RACES) shadow_end(m);
+    if (l->consume) events_end(m);
+    if (l->races) shadow_end(m);
     free(shared), free(m->frame), free(m->states), free(m);
 }

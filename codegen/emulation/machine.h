@@ -11,7 +11,6 @@ point to the next lies in `frame`. The state of a thread is (point << 3) | what 
 #define MAX_THREADS 1024
 #define MAX_FAULTS 256
 #define INLINE __attribute__((always_inline))
-#define SMALL __attribute__((noinline, minsize)) /* not worth the optimiser's time, which every kernel pays again */
 
 /* What a thread waits for; after ENDED the point is the number of its return, after EXHAUSTED that of its loop. */
 enum { RUNS, AT_WARP, AT_BLOCK, YIELDED, EXHAUSTED, ENDED };
@@ -116,6 +115,8 @@ void shadow_barrier(struct machine *m);
 void shadow_warp(struct machine *m, int32_t first, uint32_t lanes);
 /* events.c */
 int events_begin(struct machine *m);
+int64_t more_events(struct machine *m);
+int64_t more_segments(struct machine *m);
 void deliver(struct machine *m);
 void events_end(struct machine *m);
 

@@ -155,8 +155,7 @@ def _build(text: str, name: str, form: Form, sites: Sites | None) -> _Built:
             kernel = read_kernel(text, name)
             accesses = find_accesses(kernel, sites)
             module = make_module(kernel, accesses, form)
-            code = Code(module.text, parallel=form.parallel, trace=form.trace, races=form.races)
-            found = _Built(kernel, accesses, module, code)
+            found = _Built(kernel, accesses, module, Code(module.text, parallel=form.parallel))
         _built[key] = found
         if len(_built) > _KEPT:
             _built.popitem(last=False)

@@ -14,7 +14,7 @@ enum { LOAD, STORE, ATOMIC };
 
 static int32_t thread_of(uint64_t record) { return (int32_t)(record >> 16 & 1023); }
 
-SMALL int shadow_begin(struct machine *m) {
+int shadow_begin(struct machine *m) {
     m->now = 0;
     m->seen = calloc(MAX_THREADS, sizeof *m->seen);
     return m->seen != 0;
@@ -22,7 +22,7 @@ SMALL int shadow_begin(struct machine *m) {
 
 void shadow_end(struct machine *m) { free(m->seen), free(m->block_times); }
 
-SMALL int shadow_block(struct machine *m) {
+int shadow_block(struct machine *m) {
     if (m->block_time_count == m->block_time_room) {
         m->block_time_room = m->block_time_room ? 2 * m->block_time_room : 1024;
         uint64_t *made = realloc(m->block_times, (size_t)m->block_time_room * 2 * sizeof *made);
@@ -51,7 +51,7 @@ void shadow_warp(struct machine *m, int32_t first, uint32_t lanes) {
         if (lanes >> lane & 1) memcpy(m->seen[first + lane], joined, sizeof joined);
 }
 
-static SMALL int64_t block_of(const struct machine *m, uint64_t record) {
+static int64_t block_of(const struct machine *m, uint64_t record) {
     uint64_t time = record >> 26;
     int64_t low = 0, high = m->block_time_count - 1;
     while (low < high) {
@@ -72,7 +72,7 @@ static INLINE int unordered(const struct machine *m, uint64_t record, int32_t t,
     return other / LANES != t / LANES || time >= m->seen[t][other % LANES];
 }
 
-static SMALL void race(struct machine *m, uint64_t record, int32_t t, int32_t site,
+static void race(struct machine *m, uint64_t record, int32_t t, int32_t site,
                                                  const struct region *r, int32_t region, int64_t offset) {
     report(m, r->shared ? FAULT_SHARED_RACE : FAULT_GLOBAL_RACE, region, offset, block_of(m, record),
            thread_of(record), (int32_t)(record & 0xFFFF), m->block, t, site);
@@ -106,7 +106,7 @@ static INLINE void touch(struct machine *m, struct cell *c, int32_t t, int32_t s
     else keep(m, &c->atomic, &c->atomic_other, &c->earlier[ATOMIC], made);
 }
 
-static SMALL int32_t region_of(const struct machine *m, const uint8_t *address) {
+static int32_t region_of(const struct machine *m, const uint8_t *address) {
     const struct launch *l = m->launch;
     for (int32_t i = 0; i < l->region_count; i++)
         if (address >= l->regions[i].base && address < l->regions[i].base + l->regions[i].bytes) return i;

@@ -29,7 +29,7 @@ static uint32_t folded(int32_t operation, uint32_t a, uint32_t b) {
 }
 
 /* What is the same for all lanes of a group. `all`: in how many a truth holds, as a mask. */
-static SMALL uint64_t common(const struct machine *m, int32_t operation, int32_t first, uint32_t lanes, int32_t *flag) {
+static uint64_t common(const struct machine *m, int32_t operation, int32_t first, uint32_t lanes, int32_t *flag) {
     uint32_t all = 0, total = 0;
     int32_t leader = __builtin_ctz(lanes), alike = 1, started = 0;
     for (int32_t lane = 0; lane < LANES; lane++) {
@@ -51,7 +51,7 @@ static SMALL uint64_t common(const struct machine *m, int32_t operation, int32_t
     }
 }
 
-static SMALL void exchange(struct machine *m, int32_t operation, int32_t first, uint32_t lanes) {
+static void exchange(struct machine *m, int32_t operation, int32_t first, uint32_t lanes) {
     int32_t flag;
     uint64_t same = common(m, operation, first, lanes, &flag);
     for (int32_t lane = 0; lane < LANES; lane++) {
@@ -91,7 +91,7 @@ void resolve_warp(struct machine *m, int32_t first, int32_t last) {
         if ((mask & ~ended) != lanes) continue; /* some are not there yet */
         int32_t operation = m->launch->operations[state >> 3];
         if (operation == OP_WARP_SYNC) {
-            if (RACES) shadow_warp(m, first, lanes);
+            if (m->launch->races) shadow_warp(m, first, lanes);
         } else {
             exchange(m, operation, first, lanes);
         }
@@ -101,7 +101,7 @@ void resolve_warp(struct machine *m, int32_t first, int32_t last) {
 }
 
 /* A barrier that reduces a truth over the block. */
-SMALL void resolve_block(struct machine *m, int32_t operation) {
+void resolve_block(struct machine *m, int32_t operation) {
     if (operation == OP_BARRIER) return;
     uint64_t count = 0;
     for (int32_t t = 0; t < m->threads; t++) count += m->value[t] != 0;

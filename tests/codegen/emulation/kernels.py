@@ -25,10 +25,7 @@ HEAD = "\n".join(
             f"declare i32 @llvm.nvvm.redux.sync.{how}(i32, i32)"
             for how in ("add", "min", "max", "umin", "umax", "and", "or", "xor")
         ),
-        *(
-            f"declare i32 @llvm.nvvm.barrier.cta.red.{how}.aligned.all(i32, i1)" if how == "popc" else ""
-            for how in ("popc",)
-        ),
+        "declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)",
         "declare i1 @llvm.nvvm.barrier.cta.red.and.aligned.all(i32, i1)",
         "declare i1 @llvm.nvvm.barrier.cta.red.or.aligned.all(i32, i1)",
         "",
