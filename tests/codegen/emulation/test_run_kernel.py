@@ -621,16 +621,16 @@ def test_static_and_dynamic_shared_memory_lie_apart() -> None:
 entry:
   {numbers}
   %a = getelementptr [3 x i8], ptr addrspace(3) @small, i64 0, i64 %t
-  %b = getelementptr [3 x i64], ptr addrspace(3) @wide, i64 0, i64 %t
+  %bw = getelementptr [3 x i64], ptr addrspace(3) @wide, i64 0, i64 %t
   %c = getelementptr i32, ptr addrspace(3) @tc.shared, i64 %t
   %t8 = trunc i64 %t to i8
   store i8 %t8, ptr addrspace(3) %a
-  store i64 -1, ptr addrspace(3) %b
+  store i64 -1, ptr addrspace(3) %bw
   store i32 %t32, ptr addrspace(3) %c
   {barrier}
   %generic = addrspacecast ptr addrspace(3) %a to ptr
   %x = load i8, ptr %generic
-  %y = load i64, ptr addrspace(3) %b
+  %y = load i64, ptr addrspace(3) %bw
   %z = load i32, ptr addrspace(3) %c
   %x64 = zext i8 %x to i64
   %z64 = zext i32 %z to i64
