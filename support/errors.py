@@ -14,6 +14,7 @@ __all__ = [
     "ArtefactError",
     "BackendError",
     "InternalError",
+    "KernelError",
     "OutputError",
     "ProgramError",
     "ScheduleError",
@@ -85,6 +86,10 @@ class BackendError(TracecutError):
 
 class ScheduleError(TracecutError):
     """A schedule breaks a rule of the independent checker: never run it."""
+
+
+class KernelError(TracecutError):
+    """A GPU kernel, run on the CPU, has no result: a barrier that not all threads reach, a loop without end."""
 
 
 class InternalError(TracecutError):

@@ -1,0 +1,40 @@
+/* What the kernel's own code asks of the machine: made part of it, so that nothing of this is a call. */
+#include "machine.h"
+
+INLINE uint8_t *emu_frame(struct machine *m) { return m->frame; }
+INLINE uint8_t *emu_shared(struct machine *m) { return m->shared; }
+INLINE int32_t *emu_states(struct machine *m) { return m->states; }
+INLINE const uint64_t *emu_arguments(struct machine *m) { return m->arguments; }
+INLINE int64_t emu_patience(struct machine *m) { return m->launch->patience; }
+INLINE int64_t emu_thread(struct machine *m, int64_t place) { return m->in_order ? place : m->order[place]; }
+INLINE int32_t emu_tid(struct machine *m, int64_t t, int32_t axis) { return m->tid[axis][t]; }
+INLINE int32_t emu_ctaid(struct machine *m, int32_t axis) { return m->ctaid[axis]; }
+INLINE int32_t emu_ntid(struct machine *m, int32_t axis) { return m->launch->block[axis]; }
+INLINE int32_t emu_nctaid(struct machine *m, int32_t axis) { return (int32_t)m->launch->grid[axis]; }
+INLINE int64_t emu_shared_bytes(struct machine *m) { return m->launch->shared_bytes; }
+
+INLINE void emu_offer(struct machine *m, int64_t t, uint64_t value, int32_t by, int32_t clamp, int32_t mask) {
+    m->value[t] = value;
+    m->by[t] = by;
+    m->clamp[t] = clamp;
+    m->mask[t] = (uint32_t)mask;
+}
+INLINE uint64_t emu_result(struct machine *m, int64_t t) { return m->result[t]; }
+INLINE int32_t emu_flag(struct machine *m, int64_t t) { return m->flag[t]; }
+
+INLINE void emu_event(struct machine *m, int32_t site, uint64_t address) {
+    int64_t place = m->event_count;
+    if (__builtin_expect(place == m->event_room, 0)) place = more_events(m);
+    m->sites[place] = (uint16_t)site;
+    m->addresses[place] = address;
+    m->event_count = place + 1;
+}
+
+/* Thread t goes on: the next events are its own. */
+INLINE void emu_segment(struct machine *m, int64_t t) {
+    int64_t place = m->segment_count;
+    if (__builtin_expect(place == m->segment_room, 0)) place = more_segments(m);
+    m->segments[place].start = m->event_count;
+    m->segments[place].thread = (int32_t)t;
+    m->segment_count = place + 1;
+}

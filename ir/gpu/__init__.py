@@ -1,0 +1,1 @@
+"""GPUs as data, and what their memory makes of a kernel's accesses."""
