@@ -26,8 +26,26 @@ _FLOATS = {"float": ("float32", 4), "double": ("float64", 8), "half": ("float16"
 
 
 @dataclass(frozen=True, eq=False)
+class Within:
+    """An address in an array, or near it, as an argument: all of the array may be touched from there.
+
+    Several arguments may lie in one array; where the kernel promises that one is nobody else's, that holds for the bytes
+    that are touched.
+
+    Attributes:
+        array: C-contiguous. offset: bytes from its begin; negative, or behind its end, where indices lead back.
+    """
+
+    array: npt.NDArray[Any]
+    offset: int
+
+
+@dataclass(frozen=True, eq=False)
 class Array:
-    """An array that was passed. `bytes` may be touched; `place`: of the parameter."""
+    """An array that was passed. `bytes` may be touched; `place`: of the parameter.
+
+    `within`: other arguments may lie in the same array.
+    """
 
     name: str
     place: int
@@ -35,6 +53,7 @@ class Array:
     bytes: int
     itemsize: int
     owner: Any
+    within: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +96,7 @@ def check_arguments(
     """Slots of all arguments. O(arguments² + accesses).
 
     Args:
-        given: an array for each pointer, a number for each other parameter.
+        given: an array (or a place `Within` one) for each pointer, a number for each other parameter.
         extents: place of a pointer parameter → bytes of the array that the kernel may touch.
 
     Raises ArgumentError naming the argument, what it is and what was expected.
@@ -95,9 +114,10 @@ def check_arguments(
     for place, (parameter, value) in enumerate(zip(kernel.parameters, given, strict=True)):
         name = f"arguments[{place}] ({parameter.name})"
         if place in pointers:
+            offset = value.offset if isinstance(value, Within) else 0
             array = _array(kernel, accesses, place, name, value, (extents or {}).get(place))
             arrays.append(array)
-            slots[place] = array.address
+            slots[place] = (array.address + offset) % (1 << 64)
         else:
             slots[place : place + 1].view(np.uint8)[:] = np.frombuffer(_number(parameter.type, name, value), np.uint8)
     _check_overlaps(kernel, accesses, arrays)
@@ -126,6 +146,7 @@ def _number(type: str, name: str, value: Any) -> bytes:
 
 
 def _array(kernel: KernelText, accesses: Accesses, place: int, name: str, value: Any, extent: int | None) -> Array:
+    within, value = isinstance(value, Within), value.array if isinstance(value, Within) else value
     if not isinstance(value, np.ndarray):
         raise ArgumentError(f"{name} is {type(value).__name__}, a NumPy array was expected")
     expected = _expected(accesses, place)
@@ -144,7 +165,7 @@ def _array(kernel: KernelText, accesses: Accesses, place: int, name: str, value:
     align = max([access.align for access in accesses.of.values() if access.base and access.base.place == place] + [1])
     if size and value.ctypes.data % align:
         raise ArgumentError(f"{name} lies at an address that is no multiple of {align}")
-    return Array(kernel.parameters[place].name, place, value.ctypes.data, size, value.dtype.itemsize, value)
+    return Array(kernel.parameters[place].name, place, value.ctypes.data, size, value.dtype.itemsize, value, within)
 
 
 def _expected(accesses: Accesses, place: int) -> tuple[str, int] | None:
@@ -177,7 +198,7 @@ def _check_overlaps(kernel: KernelText, accesses: Accesses, arrays: Sequence[Arr
             continue
         for other in arrays:
             apart = one.address + one.bytes <= other.address or other.address + other.bytes <= one.address
-            if other is one or apart or not (accesses.written(one.place) or accesses.written(other.place)):
+            if other is one or apart or (one.within and other.within) or not (accesses.written(one.place) or accesses.written(other.place)):
                 continue
             raise ArgumentError(
                 f"arguments[{one.place}] ({one.name}) and arguments[{other.place}] ({other.name}) overlap, "

@@ -146,12 +146,17 @@ class Launch:
         variables = self.module.host.variables
         regions = (_Region * (len(given.arrays) + len(variables) + 1))()
         cells = []
+        together: dict[int, tuple[int, int]] = {}  # address of an array with several arguments → its granule and cells
         for region, array in zip(regions, given.arrays, strict=False):
             region.base, region.bytes = array.address, array.bytes
-            if self.form.races and self.accesses.written(array.place):
-                region.granule = self._granule(array.place, "")
-                cells.append(np.zeros((array.bytes >> region.granule) * _CELL + _CELL, np.uint8))
-                region.cells = cells[-1].ctypes.data
+            same = [other for other in given.arrays if other is array or (array.within and other.within)]
+            same = [other.place for other in same if other.address == array.address]
+            if self.form.races and any(self.accesses.written(place) for place in same):
+                if array.address not in together or not array.within:
+                    granule = min(self._granule(place, "") for place in same)
+                    cells.append(np.zeros((array.bytes >> granule) * _CELL + _CELL, np.uint8))
+                    together[array.address] = granule, cells[-1].ctypes.data
+                region.granule, region.cells = together[array.address]
         for place, variable in enumerate(variables, len(given.arrays)):
             region = regions[place]
             region.shared, region.bytes = variable.offset + 1, variable.bytes or total - variable.offset

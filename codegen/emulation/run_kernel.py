@@ -13,7 +13,7 @@ from typing import Any
 from tracecut.ir.gpu.sites import Sites
 from tracecut.support.errors import ArgumentError, KernelError, known_names
 
-from .arguments import Arguments, check_arguments, check_geometry
+from .arguments import Arguments, Within, check_arguments, check_geometry
 from .compile_module import Code
 from .consumers import CompiledConsumer, Consumer, WarpAccesses
 from .faults import Fault
@@ -22,7 +22,7 @@ from .kernel_text import KernelText, read_kernel
 from .launch import Launch, Outcome, faults_of
 from .memory_sites import Accesses, find_accesses
 
-__all__ = ["MODES", "CompiledConsumer", "Fault", "RunReport", "WarpAccesses", "kernel_sites", "run_kernel"]
+__all__ = ["MODES", "CompiledConsumer", "Fault", "RunReport", "WarpAccesses", "Within", "kernel_sites", "run_kernel"]
 
 MODES = ("phases", "strict")
 PATIENCE = 1 << 31
@@ -89,7 +89,7 @@ def run_kernel(
 
     Args:
         kernel_text: the module that the PTX is made of. name: of the kernel.
-        arguments: a C-contiguous array for each pointer, a number for each other parameter.
+        arguments: a C-contiguous array, or a place `Within` one, for each pointer, a number for each other parameter.
         grid, block: sizes, one to three. A grid may have 0 blocks.
         shared_bytes: of the part of shared memory whose size the launch states.
         mode: `phases` (all threads of a block run to the next barrier, one after the other in one compiled loop) or
