@@ -149,8 +149,8 @@ class Launch:
         together: dict[int, tuple[int, int]] = {}  # address of an array with several arguments → its granule and cells
         for region, array in zip(regions, given.arrays, strict=False):
             region.base, region.bytes = array.address, array.bytes
-            same = [other for other in given.arrays if other is array or (array.within and other.within)]
-            same = [other.place for other in same if other.address == array.address]
+            others = [other for other in given.arrays if array.within and other.within]
+            same = [array.place, *(other.place for other in others if other.address == array.address)]
             if self.form.races and any(self.accesses.written(place) for place in same):
                 if array.address not in together or not array.within:
                     granule = min(self._granule(place, "") for place in same)

@@ -6,7 +6,7 @@ then reach them there, with another base pointer and these local numbers in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
@@ -62,13 +62,19 @@ class Cacheable:
 
 
 def cacheable_arrays(
-    plan: ScopePlan, region: int, groups: Sequence[Group], outlined: Outlined, *, written_only: bool = False
+    plan: ScopePlan,
+    region: int,
+    groups: Sequence[Group],
+    outlined: Outlined,
+    *,
+    written_only: bool = False,
+    without: Collection[int] = (),
 ) -> Cacheable:
     """What a region could keep in shared memory. O(accesses).
 
     Args:
         plan: of the scope. groups, outlined: of the region's range function.
-        written_only: leave what is only read in global memory.
+        written_only: leave what is only read in global memory. without: arrays that stay there, too.
     """
     uses = {use.array: use for use in plan.uses[region]}
     reasons: dict[str, str] = {}
@@ -91,6 +97,8 @@ def cacheable_arrays(
                 continue
             array = plan.arrays[use.array]
             why = _unfit_array(plan, use, uses.values(), fields, groups)
+            if not why and use.array in without:
+                why = "iterations of several blocks may write to one of its records"
             if not why and not (written_only and not _is_written(use)):
                 kept.append(_cached(plan, use, number, space, groups))
                 continue
@@ -155,6 +163,8 @@ def _unfit_array(
 ) -> str:
     if use.mode not in ("moved", "spaced"):
         return "it stays where it is"
+    if any(field.array == use.array for space in plan.spaces for field in space.fields):
+        return "it holds indices itself"
     if not all(_indexed_by(plan, pattern, fields) for pattern in use.patterns):
         return "it is reached by something else than these indices, too"
     sites = {pattern.access.site.key for pattern in use.patterns}
@@ -164,6 +174,8 @@ def _unfit_array(
         site = pattern.access.site
         if site.type not in SIZES or site.length is not None or not pattern.offsets:
             return f"it is accessed as {site.type} at {site.place.told}"
+    if any(sites & {pattern.access.site.key for pattern in other.patterns} for other in uses if other is not use):
+        return "its pointer changes from sweep to sweep"
     for group in groups:
         mine = sites & set(group.sites)
         if mine and (not group.root or set(group.sites) - sites):

@@ -21,7 +21,7 @@ from .register_reductions import EXIT, combine_atomically, combined
 
 RUN, FLUSH, END = "tc.run", "tc.flush", "tc.end"
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
-MEMORY = "@tc.shared"
+MEMORY = "@tc_shared"
 
 
 @dataclass(frozen=True)

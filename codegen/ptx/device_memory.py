@@ -22,8 +22,8 @@ from tracecut.codegen.schedule.schedule import RegionSchedule, Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.memory import Object
 
+from .kernel import Address, KernelArray, Memory, raw_array
 from .module import Parameter
-from .region_kernel import Address, KernelArray, Memory, raw_array
 
 FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "float": "f", "double": "d"}
 
@@ -132,13 +132,15 @@ class DeviceMemory:
         name = f"{item.name or f'array {copy.object}'}, {copy.mode}"
         if number in self.local.data and not old:
             factor = self.local.packed.get(number, 1)
-            place = self.memory.place(("local", number), lambda: KernelArray(f"{name}, local", self.local.data[number]))
+            place = self.memory.place(
+                ("local", number), lambda: KernelArray(f"{name}, local", self.local.data[number], fixed=True)
+            )
             return Address(place, behind // factor)
 
         def make() -> KernelArray:
             third = number in self.local.data and self.local.third
             if not old or third:
-                return KernelArray(name, self.new_copy(number))
+                return KernelArray(name, self.new_copy(number), fixed=bool(copy.renumber) or copy.mode == "offsets")
             if copy.mode == "offsets":
                 return KernelArray(f"{name}, old", old_offsets(region, copy, self.data))
             return KernelArray(f"{name}, old", copied(self.host, region, copy, self.data))
@@ -148,7 +150,9 @@ class DeviceMemory:
     def named(self, name: str, values: object, *, alone: bool = False) -> Address:
         """The begin of further values; `alone`: in an array that nothing else is in."""
         key = object() if alone else name
-        return Address(self.memory.place(key, lambda: KernelArray(name, raw_array(np.asarray(values)))), 0)
+        return Address(
+            self.memory.place(key, lambda: KernelArray(name, raw_array(np.asarray(values)), fixed=not alone)), 0
+        )
 
 
 def captured_bytes(captured: CapturedRegion, objects: Sequence[Object]) -> list[Bytes]:

@@ -42,6 +42,7 @@ from .refusals import check_body, check_loop
 from .register_reductions import EXIT, lower_register_reductions
 
 AXES = ("ctaid", "ntid", "tid")
+BASES = ("base", "data-base")  # what is kept has the same values under both
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class _BlockModule(KernelModule):
         for place, array in dict(kept.values()).items():
             self.entry.append(f"%tc.kept{place} = getelementptr i8, ptr %tc.shared.all, i64 {array.place}")
         for slot in outlined.slots:
-            if slot.kind == "base" and slot.group in kept and slot.value in used:
+            if slot.kind in BASES and slot.group in kept and slot.value in used:
                 place, array = kept[slot.group]
                 by = array.deltas[slot.group]
                 self.entry.append(f"{slot.value} = getelementptr i8, ptr %tc.kept{place}, i64 {by}")
@@ -164,7 +165,7 @@ class _BlockModule(KernelModule):
 
 def _without(outlined: Outlined, kept: Mapping[int, object]) -> Outlined:
     """The range function without the slots of bases that lie in shared memory."""
-    slots = tuple(slot for slot in outlined.slots if not (slot.kind == "base" and slot.group in kept))
+    slots = tuple(slot for slot in outlined.slots if not (slot.kind in BASES and slot.group in kept))
     return replace(outlined, slots=slots)
 
 

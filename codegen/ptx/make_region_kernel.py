@@ -43,12 +43,14 @@ from .block_phases import SharedArray, layout_shared
 from .device_memory import DeviceMemory, LocalCopies
 from .emit import plain_kernel
 from .emit_blocks import block_kernel
+from .kernel import Address, Kernel
 from .module import Parameter
 from .packed_indices import packable
-from .region_kernel import Address, RegionKernel
+from .ptxas import check_architecture
 
 VARIANTS = ("original", "swap-indirect", "swap", "smem", "readonly")
 BLOCK_VARIANTS = ("smem", "readonly")
+MOST_SHARED = 227 << 10  # of a block, on the largest of these cards
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,7 @@ def make_region_kernel(
     threads: int = 256,
     jobs: int = 1024,
     shared: int = 48 << 10,
-) -> RegionKernel:
+) -> Kernel:
     """Make a kernel.
 
     Args:
@@ -100,14 +102,27 @@ def make_region_kernel(
         raise ArgumentError(f"variant is {variant!r}, one of {', '.join(VARIANTS)} was expected")
     if not THREADS[0] <= threads <= THREADS[1]:
         raise ArgumentError(f"a block of {threads} threads was asked for, {THREADS[0]} to {THREADS[1]} can be had")
+    check_architecture(arch)
+    if jobs < 1:
+        raise ArgumentError(f"jobs is {jobs}, at least one was expected")
+    if not 0 <= shared <= MOST_SHARED:
+        raise ArgumentError(f"shared is {shared}, 0 to {MOST_SHARED} bytes were expected")
     return _Maker(source, ordering, variant, arch, threads, jobs, shared).make()
 
 
 class _Maker:
     def __init__(
-        self, source: Source, ordering: Ordering, variant: str, arch: str, threads: int, jobs: int, shared: int
+        self,
+        source: Source,
+        ordering: Ordering,
+        variant: str,
+        arch: str,
+        threads: int,
+        jobs: int,
+        shared: int,
+        without: frozenset[int] = frozenset(),
     ) -> None:
-        self.source, self.variant, self.arch = source, variant, arch
+        self.source, self.variant, self.arch, self.without = source, variant, arch, without
         self.threads, self.jobs, self.shared = threads, jobs, shared
         self.plan = source.inspection.plan
         self.region = source.region
@@ -124,18 +139,19 @@ class _Maker:
         self.device = DeviceMemory(captured, self.outlined, source.objects, self.host, self.region)
         self.scheduled = self.device.scheduled
 
-    def make(self) -> RegionKernel:
+    def make(self) -> Kernel:
         return self._make_blocks() if self.variant in BLOCK_VARIANTS else self._make_plain()
 
     def _choose_cached(self, views: dict[str, str]) -> None:
         groups, outlined = self.cut[self.region]
         written = self.variant == "readonly"
-        self.cache = cacheable_arrays(self.plan, self.region, groups, outlined, written_only=written)
+        self.cache = cacheable_arrays(
+            self.plan, self.region, groups, outlined, written_only=written, without=self.without
+        )
         if not self.cache.arrays:
+            nothing = "no index leads to what it writes" if written else "no index leads to it"
             whys = "; ".join(f"{name}: {why}" for name, why in self.cache.refused.items())
-            raise UnsupportedError(
-                f"nothing that its iterations reach through indices can be kept: {whys or 'no index'}"
-            )
+            raise UnsupportedError(f"nothing that its iterations touch can be kept in shared memory: {whys or nothing}")
         if self.cache.others:
             third = {**views, **dict.fromkeys(self.cache.others, OLD)}
             self.cut[self.region] = self.source.cut_out(self.region, third)
@@ -165,7 +181,7 @@ class _Maker:
 
     # One job a thread
 
-    def _make_plain(self) -> RegionKernel:
+    def _make_plain(self) -> Kernel:
         view = self.source.analysis.view_of(self.region)
         nest = self.source.inspection.accesses.nest
         disjoint, exclusive = self._facts()
@@ -182,7 +198,7 @@ class _Maker:
         )
         size = self.scheduled.jobs.size
         arguments = [self.device.argument(parameter) for parameter in kernel.parameters]
-        return RegionKernel(
+        return Kernel(
             self.name,
             self.variant,
             self.arch,
@@ -205,7 +221,7 @@ class _Maker:
 
     # Blocks
 
-    def _make_blocks(self) -> RegionKernel:
+    def _make_blocks(self) -> Kernel:
         region = self.scheduled
         spaces = list(self.cache.spaces)
         fields = self._local_fields(region, spaces)
@@ -215,6 +231,11 @@ class _Maker:
         bounds = cut_jobs(pins, self._breaks(region), self.jobs, self.shared, widths, extra)
         data, local = data_of_blocks(pins, bounds, spaces)
         check_local(data)
+        shared_data = {item.space for item in data if np.any(item.owned < np.diff(item.offsets))}
+        # Of a record that two blocks keep, the one that does not write to it would write the old values back.
+        unsafe = {item.array for item in self.cache.arrays if item.writes and item.space in shared_data}
+        if unsafe:
+            return self._again(self.without | unsafe)
         schedule = GpuSchedule(self.region, self.host.method, self.threads, bounds, data)
         schedule.verify()
         most = {item.space: item.most for item in data}
@@ -243,7 +264,7 @@ class _Maker:
             read_only=disjoint,
         )
         arguments = [self._block_argument(parameter, schedule, shared) for parameter in kernel.parameters]
-        return RegionKernel(
+        return Kernel(
             self.name,
             self.variant,
             self.arch,
@@ -259,6 +280,11 @@ class _Maker:
             self.host,
             notes=dict(self.cache.refused),
         )
+
+    def _again(self, without: frozenset[int]) -> Kernel:
+        """The same with fewer arrays in shared memory."""
+        asked = (self.source, self.ordering, self.variant, self.arch, self.threads, self.jobs, self.shared)
+        return _Maker(*asked, without).make()
 
     def _local_fields(self, region: RegionSchedule, spaces: Sequence[int]) -> list[IndexField]:
         found: dict[int, list[IndexField]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tracecut.support.errors import ArgumentError, BackendError, ToolchainError
 from tracecut.support.process.runner import Limits, describe, private_folder, run
@@ -22,7 +22,7 @@ class AssemblyReport:
         registers: of one thread. barriers: named barriers of a block.
         stack_bytes, spill_store_bytes, spill_load_bytes: local memory of one thread.
         shared_bytes: static shared memory of a block.
-        cubin_bytes: size of the machine code file.
+        cubin_bytes: size of the machine code file. cubin: that file.
         log: everything that ptxas said.
     """
 
@@ -36,6 +36,7 @@ class AssemblyReport:
     barriers: int
     cubin_bytes: int
     log: str
+    cubin: bytes = field(default=b"", repr=False)
 
 
 def assemble(ptx: str, arch: str = "sm_90") -> AssemblyReport:
@@ -65,7 +66,7 @@ def assemble(ptx: str, arch: str = "sm_90") -> AssemblyReport:
                 f"ptxas does not accept the kernel {kernels[0]} for {arch}: it {describe(finished)}",
                 detail=log.replace(str(folder), "")[-TAIL:],
             )
-        size = target.stat().st_size
+        cubin = target.read_bytes()
 
     def number(pattern: str) -> int:
         found = re.search(pattern, log)
@@ -80,8 +81,9 @@ def assemble(ptx: str, arch: str = "sm_90") -> AssemblyReport:
         spill_load_bytes=number(r"(\d+) bytes spill loads"),
         shared_bytes=number(r"(\d+) bytes smem"),
         barriers=number(r"used (\d+) barriers"),
-        cubin_bytes=size,
+        cubin_bytes=len(cubin),
         log=log.replace(str(folder), ""),
+        cubin=cubin,
     )
 
 

@@ -48,7 +48,8 @@ ROOMS = {
         "host": {"schedule"},
         "runtime": {"schedule", "host"},
         "gpu": {"schedule", "host", "runtime"},
-        "ptx": {"schedule", "host", "runtime", "gpu"},
+        "emulation": set(),
+        "ptx": {"schedule", "host", "runtime", "gpu", "emulation"},
         "tuning": {"schedule", "host", "ptx", "runtime"},
     },
     "tracecut": {

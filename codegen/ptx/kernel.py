@@ -1,0 +1,253 @@
+"""A kernel of a captured region with everything that it is called with: arrays, arguments, grid.
+
+The arrays are laid out as the variant wants them; `results` puts what a run left there back into the program's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.codegen.emulation.faults import Fault
+from tracecut.codegen.emulation.run_kernel import RunReport, Within, run_kernel
+from tracecut.codegen.gpu.gpu_schedule import GpuSchedule
+from tracecut.codegen.gpu.index_copies import Bytes, restored_object
+from tracecut.codegen.schedule.schedule import LoadGuard, Move, Schedule
+from tracecut.support.errors import ArgumentError
+
+from .module import Parameter
+from .nvptx import compile_ptx
+from .ptxas import AssemblyReport, assemble
+
+DTYPES = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "float": "f4", "double": "f8"}
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place in one of the kernel's arrays; `offset` bytes behind its begin, which may lie outside."""
+
+    array: int
+    offset: int
+
+
+@dataclass(frozen=True, eq=False)
+class KernelArray:
+    """An array that a kernel is called with.
+
+    Attributes:
+        name: what it holds. data: its bytes. object: number of the program's object that it stands for, −1: none.
+        fixed: whether the schedule relies on every byte of it: numbers of jobs and data.
+    """
+
+    name: str
+    data: Bytes
+    object: int = -1
+    fixed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A kernel, and how it is called.
+
+    Attributes:
+        ir: the module for LLVM's NVPTX backend. parameters: what it takes, `arguments` one for each.
+        arrays: its memory. blocks, threads, shared_bytes: of the launch.
+        schedule: which jobs and data the blocks have; None for one job a thread. host: the layout of the data.
+    """
+
+    name: str
+    variant: str
+    arch: str
+    ir: str
+    libdevice: bool
+    parameters: tuple[Parameter, ...]
+    arguments: tuple[int | float | Address, ...]
+    arrays: tuple[KernelArray, ...]
+    blocks: int
+    threads: int
+    shared_bytes: int
+    schedule: GpuSchedule | None
+    host: Schedule
+    remarks: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def ptx(self) -> str:
+        """PTX for `arch`. About 0.3 s, most of it the child process. Raises UnsupportedError."""
+        return compile_ptx(self.ir, self.name, self.arch, libdevice=self.libdevice)
+
+    @cached_property
+    def resources(self) -> AssemblyReport:
+        """What ptxas says of registers, spills and shared memory. Raises ToolchainError without it."""
+        return assemble(self.ptx, self.arch)
+
+    @property
+    def cubin(self) -> bytes:
+        """Machine code for `arch`. Raises ToolchainError without ptxas."""
+        return self.resources.cubin
+
+    @property
+    def launch(self) -> dict[str, int]:
+        """Blocks of the grid, threads of a block, bytes of dynamic shared memory."""
+        return {"blocks": self.blocks, "threads": self.threads, "shared_bytes": self.shared_bytes}
+
+    def run_cpu(
+        self,
+        arrays: Sequence[npt.NDArray[Any]] | None = None,
+        *,
+        strict: bool = False,
+        trace: Any = None,
+        races: bool = False,
+        seed: int = 0,
+        workers: int = 1,
+    ) -> KernelRun:
+        """Run the very module that the PTX is made of on this CPU, block by block.
+
+        Args:
+            arrays: memory of the kernel, changed in place: a C-contiguous array for each of `arrays`, of as many bytes;
+                None: a copy of what the program had. Jobs, indices and numbers of data have to be the kernel's own.
+            strict: threads of a block take turns at barriers, shuffles and votes, `seed` says in which order; else each
+                runs on to the next barrier. races: also look for races and accesses outside of arrays (needs `strict`).
+            trace: what is given the accesses of each warp, as of `run_kernel`.
+            workers: threads of the host.
+
+        Returns what ran. Raises ArgumentError for arrays that do not fit, KernelError where a run has no result.
+        """
+        memory = self.memory() if arrays is None else [self._fitting(n, array) for n, array in enumerate(arrays)]
+        if len(memory) != len(self.arrays):
+            raise ArgumentError(f"the kernel takes {len(self.arrays)} arrays, {len(memory)} were given")
+        given = [
+            Within(memory[value.array], value.offset) if isinstance(value, Address) else value
+            for value in self.arguments
+        ]
+        report = run_kernel(
+            self.ir,
+            self.name,
+            given,
+            self.blocks,
+            self.threads,
+            self.shared_bytes,
+            mode="strict" if strict else "phases",
+            trace=trace,
+            races=races,
+            seed=seed,
+            workers=workers,
+        )
+        return KernelRun(self, tuple(memory), report)
+
+    def _fitting(self, number: int, array: npt.NDArray[Any]) -> Bytes:
+        """The bytes of an array that was given for the one of this number. Raises ArgumentError unless it fits."""
+        if number >= len(self.arrays):
+            raise ArgumentError(f"the kernel takes {len(self.arrays)} arrays, more were given")
+        wanted = self.arrays[number]
+        what = f"array {number} ({wanted.name})"
+        if not isinstance(array, np.ndarray):
+            raise ArgumentError(f"{what} is a {type(array).__name__}, a NumPy array was expected")
+        if array.dtype.hasobject or not array.flags.c_contiguous or not array.flags.writeable:
+            raise ArgumentError(f"{what} has to be a C-contiguous, writable array of numbers")
+        data = array.reshape(-1).view(np.uint8)
+        if data.size != wanted.data.size:
+            raise ArgumentError(f"{what} has {data.size} bytes, {wanted.data.size} were expected")
+        if wanted.fixed and not np.array_equal(data, wanted.data):
+            raise ArgumentError(
+                f"{what} has other numbers than the kernel was made for",
+                hint="Make the kernel again for other indices: its blocks and data follow from them.",
+            )
+        if wanted.object >= 0:
+            self._check_loads(what, wanted, data)
+        return data
+
+    def _check_loads(self, what: str, wanted: KernelArray, data: Bytes) -> None:
+        """Indices that are read from an object of the program are those that the schedule was made for."""
+        moved = [move for move in self.host.moves if move.object == wanted.object]
+        for load in self.host.guard.loads:
+            if load.object != wanted.object or any(_meet(load, move) for move in moved):
+                continue  # what moves is no index: these have copies
+            size = load.stride * (load.count - 1) + load.width if load.count else 0
+            for byte in range(load.width):
+                place = slice(load.offset + byte, load.offset + size, load.stride)
+                if not np.array_equal(data[place], wanted.data[place]):
+                    raise ArgumentError(f"{what} has other indices at byte {load.offset} than the kernel was made for")
+
+    def memory(self) -> list[Bytes]:
+        """A copy of each array, for one run. O(bytes)."""
+        return [item.data.copy() for item in self.arrays]
+
+    def results(self, memory: Sequence[Bytes]) -> dict[int, Bytes]:
+        """Object of the program → its bytes in the program's order, after a run on `memory`. O(bytes)."""
+        return {
+            item.object: restored_object(self.host, item.object, data)
+            for item, data in zip(self.arrays, memory, strict=True)
+            if item.object >= 0
+        }
+
+    def sums(self, memory: Sequence[Bytes]) -> dict[str, Any]:
+        """Register reduction (its phi) → what a run on `memory` left in its cell."""
+        found = {}
+        for parameter, value in zip(self.parameters, self.arguments, strict=True):
+            if parameter.kind == "reduction" and isinstance(value, Address):
+                found[parameter.name] = memory[value.array].view(DTYPES[parameter.type])[0]
+        return found
+
+    def __repr__(self) -> str:
+        size = sum(item.data.size for item in self.arrays)
+        return (
+            f"<Kernel {self.name}: {self.variant} for {self.arch}, {self.blocks} blocks of {self.threads}, "
+            f"{self.shared_bytes} bytes shared, {len(self.arrays)} arrays of {size} bytes>"
+        )
+
+
+def _meet(load: LoadGuard, move: Move) -> bool:
+    low, high = move.origin + move.stride * move.first, move.origin + move.stride * (move.first + move.count)
+    return load.offset < high and low < load.offset + load.stride * load.count
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRun:
+    """What a run of a kernel left.
+
+    Attributes:
+        memory: the arrays, as the kernel's `arrays`. report: what ran, and the faults that were found.
+    """
+
+    kernel: Kernel
+    memory: tuple[Bytes, ...]
+    report: RunReport
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return self.report.faults
+
+    @property
+    def results(self) -> dict[int, Bytes]:
+        """Object of the program → its bytes in the program's order. O(bytes)."""
+        return self.kernel.results(self.memory)
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        """Register reduction (its phi) → its value."""
+        return self.kernel.sums(self.memory)
+
+
+class Memory:
+    """Arrays of a kernel while its arguments are put together."""
+
+    def __init__(self) -> None:
+        self.arrays: list[KernelArray] = []
+        self._known: dict[object, int] = {}
+
+    def place(self, key: object, make: Callable[[], KernelArray]) -> int:
+        """Number of an array, which is made when it is first asked for."""
+        if key not in self._known:
+            self._known[key] = len(self.arrays)
+            self.arrays.append(make())
+        return self._known[key]
+
+
+def raw_array(values: npt.NDArray[Any]) -> Bytes:
+    """The bytes of an array."""
+    return np.ascontiguousarray(values).view(np.uint8).reshape(-1)

@@ -1,0 +1,216 @@
+"""Kernels of traced loops in every variant, run on this CPU, leave what the program's own loop left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tracecut.codegen.ptx.kernel import Kernel, KernelRun
+from tracecut.codegen.ptx.make_region_kernel import BLOCK_VARIANTS, VARIANTS, Source, make_region_kernel
+from tracecut.codegen.runtime.executor import Executor
+from tracecut.codegen.runtime.replay import CapturedRegion, Replay
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.tuning.live_values import address_values, start_values
+from tracecut.support.errors import ArgumentError, UnsupportedError
+from tracecut.support.tolerances import RESULTS
+
+from ..children import in_child
+from ..conftest import apart
+from ..harness import Inspected
+from ..replays import Loaded, load
+
+Catalogue = Callable[[str], dict[str, Inspected | str]]
+PROGRAMS = ("bounds", "early", "edges", "exits", "guards", "indirect", "locals", "masks", "odd", "pairs", "pieces")
+PROGRAMS += ("rows", "shared", "small", "states")
+EDGES = "totals"  # a loop that adds to what indices lead to
+
+
+def source_of(item: Inspected) -> Source:
+    """What kernels of an inspected loop are made of."""
+    analysis = item.program.compiled.analysis
+    guard, objects = item.guarded
+
+    def captured(outlined: Outlined) -> CapturedRegion:
+        return CapturedRegion(
+            item.capture,
+            item.inspection.accesses,
+            item.region,
+            outlined,
+            item.program.traced.values[item.region],
+            start_values(analysis, item.region),
+            address_values(analysis, item.region),
+        )
+
+    return Source(analysis, item.inspection, item.graph, item.region, guard, objects, captured)
+
+
+def check(loaded: Loaded, strict: bool) -> dict[str, dict[str, str]]:
+    """Mark → variant → what is wrong with its kernels; why there is none begins with "no"."""
+    return {item.mark: _check_item(loaded, item, strict) for item in loaded.items}
+
+
+def _check_item(loaded: Loaded, item: Inspected, strict: bool) -> dict[str, str]:
+    if not item.inspection.verdicts[item.region].movable:
+        return {}
+    native, source = loaded.native(), source_of(item)
+    replay = item.replay(native)
+    executor = Executor(native, replay.identity(), replay.bases(source.objects), {item.region: replay.code()})
+    executor.enter()
+    replay.run(executor)
+    executor.leave()
+    reference = replay.outcome()
+    found = {}
+    for variant in VARIANTS:
+        try:
+            kernel = make_region_kernel(source, item.random(1), variant, threads=32, jobs=40)
+        except UnsupportedError as error:
+            found[variant] = f"no: {error.message}"
+            continue
+        run = kernel.run_cpu(strict=strict, races=strict, seed=3)
+        wrong = [str(fault) for fault in run.faults[:2]]
+        _put(replay, source, run)
+        compared = replay.compare(reference, replay.outcome())
+        if any(error > RESULTS.get(type, 0.0) for type, error in compared.errors.items()):
+            wrong.append(f"{compared.errors} at {compared.worst}")
+        found[variant] = "; ".join(wrong)
+    return found
+
+
+def _put(replay: Replay, source: Source, run: KernelRun) -> None:
+    """What a kernel left, where the replay has its memory."""
+    replay.restore()
+    for number, data in run.results.items():
+        base = source.objects[number].base
+        if base in replay.buffers:
+            replay.buffers[base].view(np.uint8).reshape(-1)[:] = data
+    replay.taken = np.zeros(len(replay.outlined.reductions) + 1, np.uint64)
+    for place, item in enumerate(replay.outlined.reductions):
+        replay.taken[place] = int.from_bytes(run.sums[item.phi].tobytes().ljust(8, b"\0"), "little")
+
+
+def assert_right(found: dict[str, dict[str, str]], enough: int) -> None:
+    wrong = {mark: {v: text for v, text in each.items() if text and text[:3] != "no:"} for mark, each in found.items()}
+    assert {mark: each for mark, each in wrong.items() if each} == {}
+    kept = sum(not each.get(variant, "no:") for each in found.values() for variant in BLOCK_VARIANTS)
+    assert kept >= enough, "too few loops keep data in shared memory"
+
+
+@pytest.mark.parametrize(("name", "enough"), [("edges", 4), ("rows", 8), ("indirect", 8)])
+def test_every_variant_leaves_what_the_loop_left(inspected: Catalogue, name: str, enough: int) -> None:
+    loaded = load(apart(inspected(name)))
+    assert_right(in_child(lambda: check(loaded, strict=False)), enough)
+
+
+def test_clean_kernels_have_no_races(inspected: Catalogue) -> None:
+    loaded = load(apart(inspected("edges")))
+    assert_right(in_child(lambda: check(loaded, strict=True)), 4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_loops(inspected: Catalogue, name: str, strict: bool) -> None:
+    loaded = load(apart(inspected(name)))
+    assert_right(in_child(lambda: check(loaded, strict=strict)), 0)
+
+
+@pytest.fixture(scope="module")
+def kernel(inspected: Catalogue) -> Kernel:
+    """An edge loop with its data in shared memory."""
+    item = edge_loop(inspected)
+    return make_region_kernel(source_of(item), item.random(1), "smem", threads=64, jobs=50)
+
+
+def edge_loop(inspected: Catalogue) -> Inspected:
+    """A loop that adds to what two indices lead to."""
+    item = inspected("edges")[EDGES]
+    assert not isinstance(item, str)
+    return item
+
+
+def test_a_kernel_says_how_it_is_launched(kernel: Kernel) -> None:
+    assert kernel.schedule is not None
+    assert kernel.launch == {
+        "blocks": kernel.schedule.blocks,
+        "threads": 64,
+        "shared_bytes": kernel.shared_bytes,
+    }
+    assert kernel.resources.spill_store_bytes == 0 and kernel.resources.barriers == 1
+    assert kernel.cubin[:4] == b"\x7fELF"
+    assert f"{kernel.schedule.blocks} blocks of 64" in repr(kernel)
+
+
+def test_runs_take_the_callers_arrays(kernel: Kernel) -> None:
+    memory = kernel.memory()
+    run = kernel.run_cpu(memory)
+    again = kernel.run_cpu()
+    assert all(np.array_equal(a, b) for a, b in zip(run.memory, again.memory, strict=True))
+    assert any(not np.array_equal(a, item.data) for a, item in zip(memory, kernel.arrays, strict=True))
+
+
+def _first(kernel: Kernel, fixed: bool) -> int:
+    return next(n for n, item in enumerate(kernel.arrays) if item.fixed == fixed and item.data.size > 16)
+
+
+BAD: dict[str, tuple[Callable[[Kernel, list[Any]], list[Any]], str]] = {
+    "too few": (lambda k, m: m[:-1], "arrays, .* were given"),
+    "too many": (lambda k, m: [*m, m[0]], "more were given"),
+    "a list": (lambda k, m: [m[0].tolist(), *m[1:]], "a NumPy array was expected"),
+    "short": (lambda k, m: [m[0][:-1].copy(), *m[1:]], "bytes, .* were expected"),
+    "strided": (lambda k, m: [np.repeat(m[0], 2)[::2], *m[1:]], "C-contiguous"),
+    "read-only": (lambda k, m: [frozen(m[0]), *m[1:]], "writable"),
+    "objects": (lambda k, m: [np.array([None]), *m[1:]], "of numbers"),
+    "other numbers": (lambda k, m: changed(m, _first(k, True)), "other numbers"),
+}
+
+
+def frozen(array: Any) -> Any:
+    found = array.copy()
+    found.flags.writeable = False
+    return found
+
+
+def changed(memory: list[Any], number: int) -> list[Any]:
+    memory[number][3] ^= 1
+    return memory
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_arrays_that_do_not_fit_are_refused(kernel: Kernel, name: str) -> None:
+    change, reason = BAD[name]
+    with pytest.raises(ArgumentError, match=reason):
+        kernel.run_cpu(change(kernel, kernel.memory()))
+
+
+def test_other_data_are_computed_with(kernel: Kernel) -> None:
+    """Values are free: NaN stays where the loop would put it, and nothing is refused."""
+    memory = kernel.memory()
+    number = _first(kernel, False)
+    memory[number][:8] = np.array([np.nan]).view(np.uint8)
+    kernel.run_cpu(memory)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"variant": "fast"}, "variant is 'fast', one of original, .*smem, readonly was expected"),
+        ({"threads": 0}, "a block of 0 threads"),
+        ({"threads": 2000}, "a block of 2000 threads"),
+        ({"arch": "sm_35"}, "arch is 'sm_35'"),
+        ({"jobs": 0}, "jobs is 0"),
+        ({"shared": -1}, "shared is -1"),
+        ({"shared": 1 << 20}, "shared is 1048576"),
+    ],
+)
+def test_arguments_are_checked(inspected: Catalogue, options: dict[str, Any], reason: str) -> None:
+    item = edge_loop(inspected)
+    with pytest.raises(ArgumentError, match=reason):
+        make_region_kernel(source_of(item), item.unchanged(), **{"variant": "smem", **options})
+
+
+def test_too_little_shared_memory_is_said(inspected: Catalogue) -> None:
+    item = edge_loop(inspected)
+    with pytest.raises(UnsupportedError, match="do not fit into 8 bytes of shared memory"):
+        make_region_kernel(source_of(item), item.unchanged(), "smem", shared=8)
