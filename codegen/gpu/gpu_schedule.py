@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tracecut.support.arrays import Ints, Longs, check_offsets, frozen
@@ -13,6 +15,7 @@ from tracecut.support.files import read_arrays, write_arrays
 
 MAX_LOCAL = 1 << 16  # local numbers have 16 bits
 THREADS = (16, 1024)  # least and most threads of a block
+MEMBERS = {"gpu_bounds?": "int64", "gpu*_offsets?": "int64", "gpu*_data?": "int32", "gpu*_owned?": "int32"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,37 +84,44 @@ class GpuSchedule:
         except ArgumentError as error:
             raise ScheduleError(f"the GPU schedule of loop {self.region} is damaged: {error.message}") from error
 
+    def parts(self) -> tuple[dict[str, Ints | Longs], dict[str, Any]]:
+        """Its arrays by their names in a file (`MEMBERS` has their dtypes), and all else."""
+        arrays: dict[str, Ints | Longs] = {"gpu_bounds": self.bounds}
+        for place, item in enumerate(self.spaces):
+            arrays |= {f"gpu{place}_offsets": item.offsets, f"gpu{place}_data": item.data}
+            arrays[f"gpu{place}_owned"] = item.owned
+        spaces = [[item.space, item.size] for item in self.spaces]
+        return arrays, {"region": self.region, "method": self.method, "threads": self.threads, "spaces": spaces}
+
+    @classmethod
+    def of_parts(cls, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> GpuSchedule:
+        """From `parts`, verified. Raises ScheduleError, KeyError, TypeError or ValueError for what is none."""
+        spaces = tuple(
+            BlockData(
+                int(space),
+                int(size),
+                arrays[f"gpu{place}_offsets"],
+                arrays[f"gpu{place}_data"],
+                arrays[f"gpu{place}_owned"],
+            )
+            for place, (space, size) in enumerate(meta["spaces"])
+        )
+        found = cls(int(meta["region"]), str(meta["method"]), int(meta["threads"]), arrays["gpu_bounds"], spaces)
+        found.verify()
+        return found
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it. Raises OutputError."""
-        arrays: dict[str, Ints | Longs] = {"bounds": self.bounds}
-        for place, item in enumerate(self.spaces):
-            arrays |= {f"space{place}_offsets": item.offsets, f"space{place}_data": item.data}
-            arrays[f"space{place}_owned"] = item.owned
-        spaces = [[item.space, item.size] for item in self.spaces]
-        meta = {"region": self.region, "method": self.method, "threads": self.threads, "spaces": spaces}
-        return write_arrays(path, "GpuSchedule", arrays, meta)
+        return write_arrays(path, "GpuSchedule", *self.parts())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GpuSchedule:
         """Read and verify it. Raises ArtefactError for a damaged file."""
-        members = {"bounds": "int64", "space*_offsets?": "int64", "space*_data?": "int32", "space*_owned?": "int32"}
-        arrays, meta = read_arrays(path, "GpuSchedule", members)
+        arrays, meta = read_arrays(path, "GpuSchedule", MEMBERS)
         try:
-            spaces = tuple(
-                BlockData(
-                    int(space),
-                    int(size),
-                    arrays[f"space{place}_offsets"],
-                    arrays[f"space{place}_data"],
-                    arrays[f"space{place}_owned"],
-                )
-                for place, (space, size) in enumerate(meta["spaces"])
-            )
-            found = cls(int(meta["region"]), str(meta["method"]), int(meta["threads"]), arrays["bounds"], spaces)
-            found.verify()
+            return cls.of_parts(arrays, meta)
         except (KeyError, TypeError, ValueError, ScheduleError) as error:
             raise ArtefactError(f"{path} is not a valid GPU schedule: {error}") from error
-        return found
 
     def __repr__(self) -> str:
         kept = ", ".join(f"at most {item.most} of {item.size} data" for item in self.spaces)

@@ -17,7 +17,7 @@ from tracecut.codegen.emulation.run_kernel import RunReport, Within, run_kernel
 from tracecut.codegen.gpu.gpu_schedule import GpuSchedule
 from tracecut.codegen.gpu.index_copies import Bytes, restored_object
 from tracecut.codegen.schedule.schedule import LoadGuard, Move, Schedule
-from tracecut.support.errors import ArgumentError
+from tracecut.support.errors import ArgumentError, ScheduleError
 
 from .module import Parameter
 from .nvptx import compile_ptx
@@ -172,6 +172,16 @@ class Kernel:
                 place = slice(load.offset + byte, load.offset + size, load.stride)
                 if not np.array_equal(data[place], wanted.data[place]):
                     raise ArgumentError(f"{what} has other indices at byte {load.offset} than the kernel was made for")
+
+    def verify(self) -> None:
+        """Raise ScheduleError unless arguments, parameters and arrays fit each other."""
+        places = {item.array for item in self.arguments if isinstance(item, Address)}
+        if len(self.arguments) != len(self.parameters) or not places <= set(range(len(self.arrays))):
+            raise ScheduleError(f"the arguments of {self.name} do not fit its parameters and arrays")
+        if self.blocks < 1 or not 1 <= self.threads <= 1024 or self.shared_bytes < 0:
+            raise ScheduleError(f"{self.name} can not be launched with {self.launch}")
+        if self.schedule is not None:
+            self.schedule.verify()
 
     def memory(self) -> list[Bytes]:
         """A copy of each array, for one run. O(bytes)."""

@@ -14,7 +14,15 @@ from typing import Any
 from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Schedule
-from tracecut.codegen.schedule.schedule_json import outlined_in, outlined_out, schedule_in, schedule_out, whole
+from tracecut.codegen.schedule.schedule_json import (
+    SCHEDULE_ARRAYS,
+    outlined_in,
+    outlined_out,
+    schedule_arrays,
+    schedule_in,
+    schedule_out,
+    whole,
+)
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.support.errors import ArtefactError, ScheduleError
@@ -55,14 +63,7 @@ class ScopeFile:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         schedule = self.schedule
-        arrays: dict[str, Any] = {}
-        for number, space in enumerate(schedule.spaces):
-            arrays[f"space{number}_order"] = space.order
-        for region in schedule.regions:
-            arrays[f"region{region.region}_jobs"] = region.jobs
-            arrays[f"region{region.region}_bounds"] = region.blocks.bounds
-            arrays[f"region{region.region}_waves"] = region.blocks.waves
-            arrays[f"region{region.region}_lengths"] = region.lengths
+        arrays = schedule_arrays(schedule)
         meta = {
             "number": self.number,
             "numbers": {str(loop): number for loop, number in self.numbers.items()},
@@ -80,14 +81,8 @@ class ScopeFile:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ScopeFile:
-        members = {
-            "space*_order": "int32",
-            "region*_jobs": "int32",
-            "region*_bounds": "int64",
-            "region*_waves": "int32",
-            "region*_lengths": "int32",
-        }
-        arrays, meta = read_arrays(path, "ScopeFile", {f"{name}?": dtype for name, dtype in members.items()})
+        members = {f"{name}?": dtype for name, dtype in SCHEDULE_ARRAYS.items()}
+        arrays, meta = read_arrays(path, "ScopeFile", members)
         try:
             found = cls(
                 number=whole(meta["number"]),

@@ -77,6 +77,25 @@ def schedule_out(schedule: Schedule) -> dict[str, Any]:
     }
 
 
+SCHEDULE_ARRAYS = {
+    "space*_order": "int32",
+    "region*_jobs": "int32",
+    "region*_bounds": "int64",
+    "region*_waves": "int32",
+    "region*_lengths": "int32",
+}
+
+
+def schedule_arrays(schedule: Schedule) -> dict[str, Any]:
+    """The arrays of a schedule by their names in a file; SCHEDULE_ARRAYS has their dtypes."""
+    arrays: dict[str, Any] = {f"space{number}_order": space.order for number, space in enumerate(schedule.spaces)}
+    for region in schedule.regions:
+        name = f"region{region.region}"
+        arrays |= {f"{name}_jobs": region.jobs, f"{name}_lengths": region.lengths}
+        arrays |= {f"{name}_bounds": region.blocks.bounds, f"{name}_waves": region.blocks.waves}
+    return arrays
+
+
 def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Schedule:
     spaces = tuple(
         SpaceOrder(whole(low), whole(high), tuple(map(whole, cuts)), arrays[f"space{number}_order"])

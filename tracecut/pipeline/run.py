@@ -64,15 +64,17 @@ def run_stages(settings: Settings, progress: Stages, work: Path, staging: Path) 
     return artefact
 
 
-def main() -> None:
-    """Entry point of the process."""
+def answer(job: Callable[[dict[str, Any], Settings, Path, Path], dict[str, Any]]) -> None:
+    """Do a job and write what came of it, or its error, where the caller looks for it; then end the process.
+
+    `job`: takes what the caller asked for, its settings, the folder of what is needed on the way, that of what is kept.
+    """
     spec = load_json(Path(sys.argv[1]))
     work, staging = Path(spec["work"]), Path(spec["staging"])
     tempfile.tempdir = spec["temporary"]  # so that nothing is left behind when this process is killed
     result: dict[str, Any]
     try:
-        artefact = run_stages(Settings.from_json(spec["settings"]), Stages(), work, staging)
-        result = {"manifest": artefact.manifest, "listing": artefact.listing}
+        result = job(spec, Settings.from_json(spec["settings"]), work, staging)
     except TracecutError as error:
         result = _plain(error)
     except OSError as error:
@@ -88,6 +90,17 @@ def main() -> None:
     write_json(Path(spec["result"]), result)
     sys.stdout.flush()
     os._exit(0)  # nothing here needs tearing down
+
+
+def optimized(spec: dict[str, Any], settings: Settings, work: Path, staging: Path) -> dict[str, Any]:
+    """The job of `tracecut optimize`."""
+    artefact = run_stages(settings, Stages(), work, staging)
+    return {"manifest": artefact.manifest, "listing": artefact.listing}
+
+
+def main() -> None:
+    """Entry point of the process."""
+    answer(optimized)
 
 
 def _plain(error: TracecutError) -> dict[str, Any]:

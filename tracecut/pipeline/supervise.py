@@ -6,6 +6,8 @@ result. Whatever happens to that process, this one goes on.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,10 @@ from tracecut.support.process.standard_input import kept_input
 from tracecut.support.process.workers import run_hosted, tail_of
 from tracecut.support.progress import Progress
 
+TYPE_CHECKING = False  # as in `typing`: optimizing takes no kernels
+if TYPE_CHECKING:
+    from tracecut.codegen.ptx.kernel import Kernel
+
 
 def optimize_program(settings: Settings, progress: Progress) -> Optimized:
     """Run all stages. Old results in the output folder are replaced only by complete new ones.
@@ -37,12 +43,28 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
     output = Path.cwd() / settings.output
     with staging(output) as folder, private_folder("tracecut-work-") as work:
         kept = replace(settings, stdin=kept_input(settings.stdin, work))
-        result = _run_job(kept, progress, work, folder)
+        result = _run_job("tracecut.pipeline.run", kept, progress, work, folder)
         publish(folder, output, result["listing"])
-    return Optimized(output, result["manifest"])
+    return Optimized(
+        output, result["manifest"], replace(settings, sources=tuple(map(os.path.abspath, settings.sources)))
+    )
 
 
-def _run_job(settings: Settings, progress: Progress, work: Path, folder: Path) -> dict[str, Any]:
+def emit_kernel(settings: Settings, asked: Mapping[str, Any], progress: Progress) -> Kernel:
+    """Make a GPU kernel of a loop. `asked`: variant, arch, threads, jobs, shared and method. Raises its reasons."""
+    from tracecut.codegen.ptx.kernel_file import load_kernel
+
+    with private_folder("tracecut-work-") as work:
+        folder = work / "kept"
+        folder.mkdir()
+        kept = replace(settings, stdin=kept_input(settings.stdin, work))
+        result = _run_job("tracecut.pipeline.emit", kept, progress, work, folder, kernel=dict(asked))
+        return load_kernel(result["kernel"])
+
+
+def _run_job(
+    module: str, settings: Settings, progress: Progress, work: Path, folder: Path, **asked: Any
+) -> dict[str, Any]:
     """Do the work in a child process. Returns its result, or raises its error."""
     spec, answer, temporary = work / "job.json", work / "answer.json", work / "temporary"
     temporary.mkdir()
@@ -54,12 +76,13 @@ def _run_job(settings: Settings, progress: Progress, work: Path, folder: Path) -
             "staging": str(folder),
             "temporary": str(temporary),
             "result": str(answer),
+            **asked,
         },
     )
     events = work / "job.stdout"
     try:
         finished = run_hosted(
-            "tracecut.pipeline.run",
+            module,
             [spec],
             stdin=None,
             folder=work,
@@ -73,7 +96,7 @@ def _run_job(settings: Settings, progress: Progress, work: Path, folder: Path) -
     if not answer.exists():
         raise _died(settings, finished, progress.stage)
     result = load_json(answer)
-    if "manifest" not in result:
+    if "error" in result or "internal" in result:
         raise _raised(result)
     return dict(result)
 

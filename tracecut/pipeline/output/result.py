@@ -7,7 +7,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tracecut.pipeline.stages.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -26,10 +31,12 @@ class Optimized:
 
     Attributes:
         output: folder with everything. manifest: the same values as `manifest.json`.
+        settings: what it was made with, for what is made of the same program later; None where that is not known.
     """
 
     output: Path
     manifest: dict[str, Any]
+    settings: Settings | None = None
 
     def __getattr__(self, name: str) -> Any:
         try:

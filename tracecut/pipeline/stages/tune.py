@@ -76,7 +76,7 @@ def tune_regions(
         for loop in (hot.loop, *hot.inside):
             if loop in covered:
                 continue
-            free, taken = _scopes(analysis, traced, loop, ordered)
+            free, taken = layout_scopes(analysis, traced, loop, ordered)
             result = _tune_one(settings, analysis, traced, hot, loop, free, folder, cpus, number, first_region, say)
             if "scopes_refused" in result.data:
                 result.data["scopes_refused"] |= taken
@@ -116,39 +116,8 @@ def _tune_one(
     first_region: int,
     say: Callable[[str], None],
 ) -> RegionResult:
-    capture = traced.profile.captures[loop]
-    after = capture.with_name(f"after-{loop}.npz")
-    memory = settings.memory or default_budget()
-    spec = {
-        "runtime": str(_runtime(folder)),
-        "folder": str(folder / f"region{loop}"),
-        "module": str(_module(folder, analysis)),
-        "capture": str(capture),
-        "after": str(after) if after.exists() else None,
-        "region": loop,
-        "scopes": list(scopes),
-        "values": {str(item): values for item, values in traced.values.items()},
-        "entries": {str(item): count for item, count in traced.profile.entries.items()},
-        "method": settings.method,
-        "k": settings.k,
-        "compare": list(settings.compare),
-        "seed": settings.seed,
-        "budget": settings.budget,
-        "memory": memory,
-        "cpus": list(cpus),
-        "machine": None if settings.machine is None else asdict(settings.machine),
-        "threads": settings.threads,
-        "number": number,
-        "first_region": first_region,
-        "renumber": settings.renumber,
-        "exact": settings.exact,
-        "reduce": settings.reduce,
-        "force": settings.force,
-        "compile": list(settings.flags.compile),
-        "library_folders": list(settings.flags.library_folders),
-        "libraries": list(settings.flags.libraries),
-        "objects": [str(Path(item).resolve()) for item in settings.flags.objects],
-    }
+    spec = region_spec(settings, analysis, traced, loop, scopes, folder, cpus)
+    spec |= {"number": number, "first_region": first_region}
     place = analysis.nest(loop).loops[loop].place
 
     def tell(text: str) -> None:
@@ -161,7 +130,7 @@ def _tune_one(
             folder / f"region{loop}",
             f"region{loop}",
             tell,
-            limits=Limits(seconds=SECONDS + PATIENCE * settings.budget, memory_bytes=memory),
+            limits=Limits(seconds=SECONDS + PATIENCE * settings.budget, memory_bytes=int(spec["memory"])),
         )
     except TracecutError as error:
         last = (error.detail.splitlines() or [""])[-1].strip()
@@ -191,6 +160,48 @@ def _tune_one(
             outlined = {region: replace(scope.outlined[region], function=found) for region, found in functions.items()}
             refused = _too_costly(settings, data, scope, apart)
     return RegionResult(hot, loop, data, scope, outlined, refused)
+
+
+def region_spec(
+    settings: Settings,
+    analysis: Analysis,
+    traced: Traced,
+    loop: int,
+    scopes: Sequence[int],
+    folder: Path,
+    cpus: Sequence[int],
+) -> dict[str, Any]:
+    """What a process is told that looks at a captured loop. `scopes`: of `layout_scopes`."""
+    capture = traced.profile.captures[loop]
+    after = capture.with_name(f"after-{loop}.npz")
+    return {
+        "runtime": str(_runtime(folder)),
+        "folder": str(folder / f"region{loop}"),
+        "module": str(_module(folder, analysis)),
+        "capture": str(capture),
+        "after": str(after) if after.exists() else None,
+        "region": loop,
+        "scopes": list(scopes),
+        "values": {str(item): values for item, values in traced.values.items()},
+        "entries": {str(item): count for item, count in traced.profile.entries.items()},
+        "method": settings.method,
+        "k": settings.k,
+        "compare": list(settings.compare),
+        "seed": settings.seed,
+        "budget": settings.budget,
+        "memory": settings.memory or default_budget(),
+        "cpus": list(cpus),
+        "machine": None if settings.machine is None else asdict(settings.machine),
+        "threads": settings.threads,
+        "renumber": settings.renumber,
+        "exact": settings.exact,
+        "reduce": settings.reduce,
+        "force": settings.force,
+        "compile": list(settings.flags.compile),
+        "library_folders": list(settings.flags.library_folders),
+        "libraries": list(settings.flags.libraries),
+        "objects": [str(Path(item).resolve()) for item in settings.flags.objects],
+    }
 
 
 def _runtime(folder: Path) -> Path:
@@ -253,7 +264,7 @@ def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
     return f"; it can not be kept over the loop at {place.told}: {refused[str(above)]}"
 
 
-def _scopes(
+def layout_scopes(
     analysis: Analysis, traced: Traced, loop: int, ordered: Collection[int]
 ) -> tuple[list[int], dict[str, str]]:
     """Loops around the region that may be its layout scope, outermost first, and the region itself last.

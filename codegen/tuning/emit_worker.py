@@ -1,0 +1,81 @@
+"""Making a GPU kernel of one captured region, in a process of its own.
+
+`python -m tracecut.codegen.tuning.emit_worker SPEC` reads what `worker.py` reads, with the wanted kernel under
+`kernel`, and writes `result.json` and `kernel.npz` beside it. Whether the region pays on the host does not matter.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tracecut.codegen.gpu.best_blocks import order_for_blocks
+from tracecut.codegen.ptx.kernel_file import save_kernel
+from tracecut.codegen.ptx.make_region_kernel import Source, make_region_kernel
+from tracecut.codegen.runtime.replay import CapturedRegion
+from tracecut.codegen.schedule.graph.scope_graph import scope_graph
+from tracecut.codegen.schedule.guards.make_guard import make_guard
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.ir.ordering import Ordering
+from tracecut.support.errors import TracecutError
+from tracecut.support.files import load_json, write_json
+from tracecut.tracer.runtime.binding import support
+
+from .live_values import address_values, start_values
+from .worker import Worker
+
+
+class EmitWorker(Worker):
+    """One region: from its capture to a kernel."""
+
+    def _tune(self, scope: int, inspection: Inspection) -> None:
+        asked = dict(self.spec["kernel"])
+        self._stage("locality graph")
+        self._check_graph(inspection)
+        graph = scope_graph(inspection.plan)
+        guard, objects = make_guard(inspection.accesses, support(), self.secret)
+        self._done("graph")
+
+        def captured(outlined: Outlined) -> CapturedRegion:
+            return CapturedRegion(
+                self.capture,
+                inspection.accesses,
+                self.region,
+                outlined,
+                self.values[self.region],
+                start_values(self.analysis, self.region),
+                address_values(self.analysis, self.region),
+            )
+
+        source = Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
+        method = asked.pop("method")
+        self._stage(f"order of jobs and data: {method}")
+        jobs = int(asked["jobs"])
+        if asked["variant"] == "original":
+            count, data = graph.graph.n_jobs, graph.graph.n_data
+            ordering = Ordering(np.arange(count, dtype=np.int32), np.arange(data, dtype=np.int32), "original")
+        else:
+            ordering = order_for_blocks(graph.graph, method, jobs=jobs, seed=int(self.spec["seed"]))
+        self._done("order")
+        self._stage("kernel")
+        kernel = make_region_kernel(source, ordering, **asked)
+        self._done("kernel")
+        self.result["kernel"] = str(save_kernel(kernel, self.folder / "kernel.npz"))
+
+
+def main() -> None:
+    spec = load_json(Path(sys.argv[1]), limit=1 << 30)
+    worker = EmitWorker(spec)
+    result: dict[str, Any]
+    try:
+        result = worker.run()
+    except TracecutError as error:
+        result = {**worker.result, "failed": error.message, "hint": error.hint}
+    write_json(Path(spec["folder"]) / "result.json", result)
+
+
+if __name__ == "__main__":
+    main()

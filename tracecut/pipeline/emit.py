@@ -1,0 +1,79 @@
+"""The process that makes a GPU kernel of a program's loop: compile, capture, inspect, emit.
+
+`tracecut.emit` starts it (`supervise.py`); its answer is the path of the kernel, or why there is none.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.workers import run_native, run_worker
+from tracecut.support.progress import Stages
+from tracecut.tracer.loops.program import Analysis
+
+from .run import answer
+from .stage_names import STAGES
+from .stages.capture import Traced, trace_program
+from .stages.compile import compile_program
+from .stages.select_loops import choose_loops
+from .stages.settings import Settings
+from .stages.tune import layout_scopes, region_spec
+
+
+def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the kernel in `staging`. Raises UnsupportedError with the reason when there can be none."""
+    with progress.stage("compile", STAGES["compile"]):
+        program = compile_program(settings, work)
+    with progress.stage("original", STAGES["original"]):
+        native = run_native(program.native, settings.argv, stdin=settings.stdin, folder=work, timeout=settings.timeout)
+    folder = work / "capture"
+    folder.mkdir()
+    with progress.stage("capture", STAGES["capture"]):
+        traced = trace_program(settings, program.analysis, program.native, folder, status=native.returncode)
+    if isinstance(traced, str):
+        raise UnsupportedError(traced)
+    loop = _loop(settings, program.analysis, traced)
+    scopes, _ = layout_scopes(program.analysis, traced, loop, ())
+    spec = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
+    with progress.stage("emit", "kernel"):
+        data = run_worker(
+            "tracecut.codegen.tuning.emit_worker",
+            {**spec, "kernel": dict(asked)},
+            work / f"region{loop}",
+            f"region{loop}",
+            progress.detail,
+        )
+    if "kernel" not in data:
+        place = program.analysis.nest(loop).loops[loop].place
+        why = data.get("failed") or data.get("reason") or "it was not understood"
+        raise UnsupportedError(f"the loop at {place} can not become a kernel: {why}", hint=data.get("hint", ""))
+    shutil.move(data["kernel"], staging / "kernel.npz")
+    return {"kernel": str(staging / "kernel.npz")}
+
+
+def _loop(settings: Settings, analysis: Analysis, traced: Traced) -> int:
+    """The hottest captured loop, or the one that was asked for."""
+    hots = choose_loops(settings, analysis, traced.profile)
+    for hot in hots:
+        for loop in (hot.loop, *hot.inside):
+            if loop in traced.profile.captures:
+                return loop
+    if not hots:
+        raise UnsupportedError("no loop runs a noticeable share of the program's work")
+    hot = hots[0]
+    why = hot.verdict[1] if hot.verdict is not None else "it was not captured"
+    place = analysis.nest(hot.loop).loops[hot.loop].place
+    raise UnsupportedError(f"the loop at {place} can not become a kernel: {why}")
+
+
+def main() -> None:
+    """Entry point of the process."""
+    answer(lambda spec, settings, work, staging: emit(settings, Stages(), work, staging, spec["kernel"]))
+
+
+if __name__ == "__main__":
+    main()
