@@ -104,15 +104,15 @@ def consume_warp(state: Longs, block: Any, first: Ints, site: Words, address: Ad
             active += 1
     if active == 0:
         return
-    lead = first[state[AT_LANES]]
-    if not _in_step(state, active, first, site):
+    lead = np.int64(first[state[AT_LANES]])
+    if not _in_step(state, np.int64(active), first, site):
         _apart(state, sm, first, site, address)
         return
     for step in range(first[state[AT_LANES] + 1] - lead):
         for count in range(active):
             event = first[state[AT_LANES + count]] + step
             state[AT_ADDRESSES + count] = np.int64(address[np.uint64(event)])
-        _request(state, sm, np.int64(site[lead + step]), active)
+        _request(state, sm, np.int64(site[lead + step]), np.int64(active))
 
 
 @njit(nogil=True)
@@ -164,9 +164,16 @@ def _apart(state: Longs, sm: Any, first: Ints, site: Words, address: Addresses) 
             place[found] = max(place[found], event - first[lane])
             lanes[found + 1] += 1
             request_of[event - begin] = found
-    order = np.argsort(place[:requests], kind="mergesort")
+    turn = np.zeros(size + 1, np.int64)  # a stable sort of the requests by their place
     for found in range(requests):
+        turn[place[found] + 1] += 1
         lanes[found + 1] += lanes[found]
+    for position in range(size):
+        turn[position + 1] += turn[position]
+    order = np.empty(requests, np.int64)
+    for found in range(requests):
+        order[turn[place[found]]] = found
+        turn[place[found]] += 1
     at = lanes[:requests].copy()
     lane_of, address_of = np.empty(size, np.int64), np.empty(size, np.int64)
     for lane in range(WARP):
@@ -180,21 +187,22 @@ def _apart(state: Longs, sm: Any, first: Ints, site: Words, address: Addresses) 
         for entry in range(count):
             state[AT_LANES + entry] = lane_of[lanes[found] + entry]
             state[AT_ADDRESSES + entry] = address_of[lanes[found] + entry]
-        _request(state, sm, own_site[found], count)
+        _request(state, sm, own_site[found], np.int64(count))
 
 
 @njit(nogil=True)
 def _request(state: Longs, sm: Any, site: Any, count: Any) -> None:
     """Count the accesses of `count` lanes at one site, which are one request, or one for each half of the warp."""
     width = state[REQUEST_LANES]
-    middle = 0
-    if width < WARP:
-        while middle < count and state[AT_LANES + middle] < width:
-            middle += 1
-    if middle:
-        _part(state, sm, site, 0, middle)
-    if middle < count:
-        _part(state, sm, site, middle, count)
+    begin = np.int64(0)
+    while begin < count:
+        end = np.int64(count)
+        if width < WARP:
+            half = state[AT_LANES + begin] // width
+            while state[AT_LANES + end - 1] // width != half:
+                end -= 1
+        _part(state, sm, site, begin, end)
+        begin = end
 
 
 @njit(nogil=True)
@@ -230,7 +238,7 @@ def _part(state: Longs, sm: Any, site: Any, begin: Any, end: Any) -> None:
     if gaps == 0 and low & 3 == 0:
         busy = max(busy, parts_of(state, AT_LANES, begin, end, size, state[BANKS]))
     elif wavefronts_at_most(state, AT_ADDRESSES, AT_LANES, begin, end, size, state[BANKS], AT_BANKS) > busy:
-        banks = wavefronts(state, AT_ADDRESSES, AT_LANES, begin, end, size, state[BANKS], False, AT_BANKS)
+        banks = wavefronts(state, AT_ADDRESSES, AT_LANES, begin, end, size, state[BANKS], atomic, AT_BANKS)
         busy = max(busy, banks)
     state[counts + LINES] += lines
     state[counts + SECTORS] += sectors

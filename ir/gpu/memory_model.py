@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray, cfunc, njit
+from llvmlite import ir
+from numba import carray, cfunc, njit, types
+from numba.extending import intrinsic
 from tracecut.ir.machine.cache_simulator import EMPTY
 from tracecut.support.argument_checks import whole_number
 from tracecut.support.arrays import Ints, Longs, check_range, frozen
@@ -49,6 +51,7 @@ from .state import (
 
 WINDOW = 1 << 21  # items of 16 bytes that wait for the caches, at most
 HIGHEST = 1 << 62  # no address of global memory lies there
+_NO_SITE, _NO_ADDRESS = np.zeros(0, np.uint16), np.zeros(0, np.uint64)
 
 
 class MemoryModel:
@@ -119,7 +122,7 @@ class MemoryModel:
             raise ArgumentError("first falls within a warp; it should rise from lane to lane")
         check_range("site", own, 0, len(self.sites))
         check_range("address", where, 0, HIGHEST)
-        _consume_block(self._state, block, starts, own, where)
+        _consume_block(self.pointer, self.state, block, starts, own, where)
 
     def consume_steps(self, block: int, site: npt.ArrayLike, address: npt.ArrayLike) -> None:
         """The same for threads that run in step: all of them access one site, then all the next. O(accesses).
@@ -138,7 +141,7 @@ class MemoryModel:
             raise ArgumentError(f"{own.size} steps of {self.block} threads at most, addresses {where.shape} were given")
         check_range("site", own, 0, len(self.sites))
         check_range("address", where.ravel(), -HIGHEST, HIGHEST)
-        _consume_steps(self._state, block, own, where)
+        _consume_steps(self.pointer, self.state, block, own, where)
 
     def report(self, instructions: int = 0) -> MemoryReport:
         """What was counted so far; more may come afterwards.
@@ -156,7 +159,7 @@ class MemoryModel:
             raise ArgumentError("an address of 2^62 or more was given")
         if state[BAD_SITE]:
             raise ArgumentError(f"an access of site {state[BAD_SITE] - 1} was given, there are {len(self.sites)} sites")
-        play(state)
+        self._end()
         counts = counts_of(state).copy()
         read, written = int(state[HBM_READ]), int(state[HBM_WRITTEN]) + changed_sectors(state)
         asked = counts[:, L2_ASKED] * np.where(self.sites.kind == ATOMIC, 2, 1)
@@ -188,9 +191,13 @@ class MemoryModel:
             int(state[WARPS]),
         )
 
+    def _end(self) -> None:
+        """The caches see all that waits in the window."""
+        _consume_block(self.pointer, self.state, -1, np.zeros((1, WARP + 1), np.int32), _NO_SITE, _NO_ADDRESS)
+
     def next_launch(self) -> None:
         """Begin to count anew, with an L2 as it is now and empty L1s: the same kernel once more."""
-        play(self._state)
+        self._end()
         _begin_launch(self._state)
 
     def __repr__(self) -> str:
@@ -198,14 +205,42 @@ class MemoryModel:
         return f"<MemoryModel {self.gpu.name}: {len(self.sites)} sites, {self.occupancy!r}, {counted} warps so far>"
 
 
+@cache
+def _consumer() -> Any:
+    return cfunc("void(int64, int64, int32, CPointer(int32), CPointer(uint16), CPointer(uint64))", cache=True)(_consume)
+
+
+def _consume(state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> None:
+    if block < 0:  # the end of a launch
+        play(state_at(state))
+        return
+    starts = carray(first, WARP + 1)
+    consume_warp(state_at(state), block, starts, carray(site, starts[WARP]), carray(address, starts[WARP]))
+
+
+@intrinsic
+def _call(context: Any, function: Any, state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:
+    """Call what lies at the address `function`: machine code is linked once, not into each caller."""
+    kinds = [ir.IntType(bits) for bits in (64, 64, 32, 64, 64, 64)]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), kinds)
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.none(whole, whole, whole, types.int32, whole, whole, whole), generate
+
+
 @njit(cache=True, nogil=True)
-def _consume_block(state: Longs, block: int, first: Ints, site: Words, address: Addresses) -> None:
+def _consume_block(function: int, state: int, block: int, first: Ints, site: Words, address: Addresses) -> None:
     for warp in range(first.shape[0]):
-        consume_warp(state, block, first[warp], site, address)
+        starts = first[warp]
+        _call(function, state, block, np.int32(warp), starts.ctypes.data, site.ctypes.data, address.ctypes.data)
 
 
 @njit(cache=True, nogil=True)
-def _consume_steps(state: Longs, block: int, site: Words, address: Longs) -> None:
+def _consume_steps(function: int, state: int, block: int, site: Words, address: Longs) -> None:
     steps, threads = address.shape
     first = np.zeros(WARP + 1, np.int32)
     own, where = np.empty(steps * WARP, np.uint16), np.empty(steps * WARP, np.uint64)
@@ -220,17 +255,8 @@ def _consume_steps(state: Longs, block: int, site: Words, address: Longs) -> Non
                         where[count] = np.uint64(address[step, base + lane])
                         count += 1
         first[WARP] = count
-        consume_warp(state, block, first, own, where)
-
-
-@cache
-def _consumer() -> Any:
-    return cfunc("void(int64, int64, int32, CPointer(int32), CPointer(uint16), CPointer(uint64))", cache=True)(_consume)
-
-
-def _consume(state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> None:
-    starts = carray(first, WARP + 1)
-    consume_warp(state_at(state), block, starts, carray(site, starts[WARP]), carray(address, starts[WARP]))
+        warp = np.int32(base // WARP)
+        _call(function, state, block, warp, first.ctypes.data, own.ctypes.data, where.ctypes.data)
 
 
 def _begin_launch(state: Longs) -> None:
