@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from tracecut.ir.gpu.description import Gpu, gpu
 from tracecut.ir.gpu.memory_model import MemoryModel
 from tracecut.ir.gpu.memory_report import COLUMNS
 from tracecut.ir.gpu.sites import Sites
+from tracecut.support.errors import ArgumentError
 
 from .reference import Lane, SlowModel
 
@@ -116,8 +118,9 @@ def check(card: Gpu, seed: int, window: int, resident: int, pointer: bool) -> in
     assert found.counts.tolist() == expected
     written = slow.written + (slow.l2.changed() if slow.l2 else 0)
     assert (found.hbm_read, found.hbm_written) == (slow.read, written)
-    busiest = max((slow.l1_cycles[sm], slow.shared_cycles[sm]) for sm in range(card.multiprocessors))
-    assert found.seconds[2] == max(slow.l1_cycles.values(), default=0) / card.clock or busiest[1]
+    pairs = [(slow.l1_cycles[sm], slow.shared_cycles[sm]) for sm in range(card.multiprocessors)]
+    busiest = max(map(sum, pairs)) if card.unified else max(map(max, pairs))
+    assert found.seconds[2] == pytest.approx(busiest / card.clock, rel=1e-12)
     return total
 
 
@@ -129,3 +132,109 @@ def test_counts_equal_the_slow_model(name: str, pointer: bool) -> None:
         window, resident = (64, 100, 1 << 12)[seed % 3], 1 + seed % 2
         total += check(CARDS[name], 1000 * len(name) + seed, window, resident, pointer)
     assert total > 20_000
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_second_launch_finds_the_l2_of_the_first(name: str) -> None:
+    card = CARDS[name]
+    model = MemoryModel(card, SITES, 32)
+    address = 4 * np.arange(32)
+    model.consume_steps(0, [0], address[None])
+    first = model.report()
+    model.next_launch()
+    assert model.report().requests == 0
+    model.consume_steps(0, [0], address[None])
+    second = model.report()
+    assert first.counts.tolist()[0][:8] == second.counts.tolist()[0][:8], "L1s are empty again"
+    assert first.hbm_read == 4 and second.hbm_read == (0 if card.l2_size else 4)
+
+
+def test_steps_and_blocks_count_the_same() -> None:
+    generator = np.random.default_rng(3)
+    site = generator.integers(0, len(SITES), 20)
+    address = generator.integers(-500, 5000, (20, 80)) // 16 * 16
+    one, other = (MemoryModel(SMALL, SITES, 96) for _ in range(2))
+    one.consume_steps(5, site, address)
+    warps = [
+        [
+            [(int(site[step]), int(address[step, t])) for step in range(20) if address[step, t] >= 0] if t < 80 else []
+            for t in range(32 * warp, 32 * warp + 32)
+        ]
+        for warp in range(3)
+    ]
+    other.consume_block(5, *arrays_of(warps))
+    assert one.report().counts.tolist() == other.report().counts.tolist()
+    assert one.report().warps == 3 and one.report().seconds == other.report().seconds
+
+
+def test_a_report_may_be_asked_for_twice() -> None:
+    model = MemoryModel(SMALL, SITES, 64)
+    model.consume_steps(0, [3], 8 * np.arange(64)[None])
+    one, two = model.report(), model.report()
+    assert one.hbm_bytes == two.hbm_bytes == 512 and one.counts.tolist() == two.counts.tolist()
+    assert repr(model).startswith("<MemoryModel NVIDIA H200: 13 sites, <Occupancy") and "2 warps so far" in repr(model)
+
+
+def test_memory_does_not_grow_with_the_accesses() -> None:
+    model = MemoryModel(SMALL, SITES, 64, window=4096)
+    address = np.random.default_rng(0).integers(0, 1 << 20, (50, 64)) * 16
+    tracemalloc.start()
+    model.consume_steps(0, np.zeros(50), address)
+    before = tracemalloc.get_traced_memory()[0]
+    for block in range(200):
+        model.consume_steps(block, np.zeros(50), address)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 10_000 and model.report().counts[0, 1] == 201 * 50 * 64
+
+
+@pytest.mark.parametrize(
+    ("first", "site", "address", "words"),
+    [
+        (np.zeros((1, 32)), [], [], r"first has the shape \(1, 32\)"),
+        (np.zeros((1, 33)), [0], [], "1 sites, 0 addresses"),
+        (np.r_[np.zeros(32), 2][None], [0], [0], r"first\[32\] = 2"),
+        (np.r_[0, 1, np.zeros(31)][None], [0], [0], "first falls within a warp"),
+        (np.r_[np.zeros(32), 1][None], [13], [0], r"site\[0\] = 13"),
+        (np.r_[np.zeros(32), 1][None], [-1], [0], "does not fit uint16"),
+        (np.r_[np.zeros(32), 1][None], [0], [-4], "does not fit uint64"),
+        (np.r_[np.zeros(32), 1][None], [0], np.array([1 << 62], np.uint64), r"address\[0\]"),
+        (np.r_[np.zeros(32), 1][None], [0.5], [0], "is not an integer"),
+        (np.r_[np.zeros(32), 1][None], [0], [np.nan], "is not an integer"),
+    ],
+)
+def test_odd_events_are_refused(first: Any, site: Any, address: Any, words: str) -> None:
+    model = MemoryModel(SMALL, SITES, 64)
+    with pytest.raises(ArgumentError, match=words):
+        model.consume_block(0, first, site, address)
+    assert model.report().warps == 0
+
+
+@pytest.mark.parametrize(("site", "address", "words"), [(13, 0, "site 13"), (0, 1 << 62, "2\\^62")])
+def test_odd_events_of_machine_code_are_told_in_the_end(site: int, address: int, words: str) -> None:
+    model = MemoryModel(SMALL, SITES, 64)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, *[ctypes.c_void_p] * 3)(model.pointer)
+    first, sites, places = (
+        np.r_[np.zeros(32), 1].astype(np.int32),
+        np.array([site], np.uint16),
+        np.array([address], np.uint64),
+    )
+    call(model.state, 0, 0, first.ctypes.data, sites.ctypes.data, places.ctypes.data)
+    with pytest.raises(ArgumentError, match=words):
+        model.report()
+
+
+def test_odd_models_are_refused() -> None:
+    for given, words in (
+        ({"window": 63}, "window is 63"),
+        ({"resident": 5}, "resident is 5"),
+        ({"shared": -1}, "shared"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            MemoryModel(SMALL, SITES, 32, **given)
+    with pytest.raises(ArgumentError, match="block is 0"):
+        MemoryModel(SMALL, SITES, 0)
+    with pytest.raises(ArgumentError, match="block is -1"):
+        MemoryModel(SMALL, SITES, 32).consume_steps(-1, [0], [[0]])
+    with pytest.raises(ArgumentError, match="of 32 threads at most"):
+        MemoryModel(SMALL, SITES, 32).consume_steps(0, [0], np.zeros((1, 33)))
