@@ -3,8 +3,9 @@
 `reuse` gives the misses of every size of fully associative cache at once, from an order that was never run; this
 simulator says what one access costs, in a cache with sets, at the moment it is made. The tracer weighs loads with it,
 mapping and code generation price what they plan; `mapping.simulation` has many caches that share lines, made of the
-same sets (`keep`, `holds`, `drop`). A miss at one level asks the next; every level that was asked keeps the line.
-Levels do not throw out of each other (neither inclusive nor exclusive by force).
+same sets (`keep`, `holds`, `drop`), and `gpu` caches whose lines come in sectors (`keep_sectors`). A miss at one level
+asks the next; every level that was asked keeps the line. Levels do not throw out of each other (neither inclusive nor
+exclusive by force).
 """
 
 from __future__ import annotations
@@ -210,3 +211,55 @@ def drop(tags: Tags, first: Any, ways: Any, tag: Any, empty: Any) -> bool:
         place += np.uint64(1)
     tags[last] = empty
     return True
+
+
+@njit(nogil=True, inline="always")
+def spread_set(line: Any, sets: Any, bits: Any) -> Any:
+    """Set of a line where strides of powers of two shall not meet in few sets, as hashed caches have it.
+
+    bits: ⌊log₂ sets⌋. Lines of an aligned run of 2^bits go to as many sets as without the hash.
+    """
+    number = np.uint64(line)
+    by = np.uint64(bits)
+    mixed = number ^ (number >> by) ^ (number >> (by + by))
+    return np.int64((mixed & np.uint64(0xFFFFFFFF)) % np.uint64(sets))
+
+
+@njit(nogil=True, inline="always")
+def keep_sectors(tags: Longs, first: Any, ways: Any, line: Any, flags: Any) -> Any:
+    """Make `line` the most recent of the set that begins at `first`, with these flags and those that it had.
+
+    Words are line · 256 + flags; what the eight flags say is the caller's (sectors that are there, that are changed).
+    Returns the word that the line had, else the word that gave way: EMPTY, or one of another line.
+    """
+    place = np.uint64(first)
+    end = place + np.uint64(ways)
+    moved = line << 8 | flags
+    while place < end:
+        before = tags[place]
+        tags[place] = moved
+        if before >> 8 == line:
+            tags[first] |= before & 255
+            return before
+        moved = before
+        place += np.uint64(1)
+    return moved
+
+
+@njit(nogil=True, inline="always")
+def keep_sectors_last(tags: Longs, first: Any, ways: Any, line: Any, flags: Any) -> Any:
+    """The same for a line that is to go first: a new one gets an empty place, else that of the least recent one.
+
+    A line that was there keeps its place.
+    """
+    place = np.uint64(first)
+    last = place + np.uint64(ways) - np.uint64(1)
+    while True:
+        before = tags[place]
+        if before >> 8 == line:
+            tags[place] = before | flags
+            return before
+        if before == EMPTY or place == last:
+            tags[place] = line << 8 | flags
+            return before
+        place += np.uint64(1)

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("support", "ir", "tracer", "partition", "mapping", "codegen")
-DATA = (".c", ".h", ".html", ".css")
+DATA = (".c", ".h", ".html", ".css", ".toml")
 
 
 def expected() -> set[str]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import Cache, Core, Machine
-from tracecut.ir.machine.cache_simulator import levels_of, simulate
+from tracecut.ir.machine.cache_simulator import keep_sectors, keep_sectors_last, levels_of, simulate, spread_set
 from tracecut.ir.reuse_distance import predicted_misses, stack_distances
 from tracecut.support.errors import ArgumentError
 
@@ -97,3 +97,48 @@ def test_impossible_caches_are_refused(caches: tuple[Cache, ...], memory: int, m
 def test_impossible_accesses_are_refused(addresses: list[int], lengths: list[int]) -> None:
     with pytest.raises(ArgumentError):
         simulate(addresses, lengths)
+
+
+def slow_sectors(own: OrderedDict[int, int], ways: int, line: int, flags: int, last: bool) -> int:
+    """One touch of a set whose first line goes first; the word that was there, or that gave way, or EMPTY."""
+    word = -1
+    if line in own:
+        word = line << 8 | own[line]
+    elif len(own) == ways:
+        gone, had = own.popitem(last=False)
+        word = gone << 8 | had
+    new = line not in own
+    own[line] = own.get(line, 0) | flags
+    if not last:
+        own.move_to_end(line)
+    elif new:
+        own.move_to_end(line, last=False)
+    return word
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 255), st.booleans()), max_size=120),
+    st.sampled_from([1, 2, 3, 16]),
+)
+def test_sets_with_sectors_equal_ordered_dictionaries(touches: list[tuple[int, int, bool]], ways: int) -> None:
+    tags = np.full(3 * ways, -1)
+    own: OrderedDict[int, int] = OrderedDict()
+    for line, flags, last in touches:
+        before = keep_sectors_last if last else keep_sectors
+        assert before.py_func(tags, ways, ways, line, flags) == slow_sectors(own, ways, line, flags, last)
+        words = [line << 8 | flags for line, flags in reversed(own.items())]
+        assert tags.tolist() == [-1] * ways + words + [-1] * (2 * ways - len(words)), "most recent first"
+
+
+@pytest.mark.parametrize("sets", [1, 2, 12, 64, 30720])
+def test_spread_sets_are_even_for_runs_and_for_strides(sets: int) -> None:
+    bits = max(1, sets.bit_length() - 1)
+    run = 1 << bits
+    for first in (0, 5 * run, 1 << 40):
+        own = [spread_set.py_func(line, sets, bits) for line in range(first, first + run)]
+        assert all(0 <= each < sets for each in own)
+        assert max(np.bincount(own)) == -(-run // sets)
+    if sets == 64:
+        strided = [spread_set.py_func(line * 64, sets, bits) for line in range(64)]
+        assert max(np.bincount(strided)) == 1, "without the hash all would meet in one set"

@@ -1,0 +1,1 @@
+"""Descriptions of GPUs, a TOML file each; `ir/gpu/description.py` reads them."""

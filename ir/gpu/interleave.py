@@ -1,0 +1,94 @@
+"""The order in which the caches see what warps ask for.
+
+Blocks are dealt out to multiprocessors in turn, and as many as reside on the GPU at once are a wave. Requests wait in a
+window until the wave has been read. Then each multiprocessor serves one request of each of its warps, in the order of
+their numbers, the next multiprocessor does, and so on until all are served. Where the window fills up before, what is
+in it is served so; nothing is kept longer, so memory does not grow with the number of accesses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from tracecut.support.arrays import Longs
+
+from .caches import answer_all, l1_set, serve
+from .prefetch import prefetch
+from .state import (
+    AT_ITEMS,
+    AT_SETS,
+    AT_STREAMS,
+    END,
+    FILLED,
+    ITEM_WORDS,
+    LAST,
+    MOST_STREAMS,
+    MULTIPROCESSORS,
+    NEXT,
+    PROCESSOR,
+    STREAM_WORDS,
+    STREAMS,
+)
+
+_AHEAD = 4  # warps whose requests the host loads meanwhile
+
+
+@njit(nogil=True)
+def open_stream(state: Longs, sm: Any) -> None:
+    """What comes next into the window is of another warp, on this multiprocessor."""
+    if state[STREAMS] == state[MOST_STREAMS]:
+        play(state)
+    at = state[AT_STREAMS] + STREAM_WORDS * state[STREAMS]
+    state[at + NEXT] = state[at + END] = state[FILLED]
+    state[at + PROCESSOR] = sm
+    state[STREAMS] += 1
+
+
+@njit(cache=True, nogil=True)
+def play(state: Longs) -> None:
+    """Let the caches see all that is in the window, and empty it. O(items · ways)."""
+    begin, items = state[AT_STREAMS], state[AT_ITEMS]
+    places = np.zeros(state[MULTIPROCESSORS] + 1, np.int64)
+    for stream in range(state[STREAMS]):
+        at = begin + STREAM_WORDS * stream
+        if state[at + NEXT] < state[at + END]:
+            places[state[at + PROCESSOR] + 1] += 1
+    for sm in range(places.size - 1):
+        places[sm + 1] += places[sm]
+    active = places[-1]
+    order = np.empty(active, np.int64)
+    for stream in range(state[STREAMS]):
+        at = begin + STREAM_WORDS * stream
+        if state[at + NEXT] < state[at + END]:
+            sm = state[at + PROCESSOR]
+            order[places[sm]] = at
+            places[sm] += 1
+    while active:
+        kept = 0
+        for turn in range(active):
+            at = order[turn]
+            if turn + _AHEAD < active:
+                ahead = order[turn + _AHEAD]
+                prefetch(state, items + ITEM_WORDS * state[ahead + NEXT])
+            item = state[at + NEXT]
+            lines = 0
+            last = np.int64(0)
+            while last == 0:
+                word = items + ITEM_WORDS * (item + lines)
+                last = state[word + 1] & LAST
+                state[AT_SETS + lines] = l1_set(state, state[at + PROCESSOR], state[word], state[word + 1])
+                lines += 1
+            for line in range(lines):
+                word = items + ITEM_WORDS * (item + line)
+                serve(state, state[AT_SETS + line], state[word], state[word + 1])
+            item += lines
+            state[at + NEXT] = item
+            if item < state[at + END]:
+                order[kept] = at
+                kept += 1
+        active = kept
+    answer_all(state)
+    state[FILLED] = 0
+    state[STREAMS] = 0

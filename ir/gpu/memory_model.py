@@ -1,0 +1,267 @@
+"""The memory of a GPU as a consumer of accesses: warp after warp in, a report out, nothing kept.
+
+Two ways in count the same: `consume_block` and `consume_steps` take arrays; `pointer` and `state` are for machine code
+that calls a C function once a warp (its signature stands in `sites.py`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import carray, cfunc, njit, types
+from numba.extending import intrinsic
+from tracecut.ir.machine.cache_simulator import EMPTY
+from tracecut.support.argument_checks import whole_number
+from tracecut.support.arrays import Ints, Longs, check_range, frozen
+from tracecut.support.errors import ArgumentError
+
+from .caches import changed_sectors
+from .coalesce import Addresses, Words, consume_warp
+from .description import SECTOR, WARP, Gpu
+from .interleave import play
+from .memory_report import MemoryReport
+from .occupancy import Occupancy, occupancy
+from .roofline import times
+from .sites import ATOMIC, Sites
+from .state import (
+    AT_COUNTS,
+    AT_L1,
+    AT_L2,
+    AT_STREAMS,
+    BAD_ADDRESS,
+    BAD_SITE,
+    CURRENT_WAVE,
+    HBM_READ,
+    HBM_WRITTEN,
+    L2_ASKED,
+    MOST_LINES,
+    SM_L1,
+    SM_REQUESTS,
+    SM_SHARED,
+    WARPS,
+    counts_of,
+    processors_of,
+    state_at,
+    state_of,
+)
+
+WINDOW = 1 << 21  # items of 16 bytes that wait for the caches, at most
+HIGHEST = 1 << 62  # no address of global memory lies there
+_NO_SITE, _NO_ADDRESS = np.zeros(0, np.uint16), np.zeros(0, np.uint64)
+
+
+class MemoryModel:
+    """Counts what the warps of one kernel ask of a GPU's memory.
+
+    Args:
+        gpu: a description. sites: the kernel's memory instructions.
+        block: threads of a block. registers, shared: of a thread and of a block, as `occupancy` takes them.
+        resident: blocks on a multiprocessor at a time; None: as many as the occupancy allows.
+        window: accesses of lines that wait for the caches at most; the more, the more of the warps that run at the same
+            time are seen at the same time. Memory: 16 bytes each, beside 8 bytes a line of all caches.
+
+    Warps come in the order in which their blocks begin. What was consumed stays counted: a model is for one launch, or,
+    with `next_launch`, for one after the other.
+    """
+
+    def __init__(
+        self,
+        gpu: Gpu,
+        sites: Sites,
+        block: int,
+        *,
+        registers: int | None = None,
+        shared: int = 0,
+        resident: int | None = None,
+        window: int = WINDOW,
+    ) -> None:
+        whole_number("window", window, MOST_LINES, 1 << 31)
+        self.gpu, self.sites, self.block = gpu, sites, block
+        self.occupancy: Occupancy = occupancy(gpu, block, registers, shared)
+        blocks = self.occupancy.blocks
+        if resident is not None:
+            blocks = whole_number("resident", resident, 1, blocks)
+        warps = blocks * -(-block // WARP) * gpu.multiprocessors
+        self._state: Longs = state_of(gpu, sites, self.occupancy.l1, blocks, window, warps)
+
+    @property
+    def pointer(self) -> int:
+        """Address of the C function of `sites.py` that counts one warp. It lives as long as the process."""
+        return _consumer().address
+
+    @property
+    def state(self) -> int:
+        """What its first argument has to be; valid while this model lives, for one thread at a time."""
+        return self._state.ctypes.data
+
+    def consume_block(self, block: int, first: npt.ArrayLike, site: npt.ArrayLike, address: npt.ArrayLike) -> None:
+        """Count the accesses of warps of one block. O(accesses).
+
+        Args:
+            block: number of the block in the grid.
+            first: int32 (warps, 33): the events of lane l of warp w are first[w, l] … first[w, l + 1] − 1.
+            site: uint16 (events). address: uint64 (events), bytes; below 2⁶².
+
+        Raises:
+            ArgumentError: offsets that fall or leave the events, sites that there are not, addresses above 2⁶²; nothing
+                is counted then.
+        """
+        whole_number("block", block, 0, 1 << 40)
+        starts = frozen("first", first, np.int32, ndim=2)
+        own, where = frozen("site", site, np.uint16), frozen("address", address, np.uint64)
+        if starts.shape[1] != WARP + 1 or own.size != where.size:
+            raise ArgumentError(
+                f"first has the shape {starts.shape}, {own.size} sites, {where.size} addresses were given"
+            )
+        check_range("first", starts.ravel(), 0, own.size + 1)
+        if (np.diff(starts, axis=1) < 0).any():
+            raise ArgumentError("first falls within a warp; it should rise from lane to lane")
+        check_range("site", own, 0, len(self.sites))
+        check_range("address", where, 0, HIGHEST)
+        _consume_block(self.pointer, self.state, block, starts, own, where)
+
+    def consume_steps(self, block: int, site: npt.ArrayLike, address: npt.ArrayLike) -> None:
+        """The same for threads that run in step: all of them access one site, then all the next. O(accesses).
+
+        Args:
+            block: number of the block in the grid.
+            site: int (steps), site of each step.
+            address: int64 (steps, threads), threads ≤ those of a block; negative: the thread leaves the step out.
+
+        Raises:
+            ArgumentError: as `consume_block`, or more threads than a block has.
+        """
+        whole_number("block", block, 0, 1 << 40)
+        own, where = frozen("site", site, np.uint16), frozen("address", address, np.int64, ndim=2)
+        if own.size != where.shape[0] or where.shape[1] > self.block:
+            raise ArgumentError(f"{own.size} steps of {self.block} threads at most, addresses {where.shape} were given")
+        check_range("site", own, 0, len(self.sites))
+        check_range("address", where.ravel(), -HIGHEST, HIGHEST)
+        _consume_steps(self.pointer, self.state, block, own, where)
+
+    def report(self, instructions: int = 0) -> MemoryReport:
+        """What was counted so far; more may come afterwards.
+
+        Requests that are still in the window are served now, as at the end of a wave.
+
+        Args:
+            instructions: of all warps together, where that is known; they are taken to be spread as the requests are.
+
+        Raises:
+            ArgumentError: machine code gave a site or an address that there is not.
+        """
+        state = self._state
+        if state[BAD_ADDRESS]:
+            raise ArgumentError("an address of 2^62 or more was given")
+        if state[BAD_SITE]:
+            raise ArgumentError(f"an access of site {state[BAD_SITE] - 1} was given, there are {len(self.sites)} sites")
+        self._end()
+        counts = counts_of(state).copy()
+        read, written = int(state[HBM_READ]), int(state[HBM_WRITTEN]) + changed_sectors(state)
+        asked = counts[:, L2_ASKED] * np.where(self.sites.kind == ATOMIC, 2, 1)
+        each = processors_of(state)
+        busiest = each.max(axis=0)
+        requests = int(each[:, SM_REQUESTS].sum())
+        share = int(busiest[SM_REQUESTS]) / requests if requests else 1.0
+        # The busiest multiprocessor by L1 and shared memory together, where they are one path.
+        path = each[int(np.argmax(each[:, SM_L1] + each[:, SM_SHARED]))]
+        both = path if self.gpu.unified else busiest
+        seconds = times(
+            self.gpu,
+            SECTOR * (read + written),
+            SECTOR * int(asked.sum()),
+            int(both[SM_L1]),
+            int(both[SM_SHARED]),
+            int(busiest[SM_REQUESTS]),
+            instructions * share,
+        )
+        return MemoryReport(
+            self.gpu.name,
+            self.sites,
+            counts,
+            read,
+            written,
+            self.occupancy,
+            seconds,
+            self.gpu.launch_overhead,
+            int(state[WARPS]),
+        )
+
+    def _end(self) -> None:
+        """The caches see all that waits in the window."""
+        _consume_block(self.pointer, self.state, -1, np.zeros((1, WARP + 1), np.int32), _NO_SITE, _NO_ADDRESS)
+
+    def next_launch(self) -> None:
+        """Begin to count anew, with an L2 as it is now and empty L1s: the same kernel once more."""
+        self._end()
+        _begin_launch(self._state)
+
+    def __repr__(self) -> str:
+        counted = int(self._state[WARPS])
+        return f"<MemoryModel {self.gpu.name}: {len(self.sites)} sites, {self.occupancy!r}, {counted} warps so far>"
+
+
+@cache
+def _consumer() -> Any:
+    return cfunc("int32(int64, int64, int32, CPointer(int32), CPointer(uint16), CPointer(uint64))", cache=True)(_consume)
+
+
+def _consume(state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:
+    if block < 0:  # the end of a launch
+        play(state_at(state))
+        return np.int32(0)
+    starts = carray(first, WARP + 1)
+    consume_warp(state_at(state), block, starts, carray(site, starts[WARP]), carray(address, starts[WARP]))
+    return np.int32(0)
+
+
+@intrinsic
+def _call(context: Any, function: Any, state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:
+    """Call what lies at the address `function`: machine code is linked once, not into each caller."""
+    kinds = [ir.IntType(bits) for bits in (64, 64, 32, 64, 64, 64)]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(32), kinds)
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.none(whole, whole, whole, types.int32, whole, whole, whole), generate
+
+
+@njit(cache=True, nogil=True)
+def _consume_block(function: int, state: int, block: int, first: Ints, site: Words, address: Addresses) -> None:
+    for warp in range(first.shape[0]):
+        starts = first[warp]
+        _call(function, state, block, np.int32(warp), starts.ctypes.data, site.ctypes.data, address.ctypes.data)
+
+
+@njit(cache=True, nogil=True)
+def _consume_steps(function: int, state: int, block: int, site: Words, address: Longs) -> None:
+    steps, threads = address.shape
+    first = np.zeros(WARP + 1, np.int32)
+    own, where = np.empty(steps * WARP, np.uint16), np.empty(steps * WARP, np.uint64)
+    for base in range(0, threads, WARP):
+        count = 0
+        for lane in range(WARP):
+            first[lane] = count
+            if base + lane < threads:
+                for step in range(steps):
+                    if address[step, base + lane] >= 0:
+                        own[count] = site[step]
+                        where[count] = np.uint64(address[step, base + lane])
+                        count += 1
+        first[WARP] = count
+        warp = np.int32(base // WARP)
+        _call(function, state, block, warp, first.ctypes.data, own.ctypes.data, where.ctypes.data)
+
+
+def _begin_launch(state: Longs) -> None:
+    state[state[AT_COUNTS] : state[AT_STREAMS]] = 0
+    state[[HBM_READ, HBM_WRITTEN, WARPS]] = 0
+    state[CURRENT_WAVE] = -1
+    state[state[AT_L1] : state[AT_L2]] = EMPTY
