@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
     from tracecut import errors
     from tracecut.api.dependence_graph import PartialGraphWarning, dependence_graph, graph_totals
+    from tracecut.api.emit import emit
     from tracecut.api.loop_summaries import loop_summaries
     from tracecut.api.optimize import optimize
     from tracecut.api.trace import trace
+    from tracecut.codegen.ptx.gpu_model import gpu_model
+    from tracecut.codegen.ptx.kernel import Kernel
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.machine.machine import Machine
     from tracecut.ir.placement import Placement
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DependenceGraph",
+    "Kernel",
     "Machine",
     "Optimized",
     "Outcome",
@@ -55,8 +59,10 @@ __all__ = [
     "TracecutError",
     "__version__",
     "dependence_graph",
+    "emit",
     "errors",
     "export_trace",
+    "gpu_model",
     "graph_totals",
     "loop_summaries",
     "map_onto",
@@ -71,6 +77,9 @@ __all__ = [
 
 _HOMES = {
     "DependenceGraph": "ir.dependence_graph",
+    "Kernel": "codegen.ptx.kernel",
+    "emit": "api.emit",
+    "gpu_model": "codegen.ptx.gpu_model",
     "Machine": "ir.machine.machine",
     "Placement": "ir.placement",
     "map_onto": "mapping.map_onto",

@@ -49,6 +49,18 @@ class KernelArray:
     fixed: bool = False
 
 
+@dataclass(frozen=True)
+class Considered:
+    """A kernel that was looked at before one was chosen: predicted seconds and bytes, or why there is none."""
+
+    variant: str
+    jobs: int
+    seconds: float | None
+    l2_bytes: int
+    hbm_bytes: int
+    why: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A kernel, and how it is called.
@@ -57,6 +69,8 @@ class Kernel:
         ir: the module for LLVM's NVPTX backend. parameters: what it takes, `arguments` one for each.
         arrays: its memory. blocks, threads, shared_bytes: of the launch.
         schedule: which jobs and data the blocks have; None for one job a thread. host: the layout of the data.
+        remarks: what a reader of a report should know. notes: array → why it is not kept in shared memory.
+        considered: what was looked at before this one was chosen; empty where its variant was asked for.
     """
 
     name: str
@@ -74,6 +88,7 @@ class Kernel:
     host: Schedule
     remarks: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
+    considered: tuple[Considered, ...] = ()
 
     @cached_property
     def ptx(self) -> str:

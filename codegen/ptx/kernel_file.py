@@ -11,7 +11,7 @@ from tracecut.codegen.schedule.schedule_json import SCHEDULE_ARRAYS, schedule_ar
 from tracecut.support.errors import ArtefactError, ScheduleError
 from tracecut.support.files import read_arrays, write_arrays
 
-from .kernel import Address, Kernel, KernelArray
+from .kernel import Address, Considered, Kernel, KernelArray
 from .module import Parameter
 
 
@@ -37,6 +37,7 @@ def save_kernel(kernel: Kernel, path: str | os.PathLike[str]) -> Path:
         "host": schedule_out(kernel.host),
         "remarks": list(kernel.remarks),
         "notes": dict(kernel.notes),
+        "considered": [vars(item) for item in kernel.considered],
     }
     return write_arrays(path, "Kernel", arrays, meta)
 
@@ -66,6 +67,7 @@ def load_kernel(path: str | os.PathLike[str]) -> Kernel:
             schedule_in(meta["host"], arrays),
             tuple(map(str, meta["remarks"])),
             {str(name): str(why) for name, why in meta["notes"].items()},
+            tuple(Considered(**item) for item in meta["considered"]),
         )
         kernel.verify()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ScheduleError) as error:

@@ -10,16 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from tracecut.codegen.gpu.best_blocks import order_for_blocks
+from tracecut.codegen.ptx.choose_kernel import Wanted, choose_kernel
 from tracecut.codegen.ptx.kernel_file import save_kernel
-from tracecut.codegen.ptx.make_region_kernel import Source, make_region_kernel
+from tracecut.codegen.ptx.make_region_kernel import Source
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.graph.scope_graph import scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.ir.ordering import Ordering
+from tracecut.ir.gpu.description import gpu
 from tracecut.support.errors import TracecutError
 from tracecut.support.files import load_json, write_json
 from tracecut.tracer.runtime.binding import support
@@ -32,7 +31,6 @@ class EmitWorker(Worker):
     """One region: from its capture to a kernel."""
 
     def _tune(self, scope: int, inspection: Inspection) -> None:
-        asked = dict(self.spec["kernel"])
         self._stage("locality graph")
         self._check_graph(inspection)
         graph = scope_graph(inspection.plan)
@@ -51,17 +49,10 @@ class EmitWorker(Worker):
             )
 
         source = Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
-        method = asked.pop("method")
-        self._stage(f"order of jobs and data: {method}")
-        jobs = int(asked["jobs"])
-        if asked["variant"] == "original":
-            count, data = graph.graph.n_jobs, graph.graph.n_data
-            ordering = Ordering(np.arange(count, dtype=np.int32), np.arange(data, dtype=np.int32), "original")
-        else:
-            ordering = order_for_blocks(graph.graph, method, jobs=jobs, seed=int(self.spec["seed"]))
-        self._done("order")
-        self._stage("kernel")
-        kernel = make_region_kernel(source, ordering, **asked)
+        asked = dict(self.spec["kernel"])
+        card = gpu(str(asked.pop("gpu")))
+        self._stage("order of jobs and data")
+        kernel = choose_kernel(source, Wanted(**asked, seed=int(self.spec["seed"])), card, self._stage)
         self._done("kernel")
         self.result["kernel"] = str(save_kernel(kernel, self.folder / "kernel.npz"))
 

@@ -36,38 +36,37 @@ def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked:
         traced = trace_program(settings, program.analysis, program.native, folder, status=native.returncode)
     if isinstance(traced, str):
         raise UnsupportedError(traced)
-    loop = _loop(settings, program.analysis, traced)
-    scopes, _ = layout_scopes(program.analysis, traced, loop, ())
-    spec = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
-    with progress.stage("emit", "kernel"):
-        data = run_worker(
-            "tracecut.codegen.tuning.emit_worker",
-            {**spec, "kernel": dict(asked)},
-            work / f"region{loop}",
-            f"region{loop}",
-            progress.detail,
-        )
-    if "kernel" not in data:
+    why = []
+    for loop in _loops(settings, program.analysis, traced):
+        scopes, _ = layout_scopes(program.analysis, traced, loop, ())
+        spec = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
         place = program.analysis.nest(loop).loops[loop].place
-        why = data.get("failed") or data.get("reason") or "it was not understood"
-        raise UnsupportedError(f"the loop at {place} can not become a kernel: {why}", hint=data.get("hint", ""))
-    shutil.move(data["kernel"], staging / "kernel.npz")
-    return {"kernel": str(staging / "kernel.npz")}
+        with progress.stage("emit", f"kernel of the loop at {place.told}"):
+            data = run_worker(
+                "tracecut.codegen.tuning.emit_worker",
+                {**spec, "kernel": dict(asked)},
+                work / f"region{loop}",
+                f"region{loop}",
+                progress.detail,
+            )
+        if "kernel" in data:
+            shutil.move(data["kernel"], staging / "kernel.npz")
+            return {"kernel": str(staging / "kernel.npz")}
+        why.append(f"{place.told}: {data.get('failed') or data.get('reason') or 'it was not understood'}")
+    raise UnsupportedError(f"no loop can become a kernel: {'; '.join(why)}")
 
 
-def _loop(settings: Settings, analysis: Analysis, traced: Traced) -> int:
-    """The hottest captured loop, or the one that was asked for."""
+def _loops(settings: Settings, analysis: Analysis, traced: Traced) -> list[int]:
+    """Captured loops, or those of the one that was asked for: the hottest first, a loop before those inside of it."""
     hots = choose_loops(settings, analysis, traced.profile)
-    for hot in hots:
-        for loop in (hot.loop, *hot.inside):
-            if loop in traced.profile.captures:
-                return loop
     if not hots:
         raise UnsupportedError("no loop runs a noticeable share of the program's work")
-    hot = hots[0]
-    why = hot.verdict[1] if hot.verdict is not None else "it was not captured"
-    place = analysis.nest(hot.loop).loops[hot.loop].place
-    raise UnsupportedError(f"the loop at {place} can not become a kernel: {why}")
+    found = [loop for hot in hots for loop in (hot.loop, *hot.inside) if loop in traced.profile.captures]
+    if not found:
+        why = hots[0].verdict[1] if hots[0].verdict is not None else "it was not captured"
+        place = analysis.nest(hots[0].loop).loops[hots[0].loop].place
+        raise UnsupportedError(f"the loop at {place.told} can not become a kernel: {why}")
+    return list(dict.fromkeys(found))
 
 
 def main() -> None:

@@ -1,0 +1,32 @@
+"""What a kernel asks of a GPU's memory, by running it on this CPU and counting: no card is needed."""
+
+from __future__ import annotations
+
+from tracecut.codegen.emulation.run_kernel import CompiledConsumer, kernel_sites
+from tracecut.ir.gpu.description import Gpu
+from tracecut.ir.gpu.description import gpu as described
+from tracecut.ir.gpu.memory_model import MemoryModel
+from tracecut.ir.gpu.memory_report import MemoryReport
+from tracecut.support.errors import TracecutError
+
+from .kernel import Kernel
+
+
+def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
+    """Sectors, bytes by level, bank conflicts, occupancy and predicted time of one launch of a kernel.
+
+    Args:
+        kernel: run on the data that the program had. gpu: a description, or its name (`Gpu.names()`).
+
+    Registers are those that ptxas gives a thread, an estimate where it is not installed or can not assemble the kernel.
+    Raises ArgumentError for an unknown GPU, or a block that it can not hold. About a second for each million threads.
+    """
+    card = described(gpu) if isinstance(gpu, str) else gpu
+    try:
+        registers: int | None = kernel.resources.registers
+    except TracecutError:
+        registers = None
+    sites = kernel_sites(kernel.ir, kernel.name)
+    model = MemoryModel(card, sites, kernel.threads, registers=registers, shared=kernel.shared_bytes)
+    kernel.run_cpu(trace=CompiledConsumer(model.pointer, model.state, model))
+    return model.report()
