@@ -24,6 +24,8 @@ from .rules import check
 from .toml_text import fields_of, line_of, text_of
 from .words import fields_named, file_text, names_a_file
 
+NAMED = "tracecut.Machine.named(word) makes one of a word or a file."
+
 
 @dataclass(frozen=True)
 class Machine:

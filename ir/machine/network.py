@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = ("mesh", "torus", "tree", "full", "bus")  # in the order of the numbers in `routes`
 MOST_NODES = 1 << 17
+SLOWEST, FASTEST = 2.0**-20, 2.0**40  # bytes of a link in a cycle
 MOST_HOPS = 1 << 30  # between two nodes; cycles of a hop, bytes of a flit
 MOST_IN_TABLE = 8192  # nodes whose distances are handed out as one table (int32, 256 MiB)
 
@@ -59,9 +60,10 @@ class Network:
             value = getattr(self, name)
             whole = name == "bandwidth" or (type(value) is int and value < MOST_HOPS)
             if isinstance(value, str | bool) or not whole or not 0 < value < float("inf"):
-                raise ArgumentError(
-                    f"network.{name} = {value!r}, a positive {'' if name == 'bandwidth' else 'whole '}number was expected"
-                )
+                wanted = "number" if name == "bandwidth" else "whole number"
+                raise ArgumentError(f"network.{name} = {value!r}, a positive {wanted} was expected")
+        if not SLOWEST <= self.bandwidth <= FASTEST:
+            raise ArgumentError(f"network.bandwidth = {self.bandwidth!r}, from {SLOWEST:g} to {FASTEST:g} was expected")
         self._check_distances()
 
     def _checked_shape(self) -> tuple[int, ...]:

@@ -38,6 +38,7 @@ _MACHINE = {
     "issue_width": (1, MOST_WIDTH),
     "mshrs": (1, MOST_WIDTH),
 }
+SLOWEST, FASTEST = 1e-9, 1e9  # speeds of cores
 _WORDS = {"word": "a text without line breaks", "positive": "a positive number", "number": "a number of at least 0"}
 
 
@@ -53,12 +54,13 @@ def check(machine: Any) -> None:
     if not machine.caches:
         raise ArgumentError("caches: none given, at least one was expected")
     _check_caches("", machine.caches)
+    slowest = max(cache.latency for cache in machine.caches)
+    if machine.memory_latency and machine.memory_latency < slowest:
+        raise ArgumentError(f"memory_latency = {machine.memory_latency}: a cache answers in {slowest} cycles")
     if machine.network is not None and not isinstance(machine.network, Network):
         raise ArgumentError(f"network is a {type(machine.network).__name__}, a Network was expected")
     for place, core in enumerate(machine.cores):
-        if not (type(core.cpu) is type(core.node) is int and type(core.speed) is float and core.speed == 1.0) or not (
-            0 <= core.cpu < 2**31 and 0 <= core.node < MOST_NODES
-        ):
+        if not _is_plain(core):
             _check_fields(f"cores[{place}].", core, _CORE)
     nodes = machine.network.nodes if machine.network else 1 + max(core.node for core in machine.cores)
     for place, bank in enumerate(machine.banks):
@@ -68,6 +70,12 @@ def check(machine: Any) -> None:
             if each.node >= nodes:
                 raise ArgumentError(f"{name}[{place}].node = {each.node}, the network has {nodes} nodes")
     _check_tree(machine.units, len(machine.cores))
+
+
+def _is_plain(core: Core) -> bool:
+    """Whether a core is good, of speed 1: what most of a large machine are, found out fast."""
+    plain = type(core.cpu) is type(core.node) is int and type(core.speed) is float and core.speed == 1.0
+    return plain and 0 <= core.cpu < 2**31 and 0 <= core.node < MOST_NODES
 
 
 def _check_sequence(name: str, found: Any, kind: type) -> None:
@@ -85,6 +93,9 @@ def _check_caches(before: str, caches: Sequence[Cache]) -> None:
         _check_fields(name, cache, _CACHE)
         if cache.size < cache.line:
             raise ArgumentError(f"{name}size = {cache.size}, less than a line of {cache.line} bytes")
+        before_it = max((other.latency for other in caches[:place]), default=0)
+        if cache.latency and cache.latency < before_it:
+            raise ArgumentError(f"{name}latency = {cache.latency}: a nearer cache answers in {before_it} cycles")
         if place and cache.level < caches[place - 1].level:
             raise ArgumentError(f"{name}level = {cache.level}: nearest caches first was expected")
 
@@ -124,6 +135,8 @@ def _number(key: str, value: Any, rule: str) -> None:
     good = 0 < number < float("inf") if rule == "positive" else 0 <= number < float("inf")
     if isinstance(value, str | bool) or not good:
         raise ArgumentError(f"{key} = {value!r}, {_WORDS[rule]} was expected")
+    if rule == "positive" and not SLOWEST <= number <= FASTEST:
+        raise ArgumentError(f"{key} = {value!r}, from {SLOWEST:g} to {FASTEST:g} was expected")
 
 
 def _check_tree(units: Sequence[Unit], cores: int) -> None:

@@ -98,6 +98,7 @@ def test_distances_that_are_given() -> None:
         ({"kind": "bus", "shape": (2.5,)}, "a bus has 1 whole number of"),
         ({"kind": "bus", "shape": (2,), "flit": 0.5}, "network.flit = 0.5, a positive whole number"),
         ({"kind": "bus", "shape": (2,), "hop_latency": 2**70}, "network.hop_latency"),
+        ({"kind": "bus", "shape": (2,), "bandwidth": 1e-300}, "network.bandwidth = 1e-300, from"),
         ({"kind": "bus", "shape": (2,), "bandwidth": "x"}, "network.bandwidth = 'x'"),
     ],
 )
