@@ -54,7 +54,8 @@ def partition(
             given, or to entry i of the strict upper triangle of a symmetric matrix. Weights count: those of jobs
             (edges, values of a matrix) are balanced in a partition of jobs, and paid for in one of data when cut;
             those of data (vertices, nets) are balanced in a partition of data, and paid for in one of jobs when copied.
-        k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes` or `machine`.
+        k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes` or
+            `machine`.
         method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (20; `auto` says
             how they are predicted), keeps the one of lowest cost and says why in `report()`. Linear orders give
             contiguous chunks of equal load.

@@ -103,12 +103,16 @@ def _cpuset(root: Path) -> frozenset[int]:
 
 
 def _memory_limit(root: Path) -> int | None:
-    for path in _groups(root, "memory"):
-        for place in (f"sys/fs/cgroup/{path}/memory.max", f"sys/fs/cgroup/memory/{path}/memory.limit_in_bytes"):
-            text = contents(root / place)
-            if text.isdigit() and 0 < int(text) < 1 << 60:
-                return int(text)
-    return None
+    """The least limit of the control group and of those that it lies in; None without one."""
+    found = []
+    for group in _groups(root, "memory"):
+        parts = group.split("/")
+        for path in ("/".join(parts[:length]) for length in range(len(parts), -1, -1)):
+            for place in (f"sys/fs/cgroup/{path}/memory.max", f"sys/fs/cgroup/memory/{path}/memory.limit_in_bytes"):
+                text = contents(root / place)
+                if text.isdigit() and len(text) < 19 and 0 < int(text) < 1 << 60:
+                    found.append(int(text))
+    return min(found, default=None)
 
 
 def _memory(root: Path) -> int:

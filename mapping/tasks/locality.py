@@ -18,8 +18,8 @@ def clusters_of_locality(graph: LocalityGraph, clustering: Clustering) -> Cluste
 
     Data clusters: a job runs in the cluster of its first datum; the others that own data of it send their values
     there, each value once. Job clusters: the cluster with most jobs of a datum owns it (the smallest number of those
-    that tie) and sends it to all others that touch it, each once. VertexCut counts a word for every cut edge, here every datum that a job gets from
-    elsewhere, and for every replica. A cluster is ready with its first member.
+    that tie) and sends it to all others that touch it, each once. VertexCut counts a word for every cut edge, here
+    every datum that a job gets from elsewhere, and for every replica. A cluster is ready with its first member.
     O(pins log pins).
     """
     k = clustering.k
