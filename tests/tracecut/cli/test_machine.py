@@ -90,6 +90,7 @@ def test_clusters_are_placed_and_simulated(folder: Path, tmp_path: Path) -> None
     assert "critical path" in (tmp_path / "g.svg").read_text()
     assert ElementTree.parse(tmp_path / "g.svg").getroot().findall(".//{*}rect[@class='busy']")
     numbers = json.loads(command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json"))
+    assert numbers["notes"][1:] == list(Machine.mesh(4, 1).notes) and "no virtual channels" in numbers["notes"][1]
     assert numbers["cycles"] == 62 and numbers["bytes_moved"] == numbers["bytes_as_vertexcut_counts"] == 8
 
 
