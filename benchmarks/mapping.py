@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from hetero import BALANCE, repaired_metis
-from measuring import Input, cpu_seconds, interleaved, load
+from measuring import Input, cpu_seconds, interleaved, load, timed
 from rows import Row, print_rows, write_rows
 from tracecut.ir.metrics import memory_violations
 from tracecut.partition import METHODS, partition
@@ -58,6 +58,15 @@ def table_3() -> Iterator[Row]:
                 sizes = target_sizes(total, speeds, scaled_memory(total, memories))
                 name = f"Table III, step {step + 1}, k={k}, k/{share} fast: size of fast / slow units"
                 yield Row("target sizes", "-", name, float(sizes[0] / sizes[-1]), "Hetero", float(cell))
+
+
+def a_million() -> Row:
+    """Target sizes of 10⁶ units of random speeds and memories."""
+    draw = np.random.default_rng(1)
+    speeds, room = draw.uniform(0.1, 16, 10**6), draw.uniform(0, 4_000, 10**6)
+    total = int(room.sum() * 0.7)
+    _, seconds = timed(lambda: target_sizes(total, speeds, room), 3)
+    return Row("target sizes", "-", "a million units, CPU s", seconds, "a second", 1.0)
 
 
 def placed(given: Input, topology: str, fast: int, step: int, repeat: int) -> Iterator[Row]:
@@ -157,7 +166,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1, help="timed runs of each (default: 1)")
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-    rows = list(table_3())
+    rows = [*table_3(), a_million()]
     print_rows(rows)
     for name in options.inputs.split(","):
         given = load(name)

@@ -66,3 +66,35 @@ BYTES_1024 = {
     "strassen8": (100, 145, 52, 35, 44, 38, 42, 46),
     "strassen16": (100, 166, 53, 38, 48, 41, 45, 48),
 }
+TABLES: dict[tuple[str, int], dict[str, tuple[float, ...]]] = {
+    ("time", 8): TIME_8,
+    ("time", 1024): TIME_1024,
+    ("bytes", 8): BYTES_8,
+    ("bytes", 1024): BYTES_1024,
+}
+EDGE_CUTS, UNWEIGHTED = METHODS[:2], ("powergraph", "libra")
+LESS, MORE = 0.5, 2.0  # stand for "less" and "more" where no number is stated
+
+
+def stated(k: int) -> bool:
+    """Whether the paper has numbers for so many clusters."""
+    return ("time", k) in TABLES
+
+
+def ratio(what: str, program: str, k: int, a: str, b: str) -> float | None:
+    """Method b's number over method a's: of the tables, else LESS or MORE where §6.2.3 or §6.2.4 speak of all sizes.
+
+    None where they do not compare the two.
+    """
+    if stated(k):
+        row = TABLES[what, k][program]
+        return row[METHODS.index(b)] / row[METHODS.index(a)]
+    first, second = (_rank(what, method) for method in (a, b))
+    return None if first == second else MORE if second > first else LESS
+
+
+def _rank(what: str, method: str) -> int:
+    """Place of a method in the order of §6.2: the fewer the better."""
+    if method in EDGE_CUTS:
+        return 2
+    return 1 if what == "time" and method in UNWEIGHTED else 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tracecut.support.arrays import Floats, Ints, check_range, frozen
 from tracecut.support.errors import ArgumentError
-from tracecut.support.files import read_arrays, write_arrays
+from tracecut.support.files import held, read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from .locality_graph import LocalityGraph
@@ -156,15 +156,17 @@ class Clustering:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Clustering:
+        """Read what `save` wrote. Raises ArtefactError, which names the path, on anything else."""
         arrays, meta = read_arrays(path, "Clustering", {"labels": "int32"})
-        return cls(
-            arrays["labels"],
-            int(meta["k"]),
-            str(meta["labels_of"]),
-            str(meta["method"]),
-            int(meta["seed"]),
-            dict(meta["options"]),
-        )
+        with held(path, "clustering"):
+            return cls(
+                arrays["labels"],
+                int(meta["k"]),
+                str(meta["labels_of"]),
+                str(meta["method"]),
+                int(meta["seed"]),
+                dict(meta["options"]),
+            )
 
     def __repr__(self) -> str:
         sizes = self.sizes()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from tracecut.support.arrays import Bytes, Floats, Ints, Longs, check_offsets, check_range, check_weights, frozen
 from tracecut.support.errors import ArgumentError
-from tracecut.support.files import read_arrays, write_arrays
+from tracecut.support.files import held, read_arrays, write_arrays
 
 READ, WRITE, REDUCE = 1, 2, 4
 
@@ -133,9 +133,11 @@ class LocalityGraph:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LocalityGraph:
+        """Read what `save` wrote. Raises ArtefactError, which names the path, on anything else."""
         optional = {f"{name}?": dtype for name, dtype in _OPTIONAL.items()}
         arrays, meta = read_arrays(path, "LocalityGraph", _MEMBERS | optional)
-        return cls(n_data=int(meta["n_data"]), names=tuple(map(str, meta["names"])), **_cast(arrays))
+        with held(path, "locality graph"):
+            return cls(n_data=int(meta["n_data"]), names=tuple(map(str, meta["names"])), **_cast(arrays))
 
     def __repr__(self) -> str:
         spaces = ", ".join(

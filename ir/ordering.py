@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from tracecut.support.arrays import Ints, Longs, check_offsets, check_permutation, frozen
 from tracecut.support.errors import ArgumentError
-from tracecut.support.files import read_arrays, write_arrays
+from tracecut.support.files import held, read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,10 @@ class Ordering:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ordering:
+        """Read what `save` wrote. Raises ArtefactError, which names the path, on anything else."""
         arrays, meta = read_arrays(path, "Ordering", {"jobs": "int32", "data": "int32", "blocks": "int64"})
-        return cls(arrays["jobs"], arrays["data"], str(meta["method"]), arrays["blocks"])
+        with held(path, "ordering"):
+            return cls(arrays["jobs"], arrays["data"], str(meta["method"]), arrays["blocks"])
 
     def __repr__(self) -> str:
         blocks = self.blocks.size - 1

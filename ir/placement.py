@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from tracecut.support.argument_checks import whole_number
 from tracecut.support.arrays import Ints, check_range, frozen
 from tracecut.support.errors import ArgumentError
-from tracecut.support.files import read_arrays, write_arrays
+from tracecut.support.files import held, read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from .machine.machine import Machine
@@ -35,11 +36,11 @@ class Placement:
     def __post_init__(self) -> None:
         object.__setattr__(self, "core_of", frozen("core_of", self.core_of, np.int32))
         self.verify()
+        object.__setattr__(self, "n_cores", int(self.n_cores))
 
     def verify(self) -> None:
         """Raises ArgumentError unless every cluster lies on a core that exists."""
-        if self.n_cores < 1:
-            raise ArgumentError(f"n_cores = {self.n_cores}, at least 1 expected")
+        whole_number("n_cores", self.n_cores, 1)
         check_range("core_of", self.core_of, 0, self.n_cores)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -57,8 +58,10 @@ class Placement:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Placement:
+        """Read what `save` wrote. Raises ArtefactError, which names the path, on anything else."""
         arrays, meta = read_arrays(path, "Placement", {"core_of": "int32"})
-        return cls(arrays["core_of"], int(meta["n_cores"]), str(meta["method"]), str(meta.get("machine", "")))
+        with held(path, "placement"):
+            return cls(arrays["core_of"], meta["n_cores"], str(meta["method"]), str(meta.get("machine", "")))
 
     def __repr__(self) -> str:
         return f"<Placement of {self.core_of.size} clusters on {self.n_cores} cores by {self.method}>"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.dependence_graph import DependenceGraph
-from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.machine import NAMED, Machine
 from tracecut.ir.placement import Placement
 from tracecut.mapping.placing.core_orders import by_region, far_apart
 from tracecut.mapping.placing.costs import Layout, layout
@@ -17,7 +17,7 @@ from tracecut.mapping.placing.swaps import swap_refined
 from tracecut.mapping.tasks.cluster_graph import ClusterGraph
 from tracecut.mapping.tasks.locality import clusters_of_locality
 from tracecut.mapping.tasks.task_graph import cluster_graph, task_graph
-from tracecut.support.argument_checks import SEED
+from tracecut.support.argument_checks import SEED, check_type
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import ArgumentError
 
@@ -50,6 +50,9 @@ def place(
     Raises:
         ArgumentError: an unknown method, a clustering without a graph, or one of another graph.
     """
+    check_type("machine", machine, Machine, NAMED)
+    if not isinstance(clustering, ClusterGraph):
+        check_type("clustering", clustering, Clustering)
     known = _METHODS.get(method)
     if known is None:
         raise ArgumentError(f"method = {method!r}, one of {', '.join(_METHODS)} was expected")

@@ -24,7 +24,7 @@ from .methods import ARGUMENTS, AUTO, LOADS, METHODS, Method, methods
 
 def partition(
     graph: Any,
-    k: int | None,
+    k: int | None = None,
     method: str = "auto",
     *,
     tile_bytes: float | None = None,
@@ -54,7 +54,8 @@ def partition(
             given, or to entry i of the strict upper triangle of a symmetric matrix. Weights count: those of jobs
             (edges, values of a matrix) are balanced in a partition of jobs, and paid for in one of data when cut;
             those of data (vertices, nets) are balanced in a partition of data, and paid for in one of jobs when copied.
-        k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes`.
+        k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes` or
+            `machine`.
         method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (20; `auto` says
             how they are predicted), keeps the one of lowest cost and says why in `report()`. Linear orders give
             contiguous chunks of equal load.
@@ -216,7 +217,9 @@ def _clusters(graph: LocalityGraph, k: int | None, tile_bytes: float | None) -> 
     if k is not None:
         return k
     if tile_bytes is None:
-        raise ArgumentError("k = None, a whole number of clusters was expected", hint="tile_bytes= takes its place.")
+        raise ArgumentError(
+            "k = None, a whole number of clusters was expected", hint="tile_bytes= or machine= take its place."
+        )
     from .cache_tiles import parts_for_bytes
 
     return parts_for_bytes(graph, tile_bytes)

@@ -94,6 +94,12 @@ def whole_number(name: str, value: int, low: int, high: int | None = None) -> in
     return int(whole(low, high).value(name, value))
 
 
+def check_type(name: str, value: object, kind: type, hint: str = "") -> None:
+    """Raises ArgumentError, which names both types, unless the value is of that one."""
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{name} is a {type(value).__name__}, a {kind.__name__} was expected", hint=hint)
+
+
 def seconds(name: str, value: float) -> float:
     """A positive, finite number of seconds. Raises ArgumentError."""
     return float(SECONDS.value(name, value))

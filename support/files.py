@@ -18,7 +18,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ArtefactError, OutputError
+from .errors import ArgumentError, ArtefactError, OutputError
 from .memory_amounts import size
 from .npz_archive import CHECK_BYTES, array_pieces, check_around, write_zip
 
@@ -164,6 +164,17 @@ def write_arrays(
     if not bare:
         members["meta.json"] = [text]
     return write_atomic(path, lambda file: write_zip(file, members, text if bare else b""), sync=sync)
+
+
+@contextlib.contextmanager
+def held(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """What is made inside of the arrays and the header of a file raises ArtefactError where these are not those."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise ArtefactError(f"{path} holds no {what}: {error.message}") from error
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ArtefactError(f"{path} holds no {what}: {type(error).__name__}: {error}") from error
 
 
 def read_arrays(

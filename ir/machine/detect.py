@@ -16,6 +16,7 @@ from .sysfs import byte_count, contents, cpus_in, cpus_of_mask, entries, number_
 from .toml_text import MOST_ENTRIES
 
 DEFAULT_CACHES = (Cache(1, 32 << 10, ways=8), Cache(2, 1 << 20, ways=16))
+MOST_CACHE, MOST_LINE = 1 << 40, 1 << 20  # bytes; what states more is left out
 LOCAL = 10  # what a NUMA table states for a node and itself, by the ACPI standard
 
 
@@ -102,12 +103,16 @@ def _cpuset(root: Path) -> frozenset[int]:
 
 
 def _memory_limit(root: Path) -> int | None:
-    for path in _groups(root, "memory"):
-        for place in (f"sys/fs/cgroup/{path}/memory.max", f"sys/fs/cgroup/memory/{path}/memory.limit_in_bytes"):
-            text = contents(root / place)
-            if text.isdigit() and 0 < int(text) < 1 << 60:
-                return int(text)
-    return None
+    """The least limit of the control group and of those that it lies in; None without one."""
+    found = []
+    for group in _groups(root, "memory"):
+        parts = group.split("/")
+        for path in ("/".join(parts[:length]) for length in range(len(parts), -1, -1)):
+            for place in (f"sys/fs/cgroup/{path}/memory.max", f"sys/fs/cgroup/memory/{path}/memory.limit_in_bytes"):
+                text = contents(root / place)
+                if text.isdigit() and len(text) < 19 and 0 < int(text) < 1 << 60:
+                    found.append(int(text))
+    return min(found, default=None)
 
 
 def _memory(root: Path) -> int:
@@ -241,7 +246,7 @@ def _caches_of(root: Path, cpu: int) -> list[tuple[Cache, frozenset[int]]]:
             or cpus_of_mask(contents(index / "shared_cpu_map"))
             or frozenset([cpu])
         )
-        if 0 < line <= amount:
+        if 0 < line <= amount <= MOST_CACHE and line <= MOST_LINE:
             caches.append((Cache(int(level), amount, line, ways, len(users)), users))
     return sorted(caches, key=lambda pair: pair[0].level)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from tracecut.support.memory_amounts import size
@@ -47,26 +48,26 @@ def in_words(machine: Machine) -> str:
 
 
 def _tree(machine: Machine) -> list[str]:
-    speeds = sorted({core.speed for core in machine.cores}, reverse=True)
+    counts = Counter(core.speed for core in machine.cores)
+    speeds = sorted(counts, reverse=True)
     kinds = []
     for speed in speeds:
-        count = sum(core.speed == speed for core in machine.cores)
+        count = counts[speed]
         kinds.append(f"{count} core{'s' * (count > 1)}" + (f" of speed {speed:g}" if len(speeds) > 1 else ""))
     lines = [f"  {', '.join(kinds)}"]
-    found = list(_branches(machine, -1, 2))
+    found = list(_branches(machine, _shapes(machine), -1, 2))
     if len(found) > MOST_LINES:
         found = [*found[:MOST_LINES], f"    … {len(found) - MOST_LINES} more lines; --json has all"]
     return lines + found
 
 
-def _branches(machine: Machine, parent: int, depth: int) -> Iterator[str]:
+def _branches(machine: Machine, shapes: list[int], parent: int, depth: int) -> Iterator[str]:
     """Lines of the children of a unit; neighbours that look the same are one line."""
-    children = [place for place, unit in enumerate(machine.units) if unit.parent == parent]
+    children = machine.children[parent]
     at = 0
     while at < len(children):
-        shape = _shape(machine, children[at])
         end = at
-        while end < len(children) and _shape(machine, children[end]) == shape:
+        while end < len(children) and shapes[children[end]] == shapes[children[at]]:
             end += 1
         unit = machine.units[children[at]]
         cores = [core for child in children[at:end] for core in machine.units[child].cores]
@@ -76,23 +77,28 @@ def _branches(machine: Machine, parent: int, depth: int) -> Iterator[str]:
         count = f"{len(unit.cores)} core{'s' * (len(unit.cores) > 1)}{each}"
         yield f"{'  ' * depth}{times}{unit.kind}: {count} ({ranges_of(sorted(cores))}){shared}"
         if end - at == 1:
-            yield from _branches(machine, children[at], depth + 1)
+            yield from _branches(machine, shapes, children[at], depth + 1)
         else:
-            yield from _inner(machine, children[at], depth)
+            yield from _inner(machine, shapes, children[at], depth)
         at = end
 
 
-def _inner(machine: Machine, place: int, depth: int) -> Iterator[str]:
+def _inner(machine: Machine, shapes: list[int], place: int, depth: int) -> Iterator[str]:
     """What lies in each of several equal units: the lines of the first, without its core numbers."""
-    for line in _branches(machine, place, depth + 1):
+    for line in _branches(machine, shapes, place, depth + 1):
         yield line.split(" (")[0] + (line[line.rindex(")") + 1 :] if ")" in line else "")
 
 
-def _shape(machine: Machine, place: int) -> tuple[object, ...]:
-    unit = machine.units[place]
-    inner = [_shape(machine, child) for child, other in enumerate(machine.units) if other.parent == place]
-    speeds = sorted(machine.cores[core].speed for core in unit.cores)
-    return unit.kind, len(unit.cores), tuple(speeds), unit.caches, tuple(inner)
+def _shapes(machine: Machine) -> list[int]:
+    """A number for each unit; equal ones look the same, with all that is in them."""
+    known: dict[object, int] = {}
+    found = [0] * len(machine.units)
+    for place in reversed(range(len(machine.units))):  # children before parents
+        unit = machine.units[place]
+        speeds = tuple(sorted(machine.cores[core].speed for core in unit.cores))
+        inner = tuple(found[child] for child in machine.children[place])
+        found[place] = known.setdefault((unit.kind, speeds, unit.caches, inner), len(known))
+    return found
 
 
 def _cache(cache: Cache) -> str:

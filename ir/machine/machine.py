@@ -20,10 +20,11 @@ from . import models
 from .detect import detected
 from .network import Network
 from .parts import Bank, Cache, Core, Unit
-from .toml_text import fields_of, text_of
-from .words import fields_named, file_text
+from .rules import check
+from .toml_text import fields_of, line_of, text_of
+from .words import fields_named, file_text, names_a_file
 
-MOST_CORES = 1 << 17
+NAMED = "tracecut.Machine.named(word) makes one of a word or a file."
 
 
 @dataclass(frozen=True)
@@ -62,40 +63,8 @@ class Machine:
         self.verify()
 
     def verify(self) -> None:
-        """Raises ArgumentError, which names the entry, unless all that is stated fits together. O(size)."""
-        if not 0 < len(self.cores) <= MOST_CORES:
-            raise ArgumentError(f"cores: {len(self.cores)} given, a machine has from 1 to {MOST_CORES}")
-        for cache in (*self.caches, *(cache for unit in self.units for cache in unit.caches)):
-            if cache.size < cache.line or cache.line < 1:
-                raise ArgumentError(f"cache level {cache.level}: {cache.size} bytes in lines of {cache.line}")
-        nodes = self.network.nodes if self.network else 1 + max(core.node for core in self.cores)
-        for place, core in enumerate(self.cores):
-            if not 0 < core.speed < float("inf"):
-                raise ArgumentError(f"cores[{place}].speed = {core.speed}, a positive number was expected")
-            if not 0 <= core.node < nodes:
-                raise ArgumentError(f"cores[{place}].node = {core.node}, the network has {nodes} nodes")
-        for place, bank in enumerate(self.banks):
-            if not 0 <= bank.node < nodes:
-                raise ArgumentError(f"banks[{place}].node = {bank.node}, the network has {nodes} nodes")
-            if bank.size < 1 or not 0 <= bank.bandwidth < float("inf"):
-                raise ArgumentError(f"banks[{place}]: {bank.size} bytes, {bank.bandwidth} bytes in a cycle")
-        for name, low in (("memory", 1), ("memory_latency", 0), ("clock", 0), ("issue_width", 1), ("mshrs", 1)):
-            if not low <= getattr(self, name) < float("inf"):
-                raise ArgumentError(f"{name} = {getattr(self, name)}, at least {low} was expected")
-        self._check_tree()
-
-    def _check_tree(self) -> None:
-        seen: dict[int, set[int]] = {}  # of each parent, cores of the children so far
-        for place, unit in enumerate(self.units):
-            if not -1 <= unit.parent < place:
-                raise ArgumentError(f"units[{place}].parent = {unit.parent}: -1 or a unit before it was expected")
-            known = self.units[unit.parent].cores if unit.parent >= 0 else range(len(self.cores))
-            cores, others = set(unit.cores), seen.setdefault(unit.parent, set())
-            if not cores or list(unit.cores) != sorted(cores) or not cores <= set(known):
-                raise ArgumentError(f"units[{place}].cores: rising numbers of cores within its parent were expected")
-            if cores & others:
-                raise ArgumentError(f"units[{place}]: core {min(cores & others)} lies in the unit before it, too")
-            others |= cores
+        """Raises ArgumentError, which begins with the key, unless all that is stated fits together. O(size)."""
+        check(self)
 
     @cached_property
     def core_nodes(self) -> Longs:
@@ -125,23 +94,25 @@ class Machine:
             return self.network.shape
         level, found, total = [-1], [], 1
         while level:
-            below = dict.fromkeys(level, 0)
-            children = [place for place, unit in enumerate(self.units) if unit.parent in below]
-            for place in children:
-                below[self.units[place].parent] += 1
-            if len(set(below.values())) > 1:
+            children = [place for unit in level for place in self.children[unit]]
+            if len({len(self.children[unit]) for unit in level}) > 1:
                 return (len(self.cores),)
             if children and len(children) > total:
                 found.append(len(children) // total)
                 total = len(children)
             level = children
-        sizes = {len(unit.cores) for place, unit in enumerate(self.units) if not self._has_children(place)}
+        sizes = {len(unit.cores) for place, unit in enumerate(self.units) if not self.children[place]}
         if len(sizes) > 1 or len(self.cores) % total or (found and sizes and sizes != {len(self.cores) // total}):
             return (len(self.cores),)
         return (*found, len(self.cores) // total) if len(self.cores) > total or not found else tuple(found)
 
-    def _has_children(self, place: int) -> bool:
-        return any(unit.parent == place for unit in self.units)
+    @cached_property
+    def children(self) -> dict[int, list[int]]:
+        """Units right below each unit; those below none at −1."""
+        found: dict[int, list[int]] = {place: [] for place in range(-1, len(self.units))}
+        for place, unit in enumerate(self.units):
+            found[unit.parent].append(place)
+        return found
 
     def distances(self) -> npt.NDArray[np.int32]:
         """Hops between each two cores, int32 (cores, cores), of at most 8,192 cores."""
@@ -165,15 +136,17 @@ class Machine:
 
         Raises ArgumentError for what names none, with all forms; ArtefactError for a damaged file.
         """
-        return cls(**fields_named(word))
+        return cls.load(word) if names_a_file(word) else cls(**fields_named(word))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Machine:
         """Read a TOML file. Raises ArtefactError, which names the path, the line and the key."""
+        text = file_text(Path(path))
         try:
-            return cls(**fields_of(file_text(Path(path)), str(path)))
+            return cls(**fields_of(text, str(path)))
         except ArgumentError as error:
-            raise ArtefactError(f"{path}: {error.message}") from error
+            line = line_of(text, error.message)
+            raise ArtefactError(f"{path}{f', line {line}' if line else ''}: {error.message}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a TOML file; `load` gives an equal machine."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tracecut.support.argument_checks import whole_number
 from tracecut.support.errors import ArgumentError
 
 from .network import MOST_NODES, Network
@@ -43,6 +44,7 @@ def mesh(width: int, height: int) -> Fields:
     The shared cache is one slice of 256 KiB at each core.
     """
     network = Network("mesh", (width, height))
+    width, height = network.shape
     corners = sorted({0, width - 1, width * (height - 1), width * height - 1})
     banks = tuple(Bank(node, 4 * GIB // len(corners), BYTES_A_CYCLE / len(corners)) for node in corners)
     return _of_table_2(f"mesh:{width}x{height}", tuple(Core(i, i) for i in range(network.nodes)), network, banks)
@@ -50,8 +52,7 @@ def mesh(width: int, height: int) -> Fields:
 
 def mesh_for(cores: int) -> Fields:
     """The mesh of `cores` cores in VertexCut's tables; of another number the one nearest to a square."""
-    if cores < 1 or cores > MOST_NODES:
-        raise ArgumentError(f"cores = {cores}, from 1 to {MOST_NODES} expected")
+    cores = whole_number("cores", cores, 1, MOST_NODES)
     height = next(side for side in range(int(cores**0.5), 0, -1) if cores % side == 0)
     return mesh(*MESHES.get(cores, (cores // height, height)))
 
@@ -65,6 +66,7 @@ def tree(name: str, fan_outs: tuple[int, ...], distances: tuple[int, ...] = ()) 
 
 def uma(cores: int) -> Fields:
     """Cores and one memory on a bus: uniform memory access, VertexCut's Figure 6."""
+    cores = whole_number("cores", cores, 1, MOST_NODES - 1)
     network = Network("bus", (cores + 1,))
     banks = (Bank(cores, 4 * GIB, BYTES_A_CYCLE),)
     return _of_table_2(f"uma:{cores}", tuple(Core(i, i) for i in range(cores)), network, banks)
@@ -72,6 +74,8 @@ def uma(cores: int) -> Fields:
 
 def cpu_gpu(cores: int = 24, gpus: int = 1, speed: float = 8.0, memory: float = 8.5) -> Fields:
     """A node of `cores` cores and `gpus` GPUs, each a unit of `speed` and `memory` by those of a core (1 and 2 GiB)."""
+    gpus = whole_number("gpus", gpus, 0, MOST_NODES - 1)
+    cores = whole_number("cores", cores, 1, MOST_NODES - gpus)
     speeds, memories = [speed] * gpus + [1.0] * cores, [memory] * gpus + [2.0] * cores
     units = (*(Unit("gpu", (i,)) for i in range(gpus)), Unit("cpu", tuple(range(gpus, gpus + cores))))
     return _unequal(f"cpu_gpu:{cores}:{gpus}", speeds, memories, units)
@@ -79,7 +83,7 @@ def cpu_gpu(cores: int = 24, gpus: int = 1, speed: float = 8.0, memory: float = 
 
 def topo1(k: int = 96, fast: int = 8, step: int = 0) -> Fields:
     """Hetero's TOPO1: `fast` fast units, then slow ones. `step`: row of Table III, from 0. Memories in GiB."""
-    speed, memory = _row(k, fast, step)
+    k, fast, speed, memory = _row("k", k, fast, step)
     speeds, memories = [speed] * fast + [1.0] * (k - fast), [memory] * fast + [2.0] * (k - fast)
     return _unequal(f"topo1:{k}:{fast}:{step}", speeds, memories, ())
 
@@ -90,7 +94,7 @@ def topo2(k: int = 96, fast: int = 8, step: int = 0, files: bool = False) -> Fie
     By Eq. 5 a unit of S1 has half of the fast units' speed by memory; in the published files (`files`) it has speed 1
     and memory 4 in every step. S2 stays at speed 1, memory 2.
     """
-    speed, memory = _row(k, fast, step)
+    k, fast, speed, memory = _row("k", k, fast, step)
     first = (k - fast) // 2
     slow = (1.0, 4.0) if files else (2.0 * 0.5 * speed / memory, 2.0)
     rest = k - fast - first
@@ -103,19 +107,18 @@ def topo2(k: int = 96, fast: int = 8, step: int = 0, files: bool = False) -> Fie
 
 def topo3(nodes: int = 4, fast: int = 1, step: int = 4) -> Fields:
     """Hetero's TOPO3: nodes of 24 units, `fast` whole nodes of fast ones; 8 nodes have 192 units (in the text: 182)."""
-    speed, memory = _row(nodes, fast, step)
+    nodes, fast, speed, memory = _row("nodes", nodes, fast, step, MOST_NODES // 24)
     speeds, memories = [speed] * (24 * fast), [memory] * (24 * fast)
     speeds, memories = speeds + [1.0] * (24 * (nodes - fast)), memories + [2.0] * (24 * (nodes - fast))
     units = tuple(Unit("node", tuple(range(24 * i, 24 * i + 24))) for i in range(nodes))
     return _unequal(f"topo3:{nodes}:{fast}:{step}", speeds, memories, units, Network("tree", (nodes, 24)))
 
 
-def _row(k: int, fast: int, step: int) -> tuple[float, float]:
-    if not 0 <= step < len(STEPS):
-        raise ArgumentError(f"step = {step}, a row of Hetero's Table III from 0 to {len(STEPS) - 1} was expected")
-    if not 0 <= fast <= k or k < 1:
-        raise ArgumentError(f"{fast} fast units of {k}, from 0 to k were expected")
-    return STEPS[step]
+def _row(name: str, k: int, fast: int, step: int, most: int = MOST_NODES) -> tuple[int, int, float, float]:
+    """The numbers of units (or nodes) and of fast ones, checked; speed and memory of a row of Table III."""
+    k = whole_number(name, k, 1, most)
+    fast = whole_number("fast", fast, 0, k)
+    return k, fast, *STEPS[whole_number("step", step, 0, len(STEPS) - 1)]
 
 
 def _of_table_2(name: str, cores: tuple[Core, ...], network: Network, banks: tuple[Bank, ...]) -> Fields:
@@ -132,6 +135,9 @@ def _unequal(
     network: Network | None = None,
 ) -> Fields:
     """Units of given speeds and GiB, one at each node."""
+    for memory in memories[:1]:  # of the fastest; others are those of the papers
+        if isinstance(memory, str) or not 0 < GIB * memory < 1 << 62:
+            raise ArgumentError(f"memory = {memory!r} GiB, a positive number was expected")
     cores = tuple(Core(i, i, speed) for i, speed in enumerate(speeds))
     banks = tuple(Bank(i, round(memory * GIB)) for i, memory in enumerate(memories))
     fields = {"name": name, "cores": cores, "network": network or Network("full", (len(cores),)), "units": units}

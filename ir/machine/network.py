@@ -7,6 +7,7 @@ are in `routes.py`.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 KINDS = ("mesh", "torus", "tree", "full", "bus")  # in the order of the numbers in `routes`
 MOST_NODES = 1 << 17
+SLOWEST, FASTEST = 2.0**-20, 2.0**40  # bytes of a link in a cycle
+MOST_HOPS = 1 << 30  # between two nodes; cycles of a hop, bytes of a flit
 MOST_IN_TABLE = 8192  # nodes whose distances are handed out as one table (int32, 256 MiB)
 
 
@@ -50,26 +53,39 @@ class Network:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ArgumentError(f"network.kind = {self.kind!r}, one of {', '.join(KINDS)} was expected")
-        dimensions = {"mesh": 2, "torus": 2, "tree": max(1, len(self.shape))}.get(self.kind, 1)
-        if len(self.shape) != dimensions or any(type(side) is not int or side < 1 for side in self.shape):
-            raise ArgumentError(
-                f"network.shape = {list(self.shape)}: a {self.kind} has {dimensions} sides of at least 1"
-            )
+        object.__setattr__(self, "shape", self._checked_shape())
         if self.nodes > MOST_NODES:
             raise ArgumentError(f"network.shape = {list(self.shape)} has {self.nodes} nodes, at most {MOST_NODES} fit")
         for name in ("bandwidth", "hop_latency", "flit"):
             value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise ArgumentError(f"network.{name} = {value}, a positive number was expected")
+            whole = name == "bandwidth" or (type(value) is int and value < MOST_HOPS)
+            if isinstance(value, str | bool) or not whole or not 0 < value < float("inf"):
+                wanted = "number" if name == "bandwidth" else "whole number"
+                raise ArgumentError(f"network.{name} = {value!r}, a positive {wanted} was expected")
+        if not SLOWEST <= self.bandwidth <= FASTEST:
+            raise ArgumentError(f"network.bandwidth = {self.bandwidth!r}, from {SLOWEST:g} to {FASTEST:g} was expected")
         self._check_distances()
+
+    def _checked_shape(self) -> tuple[int, ...]:
+        sides = {"mesh": 2, "torus": 2, "tree": 0}.get(self.kind, 1)
+        try:
+            found = tuple(operator.index(side) for side in self.shape if not isinstance(side, bool))
+        except TypeError:
+            found = ()
+        if not found or len(found) != (sides or len(self.shape)) or min(found) < 1:
+            wanted = f"{sides} whole number{'s' * (sides > 1)}" if sides else "whole numbers"
+            raise ArgumentError(f"network.shape = {self.shape!r}: a {self.kind} has {wanted} of at least 1")
+        return found
 
     def _check_distances(self) -> None:
         given = self.distances
+        if not isinstance(given, tuple):
+            raise ArgumentError("network.distances: a tuple was expected")
         if not given:
             return
         if self.kind == "tree":
-            levels = [step for step in given if isinstance(step, int)]
-            if len(levels) != len(self.shape) or min(levels) < 0 or levels != sorted(levels, reverse=True):
+            levels = [step for step in given if type(step) is int and 0 <= step < MOST_HOPS]
+            if len(levels) != len(self.shape) or len(given) != len(levels) or levels != sorted(levels, reverse=True):
                 raise ArgumentError(
                     f"network.distances = {list(given)}: a tree of {len(self.shape)} levels has as many, "
                     "none negative, none longer than that of the level above"
@@ -80,9 +96,9 @@ class Network:
                 raise ArgumentError(f"network.distances: {self.nodes} rows of {self.nodes} numbers were expected")
             for a, row in enumerate(rows):
                 for b, hops in enumerate(row):
-                    if hops < 0 or (a == b) != (hops == 0):
+                    if type(hops) is not int or not 0 <= hops < MOST_HOPS or (a == b) != (hops == 0):
                         raise ArgumentError(
-                            f"network.distances[{a}][{b}] = {hops}: 0 on the diagonal, more beside it was expected"
+                            f"network.distances[{a}][{b}] = {hops!r}: 0 on the diagonal, more beside it was expected"
                         )
         else:
             raise ArgumentError(f"network.distances: a {self.kind} has none of its own")

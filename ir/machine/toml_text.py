@@ -140,10 +140,11 @@ class _Reader:
 
     def _size(self, value: Any, path: Any) -> int | None:
         if isinstance(value, str):
-            found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)\s*", value)
+            found = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([A-Za-z]*)\s*", value)
             if found is None or found[2].upper() not in _SIZES:
                 return None
-            return round(float(found[1]) * _SIZES[found[2].upper()])
+            amount = round(float(found[1]) * _SIZES[found[2].upper()])
+            return amount if amount < 2**63 else None
         return self._whole(value, path)
 
     def _numbers(self, value: Any, path: Any) -> tuple[int, ...] | None:
@@ -206,6 +207,28 @@ def fields_of(text: str, where: str) -> dict[str, Any]:
         raise ArtefactError(f"{where} is nested too deeply") from None
     reader = _Reader(text, where)
     return reader.table(value, _TOP, ())
+
+
+def line_of(text: str, message: str) -> int:
+    """Line of the entry whose key (`cores[4].node`) a message about the machine in `text` begins with; 0: unknown."""
+    found = re.match(r"(\w+)(?:\[(\d+)\])?(?:\.(\w+))?", message)
+    if found is None:
+        return 0
+    table, entry, key = found[1], found[2], found[3]
+    path: list[str | int] = [table]
+    if entry is not None:
+        path.append(_entry_of(tomllib.loads(text).get(table), int(entry)))
+    path += [key] if key else []
+    return _Reader(text, "")._line(path)
+
+
+def _entry_of(entries: Any, item: int) -> int:
+    """Which of a list of tables describes an item, where an entry stands for `count` of them."""
+    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+        item -= entry.get("count", 1)
+        if item < 0:
+            return place
+    return 0
 
 
 def text_of(fields: Mapping[str, Any]) -> str:

@@ -12,18 +12,27 @@ from tracecut.support.errors import ArgumentError, ArtefactError
 from . import models
 from .detect import detected
 from .network import Network
-from .toml_text import fields_of
 
-MOST_BYTES = 64 << 20  # of a machine file
+MOST_BYTES = 16 << 20  # of a machine file
 FORMS = (
     *("detect", "model", "mesh:8x8", "torus:8x8", "uma:8", "tree:4x4x4", "tree:4x4x4@100,10,1"),
     *("cpu_gpu:24:1", "topo1:96:8:2", "topo2:96:8:2", "topo2:96:8:2:files", "topo3:4:1:4", "FILE.toml"),
 )
-_WHOLE = re.compile(r"\d{1,9}")
+_WHOLE = re.compile(r"[0-9]{1,9}")
+
+
+def names_a_file(word: str) -> bool:
+    """Whether a word is a file's name rather than a machine's. Raises ArgumentError for what is no word."""
+    if not isinstance(word, str):
+        raise ArgumentError(f"{word!r} names no machine: a text was expected", hint=f"Forms: {', '.join(FORMS)}.")
+    kind, colon, _ = word.partition(":")
+    if word in ("detect", "this", "model") or (colon and kind in _MADE) or "\0" in word:
+        return False
+    return word.endswith(".toml") or "/" in word or (bool(word) and Path(word).exists())
 
 
 def fields_named(word: str) -> dict[str, Any]:
-    """Fields of the machine that a word names: see FORMS. Raises ArgumentError, ArtefactError (a file)."""
+    """Fields of the modelled machine that a word names: see FORMS. Raises ArgumentError."""
     kind, _, rest = word.partition(":")
     if word in ("detect", "this"):
         return detected()
@@ -33,17 +42,17 @@ def fields_named(word: str) -> dict[str, Any]:
         found = _MADE[kind](word, rest)
         if found is not None:
             return found
-    elif word.endswith(".toml") or "/" in word or (word and Path(word).exists()):
-        return fields_of(file_text(Path(word)), word)
     raise ArgumentError(f"{word!r} names no machine", hint=f"Forms: {', '.join(FORMS)}.")
 
 
 def file_text(path: Path) -> str:
     """The text of a machine file. Raises ArtefactError, which names the path."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ArtefactError(f"{path} has {path.stat().st_size} bytes, a machine file has at most {MOST_BYTES}")
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            found = file.read(MOST_BYTES + 1)
+        if len(found) > MOST_BYTES:
+            raise ArtefactError(f"{path} has more than {MOST_BYTES} bytes, which is no machine file")
+        return found.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise ArtefactError(f"{path}: {error.strerror or error}") from None
     except ValueError:

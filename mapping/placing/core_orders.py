@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.arrays import Ints
 
@@ -38,14 +39,25 @@ def far_apart(machine: Machine) -> Ints:
     return regions[spread[np.sort(first)]]
 
 
-def nearest(hops: npt.NDArray[np.int32], count: int) -> Ints:
+@njit(cache=True, nogil=True)
+def nearest(hops: Ints, count: int) -> Ints:
     """The `count` cores nearest to each core, itself first, int32 (cores, count); of equals the first. O(cores²)."""
     cores = hops.shape[0]
     count = min(count, cores)
-    keys = hops.astype(np.int64) * cores + np.arange(cores)  # different for each core, so that the choice is, too
-    found = np.partition(keys, count - 1, axis=1)[:, :count]
-    found.sort(axis=1)
-    return (found % cores).astype(np.int32)
+    found = np.empty((cores, count), np.int32)
+    far = np.empty(count, np.int32)
+    for core in range(cores):
+        far[:] = np.iinfo(np.int32).max
+        for other in range(cores):
+            here = hops[core, other]
+            if other >= count and here >= far[count - 1]:
+                continue
+            at = min(other, count - 1)
+            while at > 0 and far[at - 1] > here:
+                far[at], found[core, at] = far[at - 1], found[core, at - 1]
+                at -= 1
+            far[at], found[core, at] = here, other
+    return found
 
 
 def _halved(cores: Ints, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> Ints:

@@ -7,14 +7,25 @@ change places while that helps (Kernighan and Lin 1970, with the gains of Fiducc
 
 from __future__ import annotations
 
-import heapq
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 from tracecut.support.arrays import Bytes, Floats, Ints, Longs
 
 from .costs import Layout
+from .pair_heap import drop_first, push
+
+
+class Room(NamedTuple):
+    """Memory of the searches: two heaps, which clusters have moved, and in which order."""
+
+    keys: Floats
+    numbers: Longs
+    locked: npt.NDArray[np.bool_]
+    moved: Longs
+
 
 PATIENCE = 40  # exchanges in vain before it ends
 
@@ -40,6 +51,10 @@ def _bisected(
     home = np.zeros(k, np.int64)  # first core, in `regions`, of each cluster's region
     side = np.zeros(k, np.uint8)
     gain = np.zeros(k)
+    most_pairs = k + others.size + 1  # a heap gets one for each cluster and one for each message that changes a gain
+    room = Room(
+        np.empty((2, most_pairs)), np.empty((2, most_pairs), np.int64), np.zeros(k, np.bool_), np.empty(k, np.int64)
+    )
     core_of = np.empty(k, np.int32)
     stack = [(0, cores, 0, k)]
     while stack:
@@ -58,8 +73,8 @@ def _bisected(
         first = round(size * left / (left + right))
         first = min(max(first, size - (high - cut) * most), (cut - low) * most)
         near, far = regions[(low + cut) // 2], regions[(cut + high) // 2]
-        _halve(members[begin:end], first, near, far, offsets, others, messages, hops, middle, home, low, side, gain)
         own = members[begin:end].copy()
+        _halve(own, first, near, far, offsets, others, messages, hops, middle, home, low, side, gain, room)
         at, behind = begin, begin + first
         for i in range(size):
             cluster = own[i]
@@ -91,6 +106,7 @@ def _halve(
     region: int,
     side: Bytes,
     gain: Floats,
+    room: Room,
 ) -> None:
     """Give `first` of the members side 0 (around core `near`) and the others side 1 (around `far`)."""
     between = float(max(1, hops[near, far]))
@@ -103,8 +119,8 @@ def _halve(
             if home[other] != region:
                 draw[i] += messages[j] * (hops[far, middle[other]] - hops[near, middle[other]])
     seed = members[np.argmax(draw)]
-    _grow(members, first, seed, draw, between, offsets, others, messages, home, region, side, gain)
-    _exchange(members, draw, between, offsets, others, messages, home, region, side, gain)
+    _grow(members, first, seed, draw, between, offsets, others, messages, home, region, side, gain, room)
+    _exchange(members, draw, between, offsets, others, messages, home, region, side, gain, room)
 
 
 @njit(cache=True, nogil=True)
@@ -121,18 +137,22 @@ def _grow(
     region: int,
     side: Bytes,
     gain: Floats,
+    room: Room,
 ) -> None:
     """Side 0 takes the seed, then `first` − 1 times what gains most; what gains nothing in the order of `members`."""
     for i in range(members.size):
         side[members[i]] = 1
         gain[members[i]] = draw[i]
-    heap = [(-gain[members[i]], members[i]) for i in range(members.size)]
-    heapq.heapify(heap)
+    keys, numbers = room.keys[0], room.numbers[0]
+    size = 0
+    for i in range(members.size):
+        size = push(keys, numbers, size, -gain[members[i]], members[i])
     gain[seed] = np.inf
-    heapq.heappush(heap, (-np.inf, seed))
+    size = push(keys, numbers, size, -np.inf, seed)
     taken = 0
     while taken < first:
-        key, cluster = heapq.heappop(heap)
+        key, cluster = keys[0], numbers[0]
+        size = drop_first(keys, numbers, size)
         if side[cluster] != 1 or -key != gain[cluster]:
             continue
         side[cluster] = 0
@@ -141,7 +161,7 @@ def _grow(
             other = np.int64(others[j])
             if home[other] == region and side[other] == 1:
                 gain[other] += 2 * between * messages[j]
-                heapq.heappush(heap, (-gain[other], other))
+                size = push(keys, numbers, size, -gain[other], other)
 
 
 @njit(cache=True, nogil=True)
@@ -156,12 +176,11 @@ def _exchange(
     region: int,
     side: Bytes,
     gain: Floats,
+    room: Room,
 ) -> None:
     """One pass of exchanges, undone behind the best. `gain`: of moving a cluster over."""
-    zero: list[tuple[float, Any]] = [(0.0, -1)]
-    one: list[tuple[float, Any]] = [(0.0, -1)]
-    zero.pop()
-    one.pop()
+    locked, moved = room.locked, room.moved
+    sizes = [0, 0]
     for i in range(members.size):
         cluster = members[i]
         value = draw[i] if side[cluster] == 1 else -draw[i]
@@ -170,41 +189,40 @@ def _exchange(
             if home[other] == region:
                 value += between * messages[j] * (1 if side[other] != side[cluster] else -1)
         gain[cluster] = value
-        (zero if side[cluster] == 0 else one).append((-value, cluster))
-    heapq.heapify(zero)
-    heapq.heapify(one)
-    moved = [-1]
-    moved.pop()
-    locked = {-1}
+        own = side[cluster]
+        sizes[own] = push(room.keys[own], room.numbers[own], sizes[own], -value, cluster)
+    count = 0
     total, best, kept = 0.0, 1e-9, 0
-    while zero and one and len(moved) - 2 * kept < 2 * PATIENCE:
+    while sizes[0] and sizes[1] and count - 2 * kept < 2 * PATIENCE:
         done = True
-        for heap in (zero, one):
-            cluster = -1
-            while heap:
-                key, cluster = heapq.heappop(heap)
-                if cluster not in locked and -key == gain[cluster]:
+        for own in range(2):
+            cluster = np.int64(-1)
+            while sizes[own]:
+                key, cluster = room.keys[own, 0], room.numbers[own, 0]
+                sizes[own] = drop_first(room.keys[own], room.numbers[own], sizes[own])
+                if not locked[cluster] and -key == gain[cluster]:
                     break
-                cluster = -1
+                cluster = np.int64(-1)
             if cluster < 0:
                 done = False
                 break
             total += gain[cluster]
             side[cluster] = 1 - side[cluster]
-            locked.add(cluster)
-            moved.append(cluster)
+            locked[cluster] = True
+            moved[count] = cluster
+            count += 1
             for j in range(offsets[cluster], offsets[cluster + 1]):
                 other = np.int64(others[j])
-                if home[other] == region and other not in locked:
+                if home[other] == region and not locked[other]:
                     change = 2 * between * messages[j]
                     gain[other] += change if side[other] != side[cluster] else -change
-                    if side[other] == 0:
-                        heapq.heappush(zero, (-gain[other], other))
-                    else:
-                        heapq.heappush(one, (-gain[other], other))
+                    at = side[other]
+                    sizes[at] = push(room.keys[at], room.numbers[at], sizes[at], -gain[other], other)
         if not done:
             break
         if total > best:
-            best, kept = total, len(moved) // 2
-    for i in range(2 * kept, len(moved)):
-        side[moved[i]] = 1 - side[moved[i]]
+            best, kept = total, count // 2
+    for i in range(count):
+        locked[moved[i]] = False
+        if i >= 2 * kept:
+            side[moved[i]] = 1 - side[moved[i]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from tracecut.support.arrays import Floats, Ints, Longs, check_range, check_weights, frozen
 from tracecut.support.errors import ArgumentError
 
@@ -57,9 +58,38 @@ class ClusterGraph:
 
     def both_ways(self) -> tuple[Longs, Ints, Floats]:
         """CSR of the messages in either direction: offsets int64 (k + 1), neighbours int32, messages float64."""
-        import scipy.sparse as sp
+        return _both_ways(self.src, self.dst, self.messages, self.k)
 
-        sent = sp.csr_array((self.messages, (self.src, self.dst)), shape=(self.k, self.k))
-        both = (sent + sent.T).tocsr()
-        both.sort_indices()
-        return both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data.astype(np.float64)
+
+@njit(cache=True, nogil=True)
+def _both_ways(src: Ints, dst: Ints, messages: Floats, k: int) -> tuple[Longs, Ints, Floats]:
+    """Each cluster's pairs with it as the source and those with it as the target, both sorted, merged. O(k + m)."""
+    m = src.size
+    out, into = np.zeros(k + 1, np.int64), np.zeros(k + 1, np.int64)
+    for i in range(m):
+        out[src[i] + 1] += 1
+        into[dst[i] + 1] += 1
+    for cluster in range(k):
+        out[cluster + 1] += out[cluster]
+        into[cluster + 1] += into[cluster]
+    order, place = np.empty(m, np.int64), into[:k].copy()
+    for i in range(m):
+        order[place[dst[i]]] = i
+        place[dst[i]] += 1
+    offsets, others, sums = np.zeros(k + 1, np.int64), np.empty(2 * m, np.int32), np.empty(2 * m)
+    found = 0
+    for cluster in range(k):
+        a, b = out[cluster], into[cluster]
+        while a < out[cluster + 1] or b < into[cluster + 1]:
+            first = dst[a] if a < out[cluster + 1] else k
+            second = src[order[b]] if b < into[cluster + 1] else k
+            others[found], sums[found] = min(first, second), 0.0
+            if first <= second:
+                sums[found] += messages[a]
+                a += 1
+            if second <= first:
+                sums[found] += messages[order[b]]
+                b += 1
+            found += 1
+        offsets[cluster + 1] = found
+    return offsets, others[:found].copy(), sums[:found].copy()

@@ -18,7 +18,8 @@ def clusters_of_locality(graph: LocalityGraph, clustering: Clustering) -> Cluste
 
     Data clusters: a job runs in the cluster of its first datum; the others that own data of it send their values
     there, each value once. Job clusters: the cluster with most jobs of a datum owns it (the smallest number of those
-    that tie) and sends it to all others that touch it, each once. A cluster is ready with its first member.
+    that tie) and sends it to all others that touch it, each once. VertexCut counts a word for every cut edge, here
+    every datum that a job gets from elsewhere, and for every replica. A cluster is ready with its first member.
     O(pins log pins).
     """
     k = clustering.k
@@ -46,10 +47,13 @@ def clusters_of_locality(graph: LocalityGraph, clustering: Clustering) -> Cluste
         src, dst = owner, cluster
     apart = src != dst
     pairs, messages = np.unique(src[apart] * k + dst[apart], return_counts=True)
+    words = messages
+    if clustering.kind == "data":  # the same pairs, each as often as a job needs a datum of another cluster
+        owner, needs = labels[data], runs[pins]
+        words = np.unique((owner * k + needs)[owner != needs], return_counts=True)[1]
     first = _first(labels, k)
-    counted = messages.astype(np.float64)
     ends = (pairs // k).astype(np.int32), (pairs % k).astype(np.int32)
-    return ClusterGraph(loads(graph, clustering), first, *ends, counted, counted)
+    return ClusterGraph(loads(graph, clustering), first, *ends, messages.astype(np.float64), words.astype(np.float64))
 
 
 def _first(labels: Longs, k: int) -> Longs:

@@ -107,11 +107,15 @@ def check_request(
     given = {name: optional.get(name) for name in OPTIONAL}
     if given["weights"] is not None:
         loads, more = _loads(given["weights"], size)
-    if loads is not None and not loads.any():  # what weighs nothing at all is balanced by numbers
+    nothing = loads is not None and not loads.any()
+    if nothing:  # what weighs nothing at all is balanced by numbers, and fits everywhere
         loads = None
     total = float(size) if loads is None else float(loads.sum())
     if machine is not None:
         given |= loads_for(machine, total, memory, whole=loads is None and not more.size, given=given)
+    if nothing and given["capacities"] is not None:
+        _room(given["capacities"], int(k), 0.0, more)
+        given["capacities"] = None
     room = None if given["capacities"] is None else _room(given["capacities"], int(k), total, more)
     named = {name for name, value in given.items() if value is not None} | ({"passes"} if passes != 1 else set())
     return Request(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.machine import NAMED, Machine
 from tracecut.partition.balance.target_sizes import optimal_sizes, scaled_memory, target_sizes
+from tracecut.support.argument_checks import check_type
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
 
@@ -16,11 +17,7 @@ LEAST = 1e-9  # of an equal share: what a target is at least, for targets are po
 
 def clusters_for(machine: Machine, k: int | None) -> int:
     """One cluster for each core. Raises ArgumentError for what is no machine, and for another `k`."""
-    if not isinstance(machine, Machine):
-        raise ArgumentError(
-            f"machine is a {type(machine).__name__}, a tracecut.Machine was expected",
-            hint="tracecut.Machine.named(word) makes one of a word or a file.",
-        )
+    check_type("machine", machine, Machine, NAMED)
     cores = len(machine.cores)
     if k is not None and k != cores:
         raise ArgumentError(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tracecut.support.errors import UsageError
 
 from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
 from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
+
+if TYPE_CHECKING:
+    from tracecut.mapping.tasks.cluster_graph import ClusterGraph
 
 USAGE = "tracecut map GRAPH --machine MACHINE [--place METHOD (--parts FILE | -k K)] [options]"
 
@@ -76,6 +79,7 @@ def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     return {
         "what": f"{clusters.k} clusters, {clusters.src.size} interactions, placed by {placed.method}",
         "machine": machine.name,
+        **_bytes(clusters),
         "messages": float(clusters.messages.sum()),
         "messages_times_hops": hop_messages(clusters, placed.core_of, machine.distances()),
         "cycles_on_the_way": hop_cycles(clusters, placed.core_of, machine),
@@ -94,6 +98,8 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     from tracecut.ir.metrics import edge_cut, hop_cost, loads
     from tracecut.mapping.link_loads import link_loads
     from tracecut.mapping.map_onto import map_onto
+    from tracecut.mapping.place import interactions
+    from tracecut.partition.inputs.arguments import check_number
     from tracecut.partition.inputs.graph_files import read_graph
     from tracecut.partition.inputs.machine_arguments import capacities_for
     from tracecut.support.files import holds
@@ -105,6 +111,8 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     graph = read_graph(options.graph, unweighted=options.unweighted)
     weights = graph.data_weights
     load = float(weights.sum()) if weights.size else float(graph.n_data)
+    if options.memory is not None:
+        check_number("memory", options.memory, 0.0)
     room = capacities_for(machine, load, options.memory, whole=not weights.size)
     clustering, placed = map_onto(graph, machine, capacities=room, seed=options.seed, balance=options.balance)
     core_of = placed.core_of[clustering.labels]
@@ -117,12 +125,21 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
         "hop_cost": hop_cost(graph, clustering, machine.distances()),
         "busiest_link": float(links.max(initial=0.0)),
         "edge_cut": edge_cut(graph, clustering),
+        **_bytes(interactions(clustering)),
         "imbalance": clustering.imbalance(),
         **({} if room is None else {"memory_violations": clustering.memory_violations()}),
         "core_of": core_of,
         "work": np.bincount(placed.core_of, loads(graph, clustering), len(machine.cores)).tolist(),
         "links": links.tolist(),
     }
+
+
+def _bytes(clusters: ClusterGraph) -> dict[str, int]:
+    """What moves between clusters, both ways of counting."""
+    from tracecut.mapping.tasks.task_graph import WORD
+
+    moved, counted = int(clusters.messages.sum()), int(clusters.words.sum())
+    return {"bytes_moved": WORD * moved, "bytes_as_vertexcut_counts": WORD * counted}
 
 
 def _short(value: Any) -> str:

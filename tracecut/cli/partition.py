@@ -161,8 +161,14 @@ def read_numbers(path: Path, *, columns: bool = False) -> Floats:
             raise ArtefactError(f"{path}: row {number} has {len(row)} numbers, {width} expected")
     try:
         values = np.array(rows, np.float64).reshape(len(rows), width)
-    except ValueError as error:
-        raise ArtefactError(f"{path}: {error}") from None
+    except ValueError:
+        for number, row in enumerate(rows, 1):
+            for word in row:
+                try:
+                    float(word)
+                except ValueError:
+                    raise ArtefactError(f"{path}: row {number}: {word[:40]!r} is no number") from None
+        raise ArtefactError(f"{path} holds no numbers") from None
     return values if columns else values[:, 0]
 
 

@@ -72,9 +72,20 @@ def run_simulate(words: list[str]) -> int:
         "busiest_bank_lines": int(found.bank_load.max(initial=0)),
     }
     numbers |= {} if found.stated else caches
+    notes = [
+        f"memory accesses take the cycles that the graph states: {found.stated}"
+        if found.stated
+        else "lines that are written back and invalidations take no links",
+        *machine.notes,
+    ]
     if options.json:
         more = {"machine": machine.name, "method": clustering.method, "placement": placed.method, "k": clustering.k}
-        told = {"caches": not found.stated, "why_no_caches": found.stated, "bank_lines": found.bank_load.tolist()}
+        told = {
+            "caches": not found.stated,
+            "notes": notes,
+            "why_no_caches": found.stated,
+            "bank_lines": found.bank_load.tolist(),
+        }
         print(json.dumps({**more, **numbers, **told, "utilisation": found.utilisation.tolist()}, indent=1))
         return 0
     print(f"{graph.n:,} instructions in {clustering.k} clusters on {machine.name}, predicted by simulation")
@@ -88,12 +99,7 @@ def run_simulate(words: list[str]) -> int:
     )
     if machine.clock:
         print(f"  {'seconds':<28} {found.seconds:>14.3g}")
-    if found.stated:
-        print(f"  note: memory accesses take the cycles that the graph states: {found.stated}")
-    else:
-        print("  note: lines that are written back and invalidations take no links")
-    for note in machine.notes:
-        print(f"  note: {note}")
+    print("\n".join(f"  note: {note}" for note in notes))
     return 0
 
 

@@ -48,12 +48,13 @@ class Kernel:
 
 @dataclass(frozen=True)
 class MachineLine:
-    """The machine that was measured. `caches` are (name, bytes), nearest first; `memory` is in bytes."""
+    """A machine. `caches` are (name, bytes), nearest first; `memory` is in bytes; `notes`: what a model leaves out."""
 
     name: str = ""
     cores: int | None = None
     caches: tuple[tuple[str, float], ...] = ()
     memory: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -336,6 +337,7 @@ def _machine(item: Fields | None) -> MachineLine:
         item.count("cores"),
         tuple((name, size) for name, size in caches if size is not None),
         item.number("memory"),
+        tuple(item.texts("notes")),
     )
 
 

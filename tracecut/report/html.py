@@ -96,6 +96,11 @@ def _summary(data: ReportData) -> Iterable[tuple[str, Content]]:
         yield "Machine", _machine(data.machine)
     if data.predicted_for != MachineLine():
         yield "Predicted for", _machine(data.predicted_for)
+        if data.predicted_for.notes:
+            yield (
+                "The model has",
+                join(*(join("; " if at else "", user(note)) for at, note in enumerate(data.predicted_for.notes))),
+            )
     if data.capture_run_seconds is not None and data.original_run_seconds:
         took, before = data.capture_run_seconds, data.original_run_seconds
         yield (

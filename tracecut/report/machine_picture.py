@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import isqrt
 
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.network import Network
@@ -51,23 +53,29 @@ def machine_picture(
         else:
             shapes += _loaded_links(network, _shares(link_load), gap)
     held = {bank.node for bank in machine.banks}
+    sharing, placed = Counter(core.node for core in machine.cores), Counter[int]()
     for number, core in enumerate(machine.cores):
         spot = core.node if meshed else number
         x, y = gap + spot % columns * step, TOP + spot // columns * step
+        parts = sharing[core.node] if meshed else 1  # cores of one router share its box
+        across = isqrt(parts - 1) + 1
+        wide, high = SIDE / across, SIDE / -(-parts // across)
+        row, column = divmod(placed[core.node], across)
+        placed[core.node] += 1
         shapes.append(
             el(
                 "rect",
-                x=place(x),
-                y=place(y),
-                width=place(SIDE),
-                height=place(SIDE),
+                x=place(x + column * wide if meshed else x),
+                y=place(y + row * high if meshed else y),
+                width=place(wide),
+                height=place(high),
                 cls="core",
                 fill=colour(BLUE, shades[number]),
             )
         )
-        if meshed and core.node in held:
+        if meshed and core.node in held and placed[core.node] == parts:
             shapes.append(rect(x, y, SIDE, SIDE, "bank"))
-        if len(machine.cores) <= LABELLED:
+        if len(machine.cores) <= LABELLED and parts == 1:
             shapes.append(text(x + SIDE / 2, y + SIDE / 2 + 4, str(number)))
     rows = -(-(network.nodes if network is not None and meshed else len(machine.cores)) // columns)
     words = label or machine.name

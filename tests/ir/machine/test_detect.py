@@ -87,6 +87,9 @@ def test_a_control_group_limits_processors_and_memory(tmp_path: Path) -> None:
     assert "a control group limits the memory" in machine.notes
     old = {"proc/self/cgroup": "4:memory:/job\n", "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "4096"}
     assert Machine.detect(tree(tmp_path / "old", cpus(2) | old)).memory == 4096
+    within = {"proc/self/cgroup": "0::/slice/job\n", "sys/fs/cgroup/slice/job/memory.max": "max"}
+    within |= {"sys/fs/cgroup/slice/memory.max": "8192", "sys/fs/cgroup/memory.max": "16384"}
+    assert Machine.detect(tree(tmp_path / "within", cpus(2) | within)).memory == 8192
     free = {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max"}
     assert Machine.detect(tree(tmp_path / "free", cpus(2) | free)).memory == 1 << 20
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -25,11 +26,11 @@ FOUR = Machine("four", tuple(map(Core, range(4))), (Cache(1, 1 << 15),), 1 << 30
         ({"cores": (Core(0), Core(1, speed=float("nan")))}, r"cores\[1\].speed = nan"),
         ({"cores": (Core(0, node=-1),)}, r"cores\[0\].node = -1"),
         ({"cores": (Core(0, node=4),), "network": Network("mesh", (2, 2))}, r"cores\[0\].node = 4, the network has 4"),
-        ({"caches": (Cache(1, 32, 64),)}, "cache level 1: 32 bytes in lines of 64"),
-        ({"units": (Unit("x", (0,), caches=(Cache(3, 8, 64),)),)}, "cache level 3"),
+        ({"caches": (Cache(1, 32, 64),)}, r"caches\[0\].size = 32, less than a line of 64"),
+        ({"units": (Unit("x", (0,), caches=(Cache(3, 8, 64),)),)}, r"units\[0\].caches\[0\].size = 8"),
         ({"banks": (Bank(1, 5),)}, r"banks\[0\].node = 1"),
-        ({"banks": (Bank(0, 0),)}, r"banks\[0\]: 0 bytes"),
-        ({"banks": (Bank(0, 5, -1.0),)}, r"banks\[0\]: 5 bytes, -1.0"),
+        ({"banks": (Bank(0, 0),)}, r"banks\[0\].size = 0"),
+        ({"banks": (Bank(0, 5, -1.0),)}, r"banks\[0\].bandwidth = -1.0"),
         ({"memory": 0}, "memory = 0"),
         ({"memory_latency": -1}, "memory_latency = -1"),
         ({"clock": float("inf")}, "clock = inf"),
@@ -39,12 +40,86 @@ FOUR = Machine("four", tuple(map(Core, range(4))), (Cache(1, 1 << 15),), 1 << 30
         ({"units": (Unit("x", (0, 1)), Unit("y", (2,), parent=0))}, r"units\[1\].cores"),
         ({"units": (Unit("x", (4,)),)}, r"units\[0\].cores"),
         ({"units": (Unit("x", (1, 0)),)}, "rising"),
-        ({"units": (Unit("x", (0, 1)), Unit("x", (1, 2)))}, r"units\[1\]: core 1 lies"),
+        ({"units": (Unit("x", (0, 1)), Unit("x", (1, 2)))}, r"units\[1\].cores: core 1 lies"),
+        ({"units": tuple(Unit("x", (0,), at - 1) for at in range(65))}, r"units\[64\].parent = 63: it lies in 64"),
+        ({"cores": [Core(0)]}, "cores is a list, a tuple"),
+        ({"cores": (0,)}, r"cores\[0\] is a int, a Core"),
+        ({"cores": (Core("a"),)}, r"cores\[0\].cpu = 'a'"),
+        ({"cores": (Core(0, 1.5),)}, r"cores\[0\].node = 1.5"),
+        ({"cores": (Core(0, 10**9),)}, r"cores\[0\].node = 1000000000, at most"),
+        ({"cores": (Core(0, 0, "fast"),)}, r"cores\[0\].speed = 'fast'"),
+        ({"cores": (Core(0, 0, 1e-300),)}, r"cores\[0\].speed = 1e-300, from 1e-09"),
+        ({"cores": (Core(0, 0, True),)}, r"cores\[0\].speed = True"),
+        ({"caches": ()}, "caches: none given"),
+        ({"caches": (Cache(2, 64), Cache(1, 64))}, r"caches\[1\].level = 1: nearest caches first"),
+        ({"caches": (Cache(0, 64),)}, r"caches\[0\].level = 0"),
+        ({"caches": (Cache(1, float("nan")),)}, r"caches\[0\].size = nan"),
+        ({"caches": (Cache(1, 64, ways=-1),)}, r"caches\[0\].ways = -1"),
+        ({"caches": (Cache(1, 64, shared_by=0),)}, r"caches\[0\].shared_by = 0"),
+        ({"caches": (Cache(1, 64, latency=-5),)}, r"caches\[0\].latency = -5"),
+        ({"caches": (Cache(1, 64, latency=50), Cache(2, 64, latency=5))}, r"caches\[1\].latency = 5: a nearer"),
+        ({"caches": (Cache(1, 64, latency=50),), "memory_latency": 3}, "memory_latency = 3: a cache answers in 50"),
+        ({"memory": "4"}, "memory = '4'"),
+        ({"memory": 2**80}, "memory = .*, at most"),
+        ({"memory": 1.5}, "memory = 1.5"),
+        ({"mshrs": True}, "mshrs = True"),
+        ({"mshrs": 10**12}, "mshrs = 1000000000000, at most 65536"),
+        ({"network": "mesh"}, "network is a str"),
+        ({"units": (Unit("x", None),)}, r"units\[0\].cores: a tuple"),
+        ({"units": (Unit(3, (0,)),)}, r"units\[0\].kind = 3"),
+        ({"units": (Unit("x", (0,), 0.5),)}, r"units\[0\].parent = 0.5"),
+        ({"banks": (Bank(0, float("nan")),)}, r"banks\[0\].size = nan"),
+        ({"banks": (Bank(0, 5, float("nan")),)}, r"banks\[0\].bandwidth = nan"),
+        ({"name": None}, "name = None"),
+        ({"name": "a\nb"}, "name = "),
+        ({"notes": (3,)}, r"notes\[0\] is a int"),
     ],
 )
 def test_what_is_no_machine(change: dict[str, object], why: str) -> None:
     with pytest.raises(ArgumentError, match=why):
         replace(FOUR, **change)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "why"),
+    [
+        (Machine.mesh, (2.5, 3), "network.shape"),
+        (Machine.mesh, ("a", 2), "network.shape"),
+        (Machine.mesh_for, (2.5,), "cores is 2.5"),
+        (Machine.mesh_for, (float("nan"),), "cores is nan"),
+        (Machine.uma, ("a",), "cores is 'a'"),
+        (Machine.uma, (10**7,), "cores is 10000000"),
+        (Machine.cpu_gpu, (0, 1), "cores is 0"),
+        (Machine.cpu_gpu, (1, -1), "gpus is -1"),
+        (Machine.cpu_gpu, (24, 1, "fast"), r"cores\[0\].speed = 'fast'"),
+        (Machine.cpu_gpu, (24, 1, float("nan")), r"cores\[0\].speed = nan"),
+        (Machine.cpu_gpu, (24, 1, 8, float("nan")), "memory = nan GiB"),
+        (Machine.cpu_gpu, (24, 1, 8, 1e308), r"memory = 1e\+308 GiB"),
+        (Machine.topo1, (96.5, 8, 1), "k is 96.5"),
+        (Machine.topo1, (96, 97), "fast is 97"),
+        (Machine.topo2, (96, 8, 1.5), "step is 1.5"),
+        (Machine.topo2, (None,), "k is None"),
+        (Machine.topo3, (10**6,), "nodes is 1000000"),
+        (Machine.named, (None,), "None names no machine"),
+        (Machine.named, (b"mesh:2x2",), "names no machine"),
+    ],
+)
+def test_what_is_no_model(make: Callable[..., Machine], arguments: tuple[object, ...], why: str) -> None:
+    with pytest.raises(ArgumentError, match=why):
+        make(*arguments)
+
+
+def test_numbers_of_arrays_are_numbers() -> None:
+    four = np.int64(4)
+    assert Machine.mesh(four, np.int32(2)) == Machine.mesh(4, 2) and Machine.mesh_for(four) == Machine.mesh_for(4)
+    assert Machine.uma(four) == Machine.uma(4) and Machine.topo1(np.int64(96)) == Machine.topo1(96)
+    assert Machine.cpu_gpu(four, np.int8(1), np.float64(8), np.float32(8.5)) == Machine.cpu_gpu(4)
+
+
+def test_many_units_in_words() -> None:
+    units = tuple(Unit("x", (core,)) for core in range(100_000))
+    many = replace(FOUR, cores=tuple(map(Core, range(100_000))), units=units)
+    assert "100000 × x: 1 core each" in in_words(many) and many.fan_outs() == (100_000,)
 
 
 def test_a_machine_of_ten_million_cores_is_refused() -> None:

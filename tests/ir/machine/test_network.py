@@ -75,7 +75,7 @@ def test_distances_that_are_given() -> None:
     ("arguments", "why"),
     [
         ({"kind": "ring", "shape": (4,)}, "network.kind = 'ring', one of mesh"),
-        ({"kind": "mesh", "shape": (4,)}, "a mesh has 2 sides"),
+        ({"kind": "mesh", "shape": (4,)}, "a mesh has 2 whole numbers"),
         ({"kind": "mesh", "shape": (4, 0)}, "at least 1"),
         ({"kind": "mesh", "shape": (True, 2)}, "at least 1"),
         ({"kind": "mesh", "shape": (10_000, 1_000)}, "has 10000000 nodes, at most 131072"),
@@ -89,6 +89,17 @@ def test_distances_that_are_given() -> None:
         ({"kind": "tree", "shape": (2, 2), "distances": (1, 5)}, "none longer"),
         ({"kind": "full", "shape": (2,), "distances": ((0, 1),)}, "2 rows of 2"),
         ({"kind": "full", "shape": (2,), "distances": ((0, 0), (1, 0))}, r"distances\[0\]\[1\] = 0"),
+        ({"kind": "full", "shape": (2,), "distances": ((0, 5_000_000_000), (1, 0))}, r"distances\[0\]\[1\] = 5"),
+        ({"kind": "full", "shape": (2,), "distances": ((0, 1.5), (1, 0))}, r"distances\[0\]\[1\] = 1.5"),
+        ({"kind": "full", "shape": (2,), "distances": ((0, float("nan")), (1, 0))}, r"distances\[0\]\[1\] = nan"),
+        ({"kind": "full", "shape": (2,), "distances": 3}, "network.distances: a tuple"),
+        ({"kind": "tree", "shape": (2, 2), "distances": (2**40, 1)}, "a tree of 2 levels"),
+        ({"kind": "mesh", "shape": 2}, "network.shape = 2"),
+        ({"kind": "bus", "shape": (2.5,)}, "a bus has 1 whole number of"),
+        ({"kind": "bus", "shape": (2,), "flit": 0.5}, "network.flit = 0.5, a positive whole number"),
+        ({"kind": "bus", "shape": (2,), "hop_latency": 2**70}, "network.hop_latency"),
+        ({"kind": "bus", "shape": (2,), "bandwidth": 1e-300}, "network.bandwidth = 1e-300, from"),
+        ({"kind": "bus", "shape": (2,), "bandwidth": "x"}, "network.bandwidth = 'x'"),
     ],
 )
 def test_what_is_no_network(arguments: dict[str, object], why: str) -> None:

@@ -67,23 +67,31 @@ def test_what_may_be_left_out(tmp_path: Path) -> None:
         ('"4 GiB"', '"4 GiB"\nclock = nan', "line 4: clock = nan: a finite number"),
         ('"4 GiB"', '"4 GiB"\nclock = inf', "line 4: clock = inf"),
         ('"4 GiB"', '"4 GiB"\nspeed = 3', "line 4: speed is not known; known are name, memory"),
-        ('kind = "mesh"', 'kind = "ring"', "network.kind = 'ring'"),
+        ('kind = "mesh"', 'kind = "ring"', "line 5: network.kind = 'ring'"),
         ("shape = [2, 2]", "shape = [2, -2]", "line 6: network.shape = "),
-        ("shape = [2, 2]", "shape = [2, 2]\nbandwidth = 0", "network.bandwidth = 0"),
+        ("shape = [2, 2]", "shape = [2, 2]\nbandwidth = 0", "line 7: network.bandwidth = 0"),
         ("shape = [2, 2]", "shape = [2, 2]\nwidth = 0", "line 7: network.width is not known"),
-        ("shape = [2, 2]", "shape = [4000, 4000]", "16000000 nodes"),
+        ("shape = [2, 2]", "shape = [4000, 4000]", "line 6: .*16000000 nodes"),
         ("[[caches]]", "[caches]", "caches = .*: a list of tables"),
         ("cpu = 0\n", "", r"line 10: cores\[0\].cpu is missing"),
         ("count = 4", "count = 0", r"line 12: cores\[0\].count = 0"),
         ("count = 4", "count = 10000000", r"cores\[0\].count = 10000000: from 1 to"),
-        ("count = 4", "count = 4\nspeed = 0", r"cores\[0\].speed = 0"),
-        ("count = 4", "count = 5", r"cores\[4\].node = 4, the network has 4"),
-        ("node = 3", "node = 4", r"banks\[0\].node = 4"),
+        ("count = 4", "count = 4\nspeed = 0", r"line 13: cores\[0\].speed = 0"),
+        ("count = 4", "count = 5", r"line 10: cores\[4\].node = 4, the network has 4"),
+        ("node = 3", "node = 4", r"line 15: banks\[0\].node = 4"),
         ('cores = "2,3"', 'cores = "3-2"', r"line 22: units\[1\].cores = '3-2'"),
-        ('cores = "2,3"', 'cores = "1,2"', "core 1 lies in the unit before"),
-        ('cores = "2,3"', 'cores = "2,3"\nparent = 1', r"units\[1\].parent = 1"),
+        ('cores = "2,3"', 'cores = "1,2"', r"line 22: units\[1\].cores: core 1 lies in a unit before"),
+        ('cores = "2,3"', 'cores = "2,3"\nparent = 1', r"line 23: units\[1\].parent = 1"),
         ('cores = "2,3"', 'cores = "2,3', "is no TOML"),
         ("level = 1", "level = 1\nlevel = 2", "is no TOML"),
+        ('"64 KiB"', "32", r"line 9: caches\[0\].size = 32, less than a line"),
+        ("level = 1", "level = 0", r"line 8: caches\[0\].level = 0"),
+        ('"4 GiB"', '"999999999999999 TiB"', "line 3: memory = "),
+        ('"4 GiB"', '"4 GiB"\nmshrs = 10000000', "line 4: mshrs = 10000000, at most"),
+        ("shape = [2, 2]", "shape = [2, 2]\nhop_latency = 0", "line 7: network.hop_latency = 0"),
+        ("[[banks]]", "[[cores]]\ncpu = 9\nspeed = -1\n[[banks]]", r"line 16: cores\[4\].speed = -1"),
+        ('"1.5 MiB"', "0", r"line 16: banks\[0\].size = 0"),
+        ('"1.5 MiB"', "5\nbandwidth = -1", r"line 17: banks\[0\].bandwidth = -1"),
     ],
 )
 def test_what_is_wrong_is_named(old: str, new: str, why: str, tmp_path: Path) -> None:
@@ -99,6 +107,17 @@ def test_files_of_anything(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "m.toml").write_bytes(content)
     with pytest.raises(ArtefactError, match=r"m\.toml"):
         Machine.load(tmp_path / "m.toml")
+
+
+def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    (tmp_path / "n.toml").write_text(GOOD)
+    assert Machine.load(tmp_path / "m.toml") == Machine.load(tmp_path / "n.toml")
+
+
+def test_files_without_an_end_are_refused() -> None:
+    with pytest.raises(ArtefactError, match="/dev/zero has more than"):
+        Machine.named("/dev/zero")
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

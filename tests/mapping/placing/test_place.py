@@ -200,3 +200,17 @@ def test_regions_of_hierarchical_are_those_given() -> None:
     half = {int(core): place // 4 for place, core in enumerate(regions)}
     assert len({half[int(core_of[i])] for i in range(0, 8, 2)}) == 1
     assert len({half[int(core_of[i])] for i in range(1, 8, 2)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("clustering", "machine", "why"),
+    [
+        (None, Machine.mesh(2, 2), "clustering is a NoneType, a Clustering was expected"),
+        (np.arange(3), Machine.mesh(2, 2), "clustering is a ndarray"),
+        (of_pairs(2, {}), "mesh:2x2", "machine is a str, a Machine was expected"),
+        (of_pairs(2, {}), None, "machine is a NoneType"),
+    ],
+)
+def test_what_is_no_clustering_and_no_machine(clustering: object, machine: object, why: str) -> None:
+    with pytest.raises(ArgumentError, match=why):
+        place(clustering, machine)  # type: ignore[arg-type]

@@ -215,3 +215,14 @@ def test_violations_are_counted() -> None:
     assert memory_violations(graph, found, np.array([math.inf, 6, 4])) == 0
     with pytest.raises(ArgumentError, match="3 numbers"):
         memory_violations(graph, found, np.array([6.0, 5]))
+
+
+def test_what_weighs_nothing_fits_everywhere() -> None:
+    edges = np.arange(20), np.arange(1, 21)
+    for room in ([0.0] * 4, [5.0, 0.0, 0.0, 1.0]):
+        found = partition(edges, 4, "metis", of="data", weights=np.zeros(21), capacities=room)
+        assert found.sizes().max() <= 6 and found.memory_violations() == 0
+    with pytest.raises(ArgumentError, match="capacities has 3 entries, 4 expected"):
+        partition(edges, 4, "metis", of="data", weights=np.zeros(21), capacities=[1.0] * 3)
+    with pytest.raises(ArgumentError, match="a load of 21 does not fit"):
+        partition(edges, 4, "metis", of="data", capacities=[0.0] * 4)

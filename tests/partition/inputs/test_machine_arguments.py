@@ -84,7 +84,7 @@ def test_what_is_given_counts_before_the_machine() -> None:
     ("k", "options", "message"),
     [
         (4, {"machine": SMALL}, r"k = 4, machine 'small' has 3 cores"),
-        (None, {"machine": "topo1"}, "machine is a str, a tracecut.Machine was expected"),
+        (None, {"machine": "topo1"}, "machine is a str, a Machine was expected"),
         (None, {"machine": SMALL, "tile_bytes": 100.0}, r"k = 3 and tile_bytes = 100.0, one of the two"),
         (3, {"memory": 1.2}, "memory = 1.2 scales the memories of a machine, none was given"),
         (None, {"machine": SMALL, "memory": -1.0}, "memory = -1.0, a finite number of at least 0"),

@@ -64,6 +64,7 @@ def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
     assert np.bincount(cores, minlength=4).tolist() == [16] * 4
     numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:2x2", "--json"))
     assert numbers["hop_cost"] == 16.0 and numbers["edge_cut"] == 16.0
+    assert numbers["bytes_as_vertexcut_counts"] == 8 * 16 == numbers["bytes_moved"]
 
 
 def test_memories_of_a_machine_hold_what_is_put_into_it(folder: Path) -> None:
@@ -89,6 +90,7 @@ def test_clusters_are_placed_and_simulated(folder: Path, tmp_path: Path) -> None
     assert "critical path" in (tmp_path / "g.svg").read_text()
     assert ElementTree.parse(tmp_path / "g.svg").getroot().findall(".//{*}rect[@class='busy']")
     numbers = json.loads(command("simulate", folder / "chain.npz", *words, "--place", "round-robin", "--json"))
+    assert numbers["notes"][1:] == list(Machine.mesh(4, 1).notes) and "no virtual channels" in numbers["notes"][1]
     assert numbers["cycles"] == 62 and numbers["bytes_moved"] == numbers["bytes_as_vertexcut_counts"] == 8
 
 
@@ -131,6 +133,8 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "-k", "2", "--memory", "2"], 2, "--memory limits what is"),
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "0.9"], 1, "does not fit"),
         (["map", "grid.txt", "--machine", "mesh:4x4", "--memory", "1.2"], 1, "states none for some of its cores"),
+        (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "nan"], 1, "memory = nan, a finite number"),
+        (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "-1"], 1, "memory = -1.0, a finite number"),
         (["map", "chain.npz", "--machine", "mesh:2x2"], 2, "Give -k or --parts"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 1, "one of memory-centric"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "swap"], 2, "one of --parts and -k is required"),

@@ -172,7 +172,7 @@ def test_a_collapse_is_a_warning(graph: str, tmp_path: Path) -> None:
         (["path.graph", "-k", "2", "--method", "rcb"], 1, "coords"),
         (["path.graph", "-k", "2", "--method", "rcb", "--coords", "none.txt"], 1, "none.txt: No such file or"),
         (["path.graph", "-k", "2", "--method", "rcb", "--coords", "ragged.txt"], 1, "ragged.txt: row 2 has 1 numbers"),
-        (["path.graph", "-k", "2", "--targets", "words.txt"], 1, "words.txt: could not convert"),
+        (["path.graph", "-k", "2", "--targets", "words.txt"], 1, "words.txt: row 1"),
         (["path.graph", "-k", "2", "--targets", "damaged.npy"], 1, "damaged.npy: "),
         (["path.graph", "-k", "2", "--targets", "long.npy"], 1, "long.npy: "),
         (["path.graph", "-k", "2", "--targets", "names.npy"], 1, "names.npy: it holds <U1, numbers were expected"),

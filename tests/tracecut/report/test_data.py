@@ -21,6 +21,7 @@ pytestmark = pytest.mark.quick
 
 REGION = {"id": "r", "class": "parallel", "decision": "refused"}
 ROOT = Root("/home/somebody/work")
+MESH = {"name": "mesh:8x8", "cores": 64, "notes": ["no virtual channels", "no window"]}
 
 
 @pytest.mark.parametrize(
@@ -196,8 +197,9 @@ def test_predictions_are_called_so() -> None:
     """Of another machine, and of the nodes of this one; on one node there is nothing to show."""
     predicted = {"machine": "mesh:8x8", "method": "rcm", "unit": "cycles for data a job", "before": 40.0, "after": 10.0}
     foreign = {**REGION, "reason": "r", "predicted": {**predicted, "remote_before": 0.5, "remote_after": 0.25}}
-    data = ReportData.from_manifest({"regions": [foreign], "predicted_for": {"name": "mesh:8x8", "cores": 64}})
+    data = ReportData.from_manifest({"regions": [foreign], "predicted_for": MESH})
     page = render_report(data)
+    assert "The model has" in page and "no virtual channels" in page and "</bdi>; <bdi" in page
     assert "Predicted for" in page and "40 → 10 cycles for data a job, with" in page and "→ 25" in page
     assert "predicted by simulation for" in page and "mesh:8x8" in page
     assert render_summary(data).startswith("nothing is changed: ")

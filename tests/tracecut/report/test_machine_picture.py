@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.parts import Core
 
 from tracecut.report.machine_picture import BLUE, RED, colour, machine_picture
 
@@ -40,3 +43,11 @@ def test_the_loaded_link_is_red_and_lies_between_its_ends(ends: tuple[int, int])
 def test_shades() -> None:
     text = str(machine_picture(Machine.mesh(2, 1), [0.0, 0.02]))
     assert colour(BLUE, 0.0) in text and colour(BLUE, 1.0) in text
+
+
+def test_cores_of_one_router_share_its_box() -> None:
+    machine = replace(Machine.mesh(2, 1), cores=tuple(Core(cpu, cpu // 4) for cpu in range(5)))
+    picture = str(machine_picture(machine, [1.0, 2.0, 3.0, 4.0, 5.0]))
+    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="core"', picture)
+    assert len(set(boxes)) == 5 and [box[2:] for box in boxes] == [("11", "11")] * 4 + [("22", "22")]
+    assert picture.count(">4</text>") == 1 and ">0</text>" not in picture
