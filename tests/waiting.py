@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-HUNG = 600.0  # seconds after which something that takes a second on an idle machine is taken to hang
+HUNG = 3600.0  # seconds after which something is taken to hang; a loaded machine may compile all kernels within them
 
 
 def wait_until(event: Callable[[], object], state: Callable[[], object] = lambda: "") -> None:
