@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-HUNG = 600.0  # seconds after which something that takes a second on an idle machine is taken to hang
+HUNG = 3600.0  # seconds after which something is taken to hang; a loaded machine may compile all kernels within them
 
 
 def wait_until(event: Callable[[], object], state: Callable[[], object] = lambda: "") -> None:
@@ -14,3 +14,12 @@ def wait_until(event: Callable[[], object], state: Callable[[], object] = lambda
     while not event():
         assert time.monotonic() < end, f"hung: {state()}"
         time.sleep(0.01)
+
+
+def longer_and_longer(first: float = 0.5) -> Iterator[float]:
+    """Time limits in seconds, for a program that has to reach a place before its time is over: leave the loop then."""
+    limit = first
+    while limit <= HUNG:
+        yield limit
+        limit *= 3
+    raise AssertionError(f"hung: it did not come that far in {limit / 3:g} s")

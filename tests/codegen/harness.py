@@ -40,6 +40,8 @@ from tracecut.pipeline.stages.capture import Traced, trace_program
 from tracecut.pipeline.stages.compile import Compiled, compile_program
 from tracecut.pipeline.stages.settings import Settings
 
+from ..waiting import HUNG
+
 KEY = Secret(bytes(range(32)))
 MARK = re.compile(r"//\s*@(\w+)")
 
@@ -61,7 +63,7 @@ class Program:
     @cached_property
     def native(self) -> Finished:
         """The program as the user would have built it, run once."""
-        return run([self.compiled.native, *self.settings.argv], folder=self.folder, name="native", limits=Limits(60))
+        return run([self.compiled.native, *self.settings.argv], folder=self.folder, name="native", limits=Limits(HUNG))
 
     def loop(self, mark: str) -> int:
         """Id of the marked loop."""

@@ -11,6 +11,7 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
+from ..waiting import HUNG
 from .harness import Inspected, Program
 from .woven_programs import run_woven, woven
 
@@ -58,7 +59,7 @@ def test_a_loop_that_is_left_early_is_not_captured(program: Callable[[str], Prog
 @pytest.mark.parametrize("mode", NOTICED)
 def test_other_input(program: Callable[[str], Program], loops: list[Inspected], made: Made, mode: str) -> None:
     subject = program("early")
-    native = run([subject.compiled.native, mode], folder=subject.folder, name=f"native-{mode}", limits=Limits(60))
+    native = run([subject.compiled.native, mode], folder=subject.folder, name=f"native-{mode}", limits=Limits(HUNG))
     ran = run_woven(subject, made, argv=[mode])
     assert ran.code == native.returncode == (3 if mode == "checked" else 0)
     assert ran.stdout == native.stdout.read_bytes()

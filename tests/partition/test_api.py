@@ -110,10 +110,10 @@ def test_chunks_of_another_order(mesh: LocalityGraph) -> None:
 
 
 def test_a_clustering_is_saved_with_what_made_it(mesh: LocalityGraph, tmp_path: Path) -> None:
-    found = partition(mesh, 4, "spac", seed=9, ring=True, time_limit=np.float32(60), balance=1.5)
+    found = partition(mesh, 4, "spac", seed=9, ring=True, time_limit=np.float32(600), balance=1.5)
     loaded = Clustering.load(found.save(tmp_path / "clustering.npz"))
     assert (loaded.method, loaded.seed) == ("spac", 9)
-    assert loaded.options == {"balance": 1.5, "ring": True, "time_limit": 60.0}
+    assert loaded.options == {"balance": 1.5, "ring": True, "time_limit": 600.0}
     again = partition(mesh, 4, loaded.method, seed=loaded.seed, **loaded.options)
     assert again.labels.tolist() == found.labels.tolist()
 
@@ -129,7 +129,7 @@ def test_targets_as_loads(mesh: LocalityGraph) -> None:
 @pytest.mark.parametrize("name", BLIND)
 @pytest.mark.filterwarnings("ignore::tracecut.partition.streaming.vertex_cut.CollapseWarning")
 def test_orders_with_blocks(mesh: LocalityGraph, name: str) -> None:
-    found = order(mesh, name, k=3, seed=4, time_limit=60)
+    found = order(mesh, name, k=3, seed=4, time_limit=600)
     sizes = np.diff(found.blocks)
     assert sizes.size == 3 and (name in UNBOUNDED or sizes.max() <= 1.05 * sizes.mean())
     assert sorted(found.jobs.tolist()) == list(range(mesh.n_jobs))

@@ -13,6 +13,7 @@ from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
 from tracecut.support.errors import ArgumentError, UnsupportedError
 from tracecut.support.process.runner import Limits
 
+from ...waiting import HUNG
 from .ptx_support import subject
 
 pytestmark = pytest.mark.quick
@@ -138,7 +139,7 @@ def test_text_that_is_not_valid_is_a_refusal() -> None:
 )
 def test_a_worker_that_dies_is_a_refusal(monkeypatch: pytest.MonkeyPatch, code: str, reason: str) -> None:
     monkeypatch.setattr(nvptx, "COMMAND", (sys.executable, "-P", "-c", code))
-    monkeypatch.setattr(nvptx, "LIMITS", Limits(seconds=0.3 if "while" in code else 60))
+    monkeypatch.setattr(nvptx, "LIMITS", Limits(seconds=0.3 if "while" in code else HUNG))
     with pytest.raises(UnsupportedError) as caught:
         subject(SOURCE, "fine").emit()
     assert reason in str(caught.value)

@@ -9,6 +9,7 @@ import pytest
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.support.process.runner import Limits, run
 
+from ...waiting import HUNG
 from ..harness import Inspected, Program
 from ..woven_programs import run_woven, woven
 
@@ -39,7 +40,7 @@ def made(loops: list[Inspected]) -> Made:
 @pytest.mark.parametrize("how", WAYS)
 def test_ways_out(program: Callable[[str], Program], loops: list[Inspected], made: Made, how: str) -> None:
     subject = program("exits")
-    native = run([subject.compiled.native, how], folder=subject.folder, name=f"native-{how}", limits=Limits(60))
+    native = run([subject.compiled.native, how], folder=subject.folder, name=f"native-{how}", limits=Limits(HUNG))
     ran = run_woven(subject, made, argv=[how])
     assert native.returncode == ran.code == WAYS[how]
     assert ran.stdout == native.stdout.read_bytes()

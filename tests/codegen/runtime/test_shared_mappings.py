@@ -14,6 +14,7 @@ from tracecut.codegen.runtime.shared_mappings import AskedMaps, ListedMaps, Mapp
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
+from ...waiting import HUNG
 from ..harness import Inspected, Program, trace
 from ..woven_programs import run_woven, woven
 
@@ -57,7 +58,7 @@ def made(loop: Inspected) -> Made:
 
 
 def native(subject: Program, mode: str) -> bytes:
-    done = run([subject.compiled.native, mode], folder=subject.folder, name="native", limits=Limits(60))
+    done = run([subject.compiled.native, mode], folder=subject.folder, name="native", limits=Limits(HUNG))
     assert done.ok, done
     return done.stdout.read_bytes()
 

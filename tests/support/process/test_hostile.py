@@ -17,7 +17,7 @@ import pytest
 from tracecut.support.errors import BackendError
 from tracecut.support.process.runner import Finished, Limits, describe, run
 
-from ...waiting import HUNG, wait_until
+from ...waiting import HUNG, longer_and_longer, wait_until
 
 HEAD = """
 import ctypes, os, signal, sys, threading, time
@@ -164,8 +164,14 @@ def test_ending(tmp_path: Path, marker: str, ending: str) -> None:
 
 
 def test_what_was_written_before_the_end_is_kept(tmp_path: Path, marker: str) -> None:
-    finished = python("os.write(1, b'early'); os.write(2, b'why'); forever()", tmp_path, marker, limits=SECOND)
+    written = tmp_path / "written"
+    code = f"os.write(1, b'early'); os.write(2, b'why'); open({str(written)!r}, 'w'); forever()"
+    for limit in longer_and_longer():
+        finished = python(code, tmp_path, marker, limits=Limits(limit))
+        if written.exists():
+            break
     assert (finished.stdout.read_bytes(), finished.stderr.read_bytes()) == (b"early", b"why")
+    assert finished.timed_out
 
 
 def test_processes_about_to_end_are_waited_for(tmp_path: Path, marker: str) -> None:
@@ -177,16 +183,16 @@ def test_processes_about_to_end_are_waited_for(tmp_path: Path, marker: str) -> N
 @pytest.mark.parametrize("isolate", [False, True])
 def test_daemon_that_hops_from_process_to_process(tmp_path: Path, marker: str, isolate: bool) -> None:
     """Each incarnation lives for a moment, in a session of its own: there is no group to kill at once."""
-    code = """
+    code = f"""
 def body():
-    end = time.monotonic() + 120
+    end = time.monotonic() + {2 * HUNG}
     while time.monotonic() < end:
         if os.fork(): os._exit(0)
         os.setsid()
 daemon(body); os._exit(0)
 """
     finished = python(code, tmp_path, marker, limits=Limits(isolate=isolate))
-    assert finished.seconds < 100  # it would live for 120
+    assert finished.seconds < HUNG  # by itself it lives for twice as long
     assert finished.survivors in (1, 2)  # the last one, and its parent if that was caught between fork and exit
     assert not alive(marker)
 
@@ -195,8 +201,15 @@ def test_a_stopped_guardian_is_an_error_and_takes_the_program_along(
     tmp_path: Path, marker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracecut.support.process.runner.OVERDUE", 0.5)
-    with pytest.raises(BackendError, match=r"guardian process is stuck: no answer 0\.5 s after the time limit"):
-        python("os.kill(os.getppid(), signal.SIGSTOP); forever()", tmp_path, marker, limits=SECOND)
+    begun = tmp_path / "begun"
+    code = f"open({str(begun)!r}, 'w'); os.kill(os.getppid(), signal.SIGSTOP); forever()"
+    for limit in longer_and_longer():
+        try:
+            python(code, tmp_path, marker, limits=Limits(limit))
+        except BackendError as error:
+            assert "guardian process is stuck: no answer 0.5 s after the time limit" in error.message
+            break
+        assert not begun.exists()  # its time was over before it had stopped anybody
     wait_for(marker, 0)
 
 

@@ -121,7 +121,7 @@ def test_methods(shell: Any) -> None:
 
 def test_the_manifest_is_printed(shell: Any) -> None:
     shell.source(GATHER)
-    words = ["--method", "rcm", "--k", "3", "--threads", "1", "--seed", "11", "--budget", "0.5", "--timeout", "60"]
+    words = ["--method", "rcm", "--k", "3", "--threads", "1", "--seed", "11", "--budget", "0.5", "--timeout", "600"]
     done = shell("optimize", "program.c", "-DSIZE=2000", "-o", "out", "--json", *words, "--", "some", "words")
     assert (done.code, done.err) == (0, "")
     manifest = json.loads(done.out)

@@ -19,6 +19,7 @@ from tracecut.tracer.toolchain.passes import parse
 from tracecut.pipeline.stages.capture import Traced, trace_program
 
 from ...codegen.harness import Program, trace
+from ...waiting import HUNG
 
 SOURCE = Path(__file__).parents[1] / "programs" / "counts.c"
 
@@ -57,7 +58,7 @@ def test_it_prints_what_the_native_program_prints(program: Program) -> None:
     words = program.folder / "words"
     from tracecut.support.process.runner import Limits, run
 
-    native = run([program.compiled.native, "12"], stdin=words, folder=program.folder, name="alone", limits=Limits(30))
+    native = run([program.compiled.native, "12"], stdin=words, folder=program.folder, name="alone", limits=Limits(HUNG))
     traced = program.traced.finished
     assert native.returncode == traced.returncode == 0
     assert traced.stdout.read_bytes() == native.stdout.read_bytes()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,7 @@ from tracecut.support.errors import ArtefactError
 from tracecut.tracer.depgraph import builder as builder_module
 from tracecut.tracer.depgraph.builder import Builder, dependence_graph
 
-from tracecut.api.dependence_graph import Built, build_graph
-
-from .interpreter import Interpreter
-from .stream import Recorder
+from .cases import FORMS, Case
 
 FOLDER = Path(__file__).parent / "programs"
 INDIRECT = r"(?:call|invoke) [^@\n]*%[\w.]+\("
@@ -68,27 +64,6 @@ SUITE = {
     "strings.c": (r"@strlen\(", r"@swab\("),
 }
 PROGRAMS = [FOLDER / name for name in SUITE]
-FORMS = ("O1", "seed")
-
-
-class Case:
-    """A program that ran three times: traced, in the interpreter, and in the interpreter with its memory elsewhere."""
-
-    def __init__(self, source: Path, opt: str, folder: Path) -> None:
-        self.built: Built = build_graph(source, opt=opt, weights="unit", output=folder / "trace.tct")
-        self.static = self.built.trace.static
-        self.recorder, self.machine, self.status = self.interpreted(0)
-
-    def interpreted(self, moved: int) -> tuple[Recorder, Interpreter, int]:
-        recorder = Recorder(self.static)
-        machine = Interpreter(self.static.text, moved=moved, watch=recorder)
-        recorder.begin(machine)
-        return recorder, machine, machine.run()
-
-
-@pytest.fixture(scope="module")
-def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], Case]:
-    return cache(lambda source, opt: Case(source, opt, tmp_path_factory.mktemp(source.stem)))
 
 
 def edges_of(graph: DependenceGraph) -> set[tuple[int, int, str]]:

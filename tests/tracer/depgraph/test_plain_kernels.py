@@ -22,7 +22,8 @@ from tracecut.tracer.trace.tables.static_tables import Static, static_of
 from tracecut.api.loop_summaries import hottest_loops
 
 from ...waiting import HUNG
-from .test_edges import FORMS, PROGRAMS, Case, case  # noqa: F401 (case is a fixture)
+from .cases import FORMS, Case
+from .test_edges import PROGRAMS
 from .test_totals import long, state_of
 from .walk.test_templates import assert_same
 
@@ -40,7 +41,7 @@ def parts_of(own: Case) -> list[np.ndarray]:
 @pytest.mark.parametrize("opt", FORMS)
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
 def test_plain_and_compiled_walks_agree(
-    case: Callable[[Path, str], Case],  # noqa: F811
+    case: Callable[[Path, str], Case],
     source: Path,
     opt: str,
     kinds: tuple[str, ...],
@@ -64,7 +65,7 @@ def test_plain_and_compiled_walks_agree(
 
 
 @pytest.mark.parametrize("source", PROGRAMS[:12], ids=lambda path: path.stem)
-def test_plain_and_compiled_walks_over_loops_agree(case: Callable[[Path, str], Case], source: Path) -> None:  # noqa: F811
+def test_plain_and_compiled_walks_over_loops_agree(case: Callable[[Path, str], Case], source: Path) -> None:
     own = case(source, "seed")
     parts, static = parts_of(own), own.static
     for name in hottest_loops(static, np.full(static.n_segments, 2), 3):

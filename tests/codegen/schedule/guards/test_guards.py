@@ -13,6 +13,7 @@ from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Limits, run
 
+from ....waiting import HUNG
 from ...conftest import PROGRAMS
 from ...harness import Inspected, Program, trace
 from ...woven_programs import run_woven, woven
@@ -57,7 +58,9 @@ def original(program: Callable[[str], Program]) -> Callable[[str], bytes]:
 
     def output(mode: str) -> bytes:
         subject = program("guards")
-        finished = run([subject.compiled.native, mode], folder=subject.folder, name=f"native-{mode}", limits=Limits(60))
+        finished = run(
+            [subject.compiled.native, mode], folder=subject.folder, name=f"native-{mode}", limits=Limits(HUNG)
+        )
         assert finished.ok
         return finished.stdout.read_bytes()
 

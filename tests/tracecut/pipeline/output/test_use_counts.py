@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 from tracecut.support.progress import Progress
 
+from tracecut.pipeline.output import use_counts
 from tracecut.pipeline.output.folder import RUNS, opened, read_listing
 from tracecut.pipeline.output.staging import seal
 from tracecut.pipeline.output.use_counts import read_usage, record
 from tracecut.pipeline.stages.settings import Settings
 from tracecut.pipeline.supervise import optimize_program
+
+from ....waiting import HUNG
 
 COMMAND = [sys.executable, "-P", "-m", "tracecut"]
 SIZES = r"""
@@ -104,7 +107,8 @@ def test_a_guard_that_fails_loads_nothing_heavy(words: tuple[str, ...], sizes: P
     assert "'numpy'" not in done.stderr and "'tracecut.codegen.runtime.host'" not in done.stderr
 
 
-def test_counts_of_many_at_once_and_of_another_result(optimized: Path) -> None:
+def test_counts_of_many_at_once_and_of_another_result(optimized: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(use_counts, "PATIENCE", HUNG)  # a program at its end waits for a second, and goes uncounted
     listing = read_listing(optimized)
     found = {"scopes": {"1": {"entries": 2, "used": 1, "refused": "of something"}}}
     threads = [threading.Thread(target=lambda: record(optimized, listing, found=found)) for _ in range(20)]

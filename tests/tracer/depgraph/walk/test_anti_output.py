@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from tracecut.tracer.trace.tables.static_tables import Static, static_of
 
 from tracecut.api.dependence_graph import build_graph
 
+from ..cases import Case
 from ..interpreter import Interpreter
 from ..stream import Recorder
 
@@ -72,8 +74,8 @@ def pairs(graph: object, kind: int) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("opt", ["O1", "seed"])
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
-def test_both_kinds_equal_the_reference(source: Path, opt: str, tmp_path: Path) -> None:
-    built = build_graph(source, opt=opt, weights="unit", kinds=ALL, output=tmp_path / "trace.tct")
+def test_both_kinds_equal_the_reference(case: Callable[[Path, str], Case], source: Path, opt: str) -> None:
+    built = build_graph(case(source, opt).built.trace, weights="unit", kinds=ALL)
     watch = witnessed(built.trace.static)
     graph = dependence_graph(built.trace.static, [watch.stream()], weights="unit", kinds=ALL)
     assert pairs(graph, ANTI) == sorted(watch.anti)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tracecut.tracer.trace.instrument.compile import traced_objects
 from tracecut.tracer.trace.record.record import Window, record
 from tracecut.tracer.trace.tables.static_tables import static_of
 
-from ....waiting import HUNG
+from ....waiting import HUNG, longer_and_longer
 from ..recorded import LIMITS, module_text, recorded
 
 LOOP = """
@@ -94,7 +95,7 @@ def test_everything_up_to_the_end_is_there(tmp_path: Path, name: str) -> None:
     [
         (
             "signal(SIGTERM, SIG_IGN); stage(1); for (int i = 0;; i++) { stage(2); if (i > 100) usleep(50); }",
-            Limits(seconds=1),
+            Limits(seconds=0.5),
             100,
         ),
         ("stage(1); kill(getpid(), SIGSTOP);", Limits(seconds=0.5), 1),
@@ -108,10 +109,14 @@ def test_everything_up_to_the_end_is_there(tmp_path: Path, name: str) -> None:
     ids=["ignored SIGTERM", "stops itself", "output flood", "fork storm"],
 )
 def test_a_program_that_has_to_be_stopped(tmp_path: Path, body: str, limits: Limits, count: int) -> None:
-    ran = recorded(f"{HEAD} {body} }}", tmp_path, flags=("-pthread",), limits=limits, opt="seed")
-    finished = ran.recorded.finished
-    assert finished is not None and (finished.timed_out or finished.output_capped or finished.process_capped)
-    assert ran.main.calls("stage") >= count
+    assert limits.seconds is not None
+    for seconds in longer_and_longer(limits.seconds):
+        allowed = replace(limits, seconds=seconds)
+        ran = recorded(f"{HEAD} {body} }}", tmp_path, flags=("-pthread",), limits=allowed, opt="seed")
+        finished = ran.recorded.finished
+        assert finished is not None and (finished.timed_out or finished.output_capped or finished.process_capped)
+        if ran.streams and ran.main.calls("stage") >= count:
+            break
     assert ran.main.marks[-1][1][0] == End.STOPPED
 
 
