@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent
-sys.path.insert(0, str(FOLDER))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from rows import Row, print_rows, write_rows
@@ -36,6 +35,7 @@ from tracecut.pipeline import run as pipeline
 from tracecut.pipeline.stages import tune
 from tracecut.pipeline.stages.settings import Settings
 
+FOLDER = Path(__file__).parent
 SAMPLES = FOLDER.parent / "samples"
 COMPARED = ("degree-z", "first-touch", "random", "chunks", "wb-libra", "dbh", "expansion", "gpart")
 NEAR, SHARE, RANK = 0.30, 0.8, 0.8  # the bars
@@ -99,11 +99,16 @@ def rows_of(case: Case, order: str, found: dict[str, Any], known: dict[tuple[str
         keys = [key for key in real if key[1] == cores]
         rank = _rank([told[key] for key in keys], [real[key] for key in keys])
         rows.append(Row(case.name, order, f"rank@{cores}", rank, f"bar, {len(keys)} orders", RANK))
-        before = [(told[key], known[case.known, order, f"region_ms@{key[0]},{cores}"]) for key in keys if
-                  (case.known, order, f"region_ms@{key[0]},{cores}") in known]
+        before = [
+            (told[key], known[case.known, order, f"region_ms@{key[0]},{cores}"])
+            for key in keys
+            if (case.known, order, f"region_ms@{key[0]},{cores}") in known
+        ]
         if len(before) > 2:
             rank = _rank(*zip(*before, strict=True))
-            rows.append(Row(case.name, order, f"rank against main_job@{cores}", rank, f"bar, {len(before)} orders", RANK))
+            rows.append(
+                Row(case.name, order, f"rank against main_job@{cores}", rank, f"bar, {len(before)} orders", RANK)
+            )
     rows.append(Row(case.name, order, "seconds a simulation", float(np.median([r["seconds"] for r in found["rows"]]))))
     rows.append(Row(case.name, order, "measured ns a pin, data near", min(found["step_ns"].values(), default=None)))
     return rows
@@ -125,7 +130,9 @@ def summary(rows: list[Row]) -> list[Row]:
         ]
         if ratios:
             near = np.mean([1 - NEAR <= ratio <= 1 + NEAR for ratio in ratios])
-            found.append(Row("summary", "", f"share of speedups within 30 %, cores: {cores}", float(near), "bar", SHARE))
+            found.append(
+                Row("summary", "", f"share of speedups within 30 %, cores: {cores}", float(near), "bar", SHARE)
+            )
             spread = float(np.exp(np.mean(np.abs(np.log(ratios)))))
             found.append(Row("summary", "", f"geomean error factor, cores: {cores}", spread))
     for kind in ("rank@", "rank against main_job@"):

@@ -39,9 +39,7 @@ def tune_and_simulate(subject: Subject, machine: Machine, **words: Any) -> tuple
             own = costs.get(variant, costs.get("", 0.0)) * clock
             model = JobModel(cycles=own, instructions=instructions, forward=found.forward, sweeps=2)
             start = time.perf_counter()
-            done = simulate_schedule(
-                subject, accesses, item.schedules[threads], found.used_by(threads), threads, model
-            )
+            done = simulate_schedule(subject, accesses, item.schedules[threads], found.used_by(threads), threads, model)
             rows.append(
                 {
                     "method": item.method,

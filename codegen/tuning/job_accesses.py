@@ -24,7 +24,8 @@ class JobAccesses:
     Attributes:
         graph: jobs × data; a pin is an access to a record of the array that is its `site`, in program order (of one
             iteration, what is read comes first).
-        strides: int64 (arrays), bytes of a record. streamed: int64 (jobs), bytes that are read in the order of the jobs.
+        strides: int64 (arrays), bytes of a record.
+        streamed: int64 (jobs), bytes that are read in the order of the jobs.
         sites: accesses that an iteration of the innermost loop makes, as pins.
     """
 
@@ -92,9 +93,7 @@ def _parts(
         data = (addresses - array.object.base - array.origin) // array.stride - shift
         data = np.where(runs & (data >= low) & (data < high), data - low + start, -1)
         kind = KINDS[access.site.kind]
-        same = next(
-            (part for part in found if part.loop == access.site.loop and np.array_equal(part.data, data)), None
-        )
+        same = next((part for part in found if part.loop == access.site.loop and np.array_equal(part.data, data)), None)
         if same is None:
             found.append(_Part(number, access.site.loop, kind, data))
         else:

@@ -4,9 +4,9 @@ Each core takes its jobs in turn. A step is begun `share` cycles behind the one 
 `window` instructions before it have ended, in order: that is how far a core looks ahead. A line that the first cache
 has not needs one of the core's `mshrs` until it is there; one from memory occupies the banks for line / bandwidth
 cycles first, and so does a line that was changed when the last cache gives it up. A record that is updated can be
-updated again `forward` cycles later. Streamed lines are fetched ahead: they occupy no
-`mshrs`, and a job waits for one only where the banks are behind. A core that changes a line takes it from the private caches of the others. The core that is least far
-runs its next job, so that all see the same caches and banks in nearly the order of time.
+updated again `forward` cycles later. Streamed lines are fetched ahead: they occupy no `mshrs`, and a job waits for one
+only where the banks are behind. A core that changes a line takes it from the private caches of the others. The core
+that is least far runs its next job, so that all see the same caches and banks in nearly the order of time.
 """
 
 from __future__ import annotations

@@ -123,9 +123,7 @@ def simulate_jobs(
         writes = (graph.access & (WRITE | REDUCE)) > 0
         changes = np.where(writes, np.where(graph.access == WRITE, 1, 2), 0).astype(np.uint8)
     places, bounds = _shares(clustering, placement, model.waves, order, cores)
-    work = Work(
-        graph.offsets, data, array, changes, base, stride, first, streamed + top, order, places, bounds
-    )
+    work = Work(graph.offsets, data, array, changes, base, stride, first, streamed + top, order, places, bounds)
     state = _idle(machine, model, cores, lines, int(first[-1]) if first.size else 0)
     bandwidth = sum(bank.bandwidth for bank in machine.banks)
     costs = Costs(
@@ -198,7 +196,7 @@ def _orders(graph: LocalityGraph, ordering: Ordering | None) -> tuple[Ints, Ints
 
 
 def _arrays(graph: LocalityGraph, model: JobModel) -> tuple[Ints, Longs, Longs, Longs, Longs]:
-    """Array of each pin; of each array: first byte (and the end of all), stride, first datum, first record (and end)."""
+    """Array of each pin; of each array: first byte (and end of all), stride, first datum, first record (and end)."""
     spaces = graph.space_offsets
     stride = np.asarray(model.strides, np.int64)
     if stride.size:

@@ -15,9 +15,7 @@ class Jobs:
         self.machine, self.cycles, self.instructions = machine, cycles, instructions
         self.forward, self.window = forward, window
         cores = len(machine.cores)
-        self.levels = [
-            [Level(cache) for _ in range(-(-cores // cache.shared_by))] for cache in machine.caches
-        ]
+        self.levels = [[Level(cache) for _ in range(-(-cores // cache.shared_by))] for cache in machine.caches]
         self.line = machine.caches[0].line
         bandwidth = sum(bank.bandwidth for bank in machine.banks)
         self.busy = self.line / bandwidth if bandwidth else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,12 @@ def machine_of(random: Any, cores: int) -> Machine:
         caches.append(Cache(2, line * 32, line * int(random.choice([1, 2])), 4, int(random.choice([1, cores])), 11))
     banks = (Bank(0, 1 << 20, float(random.choice([0.0, 2.0, 16.0]))),)
     return Machine(
-        "small", tuple(Core(i) for i in range(cores)), tuple(caches), 1 << 20, 90, banks=banks,
+        "small",
+        tuple(Core(i) for i in range(cores)),
+        tuple(caches),
+        1 << 20,
+        90,
+        banks=banks,
         mshrs=int(random.integers(1, 5)),
     )
 
@@ -47,10 +53,16 @@ def case(random: Any) -> dict[str, Any]:
     offsets = np.concatenate([[0], np.cumsum(counts)])
     graph = LocalityGraph(offsets, data, int(spaces[-1]), access, site, space_offsets=spaces)
     k = int(random.integers(1, 6))
-    order = np.concatenate([low + random.permutation(high - low) for low, high in zip(spaces, spaces[1:])])
+    order = np.concatenate([low + random.permutation(high - low) for low, high in itertools.pairwise(spaces)])
     model = JobModel(
-        strides, random.integers(0, 40, jobs), float(random.choice([0.5, 1, 3])), float(random.integers(1, 5)),
-        float(random.choice([0, 7])), int(random.choice([4, 20, 256])), random.integers(0, 2, k), int(random.integers(1, 3)),
+        strides,
+        random.integers(0, 40, jobs),
+        float(random.choice([0.5, 1, 3])),
+        float(random.integers(1, 5)),
+        float(random.choice([0, 7])),
+        int(random.choice([4, 20, 256])),
+        random.integers(0, 2, k),
+        int(random.integers(1, 3)),
     )
     return {
         "graph": graph,
@@ -69,7 +81,7 @@ def slowly(given: dict[str, Any]) -> tuple[float, list[int], int]:
     space_of = [next(s for s in range(2) if datum < spaces[s + 1]) for datum in range(graph.n_data)]
     bases, top = {}, 0
     for array, stride in enumerate(model.strides.tolist()):
-        mine = [space_of[d] for d, s in zip(graph.data.tolist(), graph.site.tolist()) if s == array]
+        mine = [space_of[d] for d, s in zip(graph.data.tolist(), graph.site.tolist(), strict=True) if s == array]
         space = mine[0] if mine else 0
         bases[array] = top, spaces[space]
         top += -(-(spaces[space + 1] - spaces[space]) * stride // 4096) * 4096
@@ -177,10 +189,16 @@ def test_refusals() -> None:
     refused("streamed", model=JobModel(streamed=np.full(4, -1)))
     refused("waves", model=JobModel(waves=np.zeros(3, np.int32)))
     refused("less than one byte", model=JobModel(strides=np.array([0])))
-    refused("one of 1 arrays", model=JobModel(strides=np.array([8])), graph=LocalityGraph(
-        np.arange(5), np.arange(4), 4, site=np.ones(4)))
-    refused("several index spaces", model=JobModel(strides=np.array([8])), graph=LocalityGraph(
-        np.arange(5), np.arange(4), 4, site=np.zeros(4), space_offsets=[0, 2, 4]))
+    refused(
+        "one of 1 arrays",
+        model=JobModel(strides=np.array([8])),
+        graph=LocalityGraph(np.arange(5), np.arange(4), 4, site=np.ones(4)),
+    )
+    refused(
+        "several index spaces",
+        model=JobModel(strides=np.array([8])),
+        graph=LocalityGraph(np.arange(5), np.arange(4), 4, site=np.zeros(4), space_offsets=[0, 2, 4]),
+    )
     refused("answers in 0 cycles", machine=Machine("bare", (Core(0),), (Cache(1, 1024),), 1 << 20))
     many = Machine("many", tuple(Core(0) for _ in range(65)), (Cache(1, 1024, latency=4),), 1 << 20, 200)
     refused("64 at most", machine=many, placement=Placement([0], 65))
