@@ -32,8 +32,8 @@ class Work(NamedTuple):
         changes: uint8 (pins), 0 read, 1 written, 2 updated.
         base, stride, first: int64 (arrays); `first`: of the records of all arrays together, number of the first one.
         streamed: int64 (jobs + 1), first streamed byte of each place of the job order.
-        jobs: int32 (jobs), the order. places, bounds: places of the order that each core runs, core by core, and for
-            each wave and core [bounds[wave, core], bounds[wave, core + 1]) of them.
+        jobs: int32 (jobs), the order. places: places of the order, wave by wave and there core by core; in each wave
+            a core runs [begins[wave, core], ends[wave, core]) of them.
     """
 
     offsets: Longs
@@ -46,7 +46,8 @@ class Work(NamedTuple):
     streamed: Longs
     jobs: Ints
     places: Ints
-    bounds: Longs
+    begins: Longs
+    ends: Longs
 
 
 class Cores(NamedTuple):
@@ -91,20 +92,20 @@ class Costs(NamedTuple):
 
 
 @njit(nogil=True)
-def run_jobs(work: Work, cores: Cores, costs: Costs) -> float:
-    """Run all jobs once on the caches as they are. Returns the cycles; O(pins · ways)."""
+def run_waves(work: Work, cores: Cores, costs: Costs, low: int, high: int) -> float:
+    """Run waves [low, high) on the caches as they are. Returns the cycles; O(pins · ways)."""
     count = cores.front.size
     start = cores.retired.max()
     next = np.zeros(count, np.int64)
-    for wave in range(work.bounds.shape[0]):
+    for wave in range(low, high):
         begin = cores.retired.max()
         for core in range(count):
             cores.front[core] = cores.retired[core] = begin
-            next[core] = work.bounds[wave, core]
+            next[core] = work.begins[wave, core]
         while True:
             least = -1
             for core in range(count):
-                if next[core] < work.bounds[wave, core + 1] and (least < 0 or cores.front[core] < cores.front[least]):
+                if next[core] < work.ends[wave, core] and (least < 0 or cores.front[core] < cores.front[least]):
                     least = core
             if least < 0:
                 break

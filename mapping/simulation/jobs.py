@@ -15,7 +15,7 @@ from tracecut.ir.placement import Placement
 from tracecut.support.arrays import Floats, Ints, Longs, frozen
 from tracecut.support.errors import ArgumentError
 
-from .job_steps import START, Cores, Costs, Work, run_jobs
+from .job_steps import START, Cores, Costs, Work, run_waves
 
 PAGE = 4096
 WORD = 8
@@ -23,6 +23,7 @@ MOST_CORES = 64  # bits of a set of cores
 MOST_LINES = 1 << 31
 WINDOW = 256  # instructions: the retire queue of AMD family 19h (Software Optimization Guide, publication 56665)
 MAX_SWEEPS = 16
+PARTS = 4  # of a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class JobModel:
         waves: int32 (clusters), wave of each cluster, from 0: it waits for all clusters of the waves before. Empty:
             all are in one.
         sweeps: how often all jobs are run; the last time is measured, so that from 2 on caches are warm.
+        sample: pins that are timed; 0: all. Where jobs have several times as many, and all are in one wave, only
+            `PARTS` parts of them are run, evenly spaced, each behind as many pins that warm the caches.
     """
 
     strides: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -49,6 +52,7 @@ class JobModel:
     window: int = WINDOW
     waves: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     sweeps: int = 1
+    sample: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +126,12 @@ def simulate_jobs(
     if graph.access.size:
         writes = (graph.access & (WRITE | REDUCE)) > 0
         changes = np.where(writes, np.where(graph.access == WRITE, 1, 2), 0).astype(np.uint8)
-    places, bounds = _shares(clustering, placement, model.waves, order, cores)
-    work = Work(graph.offsets, data, array, changes, base, stride, first, streamed + top, order, places, bounds)
+    places, begins, ends = _shares(clustering, placement, model.waves, order, cores)
+    pins = graph.n_pins
+    sampled = 0 < 2 * model.sample < pins and begins.shape[0] == 1
+    if sampled:
+        begins, ends = _parts(begins[0], ends[0], model.sample / pins)
+    work = Work(graph.offsets, data, array, changes, base, stride, first, streamed + top, order, places, begins, ends)
     state = _idle(machine, model, cores, lines, int(first[-1]) if first.size else 0)
     bandwidth = sum(bank.bandwidth for bank in machine.banks)
     costs = Costs(
@@ -134,17 +142,21 @@ def simulate_jobs(
         line / bandwidth if bandwidth else 0.0,
         float(model.forward),
     )
-    time = 0.0
-    for _ in range(model.sweeps):
-        state.found[:] = 0
-        state.moved[:] = 0
-        time = run_jobs(work, state, costs)
+    if sampled:
+        time, share = _sampled(work, state, costs)
+    else:
+        time, share = 0.0, 1.0
+        for _ in range(model.sweeps):
+            state.found[:] = 0
+            state.moved[:] = 0
+            time = run_waves(work, state, costs, 0, begins.shape[0])
+    found, moved = np.rint(state.found / share), round(int(state.moved[0]) / share)
     begun = np.bincount(placement.core_of[clustering.labels], np.diff(graph.offsets), minlength=cores)
     return JobSimulation(
         time=time,
-        found=frozen("found", state.found, np.int64),
-        moved=int(state.moved[0]),
-        bytes_moved=int(state.moved[0]) * line,
+        found=frozen("found", found, np.int64),
+        moved=moved,
+        bytes_moved=moved * line,
         utilisation=frozen("utilisation", begun * model.cycles / max(time, 1e-300), np.float64),
         machine=machine.name,
         clock=machine.clock,
@@ -175,6 +187,7 @@ def _check(
         ("instructions", model.instructions, 1.0),
         ("window", model.window, 1),
         ("sweeps", model.sweeps, 1),
+        ("sample", model.sample, 0),
     ):
         if not least <= value < float("inf"):
             raise ArgumentError(f"{name} = {value}, at least {least:g} was expected")
@@ -223,16 +236,47 @@ def _arrays(graph: LocalityGraph, model: JobModel) -> tuple[Ints, Longs, Longs, 
 
 def _shares(
     clustering: Clustering, placement: Placement, waves: Ints, order: Ints, cores: int
-) -> tuple[Ints, npt.NDArray[np.int64]]:
-    """Places of the job order by wave and core, in their order, and the bounds of each share."""
+) -> tuple[Ints, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Places of the job order by wave and core, in order; begin and end of each share, int64 (waves, cores)."""
     cluster = clustering.labels[order]
     core = placement.core_of[cluster].astype(np.int64)
     wave = waves[cluster].astype(np.int64) if waves.size else np.zeros(order.size, np.int64)
     key = wave * cores + core
     count = int(wave.max(initial=0)) + 1
-    ends = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=count * cores))])
-    rows = ends[np.arange(count)[:, None] * cores + np.arange(cores + 1)[None, :]]
-    return np.argsort(key, kind="stable").astype(np.int32), rows.astype(np.int64)
+    ends = np.cumsum(np.bincount(key, minlength=count * cores)).reshape(count, cores)
+    sizes = np.bincount(key, minlength=count * cores).reshape(count, cores)
+    return np.argsort(key, kind="stable").astype(np.int32), (ends - sizes).astype(np.int64), ends.astype(np.int64)
+
+
+def _parts(begins: Longs, ends: Longs, share: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """A sample of one wave as waves: in turn some jobs of each core to warm the caches, and those behind, to time."""
+    sizes = ends - begins
+    first = begins + np.arange(PARTS)[:, None] * sizes // PARTS
+    length = np.maximum(1, np.rint(sizes * share / PARTS)).astype(np.int64)
+    middle = np.minimum(first + length, ends)
+    last = np.minimum(middle + length, ends)
+    return (
+        np.stack([first, middle], axis=1).reshape(2 * PARTS, -1),
+        np.stack([middle, last], axis=1).reshape(2 * PARTS, -1),
+    )
+
+
+def _sampled(work: Work, state: Cores, costs: Costs) -> tuple[float, float]:
+    """Cycles of all jobs by a sample, and the share of their pins that was timed."""
+    time, timed = 0.0, 0
+    found, moved = state.found.copy(), 0
+    degree = np.diff(work.offsets)[work.jobs]
+    for part in range(PARTS):
+        run_waves(work, state, costs, 2 * part, 2 * part + 1)
+        before, lines = state.found.copy(), int(state.moved[0])
+        time += run_waves(work, state, costs, 2 * part + 1, 2 * part + 2)
+        found += state.found - before
+        moved += int(state.moved[0]) - lines
+        for low, high in zip(work.begins[2 * part + 1], work.ends[2 * part + 1], strict=True):
+            timed += int(degree[work.places[low:high]].sum())
+    state.found[:], state.moved[0] = found, moved
+    share = timed / max(1, work.data.size)
+    return time / share, share
 
 
 def _idle(machine: Machine, model: JobModel, cores: int, lines: int, records: int) -> Cores:
