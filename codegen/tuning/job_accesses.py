@@ -117,6 +117,14 @@ def _rows(
     """CSR rows: data, arrays and kinds of access of each job."""
     parts = sorted(parts, key=lambda part: part.kind != READ)  # in one iteration, what is read comes first
     nothing = np.zeros(0, np.int64)
+    if parts and all(part.loop == region and (part.data >= 0).all() for part in parts):  # nothing needs sorting
+        count = len(parts)
+        return (
+            np.arange(0, (jobs + 1) * count, count, dtype=np.int64),
+            np.stack([part.data for part in parts], axis=1, dtype=np.int32, casting="unsafe").reshape(-1),
+            np.tile(np.array([part.array for part in parts], np.int32), jobs),
+            np.tile(np.array([part.kind for part in parts], np.uint8), jobs),
+        )
     of_job = [inspection.accesses.evaluation.jobs(part.loop, region) for part in parts]
     ran = [part.data >= 0 for part in parts]
     job = np.concatenate([nothing, *(jobs[there] for jobs, there in zip(of_job, ran, strict=True))])
