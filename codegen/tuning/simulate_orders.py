@@ -25,6 +25,9 @@ from .trial import Candidate, Subject, _executor, _mine
 
 PINS = 4096  # of the jobs whose cost is measured: their data fit a first cache or nearly
 RUNS = 60
+LABEL = re.compile(r"^([-\w.$]+|\"[^\"]+\"):")
+TARGET = re.compile(r"label %([-\w.$]+|\"[^\"]+\")")
+FREE = re.compile(r"^  (%\S+ = )?(phi|getelementptr|icmp) ")
 ORDERS = 4  # whose first jobs are measured
 
 
@@ -64,9 +67,31 @@ def _first_jobs(subject: Subject, schedule: Schedule, mine: RegionSchedule, vari
 
 
 def instructions_a_step(subject: Subject, accesses: JobAccesses) -> float:
-    """Instructions of the range function for each access that an iteration makes, as its LLVM IR states them."""
-    lines = re.findall(r"^  \S", subject.outlined[subject.region].text, re.MULTILINE)
-    return max(1.0, len(lines) / max(1, accesses.sites))
+    """Instructions of the innermost loop of the range function for each access that an iteration makes."""
+    return max(1.0, innermost(subject.outlined[subject.region].text) / max(1, accesses.sites))
+
+
+def innermost(text: str) -> int:
+    """Instructions of the largest innermost loop of a function, by its LLVM IR.
+
+    A loop reaches from the target of a branch back to that branch. Addresses, merged values and comparisons before a
+    branch are no instructions of their own on most processors.
+    """
+    at: dict[str, int] = {}
+    counts: list[int] = []
+    branches: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        if label := LABEL.match(line):
+            at[label[1]] = len(counts)
+            counts.append(0)
+        elif line.startswith("  ") and counts:
+            counts[-1] += not FREE.search(line)
+            branches += [(len(counts) - 1, target) for target in TARGET.findall(line)]
+    loops = {(at[target], block) for block, target in branches if at.get(target, block + 1) <= block}
+    inner = [
+        own for own in loops if not any(own[0] <= low <= high <= own[1] and (low, high) != own for low, high in loops)
+    ]
+    return max((sum(counts[low : high + 1]) for low, high in inner), default=sum(counts))
 
 
 def simulate_schedule(

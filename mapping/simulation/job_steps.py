@@ -109,7 +109,7 @@ def run_waves(work: Work, cores: Cores, costs: Costs, low: int, high: int) -> fl
                     least = core
             if least < 0:
                 break
-            _job(work, cores, costs, least, np.int64(work.places[next[least]]))
+            _job(work, cores, costs, least, int(work.places[next[least]]))
             next[least] += 1
     return cores.retired.max() - start
 

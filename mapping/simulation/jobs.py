@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import REDUCE, WRITE, LocalityGraph
-from tracecut.ir.machine.cache_simulator import levels_of
+from tracecut.ir.machine.cache_simulator import START, levels_of
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.placement import Placement
 from tracecut.support.arrays import Floats, Ints, Longs, frozen
 from tracecut.support.errors import ArgumentError
 
-from .job_steps import START, Cores, Costs, Work, run_waves
+from .job_steps import Cores, Costs, Work, run_waves
 
 PAGE = 4096
 WORD = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tracecut.codegen.tuning.simulate_orders import block_shares
+from tracecut.codegen.tuning.simulate_orders import block_shares, innermost
 
 pytestmark = pytest.mark.quick
 
@@ -30,3 +30,32 @@ def test_shares(threads: int, sizes: list[int]) -> None:
 
 def test_no_blocks() -> None:
     assert block_shares(np.zeros(0, np.int32), 2).size == 0
+
+
+NEST = """define void @f(i64 %n) {
+entry:
+  br label %outer
+outer:
+  %i = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %a = load i32, ptr %p, align 4
+  br label %inner
+inner:
+  %j = phi i64 [ 0, %outer ], [ %more, %inner ]
+  %q = getelementptr i8, ptr %p, i64 %j
+  %b = load i32, ptr %q, align 4
+  %more = add i64 %j, 1
+  %c = icmp eq i64 %more, %n
+  br i1 %c, label %latch, label %inner
+latch:
+  %next = add i64 %i, 1
+  br i1 %c, label %exit, label %outer
+exit:
+  ret void
+}
+"""
+
+
+def test_innermost_loop() -> None:
+    assert innermost(NEST) == 3  # load, add, branch
+    assert innermost(NEST.replace("%latch, label %inner", "%latch, label %latch")) == 7  # the outer one
+    assert innermost("define void @f() {\nentry:\n  ret void\n}\n") == 1
