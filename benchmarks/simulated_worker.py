@@ -20,7 +20,6 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.measured import measured
 from tracecut.mapping.simulation.jobs import JobModel
 
-SAMPLE = 1_000_000  # pins
 LEAST_ROUNDS, SECONDS, RUNS = 3, 12.0, 2
 
 
@@ -39,7 +38,7 @@ def tune_and_simulate(subject: Subject, machine: Machine, **words: Any) -> tuple
     for item in ran:
         for threads, variant in item.variants.items():
             own = costs.get(variant, costs.get("", 0.0)) * clock
-            model = JobModel(cycles=own, instructions=instructions, forward=found.forward, sweeps=2, sample=SAMPLE)
+            model = JobModel(cycles=own, instructions=instructions, forward=found.forward, sweeps=2)
             start = time.perf_counter()
             done = simulate_schedule(subject, accesses, item.schedules[threads], found.used_by(threads), threads, model)
             rows.append(

@@ -5,8 +5,10 @@ Each core takes its jobs in turn. A step is begun `share` cycles behind the one 
 has not needs one of the core's `mshrs` until it is there; one from memory occupies the banks for line / bandwidth
 cycles first, and so does a line that was changed when the last cache gives it up. A record that is updated can be
 updated again `forward` cycles later. Streamed lines are fetched ahead: they occupy no `mshrs`, and a job waits for one
-only where the banks are behind. A core that changes a line takes it from the private caches of the others. The core
-that is least far runs its next job, so that all see the same caches and banks in nearly the order of time.
+only where the banks are behind. So are lines near the last one that the first cache had not in their page, of those
+pages that the core missed in last: their step takes what it takes in the first cache, or waits for the banks. A core
+that changes a line takes it from the private caches of the others. The core that is least far runs its next job, so
+that all see the same caches and banks in nearly the order of time.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from tracecut.ir.machine.cache_simulator import LATENCY, LINE_BITS, SETS, START,
 from tracecut.support.arrays import Bytes, Floats, Ints, Longs
 
 CORES_A_LEVEL = 6  # behind the columns of the geometry of one core's caches
+PAGE_BITS = 12
+AHEAD = 20  # lines that a stream is fetched ahead (Intel 64 and IA-32 Architectures Optimization Reference Manual)
 
 Sharers = npt.NDArray[np.uint64]
 
@@ -58,6 +62,7 @@ class Cores(NamedTuple):
         found: int64 (levels + 1), lines by the level that had them.
         sharers: uint64 (lines), cores whose private caches may hold it. dirty: uint8 (lines).
         front, retired: float64 (cores). slots: float64 (cores, mshrs), when each is free again.
+        streams: int64 (cores, pages, 2), pages that a core missed in, the last one first, and the line there.
         ends, counts: float64 (cores, room), ring of the last steps. ring: int64 (cores, 2), first and last of them.
         issued: float64 (cores), instructions. updated: float64 (records).
         bank: float64 (1), when it is free. moved: int64 (1), lines that it moved.
@@ -71,6 +76,7 @@ class Cores(NamedTuple):
     front: Floats
     retired: Floats
     slots: Floats
+    streams: Longs
     ends: Floats
     counts: Floats
     ring: Longs
@@ -222,6 +228,10 @@ def _fetch(cores: Cores, costs: Costs, core: int, line: int, begin: float, chang
     level = _look(cores, costs, core, line, begin, changes)
     if level == 0:
         return begin + cores.geometry[0, LATENCY]
+    if _follows(cores, core, line):
+        if level == cores.geometry.shape[0]:
+            begin = _from_bank(cores, costs, begin) + costs.line
+        return begin + cores.geometry[0, LATENCY]
     slots = cores.slots[core]
     free = 0
     for slot in range(1, slots.size):
@@ -234,6 +244,21 @@ def _fetch(cores: Cores, costs: Costs, core: int, line: int, begin: float, chang
         done = _from_bank(cores, costs, begin) + costs.memory
     slots[free] = done
     return done
+
+
+@njit(nogil=True)
+def _follows(cores: Cores, core: int, line: int) -> bool:
+    """Whether a missed line is near the last one of its page; it is the last one from now on."""
+    streams = cores.streams[core]
+    page = line >> (PAGE_BITS - cores.geometry[0, LINE_BITS])
+    place = 0
+    while place < streams.shape[0] - 1 and streams[place, 0] != page:
+        place += 1
+    near = streams[place, 0] == page and abs(streams[place, 1] - line) <= AHEAD
+    for later in range(place, 0, -1):
+        streams[later, 0], streams[later, 1] = streams[later - 1, 0], streams[later - 1, 1]
+    streams[0, 0], streams[0, 1] = page, line
+    return bool(near)
 
 
 @njit(nogil=True)

@@ -23,7 +23,7 @@ MOST_CORES = 64  # bits of a set of cores
 MOST_LINES = 1 << 31
 WINDOW = 256  # instructions: the retire queue of AMD family 19h (Software Optimization Guide, publication 56665)
 MAX_SWEEPS = 16
-PARTS = 4  # of a sample
+STREAMS = 32  # pages (Intel 64 and IA-32 Architectures Optimization Reference Manual, L2 streamer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,6 @@ class JobModel:
         waves: int32 (clusters), wave of each cluster, from 0: it waits for all clusters of the waves before. Empty:
             all are in one.
         sweeps: how often all jobs are run; the last time is measured, so that from 2 on caches are warm.
-        sample: pins that are timed; 0: all. Where jobs have several times as many, and all are in one wave, only
-            `PARTS` parts of them are run, evenly spaced, each behind as many pins that warm the caches.
     """
 
     strides: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -52,7 +50,6 @@ class JobModel:
     window: int = WINDOW
     waves: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     sweeps: int = 1
-    sample: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +124,6 @@ def simulate_jobs(
         writes = (graph.access & (WRITE | REDUCE)) > 0
         changes = np.where(writes, np.where(graph.access == WRITE, 1, 2), 0).astype(np.uint8)
     places, begins, ends = _shares(clustering, placement, model.waves, order, cores)
-    pins = graph.n_pins
-    sampled = 0 < 2 * model.sample < pins and begins.shape[0] == 1
-    if sampled:
-        begins, ends = _parts(begins[0], ends[0], model.sample / pins)
     work = Work(graph.offsets, data, array, changes, base, stride, first, streamed + top, order, places, begins, ends)
     state = _idle(machine, model, cores, lines, int(first[-1]) if first.size else 0)
     bandwidth = sum(bank.bandwidth for bank in machine.banks)
@@ -142,19 +135,16 @@ def simulate_jobs(
         line / bandwidth if bandwidth else 0.0,
         float(model.forward),
     )
-    if sampled:
-        time, share = _sampled(work, state, costs)
-    else:
-        time, share = 0.0, 1.0
-        for _ in range(model.sweeps):
-            state.found[:] = 0
-            state.moved[:] = 0
-            time = run_waves(work, state, costs, 0, begins.shape[0])
-    found, moved = np.rint(state.found / share), round(int(state.moved[0]) / share)
+    time = 0.0
+    for _ in range(model.sweeps):
+        state.found[:] = 0
+        state.moved[:] = 0
+        time = run_waves(work, state, costs, 0, begins.shape[0])
+    moved = int(state.moved[0])
     begun = np.bincount(placement.core_of[clustering.labels], np.diff(graph.offsets), minlength=cores)
     return JobSimulation(
         time=time,
-        found=frozen("found", found, np.int64),
+        found=frozen("found", state.found, np.int64),
         moved=moved,
         bytes_moved=moved * line,
         utilisation=frozen("utilisation", begun * model.cycles / max(time, 1e-300), np.float64),
@@ -187,7 +177,6 @@ def _check(
         ("instructions", model.instructions, 1.0),
         ("window", model.window, 1),
         ("sweeps", model.sweeps, 1),
-        ("sample", model.sample, 0),
     ):
         if not least <= value < float("inf"):
             raise ArgumentError(f"{name} = {value}, at least {least:g} was expected")
@@ -248,37 +237,6 @@ def _shares(
     return np.argsort(key, kind="stable").astype(np.int32), (ends - sizes).astype(np.int64), ends.astype(np.int64)
 
 
-def _parts(begins: Longs, ends: Longs, share: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """A sample of one wave as waves: in turn some jobs of each core to warm the caches, and those behind, to time."""
-    sizes = ends - begins
-    first = begins + np.arange(PARTS)[:, None] * sizes // PARTS
-    length = np.maximum(1, np.rint(sizes * share / PARTS)).astype(np.int64)
-    middle = np.minimum(first + length, ends)
-    last = np.minimum(middle + length, ends)
-    return (
-        np.stack([first, middle], axis=1).reshape(2 * PARTS, -1),
-        np.stack([middle, last], axis=1).reshape(2 * PARTS, -1),
-    )
-
-
-def _sampled(work: Work, state: Cores, costs: Costs) -> tuple[float, float]:
-    """Cycles of all jobs by a sample, and the share of their pins that was timed."""
-    time, timed = 0.0, 0
-    found, moved = state.found.copy(), 0
-    degree = np.diff(work.offsets)[work.jobs]
-    for part in range(PARTS):
-        run_waves(work, state, costs, 2 * part, 2 * part + 1)
-        before, lines = state.found.copy(), int(state.moved[0])
-        time += run_waves(work, state, costs, 2 * part + 1, 2 * part + 2)
-        found += state.found - before
-        moved += int(state.moved[0]) - lines
-        for low, high in zip(work.begins[2 * part + 1], work.ends[2 * part + 1], strict=True):
-            timed += int(degree[work.places[low:high]].sum())
-    state.found[:], state.moved[0] = found, moved
-    share = timed / max(1, work.data.size)
-    return time / share, share
-
-
 def _idle(machine: Machine, model: JobModel, cores: int, lines: int, records: int) -> Cores:
     """Cores at cycle 0 with empty caches."""
     levels = levels_of(machine.caches, machine.memory_latency)
@@ -298,6 +256,7 @@ def _idle(machine: Machine, model: JobModel, cores: int, lines: int, records: in
         np.zeros(cores),
         np.zeros(cores),
         np.zeros((cores, machine.mshrs)),
+        np.full((cores, STREAMS, 2), -1, np.int64),
         np.zeros((cores, room)),
         np.zeros((cores, room)),
         np.zeros((cores, 2), np.int64),

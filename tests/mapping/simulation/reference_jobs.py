@@ -26,6 +26,7 @@ class Jobs:
         self.retired = [0.0] * cores
         self.slots = [[0.0] * machine.mshrs for _ in range(cores)]
         self.steps: list[list[tuple[float, float]]] = [[] for _ in range(cores)]  # instructions so far, end
+        self.pages: list[dict[int, int]] = [{} for _ in range(cores)]  # the last line missed there, oldest page first
         self.issued = [0.0] * cores
         self.updated: dict[tuple[int, int], float] = {}
         self.found = [0] * (len(machine.caches) + 1)
@@ -63,6 +64,16 @@ class Jobs:
     def fetch(self, core: int, line: int, begin: float, changes: bool) -> float:
         level = self.look(core, line, begin, changes)
         if level == 0:
+            return begin + self.machine.caches[0].latency
+        pages, page = self.pages[core], line * self.line // 4096
+        near = page in pages and abs(pages[page] - line) <= 20
+        pages.pop(page, None)
+        pages[page] = line
+        if len(pages) > 32:
+            del pages[next(iter(pages))]
+        if near:
+            if level == len(self.machine.caches):
+                begin = self.memory(begin) + self.busy
             return begin + self.machine.caches[0].latency
         slot = self.slots[core].index(min(self.slots[core]))
         begin = max(begin, self.slots[core][slot])

@@ -111,7 +111,7 @@ def slowly(given: dict[str, Any]) -> tuple[float, list[int], int]:
     return time, slow.found, slow.moved
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(100))
 def test_reference(seed: int) -> None:
     given = case(np.random.default_rng(seed))
     done = simulate_jobs(**given)
@@ -122,8 +122,8 @@ def test_reference(seed: int) -> None:
 
 
 def alone(jobs: int, mshrs: int = 1, bandwidth: float = 0.0) -> dict[str, Any]:
-    """Jobs that each read a datum of their own, far from all others, on one core."""
-    graph = LocalityGraph(np.arange(jobs + 1), np.arange(jobs), jobs, site=np.zeros(jobs, np.int32))
+    """Jobs that each read a datum of their own, in a page of its own, on one core."""
+    graph = LocalityGraph(np.arange(jobs + 1), np.arange(jobs) * 64, 64 * jobs, site=np.zeros(jobs, np.int32))
     banks = (Bank(0, 1 << 20, bandwidth),)
     machine = Machine("one", (Core(0),), (Cache(1, 1024, 64, 4, latency=4),), 1 << 20, 200, banks=banks, mshrs=mshrs)
     return {
@@ -155,6 +155,13 @@ def test_window() -> None:
     assert simulate_jobs(**given).time == 25 * 200 + 1
 
 
+def test_streams_are_fetched_ahead() -> None:
+    """Of 64 lines one after the other only the first one of their page is waited for."""
+    given = alone(64)
+    given["graph"] = LocalityGraph(np.arange(65), np.arange(64), 64, site=np.zeros(64))
+    assert simulate_jobs(**given).time == 200 + 63
+
+
 def test_updates_follow_each_other() -> None:
     given = alone(40, mshrs=50)
     given["graph"] = LocalityGraph(np.arange(41), np.zeros(40), 1, np.full(40, REDUCE), np.zeros(40))
@@ -163,11 +170,11 @@ def test_updates_follow_each_other() -> None:
 
 
 def test_warm() -> None:
-    given = alone(8, mshrs=50)
+    given = alone(4, mshrs=50)
     given["model"] = replace(given["model"], sweeps=2)
     done = simulate_jobs(**given)
-    assert done.found.tolist() == [8, 0]
-    assert done.time == 7 + 4
+    assert done.found.tolist() == [4, 0]
+    assert done.time == 3 + 4
     assert done.seconds is None
 
 
