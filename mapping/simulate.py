@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import overload
 
 import numpy as np
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.dependence_graph import DependenceGraph
+from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
+from tracecut.ir.ordering import Ordering
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.caches import (
     INVALIDATIONS,
@@ -21,6 +24,7 @@ from tracecut.mapping.simulation.caches import (
     unfit,
 )
 from tracecut.mapping.simulation.execute import execute
+from tracecut.mapping.simulation.jobs import JobModel, JobSimulation, simulate_jobs
 from tracecut.mapping.simulation.plan import plan_of
 from tracecut.mapping.simulation.result import Simulation
 from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
@@ -30,6 +34,7 @@ from tracecut.support.errors import ArgumentError, InternalError
 NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` keeps"
 
 
+@overload
 def simulate(
     graph: DependenceGraph,
     clustering: Clustering,
@@ -37,31 +42,59 @@ def simulate(
     machine: Machine,
     *,
     caches: bool | None = None,
-) -> Simulation:
-    """Run a placed clustering of a dependence graph on a modelled machine.
+) -> Simulation: ...
+@overload
+def simulate(
+    graph: LocalityGraph,
+    clustering: Clustering,
+    placement: Placement,
+    machine: Machine,
+    *,
+    ordering: Ordering | None = None,
+    model: JobModel | None = None,
+) -> JobSimulation: ...
+def simulate(
+    graph: DependenceGraph | LocalityGraph,
+    clustering: Clustering,
+    placement: Placement,
+    machine: Machine,
+    *,
+    caches: bool | None = None,
+    ordering: Ordering | None = None,
+    model: JobModel | None = None,
+) -> Simulation | JobSimulation:
+    """Run a placed clustering on a modelled machine: of a dependence graph, or of the jobs of a locality graph.
 
-    What runs where is defined in `mapping.tasks.task_graph`, what happens in a cycle in `mapping.simulation.execute`:
-    cores begin `issue_width` instructions a cycle, in the order of the program among those that are ready, and have
-    `mshrs` misses under way; values travel as words of 8 bytes over links of finite bandwidth. Where the graph has
-    addresses, accesses go through private caches, a distributed one, a directory that keeps their copies coherent, and
-    memory banks, as `mapping.simulation.caches` defines; else they take the cycles that the graph states.
-    Deterministic.
+    Instruction level, for a dependence graph: what runs where is defined in `mapping.tasks.task_graph`, what happens
+    in a cycle in `mapping.simulation.execute`: cores begin `issue_width` instructions a cycle, in the order of the
+    program among those that are ready, and have `mshrs` misses under way; values travel as words of 8 bytes over links
+    of finite bandwidth. Where the graph has addresses, accesses go through private caches, a distributed one, a
+    directory that keeps their copies coherent, and memory banks, as `mapping.simulation.caches` defines; else they
+    take the cycles that the graph states. Job level, for a locality graph: `mapping.simulation.jobs`. Deterministic.
 
     Args:
-        graph: instructions and dependences.
+        graph: instructions and dependences; or jobs and data.
         clustering: labels of its vertices (`kind="data"`, an edge cut) or edges (`kind="jobs"`, a vertex cut).
         placement: of its clusters on the machine.
         machine: with a network, or one hop between its nodes.
         caches: simulate caches and memory banks; None: if the graph has addresses and the machine one level of caches
-            or two, the first one private, with latencies. `Simulation.stated` says why not.
+            or two, the first one private, with latencies. `Simulation.stated` says why not. Jobs always have caches.
+        ordering, model: at the job level, orders of jobs and data, and what else is known of them.
 
     Returns:
-        A Simulation. O(n + m + hops + cycles), about 70 bytes for each instruction and message.
+        A Simulation, or a JobSimulation. O(n + m + hops + cycles), about 70 bytes for each instruction and message.
 
     Raises:
         ArgumentError: a clustering of another graph, a placement of other clusters or for another machine; `caches`
-            where they can not be simulated.
+            where they can not be simulated; `ordering` or
+            `model` with a dependence graph.
     """
+    if isinstance(graph, LocalityGraph):
+        if caches is not None:
+            raise ArgumentError("jobs have caches in any case: leave out caches")
+        return simulate_jobs(graph, clustering, placement, machine, ordering=ordering, model=model)
+    if ordering is not None or model is not None:
+        raise ArgumentError("an ordering and a model belong to jobs, a dependence graph has instructions")
     placement.check_fits(machine)
     if placement.core_of.size != clustering.k:
         raise ArgumentError(f"the placement has {placement.core_of.size} clusters, the clustering {clustering.k}")

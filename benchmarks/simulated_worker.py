@@ -1,0 +1,117 @@
+"""One region for `simulated_real.py`, in the process that inspects it: its orders simulated, and measured in turns.
+
+`optimize` starts it in the place of `tracecut.codegen.tuning.worker`; it leaves `simulated.json` beside the result.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.runtime.executor import Executor
+from tracecut.codegen.tuning import choose_order, worker
+from tracecut.codegen.tuning.choose_order import tune
+from tracecut.codegen.tuning.job_accesses import job_accesses
+from tracecut.codegen.tuning.simulate_orders import instructions_a_step, simulate_schedule, step_nanoseconds
+from tracecut.codegen.tuning.trial import Candidate, Subject, _executor
+from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.measured import measured
+from tracecut.mapping.simulation.jobs import JobModel
+
+LEAST_ROUNDS, SECONDS, RUNS = 3, 12.0, 2
+
+
+def tune_and_simulate(subject: Subject, machine: Machine, **words: Any) -> tuple[list[Candidate], Candidate | None]:
+    """`tune`, and then the simulation and the measurement of every order that it ran."""
+    candidates, best = tune(subject, machine, **words)
+    started = time.perf_counter()
+    found = measured(Machine.detect())
+    ran = [item for item in candidates if item.region_ms is not None]
+    accesses = job_accesses(subject.inspection, subject.region)
+    costs = step_nanoseconds(subject, accesses, ran)
+    instructions = instructions_a_step(subject, accesses)
+    calibrated = time.perf_counter() - started
+    clock = found.machine.clock / 1e9
+    rows: list[dict[str, Any]] = []
+    for item in ran:
+        for threads, variant in item.variants.items():
+            own = costs.get(variant, costs.get("", 0.0)) * clock
+            model = JobModel(cycles=own, instructions=instructions, forward=found.forward, sweeps=2)
+            start = time.perf_counter()
+            done = simulate_schedule(subject, accesses, item.schedules[threads], found.used_by(threads), threads, model)
+            rows.append(
+                {
+                    "method": item.method,
+                    "threads": threads,
+                    "simulated_ms": done.time / clock / 1e6,
+                    "found": done.found.tolist(),
+                    "seconds": time.perf_counter() - start,
+                    "private": len(subject_privates(subject, item, threads)),
+                    "times": [],
+                }
+            )
+    _measure(subject, ran, rows)
+    text = {
+        "rows": rows,
+        "calibration_seconds": calibrated,
+        "step_ns": costs,
+        "instructions": instructions,
+        "forward": found.forward,
+        "carried": found.carried,
+        "pins": accesses.graph.n_pins,
+        "jobs": accesses.graph.n_jobs,
+        "streamed": int(accesses.streamed.sum()),
+        "strides": accesses.strides.tolist(),
+        "machine": found.machine.summary(),
+    }
+    Path(FOLDER[0], "simulated.json").write_text(json.dumps(text))
+    return candidates, best
+
+
+def subject_privates(subject: Subject, item: Candidate, threads: int) -> tuple[Any, ...]:
+    """Arrays with private slots in a schedule."""
+    return next(r.privates for r in item.schedules[threads].regions if r.region == subject.region)
+
+
+def _measure(subject: Subject, ran: list[Candidate], rows: list[dict[str, Any]]) -> None:
+    """Milliseconds of a sweep, all orders in turns."""
+    begun, turn = time.perf_counter(), 0
+    while turn < LEAST_ROUNDS or time.perf_counter() - begun < SECONDS:
+        for item in ran:
+            for threads, variant in item.variants.items():
+                executor = _executor(subject, item.schedules[threads], variant, threads)
+                subject.replay.restore()
+                executor.enter()
+                subject.replay.run(executor)
+                least = min(_milliseconds(subject, executor, threads) for _ in range(RUNS))
+                executor.leave()
+                row = next(r for r in rows if r["method"] == item.method and r["threads"] == threads)
+                row["times"].append(least)
+        turn += 1
+
+
+def _milliseconds(subject: Subject, executor: Executor, threads: int) -> float:
+    """Of one sweep: on one thread those of the processor, which others that use it do not stop."""
+    before = time.thread_time_ns()
+    wall = subject.replay.run(executor)
+    return (wall if threads > 1 else min(wall, time.thread_time_ns() - before)) / 1e6
+
+
+FOLDER: list[str] = []
+
+
+class SimulatingWorker(worker.Worker):
+    """The worker, which keeps its folder where the simulation finds it."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        super().__init__(spec)
+        FOLDER[:] = [spec["folder"]]
+
+
+if __name__ == "__main__":
+    worker.tune = tune_and_simulate
+    choose_order.measure_apart = lambda *_: None  # `_measure` does it
+    worker.Worker = SimulatingWorker  # type: ignore[misc]
+    worker.main()
