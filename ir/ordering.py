@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from tracecut.support.arrays import Ints, Longs, check_offsets, check_permutation, frozen
-from tracecut.support.errors import ArgumentError
 from tracecut.support.files import read_arrays, write_arrays
 
 
@@ -43,13 +41,6 @@ class Ordering:
         check_permutation("jobs", self.jobs)
         check_permutation("data", self.data)
         check_offsets("blocks", self.blocks, self.jobs.size)
-
-    def verify_spaces(self, space_offsets: Longs) -> None:
-        """Raises ArgumentError when a datum leaves the id range of its index space."""
-        for space, (low, high) in enumerate(itertools.pairwise(space_offsets)):
-            part = self.data[low:high]
-            if part.size and (part.min() < low or part.max() >= high):
-                raise ArgumentError(f"the data order mixes index space {space} with another")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         return write_arrays(

@@ -116,15 +116,6 @@ class ControlFlow:
             found.extend(loop.children)
         return sorted(found, key=lambda loop: self._rank[loop.header])
 
-    @cached_property
-    def is_reducible(self) -> bool:
-        """Whether every backward edge of the ordering leads to a dominator."""
-        return all(
-            self._rank[target] > self._rank[name] or self.dominates(target, name)
-            for name in self.order
-            for target in self.successors[name]
-        )
-
     def innermost(self, block: str) -> Loop | None:
         """The innermost loop that holds `block`. O(1)."""
         return self._innermost.get(block) if self.loops else None

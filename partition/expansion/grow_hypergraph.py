@@ -14,8 +14,8 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.rebalance import equal_targets
+from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.linear_orders.cuthill_mckee import has_pairs
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
