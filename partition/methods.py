@@ -87,6 +87,19 @@ def _rule(name: str, source: str, function: str, uses: frozenset[str]) -> Method
     return Method(name, "jobs", source, complexity, f"streaming.vertex_cut:{function}", uses, bare=True, blind=True)
 
 
+def _placed(
+    name: str, source: str, complexity: str, function: str, uses: frozenset[str] = PLACED, note: str = ""
+) -> Method:
+    """A geometric method, by where the data lie."""
+    return Method(name, "data", source, complexity, f"geometric.{function}", uses, note=note)
+
+
+def _followed(name: str, function: str) -> Method:
+    """Jobs that follow a partition of their data."""
+    source, target = "SPAC §3.3.3, Bourse et al. 2014", f"edge_cut.weighted_vertex:{function}"
+    return Method(name, "jobs", source, "pins + METIS", target, BALANCED, blind=True)
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -132,37 +145,11 @@ METHODS: dict[str, Method] = {
             "multilevel.driver:multilevel",
             BALANCED | {"threads"},
         ),
-        Method(
-            "hilbert",
-            "data",
-            "Zoltan HSFC, Hetero §III",
-            "data",
-            "geometric.space_filling_curves:hilbert",
-            PLACED,
-            note="zSFC in Hetero",
-        ),
-        Method("morton", "data", "Morton 1966", "data", "geometric.space_filling_curves:morton", PLACED),
-        Method(
-            "rcb",
-            "data",
-            "Berger and Bokhari 1987",
-            "data · log data · log k",
-            "geometric.plane_cuts:rcb",
-            PLACED,
-            note="zRCB in Hetero",
-        ),
-        Method(
-            "rib",
-            "data",
-            "Simon 1991",
-            "data · log data · log k",
-            "geometric.plane_cuts:rib",
-            PLACED,
-            note="zRIB in Hetero",
-        ),
-        Method(
-            "multijagged", "data", "Deveci et al. 2016", "data · log data", "geometric.plane_cuts:multijagged", PLACED
-        ),
+        _placed("hilbert", "Zoltan HSFC, Hetero §III", "data", "space_filling_curves:hilbert", note="zSFC in Hetero"),
+        _placed("morton", "Morton 1966", "data", "space_filling_curves:morton"),
+        _placed("rcb", "Berger and Bokhari 1987", "data · log data · log k", "plane_cuts:rcb", note="zRCB in Hetero"),
+        _placed("rib", "Simon 1991", "data · log data · log k", "plane_cuts:rib", note="zRIB in Hetero"),
+        _placed("multijagged", "Deveci et al. 2016", "data · log data", "plane_cuts:multijagged"),
         Method(
             "kmeans",
             "data",
@@ -172,13 +159,8 @@ METHODS: dict[str, Method] = {
             COMPACT,
             note="without borders geoKM in Hetero",
         ),
-        Method(
-            "hkmeans",
-            "data",
-            "Hetero §V",
-            "levels · sweeps · data + k² + pins",
-            "geometric.kmeans:hkmeans",
-            COMPACT | {"hierarchy"},
+        _placed(
+            *("hkmeans", "Hetero §V", "levels · sweeps · data + k² + pins", "kmeans:hkmeans"), COMPACT | {"hierarchy"}
         ),
         Method(
             "geographer-r",
@@ -233,24 +215,8 @@ METHODS: dict[str, Method] = {
             "edge_cut.split_connect:spac_labels",
             BALANCED | {"refine", "threads"},
         ),
-        Method(
-            "wvp-random",
-            "jobs",
-            "SPAC §3.3.3, Bourse et al. 2014",
-            "pins + METIS",
-            "edge_cut.weighted_vertex:wvp_random",
-            BALANCED,
-            blind=True,
-        ),
-        Method(
-            "wvp-greedy",
-            "jobs",
-            "SPAC §3.3.3, Bourse et al. 2014",
-            "pins + METIS",
-            "edge_cut.weighted_vertex:wvp_greedy",
-            BALANCED,
-            blind=True,
-        ),
+        _followed("wvp-random", "wvp_random"),
+        _followed("wvp-greedy", "wvp_greedy"),
         Method("dbh", "jobs", "Xie et al. 2014", "pins", "streaming.degree_hash:dbh", frozenset({"seed"}), bare=True),
         _rule("powergraph", "Gonzalez et al. 2012", "powergraph", STREAM),
         _rule("powergraph-simple", "SPAC §3.3.2", "powergraph_simple", STREAM),

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from tracecut.ir.llvm import int_bits
 from tracecut.support.errors import ArgumentError
 

@@ -207,7 +207,7 @@ def _crossing(pieces: Sequence[Block], stops: Sequence[Stop], known: Mapping[str
 def _hoist(pieces: Sequence[Block], arguments: set[str], needed: set[str]) -> list[Instruction]:
     """Take out what depends on arguments alone, as far as it is kept over a point."""
     definitions = {made.result: made for block in pieces for made in block.instructions if made.result}
-    movable: dict[str, bool] = {name: True for name in arguments}
+    movable: dict[str, bool] = dict.fromkeys(arguments, True)
 
     def can(name: str) -> bool:
         if name not in movable:

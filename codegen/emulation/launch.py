@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from tracecut.ir.gpu.sites import Sites
 from tracecut.ir.llvm import Instruction
 from tracecut.ir.llvm.debug_info import Lines

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-
 from tracecut.ir.gpu.sites import Sites
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.debug_info import Lines

@@ -8,12 +8,9 @@ it then runs as it was written.
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,13 +25,9 @@ from tracecut.codegen.schedule.guards.make_guard import (
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.load_and_run import (
-    at_exit,
-    load_library,
     own_signals,
-    run_main,
     thread_count,
 )
-from tracecut.support.process.program_identity import become
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
@@ -314,33 +307,3 @@ def _expected(evaluation: Evaluation, file: ScopeFile, numbers: Mapping[str, int
         return None
     number = numbers.get(name)
     return number if isinstance(number, int) else None
-
-
-def run_program(
-    library_path: Path,
-    scopes: Sequence[ScopeFile],
-    names: Sequence[str],
-    argv: Sequence[str],
-    *,
-    place: int | None = None,
-    cpus: Sequence[int],
-    verbose: bool = False,
-    enabled: bool = True,
-    inspect: Callable[..., Schedule | None] | None = None,
-    report: Callable[[dict[str, Any]], None] | None = None,
-) -> None:
-    """Run a woven program in this process; does not return. `place`: where `become` put its argv already."""
-    place = become(argv) if place is None else place
-    library = load_library(library_path)
-
-    def say(text: str) -> None:
-        if verbose:
-            os.write(2, f"tracecut: {text}\n".encode())
-
-    host = Host(library, scopes, names, cpus, say=say, enabled=enabled, inspect=inspect)
-    started = time.perf_counter()
-    if report is not None:
-        call = report
-        at_exit(lambda: call({**host.summary(), "seconds": time.perf_counter() - started}))
-    sys.stdout.flush()
-    run_main(library, argv, place)

@@ -8,19 +8,7 @@ from __future__ import annotations
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined, Reduction, Slot
 from tracecut.tracer.runtime.binding import TYPES
 
-from .schedule import (
-    Blocks,
-    Copy,
-    Guard,
-    LoadGuard,
-    Move,
-    ObjectRef,
-    Private,
-    RegionSchedule,
-    Renumbering,
-    Schedule,
-    SpaceOrder,
-)
+from . import schedule as sc
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
@@ -52,7 +40,7 @@ def outlined_in(data: Mapping[str, Any]) -> Outlined:
     return found
 
 
-def schedule_out(schedule: Schedule) -> dict[str, Any]:
+def schedule_out(schedule: sc.Schedule) -> dict[str, Any]:
     guard = schedule.guard
     return {
         "scope": schedule.scope,
@@ -86,7 +74,7 @@ SCHEDULE_ARRAYS = {
 }
 
 
-def schedule_arrays(schedule: Schedule) -> dict[str, Any]:
+def schedule_arrays(schedule: sc.Schedule) -> dict[str, Any]:
     """The arrays of a schedule by their names in a file; SCHEDULE_ARRAYS has their dtypes."""
     arrays: dict[str, Any] = {f"space{number}_order": space.order for number, space in enumerate(schedule.spaces)}
     for region in schedule.regions:
@@ -96,15 +84,15 @@ def schedule_arrays(schedule: Schedule) -> dict[str, Any]:
     return arrays
 
 
-def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Schedule:
+def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.Schedule:
     spaces = tuple(
-        SpaceOrder(whole(low), whole(high), tuple(map(whole, cuts)), arrays[f"space{number}_order"])
+        sc.SpaceOrder(whole(low), whole(high), tuple(map(whole, cuts)), arrays[f"space{number}_order"])
         for number, (low, high, cuts) in enumerate(data["spaces"])
     )
-    return Schedule(
+    return sc.Schedule(
         whole(data["scope"]),
         spaces,
-        tuple(Move(**{name: whole(value) for name, value in move.items()}) for move in data["moves"]),
+        tuple(sc.Move(**{name: whole(value) for name, value in move.items()}) for move in data["moves"]),
         tuple(_region_in(item, arrays) for item in data["regions"]),
         guard_in(data["guard"]),
         str(data["method"]),
@@ -112,15 +100,15 @@ def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Schedule:
     )
 
 
-def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> RegionSchedule:
+def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.RegionSchedule:
     name = f"region{whole(data['region'])}"
     starts = None if data["starts"] is None else tuple(map(whole, data["starts"]))
     if starts is not None and (len(starts) != 5 or starts[4] not in (1, 2, 4, 8)):
         raise ValueError(f"the pieces of {name} start at {starts}")
-    return RegionSchedule(
+    return sc.RegionSchedule(
         whole(data["region"]),
         arrays[f"{name}_jobs"],
-        Blocks(arrays[f"{name}_bounds"], arrays[f"{name}_waves"]),
+        sc.Blocks(arrays[f"{name}_bounds"], arrays[f"{name}_waves"]),
         tuple(_copy_in(copy) for copy in data["copies"]),
         {int(group): whole(copy) for group, copy in data["bases"].items()},
         arrays[f"{name}_lengths"],
@@ -129,24 +117,24 @@ def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> RegionSche
     )
 
 
-def _copy_in(data: Mapping[str, Any]) -> Copy:
+def _copy_in(data: Mapping[str, Any]) -> sc.Copy:
     renumber = tuple(
-        Renumbering(tuple(map(whole, item["offsets"])), *(whole(item[name]) for name in ("width", "space", "shift")))
+        sc.Renumbering(tuple(map(whole, item["offsets"])), *(whole(item[name]) for name in ("width", "space", "shift")))
         for item in data["renumber"]
     )
     numbers = {name: whole(data[name]) for name in ("object", "origin", "stride", "first", "count", "space", "shift")}
     mode, reverse, ends = str(data["mode"]), bool(data["reverse"]), bool(data["ends"])
-    return Copy(mode=mode, reverse=reverse, ends=ends, renumber=renumber, **numbers)
+    return sc.Copy(mode=mode, reverse=reverse, ends=ends, renumber=renumber, **numbers)
 
 
-def _private_in(data: Mapping[str, Any]) -> Private:
+def _private_in(data: Mapping[str, Any]) -> sc.Private:
     if data["type"] not in TYPES:
         raise ValueError(f"private slots of type {data['type']}")
     low, high = (tuple(map(whole, data[name])) for name in ("low", "high"))
-    return Private(whole(data["group"]), whole(data["object"]), data["type"], low, high)
+    return sc.Private(whole(data["group"]), whole(data["object"]), data["type"], low, high)
 
 
-def guard_out(guard: Guard) -> dict[str, Any]:
+def guard_out(guard: sc.Guard) -> dict[str, Any]:
     return {
         "numbers": dict(guard.numbers),
         "objects": [[ref.size, [list(pair) for pair in ref.pointers]] for ref in guard.objects],
@@ -159,14 +147,14 @@ def guard_out(guard: Guard) -> dict[str, Any]:
     }
 
 
-def guard_in(data: Mapping[str, Any]) -> Guard:
+def guard_in(data: Mapping[str, Any]) -> sc.Guard:
     for name, number in data["numbers"].items():
         if not isinstance(number, int | float):
             raise TypeError(f"the value {name} is {number!r}, a number was expected")
-    return Guard(
+    return sc.Guard(
         dict(data["numbers"]),
         tuple(
-            ObjectRef(whole(size), tuple((whole(pointer), whole(offset)) for pointer, offset in pointers))
+            sc.ObjectRef(whole(size), tuple((whole(pointer), whole(offset)) for pointer, offset in pointers))
             for size, pointers in data["objects"]
         ),
         tuple(map(whole, data["unplaced"])),
@@ -175,10 +163,10 @@ def guard_in(data: Mapping[str, Any]) -> Guard:
     )
 
 
-def _load_in(data: list[Any]) -> LoadGuard:
+def _load_in(data: list[Any]) -> sc.LoadGuard:
     number, offset, stride, width, count = map(whole, data[:5])
     first, second = map(int, data[5:])
-    return LoadGuard(number, offset, stride, width, count, (first, second))
+    return sc.LoadGuard(number, offset, stride, width, count, (first, second))
 
 
 def whole(value: Any) -> int:

@@ -37,17 +37,7 @@ class Effect:
 PURE = Effect("pure", reads=())
 MARKER = Effect("marker", reads=())
 UNKNOWN = Effect("unknown")
-ALLOCATORS = (
-    "malloc",
-    "calloc",
-    "realloc",
-    "reallocarray",
-    "free",
-    "aligned_alloc",
-    "posix_memalign",
-    "memalign",
-    "valloc",
-)
+ALLOCATORS = tuple("malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc".split())
 # The operators `new` and `delete`: what they return is an object of the program as with malloc, but they may throw, so
 # that a call of them is an unknown one.
 CXX_ALLOCATORS = tuple(

@@ -254,8 +254,7 @@ def _labels(body: str) -> tuple[str, ...]:
 
 
 _PARSERS = {
-    "icmp": _compare,
-    "fcmp": _compare,
+    **dict.fromkeys(("icmp", "fcmp"), _compare),
     "load": _load,
     "store": _store,
     "getelementptr": _gep,
@@ -265,13 +264,8 @@ _PARSERS = {
     "switch": _switch,
     "ret": _ret,
     "alloca": _alloca,
-    "call": _call,
-    "invoke": _call,
-    "callbr": _call,
-    "indirectbr": _jump,
-    "catchswitch": _jump,
-    "cleanupret": _jump,
-    "catchret": _jump,
+    **dict.fromkeys(("call", "invoke", "callbr"), _call),
+    **dict.fromkeys(("indirectbr", "catchswitch", "cleanupret", "catchret"), _jump),
     "atomicrmw": _atomicrmw,
     "cmpxchg": _cmpxchg,
     "va_arg": _va_arg,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,6 +178,17 @@ def roams(address: Expr) -> bool:
         if node.kind == "load" and node.data[1] == "ptr" and any(inner.kind == "counter" for inner in node.walk()):
             return True
     return False
+
+
+def rewritten(expr: Expr, pool: Pool, replace: Callable[[Expr, Mapping[int, Expr]], Expr | None]) -> Expr:
+    """`expr` with other nodes in the places of those for which `replace` (node, id → what was made) gives one."""
+    made: dict[int, Expr] = {}
+    for node in expr.walk():
+        other = replace(node, made)
+        if other is None and node.args and any(made[id(arg)] is not arg for arg in node.args):
+            other = pool.make(node.kind, node.data, tuple(made[id(arg)] for arg in node.args))
+        made[id(node)] = node if other is None else other
+    return made[id(expr)]
 
 
 def wrapped(value: int) -> int:

@@ -8,29 +8,12 @@ from typing import Any
 from tracecut.ir.llvm.debug_info import Place
 from tracecut.support.errors import ArtefactError
 
+from . import nest as nests
 from .expressions import Expr, Pool, dump, restore
-from .nest import (
-    AccessKind,
-    Carried,
-    Edge,
-    Effect,
-    Fill,
-    Nest,
-    NestLoop,
-    Obstacle,
-    ObstacleKind,
-    Put,
-    Read,
-    Reduce,
-    Result,
-    Site,
-    ValueKind,
-    Write,
-)
 from .path_conditions import Condition, literals
 
 
-def to_json(nest: Nest) -> dict[str, Any]:
+def to_json(nest: nests.Nest) -> dict[str, Any]:
     """Plain values of a nest."""
     roots = [*nest.expressions(), *nest.values.values()]
     nodes, places = dump(roots)
@@ -48,13 +31,13 @@ def to_json(nest: Nest) -> dict[str, Any]:
     }
 
 
-def from_json(data: Mapping[str, Any]) -> Nest:
+def from_json(data: Mapping[str, Any]) -> nests.Nest:
     """The inverse of `to_json`. Raises ArtefactError on damaged input."""
     try:
         pool = Pool()
         nodes = restore(data["nodes"], pool)
         loops = [_loop_in(loop, nodes) for loop in data["loops"]]
-        nest = Nest(
+        nest = nests.Nest(
             function=str(data["function"]),
             root=int(data["root"]),
             loops={loop.id: loop for loop in loops},
@@ -71,7 +54,7 @@ def from_json(data: Mapping[str, Any]) -> Nest:
         raise ArtefactError(f"the description of a loop is damaged: {error}") from error
 
 
-def _check(nest: Nest, nodes: list[Expr]) -> None:
+def _check(nest: nests.Nest, nodes: list[Expr]) -> None:
     """Raise ValueError unless everything that is named is there, outer loops before inner ones."""
     seen: set[int] = set()
     for loop in nest.loops.values():
@@ -126,7 +109,7 @@ def _reach_in(data: list[list[list[Any]]] | None, nodes: list[Expr]) -> Conditio
     return frozenset(frozenset((_node(nodes, place), bool(wanted)) for place, wanted in term) for term in data)
 
 
-def _loop_out(loop: NestLoop, known: Mapping[int, int | None]) -> dict[str, Any]:
+def _loop_out(loop: nests.NestLoop, known: Mapping[int, int | None]) -> dict[str, Any]:
     return {
         "id": loop.id,
         "parent": loop.parent,
@@ -146,8 +129,8 @@ def _loop_out(loop: NestLoop, known: Mapping[int, int | None]) -> dict[str, Any]
     }
 
 
-def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
-    return NestLoop(
+def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> nests.NestLoop:
+    return nests.NestLoop(
         id=int(data["id"]),
         parent=None if data["parent"] is None else int(data["parent"]),
         header=str(data["header"]),
@@ -157,10 +140,13 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
         why=str(data["why"]),
         reach=_reach_in(data["reach"], nodes),
         obstacles=tuple(
-            Obstacle(ObstacleKind(kind), reason, _place_in(place)) for kind, reason, place in data["obstacles"]
+            nests.Obstacle(nests.ObstacleKind(kind), reason, _place_in(place))
+            for kind, reason, place in data["obstacles"]
         ),
         carried=tuple(_carried_in(item) for item in data["carried"]),
-        results=tuple(Result(phi, value, type, ValueKind(kind)) for phi, value, type, kind in data["results"]),
+        results=tuple(
+            nests.Result(phi, value, type, nests.ValueKind(kind)) for phi, value, type, kind in data["results"]
+        ),
         instructions=int(data["instructions"]),
         counter_data=_places_in(data["counter_data"]),
         exit=_edge_in(data["exit"]),
@@ -168,17 +154,17 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> NestLoop:
     )
 
 
-def _edge_in(data: list[Any]) -> Edge:
+def _edge_in(data: list[Any]) -> nests.Edge:
     inside, outside = data
     return str(inside), str(outside)
 
 
-def _carried_in(item: list[Any]) -> Carried:
+def _carried_in(item: list[Any]) -> nests.Carried:
     name, type, kind, operator, place = item
-    return Carried(str(name), str(type), ValueKind(kind), str(operator), _place_in(place))
+    return nests.Carried(str(name), str(type), nests.ValueKind(kind), str(operator), _place_in(place))
 
 
-def _site_out(site: Site, known: Mapping[int, int | None]) -> list[Any]:
+def _site_out(site: nests.Site, known: Mapping[int, int | None]) -> list[Any]:
     return [
         site.key,
         site.kind,
@@ -190,17 +176,17 @@ def _site_out(site: Site, known: Mapping[int, int | None]) -> list[Any]:
         site.loop,
         _reach_out(site.reach, known),
         _place_out(site.place),
-        list(site.effect.between) if isinstance(site.effect, Reduce) else [],
+        list(site.effect.between) if isinstance(site.effect, nests.Reduce) else [],
         site.load,
         site.private,
     ]
 
 
-def _site_in(data: list[Any], nodes: list[Expr]) -> Site:
+def _site_in(data: list[Any], nodes: list[Expr]) -> nests.Site:
     key, kind, operator, type, size, address, length, loop, reach, place, between, load, private = data
-    return Site(
+    return nests.Site(
         str(key),
-        _effect_in(AccessKind(kind), str(operator), str(load), tuple(map(str, between))),
+        _effect_in(nests.AccessKind(kind), str(operator), str(load), tuple(map(str, between))),
         str(type),
         int(size),
         _node(nodes, address),
@@ -212,13 +198,13 @@ def _site_in(data: list[Any], nodes: list[Expr]) -> Site:
     )
 
 
-def _effect_in(kind: AccessKind, text: str, load: str, between: tuple[str, ...]) -> Effect:
+def _effect_in(kind: nests.AccessKind, text: str, load: str, between: tuple[str, ...]) -> nests.Effect:
     """The effect of which `text` is the printed form."""
-    if kind is AccessKind.REDUCE:
-        return Reduce(text, load, between)
-    if kind is AccessKind.READ:
-        return Read()
+    if kind is nests.AccessKind.REDUCE:
+        return nests.Reduce(text, load, between)
+    if kind is nests.AccessKind.READ:
+        return nests.Read()
     if text == "fill":
-        return Fill()
+        return nests.Fill()
     value, decided, loads = text.removeprefix("= ").partition(" from ")
-    return Put(value, tuple(loads.split()) if decided else None) if text else Write()
+    return nests.Put(value, tuple(loads.split()) if decided else None) if text else nests.Write()

@@ -23,6 +23,11 @@ def equal_targets(k: int) -> Floats:
     return np.full(k, 1.0 / k)
 
 
+def loads_and_shares(n: int, k: int, weights: Floats | None, targets: Floats | None) -> tuple[Floats, Floats]:
+    """Weights of n members and targets of k clusters, float64: those that are given, else 1 each and equal shares."""
+    return np.ones(n) if weights is None else weights, equal_targets(k) if targets is None else targets
+
+
 def capacities(weights: Floats, targets: Floats, balance: float) -> Floats:
     """What each cluster may hold while a method works: `limits_of` any order in which items come. float64 (k)."""
     return limits_of(float(weights.sum()), float(weights.max(initial=0.0)), targets, balance)
@@ -88,8 +93,7 @@ def chunks(
 ) -> Ints:
     """Contiguous chunks of equal load out of the job order, or out of the given `order`; int32 (jobs). O(jobs)."""
     jobs = np.arange(graph.n_jobs, dtype=np.int32) if order is None else order
-    loads = np.ones(graph.n_jobs) if weights is None else weights
-    return chunk_labels(jobs, loads, equal_targets(k) if targets is None else targets)
+    return chunk_labels(jobs, *loads_and_shares(graph.n_jobs, k, weights, targets))
 
 
 def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:

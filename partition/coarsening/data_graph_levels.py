@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import uneven
-from tracecut.partition.datastructures.plain_graphs import data_graph
+from tracecut.partition.datastructures.plain_graphs import data_graph, has_pairs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Longs
@@ -32,7 +32,7 @@ def arranged(graph: LocalityGraph, loads: Floats, order: Words, pool: ThreadPool
     n = graph.n_data
     rank, heavy, sizes = np.empty(n, np.uint32), np.empty(n), np.zeros(n + 1, np.int64)
     parts = blocks(n)
-    if uneven(graph.job_weights).size == 0 and _simple_pairs(longs(graph.offsets), words(graph.data)):
+    if uneven(graph.job_weights).size == 0 and has_pairs(graph) and not _has_loop(words(graph.data)):
         starts, jobs = (longs(graph.transpose[0]), words(graph.transpose[1]))
         pool.each(_rank, [(words(order), starts, floats(loads), rank, heavy, sizes, *part) for part in parts])
         offsets = longs(np.cumsum(sizes))
@@ -50,14 +50,12 @@ def arranged(graph: LocalityGraph, loads: Floats, order: Words, pool: ThreadPool
 
 
 @njit(cache=True, nogil=True)
-def _simple_pairs(offsets: Longs, data: Words) -> bool:
-    """Whether each job touches two data, not twice the same."""
-    if data.size != 2 * (offsets.size - 1):
-        return False
-    good = True
-    for job in range(offsets.size - 1):
-        good &= (offsets[job] == 2 * job) & (data[2 * job] != data[2 * job + 1])
-    return good
+def _has_loop(data: Words) -> bool:
+    """Whether any job of two data touches the same one twice."""
+    found = False
+    for pin in range(0, data.size, 2):
+        found |= data[pin] == data[pin + 1]
+    return found
 
 
 @njit(cache=True, nogil=True)

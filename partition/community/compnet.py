@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
-from tracecut.partition.balance.rebalance import capacities, equal_targets
+from tracecut.partition.balance.rebalance import capacities, loads_and_shares
 from tracecut.partition.coarsening.edge_matching import Weighted, contracted
 from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
@@ -58,8 +58,7 @@ def compnet(
 
     Source: stand-in for Xiao et al. 2017 (VertexCut §6); modularity of Newman and Girvan 2004.
     """
-    loads = np.ones(graph.n_data) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_data, k, weights, targets)
     n = graph.n_data
     if k == 1 or n <= k:
         return np.arange(n, dtype=np.int32) % np.int32(k)

@@ -72,7 +72,7 @@ def edge_stream(graph: LocalityGraph) -> EdgeStream:
     ArgumentError where the ends of all edges are 2**32 or more.
     """
     costs = cut_costs(graph)
-    if graph.n_pins == 2 * graph.n_jobs and _all_pairs(longs(graph.offsets)) and costs.min(initial=1) > 0:
+    if has_pairs(graph) and costs.min(initial=1) > 0:
         starts, jobs = graph.transpose
         return EdgeStream(graph.n_data, words(graph.data), longs(costs), longs(starts), words(jobs))
     u, v, weight = _pairs(graph)
@@ -81,6 +81,11 @@ def edge_stream(graph: LocalityGraph) -> EdgeStream:
     ends = np.stack([u, v], axis=1).ravel()
     starts, names = _incidence(words(ends), graph.n_data)
     return EdgeStream(graph.n_data, words(ends), longs(weight), longs(starts), words(names))
+
+
+def has_pairs(graph: LocalityGraph) -> bool:
+    """Whether every job touches two data (which may be the same). O(jobs)."""
+    return graph.n_pins == 2 * graph.n_jobs and bool(_all_two(longs(graph.offsets)))
 
 
 def job_graph(graph: LocalityGraph, *, ring: bool = False) -> PlainGraph:
@@ -115,11 +120,11 @@ def _pairs(graph: LocalityGraph) -> tuple[Words, Words, Longs]:
 
 
 @njit(cache=True, nogil=True)
-def _all_pairs(offsets: Longs) -> bool:
-    same = True
+def _all_two(offsets: Longs) -> bool:
+    other = 0
     for job in range(offsets.size):
-        same &= offsets[job] == 2 * job
-    return same
+        other |= offsets[job] ^ 2 * job
+    return other == 0
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.partition.balance.rebalance import equal_targets, rebalance
+from tracecut.partition.balance.rebalance import loads_and_shares, rebalance
 from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.datastructures.integer_weights import whole
 from tracecut.partition.datastructures.plain_graphs import PlainGraph, job_graph
@@ -86,8 +86,7 @@ def spac_labels(
         )  # fmt: skip
     if refine is None:
         return labels
-    loads = np.ones(graph.n_jobs) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_jobs, k, weights, targets)
     labels = rebalance(graph, labels, loads, shares, balance)
     return short_cycles(
         graph, labels, weights=loads, targets=shares, balance=balance, seed=seed, threads=threads, finest=finest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.partition.balance.rebalance import capacities, equal_targets
+from tracecut.partition.balance.rebalance import capacities, loads_and_shares
 from tracecut.partition.datastructures.integer_weights import whole, whole_costs
 from tracecut.partition.datastructures.plain_graphs import PlainGraph, merged
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
@@ -55,8 +55,7 @@ def spac_split(
 
     Source: SPAC §3.2, definitions 3.2 and 3.3; `split_connect.spac_labels` is the contracted form.
     """
-    loads = np.ones(graph.n_jobs) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_jobs, k, weights, targets)
     costs = longs(whole_costs(graph.data_weights, MOST))
     strong = max(dominant, int(np.diff(graph.offsets).max(initial=1))) * int(costs.max(initial=1))
     split = split_graph(graph, costs, ring=ring, dominant=strong)

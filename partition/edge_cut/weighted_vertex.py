@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.partition.balance.rebalance import equal_targets, work_on_data
+from tracecut.partition.balance.rebalance import loads_and_shares, work_on_data
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.partition.external.metis import metis_labels
 from tracecut.partition.streaming.place_general import list_offsets
@@ -68,8 +68,7 @@ def _follow(
     *,
     greedy: bool,
 ) -> Ints:
-    loads = np.ones(graph.n_jobs) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_jobs, k, weights, targets)
     work = work_on_data(graph, loads)
     own = metis_labels(graph, k, weights=work, targets=shares, balance=balance, seed=seed, time_limit=time_limit)
     draws = np.zeros(0) if greedy else np.random.default_rng(seed).random(graph.n_jobs)

@@ -9,24 +9,7 @@ from tracecut.partition.datastructures.bit_operations import prefetch_row
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
 
-from .bucket_queue import (
-    BEGIN,
-    BUCKET,
-    BUCKETS,
-    CURSOR,
-    END,
-    HUBS,
-    NONE,
-    OPEN,
-    PATIENCE,
-    Queue,
-    Table,
-    close_job,
-    data_table,
-    pop,
-    push,
-    sorted_border,
-)
+from . import bucket_queue as bq
 
 MOST_CLUSTERS = 1 << 15  # twice the cluster and a bit are 16 bits
 OUTSIDE = np.uint16(0xFFFF)
@@ -53,11 +36,11 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
     """
     n_jobs, k = pins.size // 2, ends.size
     starts, near = _rows(pins, n_data)
-    data = data_table(starts)
+    data = bq.data_table(starts)
     state = np.full(n_data, OUTSIDE, np.uint16)  # twice the cluster in whose set the datum was last, + 1 once joined
     done = np.zeros(n_jobs // 64 + 1, np.uint64)
-    heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
-    queue = Queue(data, heads, tails)
+    heads, tails = np.full(bq.BUCKETS, bq.NONE, np.uint32), np.full(bq.BUCKETS, bq.NONE, np.uint32)
+    queue = bq.Queue(data, heads, tails)
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
     labels, order = np.empty(n_jobs, np.uint32), np.empty(n_jobs, np.uint32)
     load, lowest, taken, placed = 0.0, np.int64(0), 0, 0
@@ -69,28 +52,30 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
         full = False
         while not full:
             waits = False
-            if used == HUBS and not even:
-                x = tails[BUCKETS - 1]
-                if PATIENCE * mean * data[x, OPEN] > ends[cluster] - load:
-                    place, last_place = data[x, CURSOR], data[x, END]
+            if used == bq.HUBS and not even:
+                x = tails[bq.BUCKETS - 1]
+                if bq.PATIENCE * mean * data[x, bq.OPEN] > ends[cluster] - load:
+                    place, last_place = data[x, bq.CURSOR], data[x, bq.END]
                     while place < last_place and not waits:
                         y, job = near[place, 0], near[place, 1]
                         waits = (
-                            state[y] | np.uint16(1) != joined and data[y, OPEN] < BUCKETS and not _is_done(done, job)
+                            state[y] | np.uint16(1) != joined
+                            and data[y, bq.OPEN] < bq.BUCKETS
+                            and not _is_done(done, job)
                         )
                         place += np.uint32(not waits)
-                    data[x, CURSOR] = place
+                    data[x, bq.CURSOR] = place
             if waits:
                 first = n_members
                 state[y] = inside
                 members[n_members] = y
                 n_members += 1
             elif used != 0:
-                x, used = pop(queue, used)
-                if data[x, OPEN] == 0:
+                x, used = bq.pop(queue, used)
+                if data[x, bq.OPEN] == 0:
                     continue
                 first = n_members
-                for i in range(data[x, BEGIN], data[x, END]):
+                for i in range(data[x, bq.BEGIN], data[x, bq.END]):
                     y, job = near[i, 0], near[i, 1]
                     if state[y] | np.uint16(1) != joined and not _is_done(done, job):
                         state[y] = inside
@@ -99,10 +84,10 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
                         prefetch_row(data, np.uint64(y), np.uint64(0))
             else:
                 while taken < border.size and (
-                    data[border[taken], OPEN] == 0 or state[border[taken]] | np.uint16(1) == joined
+                    data[border[taken], bq.OPEN] == 0 or state[border[taken]] | np.uint16(1) == joined
                 ):
                     taken += 1
-                while lowest < n_data and data[lowest, OPEN] == 0:
+                while lowest < n_data and data[lowest, bq.OPEN] == 0:
                     lowest += 1
                 if taken < border.size:
                     x = border[taken]
@@ -118,13 +103,13 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
                 y = members[first]
                 first += 1
                 if first < n_members:
-                    prefetch_row(near, np.uint64(data[members[first], BEGIN]), np.uint64(0))
+                    prefetch_row(near, np.uint64(data[members[first], bq.BEGIN]), np.uint64(0))
                 state[y] = joined
-                out = data[y, BEGIN]
-                for i in range(out, data[y, END]):
+                out = data[y, bq.BEGIN]
+                for i in range(out, data[y, bq.END]):
                     if state[near[i, 0]] == joined:
                         prefetch_row(data, np.uint64(near[i, 0]), np.uint64(0))
-                for i in range(out, data[y, END]):
+                for i in range(out, data[y, bq.END]):
                     z, job = near[i, 0], near[i, 1]
                     if _is_done(done, job):
                         continue
@@ -137,24 +122,24 @@ def grow_pairs(pins: Words, n_data: int, weights: Floats, ends: Floats, even: bo
                             labels[job] = cluster
                             order[placed] = job
                             placed += 1
-                            data[y, OPEN] -= np.uint32(1)
-                            used = close_job(queue, z, used, even)
+                            data[y, bq.OPEN] -= np.uint32(1)
+                            used = bq.close_job(queue, z, used, even)
                             continue
                     near[out, 0], near[out, 1] = z, job
                     out += np.uint32(1)
-                data[y, END] = out
-                data[y, CURSOR] = data[y, BEGIN]
-                used = push(queue, y, used)
+                data[y, bq.END] = out
+                data[y, bq.CURSOR] = data[y, bq.BEGIN]
+                used = bq.push(queue, y, used)
         if not full:
             break
         if even:
             for i in range(n_members):
-                data[members[i], BUCKET] = NONE
+                data[members[i], bq.BUCKET] = bq.NONE
         else:
-            border = sorted_border(data, members[:n_members])
+            border = bq.sorted_border(data, members[:n_members])
             taken = 0
-        heads[:] = NONE
-        tails[:] = NONE
+        heads[:] = bq.NONE
+        tails[:] = bq.NONE
     last = 0
     for job in range(n_jobs):
         if not _is_done(done, np.uint32(job)):
@@ -175,7 +160,7 @@ def _is_done(done: Bits, job: np.uint32) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _rows(pins: Words, n_data: int) -> tuple[Longs, Table]:
+def _rows(pins: Words, n_data: int) -> tuple[Longs, bq.Table]:
     """Where the list of each datum begins, int64 (data + 1), and the lists: other end and job, uint32 (pins, 2)."""
     starts = np.zeros(n_data + 1, np.int64)
     for datum in pins:

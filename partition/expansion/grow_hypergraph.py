@@ -14,30 +14,12 @@ import numpy.typing as npt
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.rebalance import equal_targets
+from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
-from tracecut.partition.linear_orders.cuthill_mckee import has_pairs
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
-from .bucket_queue import (
-    BEGIN,
-    BUCKET,
-    BUCKETS,
-    CURSOR,
-    END,
-    HUBS,
-    NONE,
-    OPEN,
-    PATIENCE,
-    SET,
-    Queue,
-    Table,
-    close_job,
-    data_table,
-    pop,
-    push,
-    sorted_border,
-)
+from . import bucket_queue as bq
 from .grow_graph import MOST_CLUSTERS, grow_pairs
 
 SKEWED = 16  # a largest degree above this many times the mean: the graph has hubs
@@ -57,7 +39,7 @@ class Hypergraph(NamedTuple):
         weights: float64 (jobs), empty for 1 each.
     """
 
-    jobs: Table
+    jobs: bq.Table
     pins: Words
     near: Words
     weights: Floats
@@ -167,9 +149,9 @@ def _grow(
     """Labels and jobs as placed. `near` is overwritten; `ends` is the running target after each cluster, `weights`
     empty for 1 each."""
     n_jobs, n_data, k = offsets.size - 1, starts.size - 1, ends.size
-    jobs, data = _job_table(offsets), data_table(starts)
-    heads, tails = np.full(BUCKETS, NONE, np.uint32), np.full(BUCKETS, NONE, np.uint32)
-    queue = Queue(data, heads, tails)
+    jobs, data = _job_table(offsets), bq.data_table(starts)
+    heads, tails = np.full(bq.BUCKETS, bq.NONE, np.uint32), np.full(bq.BUCKETS, bq.NONE, np.uint32)
+    queue = bq.Queue(data, heads, tails)
     members, border = np.empty(n_data, np.uint32), np.empty(0, np.uint32)
     order = np.empty(n_jobs, np.uint32)
     hypergraph = Hypergraph(jobs, pins, near, weights)
@@ -182,35 +164,37 @@ def _grow(
         full = False
         while not full:
             waits = False
-            if used == HUBS and not even:
-                x = tails[BUCKETS - 1]
-                if PATIENCE * mean * data[x, OPEN] > ends[cluster] - load:
+            if used == bq.HUBS and not even:
+                x = tails[bq.BUCKETS - 1]
+                if bq.PATIENCE * mean * data[x, bq.OPEN] > ends[cluster] - load:
                     y = _next_small(x, part, jobs, data, pins, near)
-                    waits = y != NONE
+                    waits = y != bq.NONE
             if waits:
                 first = n_members
-                data[y, SET] = part
+                data[y, bq.SET] = part
                 members[n_members] = y
                 n_members += 1
             elif used != 0:
-                x, used = pop(queue, used)
-                if data[x, OPEN] == 0:
+                x, used = bq.pop(queue, used)
+                if data[x, bq.OPEN] == 0:
                     continue
                 first = n_members
-                for i in range(data[x, BEGIN], data[x, END]):
+                for i in range(data[x, bq.BEGIN], data[x, bq.END]):
                     job = near[i]
                     if jobs[job, STATE] & ASSIGNED:
                         continue
                     for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
                         y = pins[pin]
-                        if data[y, SET] != part:
-                            data[y, SET] = part
+                        if data[y, bq.SET] != part:
+                            data[y, bq.SET] = part
                             members[n_members] = y
                             n_members += 1
             else:
-                while taken < border.size and (data[border[taken], OPEN] == 0 or data[border[taken], SET] == part):
+                while taken < border.size and (
+                    data[border[taken], bq.OPEN] == 0 or data[border[taken], bq.SET] == part
+                ):
                     taken += 1
-                while lowest < n_data and data[lowest, OPEN] == 0:
+                while lowest < n_data and data[lowest, bq.OPEN] == 0:
                     lowest += 1
                 if taken < border.size:
                     x = border[taken]
@@ -219,7 +203,7 @@ def _grow(
                 else:
                     break
                 first = n_members
-                data[x, SET] = part
+                data[x, bq.SET] = part
                 members[n_members] = x
                 n_members += 1
             while first < n_members and not full:
@@ -231,37 +215,37 @@ def _grow(
             break
         if even:
             for i in range(n_members):
-                data[members[i], BUCKET] = NONE
+                data[members[i], bq.BUCKET] = bq.NONE
         else:
-            border = sorted_border(data, members[:n_members])
+            border = bq.sorted_border(data, members[:n_members])
             taken = 0
-        heads[:] = NONE
-        tails[:] = NONE
+        heads[:] = bq.NONE
+        tails[:] = bq.NONE
     return _finish(jobs, weights, ends, load, order, placed), order
 
 
 @njit(cache=True, nogil=True)
-def _next_small(x: np.uint32, part: np.uint32, jobs: Table, data: Table, pins: Words, near: Words) -> np.uint32:
+def _next_small(x: np.uint32, part: np.uint32, jobs: bq.Table, data: bq.Table, pins: Words, near: Words) -> np.uint32:
     """A datum outside of the set that shares an open job with x and has fewer than `BUCKETS` itself; NONE without one.
 
     What was passed over once stays so until the cluster is full: open jobs outside of the set do not get fewer.
     """
-    for i in range(data[x, CURSOR], data[x, END]):
+    for i in range(data[x, bq.CURSOR], data[x, bq.END]):
         job = near[i]
         if jobs[job, STATE] & ASSIGNED:
             continue
         for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
             y = pins[pin]
-            if data[y, SET] != part and data[y, OPEN] < BUCKETS:
-                data[x, CURSOR] = i
+            if data[y, bq.SET] != part and data[y, bq.OPEN] < bq.BUCKETS:
+                data[x, bq.CURSOR] = i
                 return y
-    data[x, CURSOR] = data[x, END]
-    return NONE
+    data[x, bq.CURSOR] = data[x, bq.END]
+    return bq.NONE
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _join(
-    y: np.uint32, part: np.uint32, hypergraph: Hypergraph, queue: Queue, end: float, load: float, used: np.uint64,
+    y: np.uint32, part: np.uint32, hypergraph: Hypergraph, queue: bq.Queue, end: float, load: float, used: np.uint64,
     even: bool, order: Words, placed: int,
 ) -> tuple[bool, float, np.uint64, int]:  # fmt: skip
     """Datum y is now in the set: complete its jobs, drop the assigned ones from its list, queue it while some are open.
@@ -270,9 +254,9 @@ def _join(
     """
     jobs, pins, near, weights = hypergraph
     data = queue.data
-    out = data[y, BEGIN]
+    out = data[y, bq.BEGIN]
     full = False
-    for i in range(data[y, BEGIN], data[y, END]):
+    for i in range(data[y, bq.BEGIN], data[y, bq.END]):
         job = near[i]
         state = jobs[job, STATE]
         if state & ASSIGNED:
@@ -293,14 +277,14 @@ def _join(
         order[placed] = job
         placed += 1
         for pin in range(jobs[job, FIRST], jobs[job, FIRST] + jobs[job, SIZE]):
-            used = close_job(queue, pins[pin], used, even)
-    data[y, END] = out
-    data[y, CURSOR] = data[y, BEGIN]
-    return full, load, push(queue, y, used), placed
+            used = bq.close_job(queue, pins[pin], used, even)
+    data[y, bq.END] = out
+    data[y, bq.CURSOR] = data[y, bq.BEGIN]
+    return full, load, bq.push(queue, y, used), placed
 
 
 @njit(cache=True, nogil=True)
-def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, order: Words, placed: int) -> Words:
+def _finish(jobs: bq.Table, weights: Floats, ends: Floats, load: float, order: Words, placed: int) -> Words:
     """Read the labels off; jobs left over fill the clusters in turn up to the running targets."""
     labels = np.empty(order.size, np.uint32)
     cluster = 0
@@ -320,10 +304,10 @@ def _finish(jobs: Table, weights: Floats, ends: Floats, load: float, order: Word
 
 
 @njit(cache=True, nogil=True)
-def _job_table(offsets: Longs) -> Table:
+def _job_table(offsets: Longs) -> bq.Table:
     table = np.empty((offsets.size - 1, 4), np.uint32)
     for job in range(offsets.size - 1):
-        table[job, STATE] = NONE & ~ASSIGNED
+        table[job, STATE] = bq.NONE & ~ASSIGNED
         table[job, MISSING] = 0
         table[job, FIRST] = offsets[job]
         table[job, SIZE] = offsets[job + 1] - offsets[job]

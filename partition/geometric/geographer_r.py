@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
-from tracecut.partition.balance.rebalance import capacities, equal_targets
+from tracecut.partition.balance.rebalance import capacities, loads_and_shares
 from tracecut.partition.coarsening.data_graph_levels import arranged
 from tracecut.partition.coarsening.edge_matching import Weighted, halved
 from tracecut.partition.datastructures.radix_sort import stable_order
@@ -59,8 +59,7 @@ def geographer_r(
     if refinement not in REFINEMENTS:
         raise ArgumentError(f"refinement = {refinement!r}, one of {', '.join(REFINEMENTS)} was expected")
     points = unit_points(graph, coords, "geographer-r")
-    loads = np.ones(graph.n_data) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_data, k, weights, targets)
     with ThreadPool(threads, graph.n_data) as pool:
         near = along_curve(points, pool)
         labels, _ = cluster(points, loads, shares, balance, pool, order=near)

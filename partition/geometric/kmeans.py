@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
-from tracecut.partition.balance.rebalance import capacities, chunk_offsets, equal_targets
+from tracecut.partition.balance.rebalance import capacities, chunk_offsets, loads_and_shares
 from tracecut.partition.datastructures.typed_views import Words, floats
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
 from tracecut.support.arrays import Floats, Ints
@@ -67,8 +67,7 @@ def kmeans(
     The last step is not in it.
     """
     points = unit_points(graph, coords, "kmeans")
-    loads = np.ones(graph.n_data) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_data, k, weights, targets)
     with ThreadPool(threads, graph.n_data) as pool:
         labels, cells = cluster(points, loads, shares, balance, pool)
         if borders and k < graph.n_data:
@@ -108,8 +107,7 @@ def hkmeans(
     Source: Hetero §V.
     """
     points = unit_points(graph, coords, "hkmeans")
-    loads = np.ones(graph.n_data) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_data, k, weights, targets)
     fans = fan_outs(hierarchy, k)
     tight = 1.0 + (balance - 1.0) / max(1, len(fans))
     with ThreadPool(threads, graph.n_data) as pool:

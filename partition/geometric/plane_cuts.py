@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
-from tracecut.partition.balance.rebalance import chunk_offsets, equal_targets
+from tracecut.partition.balance.rebalance import chunk_offsets, loads_and_shares
 from tracecut.support.arrays import Floats, Ints, Longs
 
 from .points import unit_points
@@ -83,8 +83,7 @@ def multijagged(
 def _recursive(points: Floats, k: int, weights: Floats | None, targets: Floats | None, cut: Cut) -> Ints:
     """Cut until every piece is one cluster; `cut` gives where points lie along a line, and clusters of each piece."""
     n = points.shape[0]
-    loads = np.ones(n) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(n, k, weights, targets)
     labels = np.zeros(n, np.int32)
     pieces: list[tuple[Longs, int, int]] = [(np.arange(n), 0, k)]
     while pieces:

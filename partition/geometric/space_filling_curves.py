@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.fill_empty import fill_empty
-from tracecut.partition.balance.rebalance import chunk_labels, equal_targets
+from tracecut.partition.balance.rebalance import chunk_labels, loads_and_shares
 from tracecut.partition.datastructures.radix_sort import Keys, radix_order
 from tracecut.partition.datastructures.typed_views import Words, floats
 from tracecut.partition.parallel.thread_pool import ThreadPool, blocks
@@ -81,9 +81,9 @@ def curve_order(points: Floats, *, turning: bool = True, bits: int = BITS, pool:
 
 
 def _chunks(points: Floats, k: int, weights: Floats | None, targets: Floats | None, turning: bool) -> Ints:
-    loads = np.ones(points.shape[0]) if weights is None else weights
+    loads, shares = loads_and_shares(points.shape[0], k, weights, targets)
     order = curve_order(points, turning=turning).view(np.int32)
-    labels = chunk_labels(order, loads, equal_targets(k) if targets is None else targets)
+    labels = chunk_labels(order, loads, shares)
     return fill_empty(labels, k, loads)
 
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.partition.datastructures.radix_sort import Keys, stable_order
+from tracecut.partition.datastructures.plain_graphs import has_pairs
+from tracecut.partition.datastructures.radix_sort import stable_order
 from tracecut.partition.datastructures.typed_views import Words, longs, words
 from tracecut.support.arrays import Longs
 
@@ -63,24 +64,11 @@ def hub_limit(n_jobs: int) -> int:
     return max(16, int(10 * n_jobs**0.5))
 
 
-def has_pairs(graph: LocalityGraph) -> bool:
-    """Whether every job touches two data (which may be the same). O(jobs)."""
-    return graph.n_pins == 2 * graph.n_jobs and bool(_all_two(longs(graph.offsets)))
-
-
 def has_centres(graph: LocalityGraph) -> bool:
     """Whether every job has pins, and no two jobs the same first one: a datum of its own. O(jobs)."""
     if graph.n_jobs == 0 or graph.n_jobs > graph.n_data or bool((np.diff(graph.offsets) < 2).any()):
         return False
     return int(np.bincount(graph.data[graph.offsets[:-1]]).max()) == 1
-
-
-@njit(cache=True, nogil=True)
-def _all_two(offsets: Longs) -> bool:
-    other = 0
-    for job in range(offsets.size):
-        other |= offsets[job] ^ 2 * job
-    return other == 0
 
 
 @njit(cache=True, nogil=True)
@@ -234,7 +222,7 @@ def _walk(
 
 @njit(cache=True, nogil=True)
 def _sort_by_degree(part: Words, degree: Words) -> None:
-    """Stable sort in place: short lists by insertion, long ones by a heap of (degree, position) keys."""
+    """Stable sort in place: short lists by insertion, long ones by (degree, position) keys."""
     size = part.size
     if size <= SHORT:
         for i in range(1, size):
@@ -248,26 +236,7 @@ def _sort_by_degree(part: Words, degree: Words) -> None:
     keys = np.empty(size, np.uint64)
     for i in range(size):
         keys[i] = (np.uint64(degree[part[i]]) << np.uint64(32)) | np.uint64(i)
-    for root in range(size // 2 - 1, -1, -1):
-        _sift(keys, root, size)
-    for end in range(size - 1, 0, -1):
-        keys[0], keys[end] = keys[end], keys[0]
-        _sift(keys, 0, end)
+    keys.sort()  # no two are equal, so any sort is stable
     old = part.copy()
     for i in range(size):
         part[i] = old[keys[i] & np.uint64(0xFFFFFFFF)]
-
-
-@njit(cache=True, nogil=True)
-def _sift(keys: Keys, root: int, size: int) -> None:
-    """Move `keys[root]` down to its place in the max-heap `keys[:size]`."""
-    top = keys[root]
-    while 2 * root + 1 < size:
-        child = 2 * root + 1
-        if child + 1 < size and keys[child + 1] > keys[child]:
-            child += 1
-        if keys[child] <= top:
-            break
-        keys[root] = keys[child]
-        root = child
-    keys[root] = top

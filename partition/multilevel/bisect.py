@@ -6,16 +6,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from tracecut.partition.coarsening.heavy_pins import (
-    MANY,
-    STUCK,
-    equal_nets,
-    group_nodes,
-    keep_nets,
-    map_nets,
-    numbered,
-    pair_unmatched,
-)
+from tracecut.partition.coarsening import heavy_pins as hp
 from tracecut.partition.coarsening.hypergraph_levels import NONE, Level, flip
 from tracecut.partition.datastructures.read_only_in_kernels import read_only
 from tracecut.partition.datastructures.shuffle import shuffle
@@ -86,10 +77,10 @@ def _grouped(level: Level, heaviest: float, seed: int) -> tuple[Words, int]:
     leader, load, single = np.arange(n).astype(np.uint32), weights.copy(), np.ones(n, np.bool_)
     none = np.zeros(0, np.uint32)
     score, touched = np.zeros(n, np.float32), np.empty(n, np.uint32)
-    group_nodes(level, heaviest, none, leader, load, single, order, LARGE, score, touched)
-    if n > MANY * SMALL and single.sum() > STUCK * n:
-        pair_unmatched(weights, order, heaviest, none, single, leader, load)
-    return numbered(leader)
+    hp.group_nodes(level, heaviest, none, leader, load, single, order, LARGE, score, touched)
+    if n > hp.MANY * SMALL and single.sum() > hp.STUCK * n:
+        hp.pair_unmatched(weights, order, heaviest, none, single, leader, load)
+    return hp.numbered(leader)
 
 
 @njit(cache=True, nogil=True)
@@ -98,10 +89,10 @@ def _contracted(level: Level, groups: Words, n_groups: int) -> Level:
     offsets, nodes = level.net_offsets, level.net_nodes
     nets = offsets.size - 1
     pins, sizes, keys = np.empty(nodes.size, np.uint32), np.empty(nets, np.uint32), np.empty(nets, np.uint64)
-    map_nets(offsets, nodes, groups, pins, sizes, keys, 0, nets, np.full(n_groups, NONE, np.uint32))
-    number, rows, sums = equal_nets(sizes, keys, level.net_weights)
+    hp.map_nets(offsets, nodes, groups, pins, sizes, keys, 0, nets, np.full(n_groups, NONE, np.uint32))
+    number, rows, sums = hp.equal_nets(sizes, keys, level.net_weights)
     tight = np.empty(rows[-1], np.uint32)
-    keep_nets(offsets, pins, number, rows, tight, 0, nets)
+    hp.keep_nets(offsets, pins, number, rows, tight, 0, nets)
     weights = np.zeros(n_groups)
     for u in range(groups.size):
         weights[groups[u]] += level.node_weights[u]

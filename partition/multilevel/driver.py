@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.partition.balance.rebalance import capacities, equal_targets, sum_loads
+from tracecut.partition.balance.rebalance import capacities, loads_and_shares, sum_loads
 from tracecut.partition.coarsening.heavy_pins import coarsen
 from tracecut.partition.coarsening.hypergraph_levels import Level, finest_level
 from tracecut.partition.coarsening.visit_order import Visits, shuffled_visits
@@ -72,8 +72,7 @@ def multilevel(
     (Gottesbüren et al. 2021; clustering, label propagation and localised FM); the start by expansion, the
     numbering by its order, and the connectivity lists are ours.
     """
-    loads = np.ones(graph.n_jobs) if weights is None else weights
-    shares = equal_targets(k) if targets is None else targets
+    loads, shares = loads_and_shares(graph.n_jobs, k, weights, targets)
     if k == 1 or graph.n_jobs == 0:
         return np.zeros(graph.n_jobs, np.int32)
     grown, order = grow(graph, k, weights=loads, targets=shares)

@@ -8,17 +8,8 @@ import numpy as np
 from numba import njit
 from tracecut.partition.coarsening.edge_matching import NONE, Rows, contract, match, number_pairs
 from tracecut.partition.datastructures.typed_views import Words
+from tracecut.partition.parallel import ordered_pieces as sync
 from tracecut.partition.parallel.barrier import wait_all
-from tracecut.partition.parallel.ordered_pieces import (
-    finish,
-    parts,
-    piece,
-    ready,
-    restart,
-    row_range,
-    side_by_side,
-    wait,
-)
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
 
@@ -97,7 +88,7 @@ def joined(graph: Halves, loads: Floats, heaviest: float, goal: int, pool: Threa
     levels = Levels(bounds, first, last, near, edges, own, coarse)
     shared = JoinSpace(np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n + 1, np.int64), state)
     while True:
-        side_by_side(pool, _join, (graph, levels, shared, heaviest, goal, LEAST))
+        sync.side_by_side(pool, _join, (graph, levels, shared, heaviest, goal, LEAST))
         if state[FULL] == 0:
             return levels._replace(bounds=bounds[: state[LEVEL] + 2].copy())
         graph = graph._replace(cuts=np.zeros(1, np.int64))
@@ -121,16 +112,16 @@ def _join(
         fine = Rows(first[:size], last[:size], near, edges, loads[:size])
         while True:
             if rank == 0:
-                while chain < cuts.size - 1 and ready(barrier, chain) >= 0:
+                while chain < cuts.size - 1 and sync.ready(barrier, chain) >= 0:
                     match(fine, no_labels, heaviest, mates, cuts[chain], cuts[chain + 1])
                     chain += 1
-            i = piece(barrier)
+            i = sync.piece(barrier)
             if i >= cuts.size - 1:
                 break
             mirror(halves, halves.lower[i], near, edges, cuts[i], cuts[i + 1])
-            finish(barrier, i, 0)
+            sync.finish(barrier, i, 0)
         while rank == 0 and chain < cuts.size - 1:
-            if wait(barrier, chain) < 0:
+            if sync.wait(barrier, chain) < 0:
                 return
             match(fine, no_labels, heaviest, mates, cuts[chain], cuts[chain + 1])
             chain += 1
@@ -157,14 +148,14 @@ def _join(
                     if count <= 0.9 * (end - begin):
                         bounds[level + 2] = end + count
                         state[GO] = 1
-                        restart(barrier)
+                        sync.restart(barrier)
         if not wait_all(barrier, n_threads) or state[GO] == 0:
             return
         level = state[LEVEL]
         begin, end, top = bounds[level], bounds[level + 1], bounds[level + 2]
         count = top - end
         base, entries = last[end - 1], begins[count]
-        pieces = parts(entries, least, PIECES)
+        pieces = sync.parts(entries, least, PIECES)
         fine = Rows(first[begin:end], last[begin:end], near, edges, loads[begin:end])
         coarser = Rows(first[end:top], last[end:top], near, edges, loads[end:top])
         further, chain = count > goal, 0
@@ -175,20 +166,20 @@ def _join(
             fresh[:] = NONE
         while True:
             if rank == 0 and further:
-                while chain < pieces and ready(barrier, chain) >= 0:
-                    low, high = row_range(begins[:count], entries, chain, pieces)
+                while chain < pieces and sync.ready(barrier, chain) >= 0:
+                    low, high = sync.row_range(begins[:count], entries, chain, pieces)
                     match(coarser, no_labels, heaviest, fresh, low, high)
                     chain += 1
-            i = piece(barrier)
+            i = sync.piece(barrier)
             if i >= pieces:
                 break
-            low, high = row_range(begins[:count], entries, i, pieces)
+            low, high = sync.row_range(begins[:count], entries, i, pieces)
             contract(fine, mates, coarse[begin:end], heads, coarser, base + begins[low], low, high, spot)
-            finish(barrier, i, 0)
+            sync.finish(barrier, i, 0)
         while rank == 0 and further and chain < pieces:
-            if wait(barrier, chain) < 0:
+            if sync.wait(barrier, chain) < 0:
                 return
-            low, high = row_range(begins[:count], entries, chain, pieces)
+            low, high = sync.row_range(begins[:count], entries, chain, pieces)
             match(coarser, no_labels, heaviest, fresh, low, high)
             chain += 1
         if not wait_all(barrier, n_threads):

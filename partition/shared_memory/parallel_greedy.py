@@ -15,18 +15,8 @@ from tracecut.partition.initial.greedy_growing import (
     is_inner,
     move,
 )
+from tracecut.partition.parallel import ordered_pieces as sync
 from tracecut.partition.parallel.barrier import wait_all
-from tracecut.partition.parallel.ordered_pieces import (
-    finish,
-    parts,
-    piece,
-    ready,
-    restart,
-    row_range,
-    side_by_side,
-    span,
-    wait,
-)
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Floats, Longs
 
@@ -61,7 +51,7 @@ def improve_levels(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, 
     before, wishes = np.empty(n, np.uint32), np.empty(n, np.uint32)
     held, sizes = np.empty((2, k)), np.empty((2, k), np.int64)
     moving, asking = Parts(labels, held[0], sizes[0], limits), Parts(before, held[1], sizes[1], limits)
-    side_by_side(pool, _improve_levels, (graph, moving, asking, wishes, sweeps, LEAST, np.zeros(1, np.int64)))
+    sync.side_by_side(pool, _improve_levels, (graph, moving, asking, wishes, sweeps, LEAST, np.zeros(1, np.int64)))
     return labels[:n]
 
 
@@ -78,37 +68,37 @@ def _improve_levels(
         size = end - begin
         rows = Rows(first[begin:end], last[begin:end], near, edges, loads[begin:end])
         now = Parts(moving.labels[begin:end], moving.held, moving.sizes, moving.limits)
-        low, high = span(size, rank, n_threads)
+        low, high = sync.span(size, rank, n_threads)
         _project(moving.labels[end:], coarse[begin:end], now.labels, low, high)
         if not wait_all(barrier, n_threads):
             return
         if rank == 0:
             fill_parts(rows.loads, now)
         entries = last[end - 1] - first[begin]
-        pieces = parts(entries, least, PIECES)
+        pieces = sync.parts(entries, least, PIECES)
         for _ in range(sweeps):
             if rank == 0:
                 asking.held[:], asking.sizes[:] = now.held, now.sizes
-                restart(barrier)
+                sync.restart(barrier)
             asking.labels[low:high] = now.labels[low:high]
             if not wait_all(barrier, n_threads):
                 return
             chain, moved = 0, 0
             while True:
-                while rank == 0 and chain < pieces and ready(barrier, chain) >= 0:
-                    start = row_range(rows.first, entries, chain, pieces)[0]
-                    moved += commit(rows, now, wishes[start : start + ready(barrier, chain)], connected)
+                while rank == 0 and chain < pieces and sync.ready(barrier, chain) >= 0:
+                    start = sync.row_range(rows.first, entries, chain, pieces)[0]
+                    moved += commit(rows, now, wishes[start : start + sync.ready(barrier, chain)], connected)
                     chain += 1
-                i = piece(barrier)
+                i = sync.piece(barrier)
                 if i >= pieces:
                     break
-                start, stop = row_range(rows.first, entries, i, pieces)
-                finish(barrier, i, propose(rows, asking, start, stop, wishes, connected))
+                start, stop = sync.row_range(rows.first, entries, i, pieces)
+                sync.finish(barrier, i, propose(rows, asking, start, stop, wishes, connected))
             while rank == 0 and chain < pieces:
-                if wait(barrier, chain) < 0:
+                if sync.wait(barrier, chain) < 0:
                     return
-                start = row_range(rows.first, entries, chain, pieces)[0]
-                moved += commit(rows, now, wishes[start : start + ready(barrier, chain)], connected)
+                start = sync.row_range(rows.first, entries, chain, pieces)[0]
+                moved += commit(rows, now, wishes[start : start + sync.ready(barrier, chain)], connected)
                 chain += 1
             if rank == 0:
                 state[0] = moved

@@ -26,8 +26,8 @@ import warnings
 import numpy as np
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.balance.rebalance import equal_targets
+from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.datastructures.typed_views import floats, longs, words
-from tracecut.partition.linear_orders.cuthill_mckee import has_pairs
 from tracecut.support.arrays import Floats, Ints
 
 from .place_bitmask import NARROW, WIDE, Whole, count_held, place_narrow, place_wide

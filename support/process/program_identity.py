@@ -25,27 +25,14 @@ POINTERS = range(8, 72, 8)  # in a FILE: where it reads, where it writes, its bu
 _kept: list[Any] = []
 
 
+_PLACES = "start_code end_code start_data end_data start_brk brk start_stack arg_start arg_end env_start env_end auxv"
+
+
 class _Map(ctypes.Structure):
     """`struct prctl_mm_map`: what the kernel is told of a process's memory."""
 
     _fields_ = [
-        *[
-            (name, ctypes.c_uint64)
-            for name in (
-                "start_code",
-                "end_code",
-                "start_data",
-                "end_data",
-                "start_brk",
-                "brk",
-                "start_stack",
-                "arg_start",
-                "arg_end",
-                "env_start",
-                "env_end",
-                "auxv",
-            )
-        ],
+        *((name, ctypes.c_uint64) for name in _PLACES.split()),
         ("auxv_size", ctypes.c_uint32),
         ("exe_fd", ctypes.c_uint32),
     ]

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.host.region_library import batch_regions
-from tracecut.codegen.runtime.host import Host, run_program
+from tracecut.codegen.runtime.host import Host
 from tracecut.codegen.runtime.light_host import LightHost, run_listed
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Schedule
-from tracecut.support.process.load_and_run import load_library
+from tracecut.support.process.load_and_run import at_exit, load_library, run_main
 from tracecut.support.process.program_identity import become
 
 from tracecut.pipeline.stages.weave import weave_program
@@ -100,17 +100,7 @@ def run_woven(
             ):
                 os.dup2(os.open(path, flags, 0o600), number)
             if inspect is not None:
-                run_program(
-                    library,
-                    scopes,
-                    names,
-                    words,
-                    cpus=cpus,
-                    verbose=True,
-                    inspect=inspect,
-                    enabled=enabled,
-                    report=lambda found: _write(report, found),
-                )
+                _run_by_host(library, scopes, names, words, cpus, enabled, inspect, lambda found: _write(report, found))
             _run_listed(library, scopes, names, words, cpus, enabled, lambda found: _write(report, found))
         except BaseException:
             os.write(2, traceback.format_exc().encode())
@@ -133,6 +123,30 @@ def run_woven(
 
 def _write(path: Path, found: dict[str, Any]) -> None:
     path.write_text(json.dumps(found))
+
+
+def _run_by_host(
+    library_path: Path,
+    scopes: Sequence[ScopeFile],
+    names: Sequence[str],
+    words: Sequence[str],
+    cpus: Sequence[int],
+    enabled: bool,
+    inspect: Any,
+    report: Callable[[dict[str, Any]], None],
+) -> None:
+    """Run a woven program with the full host from the start."""
+    place = become(words)
+    library = load_library(library_path)
+
+    def say(text: str) -> None:
+        os.write(2, f"tracecut: {text}\n".encode())
+
+    host = Host(library, scopes, names, cpus, say=say, enabled=enabled, inspect=inspect)
+    started = time.perf_counter()
+    at_exit(lambda: report({**host.summary(), "seconds": time.perf_counter() - started}))
+    sys.stdout.flush()
+    run_main(library, words, place)
 
 
 def _run_listed(

@@ -25,27 +25,11 @@ DESCRIPTION = (
     "triangle of a symmetric matrix, row by row), or of the vertices with --of data."
 )
 # What sets the arguments that `partition` itself has.
-FLAGS = {"graph": "FILE", "k": "-k", "tile_bytes": "--tile-bytes"} | {
-    name: f"--{name}"
-    for name in (
-        *(
-            "method",
-            "of",
-            "balance",
-            "targets",
-            "capacities",
-            "weights",
-            "coords",
-            "order",
-            "passes",
-            "refine",
-            "hierarchy",
-            "machine",
-            "memory",
-        ),
-        *("seed", "threads", "unweighted"),
-    )
-}
+_NAMES = (
+    "method of balance targets capacities weights coords order passes refine hierarchy machine memory seed "
+    "threads unweighted"
+)
+FLAGS = {"graph": "FILE", "k": "-k", "tile_bytes": "--tile-bytes"} | {name: f"--{name}" for name in _NAMES.split()}
 TABLE = (
     *("cost", "imbalance", "replication_factor", "edge_cut", "max_communication_volume"),
     *("boundary", "oversized_share", "memory_violations", "empty_parts", "load_over_speed", "planned_load_over_speed"),

@@ -20,52 +20,12 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 # The long options of all commands: what one of them does not have is a mistake, and nothing for the compiler.
-OPTIONS = frozenset(
-    f"--{name}"
-    for name in (
-        *(
-            "addresses",
-            "arch",
-            "budget",
-            "check",
-            "cycles",
-            "every",
-            "exact",
-            "fail-if-no-gain",
-            "function",
-            "json",
-            "k",
-            "kinds",
-        ),
-        *(
-            "loops",
-            "machine",
-            "max-instructions",
-            "memory",
-            "method",
-            "opt",
-            "original",
-            "output",
-            "quiet",
-            "reduce",
-            "region",
-        ),
-        *(
-            "seed",
-            "start",
-            "stdin",
-            "stdout",
-            "stop",
-            "threads",
-            "timed",
-            "timeout",
-            "totals",
-            "verbose",
-            "weights",
-            "whole",
-        ),
-    )
+_NAMES = (
+    "addresses arch budget check cycles every exact fail-if-no-gain function json k kinds loops machine "
+    "max-instructions memory method opt original output quiet reduce region seed start stdin stdout stop "
+    "threads timed timeout totals verbose weights whole"
 )
+OPTIONS = frozenset(f"--{name}" for name in _NAMES.split())
 
 positive, seconds = COUNT.word, SECONDS.word  # kinds of values, for argparse
 

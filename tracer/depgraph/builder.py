@@ -16,20 +16,10 @@ from tracecut.support.errors import ArgumentError, ArtefactError, UnsupportedErr
 from tracecut.support.growable_array import FEWEST, Growing
 from tracecut.support.plain_kernels import FEW, FEW_BYTES, fitting, plain
 from tracecut.tracer.depgraph.state import call_frames as fr
+from tracecut.tracer.depgraph.state import output
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState
 from tracecut.tracer.depgraph.state.frame_stack import FrameStack
-from tracecut.tracer.depgraph.state.output import (
-    ADDRESS_BYTES,
-    ADDRESSES,
-    EDGE_BYTES,
-    EDGES,
-    NODE_BYTES,
-    NODES,
-    WIDE_EDGE_BYTES,
-    GraphTotals,
-    Sums,
-)
 from tracecut.tracer.depgraph.state.record_steps import WAS_READ, WAS_WRITTEN, Tables
 from tracecut.tracer.depgraph.state.segment_steps import tables_of
 from tracecut.tracer.depgraph.walk.anti_output import MOST_BYTES, MOST_VERTICES, compact
@@ -126,17 +116,17 @@ class Builder:
         self.static = static
         self.hazards = hazards = WAS_READ * ("war" in kinds) + WAS_WRITTEN * ("waw" in kinds)
         self.tables: Tables = tables_of(static, control="control" in kinds, hazards=hazards)
-        self.sums = Sums() if totals else None
+        self.sums = output.Sums() if totals else None
         self.most = most
         self.few = few  # 0 from the first chunk on that is walked by compiled code
         self.modelled, self.timed = weights != "unit", weights == "times"
         self.levels = levels_of(machine.caches, machine.memory_latency)
         self.narrow = narrow
         self.state = fr.fresh_state()
-        self.of_nodes = {**NODES, **ADDRESSES} if addresses else NODES
+        self.of_nodes = {**output.NODES, **output.ADDRESSES} if addresses else output.NODES
         self.arrays: dict[str, Growing] = {
             name: Growing(dtype, BATCH if totals else FEWEST, dense=True)
-            for name, dtype in {**EDGES, **self.of_nodes}.items()
+            for name, dtype in {**output.EDGES, **self.of_nodes}.items()
         }
         self.followed: dict[str, Growing] = {
             "pages": Growing(np.int64, sh.FIELDS << 10),
@@ -217,14 +207,14 @@ class Builder:
         if self.sums is not None:
             raise ArgumentError("the builder keeps totals only: there is no graph")
         self._settle()
-        sizes = dict.fromkeys(EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(
+        sizes = dict.fromkeys(output.EDGES, int(self.state[fr.EDGES])) | dict.fromkeys(
             self.of_nodes, int(self.state[fr.NODES])
         )
         self.followed, self.stack = {}, FrameStack(self.tables)
         arrays = {name: array.taken(sizes[name]) for name, array in self.arrays.items()}
         return DependenceGraph(**arrays, table=instructions_of(self.static))
 
-    def totals(self) -> GraphTotals:
+    def totals(self) -> output.GraphTotals:
         """Sums over everything that was fed, of a builder with `totals`."""
         if self.sums is None:
             raise ArgumentError("the builder keeps a graph", hint="Its arrays have the sums.")
@@ -288,7 +278,7 @@ class Builder:
         nodes = int(state[fr.NODES])
         if self.arrays["src"].dtype == np.int32 and nodes + int(self.tables.size.max(initial=0)) > self.narrow:
             self._widen()
-        for name in EDGES:
+        for name in output.EDGES:
             self.arrays[name].reserve(int(state[fr.EDGES]) + edges + self.most_edges)
         for name in self.of_nodes:
             self.arrays[name].reserve(nodes - int(state[fr.ORIGIN]) + int(self.tables.size.max(initial=0)))
@@ -345,9 +335,9 @@ class Builder:
     def bytes(self) -> int:
         """Size of the graph so far, without the shadow memory."""
         wide = self.arrays["src"].dtype == np.int64
-        each = WIDE_EDGE_BYTES if wide else EDGE_BYTES
+        each = output.WIDE_EDGE_BYTES if wide else output.EDGE_BYTES
         return int(self.state[fr.EDGES]) * each + int(self.state[fr.NODES]) * (
-            NODE_BYTES + ADDRESS_BYTES * ("address" in self.arrays)
+            output.NODE_BYTES + output.ADDRESS_BYTES * ("address" in self.arrays)
         )
 
     def _widen(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, roams
+from tracecut.ir.loops.expressions import Expr, rewritten, roams
 from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 from tracecut.tracer.loops.pointer_rotation import State, choices
@@ -383,12 +383,4 @@ def _substitute(expr: Expr, chosen: Mapping[Expr, Expr], nest: Nest) -> Expr:
     """`expr` with every resolved choice replaced by what was chosen."""
     if not chosen:
         return expr
-    made: dict[int, Expr] = {}
-    for node in expr.walk():
-        if node in chosen:
-            made[id(node)] = made[id(chosen[node])]
-        elif node.args and any(made[id(arg)] is not arg for arg in node.args):
-            made[id(node)] = nest.pool.make(node.kind, node.data, tuple(made[id(arg)] for arg in node.args))
-        else:
-            made[id(node)] = node
-    return made[id(expr)]
+    return rewritten(expr, nest.pool, lambda node, made: made[id(chosen[node])] if node in chosen else None)

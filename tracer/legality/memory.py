@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 HEAP, GLOBAL, STACK = 0, 1, 2
-KIND_NAMES = ("heap", "global", "stack")
 DTYPES: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(np.int8),
     "i8": np.dtype(np.int8),

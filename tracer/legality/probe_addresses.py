@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, wrapped
+from tracecut.ir.loops.expressions import Expr, rewritten, wrapped
 from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear
 
@@ -99,15 +99,9 @@ def _sample_at(
 
 def _at_start(expr: Expr, loops: set[int], nest: Nest) -> Expr:
     """What a value is in the first iteration of some loops. Their counters themselves stay."""
-    made: dict[int, Expr] = {}
-    for node in expr.walk():
-        if node.kind == "counter" and node.data[0] in loops and node is not expr:
-            made[id(node)] = nest.pool.const(0)
-        elif node.args and any(made[id(arg)] is not arg for arg in node.args):
-            made[id(node)] = nest.pool.make(node.kind, node.data, tuple(made[id(arg)] for arg in node.args))
-        else:
-            made[id(node)] = node
-    return made[id(expr)]
+    zero = nest.pool.const(0)
+    inner = lambda node: node.kind == "counter" and node.data[0] in loops and node is not expr  # noqa: E731
+    return rewritten(expr, nest.pool, lambda node, made: zero if inner(node) else None)
 
 
 def _renamed(form: Linear, names: Mapping[Expr, Expr]) -> Linear:

@@ -16,27 +16,17 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-OPERATORS = {
-    "add": 0,
-    "fadd": 1,
-    "mul": 2,
-    "fmul": 3,
-    "and": 4,
-    "or": 5,
-    "xor": 6,
-    "smin": 7,
-    "smax": 8,
-    "umin": 9,
-    "umax": 10,
-    "minnum": 11,
-    "minimumnum": 11,
-    "maxnum": 12,
-    "maximumnum": 12,
-    "fmin": 13,
-    "fmax": 14,
-}
+_OPERATORS = "add fadd mul fmul and or xor smin smax umin umax minnum maxnum fmin fmax"
+OPERATORS = {name: code for code, name in enumerate(_OPERATORS.split())}
+OPERATORS |= {"minimumnum": OPERATORS["minnum"], "maximumnum": OPERATORS["maxnum"]}
 TYPES = {"i8": 0, "i16": 1, "i32": 2, "i64": 3, "float": 4, "double": 5}
 MAX_SLOTS, MAX_REDUCTIONS, MAX_THREADS = 256, 32, 64
+_COUNTS = "slots threads checks patches reductions privates blocks waves"
+_ARRAYS = (
+    "bounds sequence wave_bounds results check_slot check_bytes check_value patch_slot patch_from patch_add "
+    "reduce_slot reduce_op reduce_type private_slot private_low private_high private_origin private_type "
+    "private_memory"
+)
 
 
 class Plan(ctypes.Structure):
@@ -45,34 +35,8 @@ class Plan(ctypes.Structure):
     _fields_ = [
         ("run", ctypes.c_void_p),
         ("jobs", ctypes.c_int64),
-        *[
-            (name, ctypes.c_int32)
-            for name in ("slots", "threads", "checks", "patches", "reductions", "privates", "blocks", "waves")
-        ],
-        *[
-            (name, ctypes.c_void_p)
-            for name in (
-                "bounds",
-                "sequence",
-                "wave_bounds",
-                "results",
-                "check_slot",
-                "check_bytes",
-                "check_value",
-                "patch_slot",
-                "patch_from",
-                "patch_add",
-                "reduce_slot",
-                "reduce_op",
-                "reduce_type",
-                "private_slot",
-                "private_low",
-                "private_high",
-                "private_origin",
-                "private_type",
-                "private_memory",
-            )
-        ],
+        *((name, ctypes.c_int32) for name in _COUNTS.split()),
+        *((name, ctypes.c_void_p) for name in _ARRAYS.split()),
     ]
 
 

@@ -21,33 +21,18 @@ __all__ = ["OPENMP_NOTE", "Flags", "optimised_object", "parse_flags", "to_ir", "
 #   load-pre off: else `rp[i + 1]` of a CSR row becomes a loop-carried phi and no job can be cut out.
 #   licm-promotion off: else a sum in memory under a condition is kept in a register and stored all the same, which no
 #     other order may do. The emitted code is optimised again, with it.
-CANONICAL = (
-    "-O2",
-    "-gline-tables-only",
-    "-fPIC",
-    "-fno-vectorize",
-    "-fno-slp-vectorize",
-    "-fno-unroll-loops",
-    "-mllvm",
-    "-enable-load-pre=false",
-    "-mllvm",
-    "-disable-licm-promotion",
+CANONICAL = tuple(
+    "-O2 -gline-tables-only -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -mllvm "
+    "-enable-load-pre=false -mllvm -disable-licm-promotion".split()
 )
 # The form that the seed traced (VertexCut §3.1): every variable in memory, but open to later passes.
 SEED = ("-O0", "-gline-tables-only", "-fPIC", "-Xclang", "-disable-O0-optnone")
 # What gcc, before its release 14, only warned of: programs of then are still compiled. -Werror=… of the user wins.
-OLD_C = tuple(
-    f"-Wno-error={name}"
-    for name in (
-        "implicit-function-declaration",
-        "implicit-int",
-        "int-conversion",
-        "incompatible-pointer-types",
-        "incompatible-function-pointer-types",
-        "return-type",
-        "return-mismatch",
-    )
+_OLD = (
+    "implicit-function-declaration implicit-int int-conversion incompatible-pointer-types "
+    "incompatible-function-pointer-types return-type return-mismatch"
 )
+OLD_C = tuple(f"-Wno-error={name}" for name in _OLD.split())
 # An unoptimised build calls these; no optimisation may put something else in their place.
 _MATH = (
     "acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp10 exp2 expm1 fdim fmod hypot ldexp lgamma "

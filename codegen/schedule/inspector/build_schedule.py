@@ -7,22 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from tracecut.codegen.schedule import schedule as sc
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
-from tracecut.codegen.schedule.schedule import (
-    ANY_SIZE,
-    FAST,
-    Copy,
-    Guard,
-    Move,
-    Private,
-    RegionSchedule,
-    Renumbering,
-    Schedule,
-    SpaceOrder,
-)
 from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import UnsupportedError
@@ -34,7 +23,7 @@ from .cut_into_blocks import Share, Span, share_out, whole
 VIEWLESS = (OLD, "")
 
 
-def _without_unrelated(guard: Guard, objects: Sequence[Object], plan: ScopePlan) -> Guard:
+def _without_unrelated(guard: sc.Guard, objects: Sequence[Object], plan: ScopePlan) -> sc.Guard:
     """The guard without the sizes of objects that no region touches, and no index was loaded from.
 
     And without the numbers of loops that have nothing to do with what is moved (`relevance.py`).
@@ -50,7 +39,7 @@ def _without_unrelated(guard: Guard, objects: Sequence[Object], plan: ScopePlan)
     return replace(
         guard,
         numbers={name: number for name, number in guard.numbers.items() if name not in free},
-        objects=tuple(ref if item in known else replace(ref, size=ANY_SIZE) for ref, item in refs),
+        objects=tuple(ref if item in known else replace(ref, size=sc.ANY_SIZE) for ref, item in refs),
     )
 
 
@@ -58,14 +47,14 @@ def build_schedule(
     plan: ScopePlan,
     graph: ScopeGraph,
     ordering: Ordering,
-    guard: Guard,
+    guard: sc.Guard,
     objects: list[Object],
     groups: Mapping[int, list[Group]],
     *,
     threads: int = 1,
-    reduce: str = FAST,
+    reduce: str = sc.FAST,
     remark: str = "",
-) -> Schedule:
+) -> sc.Schedule:
     """Make a schedule.
 
     Args:
@@ -81,7 +70,7 @@ def build_schedule(
     orders: dict[Space, Ints] = {}
     jobs: dict[int, Ints] = {}
     shares: dict[int, Share] = {}
-    slots: dict[int, tuple[Private, ...]] = {}
+    slots: dict[int, tuple[sc.Private, ...]] = {}
     for space, start in graph.data_starts.items():
         size = space.high - space.low
         orders[space] = _within_cuts(space, (ordering.data[start : start + size] - start).astype(np.int32))
@@ -124,9 +113,9 @@ def build_schedule(
         )
         for region in plan.uses
     )
-    return Schedule(
+    return sc.Schedule(
         scope=plan.accesses.nest.root,
-        spaces=tuple(SpaceOrder(space.low, space.high, space.cuts, orders[space]) for space in spaces),
+        spaces=tuple(sc.SpaceOrder(space.low, space.high, space.cuts, orders[space]) for space in spaces),
         moves=tuple(
             _move(plan.arrays[place], places, number, shift)
             for number, space in enumerate(spaces)
@@ -196,9 +185,9 @@ def _follow(tied: Space, orders: dict[Space, Ints], region: int, jobs: Ints) -> 
     return True
 
 
-def _move(array: Array, places: Mapping[Object, int], space: int, shift: int) -> Move:
+def _move(array: Array, places: Mapping[Object, int], space: int, shift: int) -> sc.Move:
     low, high = array.touched
-    return Move(places[array.object], array.origin, array.stride, low, high - low, space, shift)
+    return sc.Move(places[array.object], array.origin, array.stride, low, high - low, space, shift)
 
 
 def _region(
@@ -209,8 +198,8 @@ def _region(
     places: Mapping[Object, int],
     groups: list[Group],
     share: Share,
-) -> RegionSchedule:
-    copies: list[Copy] = []
+) -> sc.RegionSchedule:
+    copies: list[sc.Copy] = []
     copy_of: dict[int, int] = {}
     lengths = np.zeros(0, np.int32)
     starts: tuple[int, int, int, int, int] | None = None
@@ -238,7 +227,7 @@ def _region(
             if copies[number].renumber and whole & set(group.sites) and not plan.fields.keys() & set(group.sites):
                 raise UnsupportedError("an array of indices is read as data, and through another pointer")
             bases[group.id] = number
-    return RegionSchedule(
+    return sc.RegionSchedule(
         region,
         jobs,
         share.blocks,
@@ -255,7 +244,7 @@ def _privates(
     groups: list[Group],
     spans: tuple[Span, ...],
     places: Mapping[Object, int],
-) -> tuple[Private, ...] | None:
+) -> tuple[sc.Private, ...] | None:
     """Private slots for the groups that reach the spans; None where a base pointer leads to something else too."""
     found = []
     for span in spans:
@@ -265,7 +254,7 @@ def _privates(
                 continue
             if len(homes) > 1 or not group.root:
                 return None
-            found.append(Private(group.id, places[plan.arrays[span.array].object], span.type, span.low, span.high))
+            found.append(sc.Private(group.id, places[plan.arrays[span.array].object], span.type, span.low, span.high))
     return tuple(found)
 
 
@@ -276,7 +265,7 @@ def _home(plan: ScopePlan, region: int, key: str) -> int | None:
     return None
 
 
-def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], places: Mapping[Object, int]) -> Copy:
+def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], places: Mapping[Object, int]) -> sc.Copy:
     array = plan.arrays[use.array]
     pattern = use.patterns[0]
     first, last = array.touched
@@ -297,12 +286,12 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
         space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
         shift = spaces[space].copies[use.array]
     renumber = tuple(
-        Renumbering(found.offsets, found.width, number, item.fields[found])
+        sc.Renumbering(found.offsets, found.width, number, item.fields[found])
         for number, item in enumerate(spaces)
         for found in item.fields
         if found.array == use.array and use.mode != "offsets"
     )
-    return Copy(
+    return sc.Copy(
         use.mode,
         places[array.object],
         array.origin,

@@ -13,9 +13,9 @@ from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import vertex_copies
 from tracecut.partition import partition
 from tracecut.partition.datastructures.typed_views import floats, longs, words
-from tracecut.partition.expansion.bucket_queue import PATIENCE
+from tracecut.partition.expansion.bucket_queue import BUCKETS, PATIENCE
 from tracecut.partition.expansion.grow_graph import grow_pairs
-from tracecut.partition.expansion.grow_hypergraph import BUCKETS, SKEWED, _grow, expansion, grow
+from tracecut.partition.expansion.grow_hypergraph import SKEWED, _grow, expansion, grow
 
 pytestmark = pytest.mark.quick
 

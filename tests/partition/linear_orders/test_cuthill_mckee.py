@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
-from tracecut.partition.linear_orders.cuthill_mckee import has_centres, has_pairs, hub_limit, walk
+from tracecut.partition.datastructures.plain_graphs import has_pairs
+from tracecut.partition.linear_orders.cuthill_mckee import has_centres, hub_limit, walk
 
 pytestmark = pytest.mark.quick
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from tracecut.ir import Clustering, LocalityGraph
+from tracecut.ir.expected_replication import exact_expectation, power_law_expectation
 from tracecut.ir.metrics import replication_factor, vertex_copies
 from tracecut.partition import partition
 from tracecut.partition.balance.rebalance import capacities, rebalance
 from tracecut.partition.datastructures.bit_operations import least_masked
 from tracecut.partition.streaming import vertex_cut
-from tracecut.partition.streaming.degree_hash import expected_replication, expected_replication_power_law
 from tracecut.partition.streaming.place_bitmask import NARROW
 from tracecut.partition.streaming.stream_orders import STREAMS, stream
 from tracecut.partition.streaming.vertex_cut import CollapseWarning
@@ -217,20 +217,20 @@ def test_degree_based_hashing() -> None:
 
 
 def test_expected_replication() -> None:
-    assert expected_replication([1, 0, 1], 5) == pytest.approx(1.0)
-    assert expected_replication([2], 2) == pytest.approx(1.5)
-    assert expected_replication([3], 2) == pytest.approx(2 * (1 - 0.5**3))
-    assert expected_replication([10**6], 3) == pytest.approx(3.0)
-    assert expected_replication([7], 1) == 1.0 and expected_replication([], 4) == expected_replication([0], 4) == 1.0
+    assert exact_expectation([1, 0, 1], 5) == pytest.approx(1.0)
+    assert exact_expectation([2], 2) == pytest.approx(1.5)
+    assert exact_expectation([3], 2) == pytest.approx(2 * (1 - 0.5**3))
+    assert exact_expectation([10**6], 3) == pytest.approx(3.0)
+    assert exact_expectation([7], 1) == 1.0 and exact_expectation([], 4) == exact_expectation([0], 4) == 1.0
     # Degrees 1 and 2 with weights 1 and 2^-1: (2 · 1 + 1 · 1.5) / 3 for alpha = 1.
-    assert expected_replication_power_law(3, 1.0, 2) == pytest.approx((1 + 1.5 / 2) / 1.5)
-    uniform = np.mean([expected_replication([d], 9) for d in range(1, 50)])
-    assert expected_replication_power_law(50, 0.0, 9) == pytest.approx(uniform)
+    assert power_law_expectation(3, 1.0, 2) == pytest.approx((1 + 1.5 / 2) / 1.5)
+    uniform = np.mean([exact_expectation([d], 9) for d in range(1, 50)])
+    assert power_law_expectation(50, 0.0, 9) == pytest.approx(uniform)
     graph = random_graph(1, 2000, 20000)
     rows = np.sort(graph.data.reshape(-1, 2), axis=1)
     plain = LocalityGraph.from_edges(*rows[rows[:, 0] != rows[:, 1]].T, graph.n_data)
     random = replication_factor(plain, partition(plain, 32, "random", seed=1))
-    assert random == pytest.approx(expected_replication(plain.degrees(), 32), rel=0.02)
+    assert random == pytest.approx(exact_expectation(plain.degrees(), 32), rel=0.02)
     for name in ("wb-libra", "wb-pg"):
         assert replication_factor(plain, partition(plain, 32, name)) < 0.9 * random
 
@@ -238,11 +238,11 @@ def test_expected_replication() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: expected_replication([1, -2], 3), r"degrees\[1\] = -2 is outside"),
-        (lambda: expected_replication([1.5], 3), r"degrees\[0\] = 1.5 is not an integer"),
-        (lambda: expected_replication([1], 0), "k = 0"),
-        (lambda: expected_replication_power_law(1, 2.0, 3), "n = 1"),
-        (lambda: expected_replication_power_law(9, -1.0, 3), "alpha = -1.0"),
+        (lambda: exact_expectation([1, -2], 3), r"degrees\[1\] = -2 is negative"),
+        (lambda: exact_expectation([1.5], 3), r"degrees\[0\] = 1.5 is not an integer"),
+        (lambda: exact_expectation([1], 0), "k is 0"),
+        (lambda: power_law_expectation(1, 2.0, 3), "n is 1"),
+        (lambda: power_law_expectation(9, float("nan"), 3), "exponent = nan"),
         (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", weights=[]), "makes no use of weights"),
         (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", passes=2), "makes no use of passes"),
         (lambda: partition(LocalityGraph([0], [], 0), 2, "wb-pg", order="dfs"), "there is no order 'dfs'"),

@@ -15,7 +15,7 @@ operator, and the values have no other use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,6 @@ from tracecut.support.errors import ArtefactError
 from tracecut.support.growable_array import Growing
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.walk.anti_output import MOST_BYTES
-from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 
 from . import last_access as lm
@@ -82,20 +81,13 @@ class LoopSummary:
         return free and all(kind == "counter" for kind in self.carried.values())
 
 
-def loop_summary(static: Static, chunks: Iterable[Words], function: str, header: str) -> LoopSummary:
-    """Follow one thread's stream. `chunks` are cut at record borders; `header` is the name of the loop's first block.
-
-    Memory: 32 bytes for each word of four bytes that the loop touches, and four times that where single bytes are; time
-    O(words + bytes touched). Raises ArgumentError for a loop that is not there, ArtefactError for a damaged stream.
-    """
-    follower = LoopFollower(static, function, header)
-    for chunk in chunks:
-        follower.feed(chunk)
-    return follower.summary()
-
-
 class LoopFollower(LoopWalker):
-    """As `loop_summary`, chunk by chunk: `feed` takes them, `summary` may be called at any time."""
+    """Follows one thread's stream chunk by chunk: `feed` takes them, `summary` may be called at any time.
+
+    Chunks are cut at record borders; `header` is the name of the loop's first block. Memory: 32 bytes for each word of
+    four bytes that the loop touches, and four times that where single bytes are; time O(words + bytes touched). Raises
+    ArgumentError for a loop that is not there, ArtefactError for a damaged stream.
+    """
 
     def __init__(self, static: Static, function: str, header: str, *, few: bool = False) -> None:
         super().__init__(static, function, header, few=few)

@@ -12,50 +12,10 @@ from tracecut.tracer.trace.events.event_words import READ, WRITE, Kind
 from tracecut.tracer.trace.events.interposed_calls import Interposed
 from tracecut.tracer.trace.tables.static_tables import Static
 
+from . import record_steps as op
 from .argument_passing import stack_bytes, ways_of
 from .control_dependence import controllers_of
 from .instruction_costs import cycles_of
-from .record_steps import (
-    ALLOCATE,
-    CALL,
-    CONTROL,
-    COPIED,
-    DIRECT,
-    DROP,
-    EXTERNAL,
-    GATHER,
-    INDIRECT,
-    KEEP,
-    LANES_READ,
-    LANES_WRITE,
-    LEAVE,
-    LIVE,
-    LOAD,
-    LOCAL,
-    MANY_READS,
-    NOTED,
-    OPAQUE_READ,
-    OPAQUE_WRITE,
-    OVERWRITES,
-    PASSED_READ,
-    PHI,
-    RANGE_READ,
-    RANGE_WRITE,
-    READS_DONE,
-    REALLOC_READ,
-    REALLOCATE,
-    RELEASE,
-    RETURN,
-    SCATTER,
-    SIMPLE_BYTES,
-    SLOT,
-    STORE,
-    UNWOUND,
-    VARIADIC,
-    WAS_READ,
-    WRITING,
-    Tables,
-)
 
 
 @dataclass
@@ -68,7 +28,7 @@ class _Site:
     passed: list[int]
 
 
-def tables_of(static: Static, *, control: bool = False, hazards: int = 0) -> Tables:
+def tables_of(static: Static, *, control: bool = False, hazards: int = 0) -> op.Tables:
     """Tables of a traced module. O(length of its text).
 
     Args:
@@ -107,7 +67,7 @@ class _Maker:
         self.slots: list[int] = []
         self.parameter_first, self.parameter_slot = [0], list[int]()
 
-    def tables(self) -> Tables:
+    def tables(self) -> op.Tables:
         static = self.static
         for name in static.functions:
             self._function(self.functions[name])
@@ -117,7 +77,7 @@ class _Maker:
         longest = max((stack_bytes(site.passed) for site in self.sites), default=0)
         for segment in self.variable:
             self.pages[segment] += 6 + (longest >> 12)
-        return Tables(
+        return op.Tables(
             steps=ints(self.steps),
             step=ints(self.step),
             first=static.segment_first,
@@ -216,12 +176,12 @@ class _Maker:
             self.of[segment] = function
             self.here = segment
             if role & RETURNED_TWICE and self.sites and self.sites[-1].next == segment:
-                self._add(UNWOUND, -1, self.sites[-1].result)
+                self._add(op.UNWOUND, -1, self.sites[-1].result)
             for place in range(begin, end):
                 self._instruction(instructions[place - int(static.block_first[block])], place, place - begin, role)
-            if role & LEAVES and self.steps[-1][0] != RETURN:
+            if role & LEAVES and self.steps[-1][0] != op.RETURN:
                 resumes = instructions[end - 1 - int(static.block_first[block])].op == "resume"
-                self._add(LEAVE, end - begin - 1, int(resumes))
+                self._add(op.LEAVE, end - begin - 1, int(resumes))
             self.step.append(len(self.steps))
         self.closes[end_segment - 1] = block
 
@@ -240,48 +200,48 @@ class _Maker:
             for phi in phis:
                 text = phi.operands[phi.labels.index(label)].text
                 self.sources.append(self.slot[text] if text in self.made else -1)
-        self._add(PHI, 0, len(phis))
+        self._add(op.PHI, 0, len(phis))
         self.edges[segment] += len(phis)
 
     def _instruction(self, instruction: Instruction, place: int, offset: int, role: int) -> None:
-        segment, op = self.here, instruction.op
-        if op != "phi":
+        segment, opcode = self.here, instruction.op
+        if opcode != "phi":
             for name in self._operands(instruction):
                 maker = self.made[name]
                 if maker >= 0 and self.segment[maker] == segment and maker < place:
-                    self._add(LOCAL, offset, maker - int(self.static.segment_first[segment]))
+                    self._add(op.LOCAL, offset, maker - int(self.static.segment_first[segment]))
                 else:
-                    self._add(LIVE, offset, self.slot[name])
+                    self._add(op.LIVE, offset, self.slot[name])
                 self.edges[segment] += 1
             if self.decided[1]:
-                self._add(CONTROL, offset, *self.decided)
+                self._add(op.CONTROL, offset, *self.decided)
                 self.edges[segment] += 1
-        if op == "landingpad" and role & LANDING:
-            self._add(UNWOUND, offset)
+        if opcode == "landingpad" and role & LANDING:
+            self._add(op.UNWOUND, offset)
             self.edges[segment] += 1
         self._memory(instruction, place, offset)
         if self._is_site(instruction, place):
             self._site(instruction, offset)
         if instruction.result is not None and instruction.result in self.slot:
-            self._add(KEEP, offset, self.slot[instruction.result])
+            self._add(op.KEEP, offset, self.slot[instruction.result])
         if instruction.is_terminator and self._block_name(place) in self.branches:
-            self._add(KEEP, offset, self.slot[f"branch of {self._block_name(place)}"])
-        if op == "ret":
-            self._add(RETURN, offset, int(bool(instruction.operands)))
+            self._add(op.KEEP, offset, self.slot[f"branch of {self._block_name(place)}"])
+        if opcode == "ret":
+            self._add(op.RETURN, offset, int(bool(instruction.operands)))
 
     def _block_name(self, place: int) -> str:
         return self.names[int(self.static.segment_block[self.segment[place]]) - self.block_base]
 
     def _site(self, call: Instruction, offset: int) -> None:
-        kind = EXTERNAL
+        kind = op.EXTERNAL
         if call.word in self.own:
-            kind = DIRECT
+            kind = op.DIRECT
         elif call.word.startswith("%"):
-            kind = INDIRECT
+            kind = op.INDIRECT
         arguments = [self.slot.get(operand.text, -1) for operand in call.operands if operand.type != "metadata"]
         result = -1 if call.result is None else self.slot[call.result]
         following = self.here + 1 if call.op == "call" else -1
-        self._add(CALL, offset, len(self.sites))
+        self._add(op.CALL, offset, len(self.sites))
         passed = ways_of(call, self.types) if self.takes_more else [0] * len(arguments)
         self.sites.append(_Site(kind, self.number.get(call.word, -1), arguments, result, following, passed))
 
@@ -289,22 +249,24 @@ class _Maker:
         items = self.items.get(place, [])
         reads = [row for item in items for row in self._reads(item)]
         writes = [row for item in items for row in self._writes(item, instruction)]
-        plain = len(reads) == 1 and reads[0][0] == LOAD and reads[0][2] <= SIMPLE_BYTES
+        plain = len(reads) == 1 and reads[0][0] == op.LOAD and reads[0][2] <= op.SIMPLE_BYTES
         for row in writes:
-            if row[0] == COPIED:  # done before the function began
+            if row[0] == op.COPIED:  # done before the function began
                 self._add(row[0], offset, *row[1:])
         if reads and not plain:
-            self._add(MANY_READS, offset)
-        if reads and self.hazards & WAS_READ:
-            self._add(NOTED, offset, len(reads), 0, int(plain))
+            self._add(op.MANY_READS, offset)
+        if reads and self.hazards & op.WAS_READ:
+            self._add(op.NOTED, offset, len(reads), 0, int(plain))
         for code, word, size, lanes in reads:
-            self._add(code, offset, word, size, lanes if plain or code != LOAD else 1)
+            self._add(code, offset, word, size, lanes if plain or code != op.LOAD else 1)
         if reads and not plain:
-            self._add(READS_DONE, offset)
-        over = [row for row in writes if row[0] in WRITING]
-        for row in [*(row for row in writes if row[0] not in (COPIED, *WRITING)), *over]:
+            self._add(op.READS_DONE, offset)
+        over = [row for row in writes if row[0] in op.WRITING]
+        for row in [*(row for row in writes if row[0] not in (op.COPIED, *op.WRITING)), *over]:
             if self.hazards and over and row is over[0]:  # behind what gives memory a new life
-                self._add(OVERWRITES, offset, len(over), self.hazards, int(len(over) == 1 and over[0][0] == STORE))
+                self._add(
+                    op.OVERWRITES, offset, len(over), self.hazards, int(len(over) == 1 and over[0][0] == op.STORE)
+                )
             self._add(row[0], offset, *row[1:])
 
     def _reads(self, item: int) -> Iterator[tuple[int, int, int, int]]:
@@ -313,22 +275,22 @@ class _Maker:
         if kind is Kind.FRAME:
             self.frame[segment] = word
         if kind is Kind.REALLOC:
-            yield REALLOC_READ, word, 0, 0
+            yield op.REALLOC_READ, word, 0, 0
         if not static.item_access[item] & READ:
             return
         size, lanes = int(static.item_bytes[item]), int(static.item_lanes[item])
         if kind is Kind.ADDR:
-            yield LOAD, word, size, 0
+            yield op.LOAD, word, size, 0
         elif kind is Kind.RANGE:
-            yield RANGE_READ, word, word + 2, 0
+            yield op.RANGE_READ, word, word + 2, 0
         elif kind is Kind.COPY:
-            yield RANGE_READ, word + 2, word + 4, 0
+            yield op.RANGE_READ, word + 2, word + 4, 0
         elif kind in (Kind.MASK, Kind.GATHER):
-            yield (LANES_READ if kind is Kind.MASK else GATHER), word, size, lanes
+            yield (op.LANES_READ if kind is Kind.MASK else op.GATHER), word, size, lanes
         elif kind is Kind.OPAQUE:
-            yield OPAQUE_READ, word, 0, 0
+            yield op.OPAQUE_READ, word, 0, 0
         elif kind is Kind.VARIABLE:
-            yield PASSED_READ, word, 0, 0
+            yield op.PASSED_READ, word, 0, 0
         self._bound(kind, size, lanes)
 
     def _writes(self, item: int, instruction: Instruction) -> Iterator[tuple[int, int, int, int]]:
@@ -336,30 +298,30 @@ class _Maker:
         kind, word = Kind(int(static.item_kind[item])), int(static.item_word[item])
         size, lanes = int(static.item_bytes[item]), int(static.item_lanes[item])
         if kind is Kind.ALLOC:
-            yield ALLOCATE, word, int(instruction.word == "@calloc"), 0
+            yield op.ALLOCATE, word, int(instruction.word == "@calloc"), 0
         elif kind is Kind.FREE:
-            yield RELEASE, word, 0, 0
+            yield op.RELEASE, word, 0, 0
         elif kind is Kind.REALLOC:
-            yield REALLOCATE, word, 0, 0
+            yield op.REALLOCATE, word, 0, 0
         elif kind is Kind.ALLOCA:
-            yield SLOT, word, 0, 0
+            yield op.SLOT, word, 0, 0
         elif kind is Kind.LIFETIME:
-            yield DROP, word, size, 0
+            yield op.DROP, word, size, 0
         elif kind is Kind.BYVAL:
-            yield COPIED, word, size, 0
+            yield op.COPIED, word, size, 0
         elif static.item_access[item] & WRITE:
             if kind is Kind.ADDR:
-                yield STORE, word, size, int(size > SIMPLE_BYTES)
+                yield op.STORE, word, size, int(size > op.SIMPLE_BYTES)
             elif kind in (Kind.RANGE, Kind.COPY):
                 later = self.interposed.writes_behind(instruction.word.removeprefix("@"))
-                yield RANGE_WRITE, word, word + (2 if kind is Kind.RANGE else 4), int(later)
+                yield op.RANGE_WRITE, word, word + (2 if kind is Kind.RANGE else 4), int(later)
             elif kind in (Kind.MASK, Kind.GATHER):
-                yield (LANES_WRITE if kind is Kind.MASK else SCATTER), word, size, lanes
+                yield (op.LANES_WRITE if kind is Kind.MASK else op.SCATTER), word, size, lanes
             elif kind is Kind.OPAQUE:
-                yield OPAQUE_WRITE, word, 0, 0
+                yield op.OPAQUE_WRITE, word, 0, 0
             elif kind is Kind.VARIABLE:
                 self.variable.append(segment)
-                yield VARIADIC, word, 0, 0
+                yield op.VARIADIC, word, 0, 0
         self._bound(kind, size, lanes)
 
     def _bound(self, kind: Kind, size: int, lanes: int) -> None:

@@ -11,30 +11,11 @@ import numpy as np
 from numba import njit
 from tracecut.ir.dependence_graph import ANTI, OUTPUT
 from tracecut.support.arrays import Ints, Longs
+from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState, accessed_range, range_count
 from tracecut.tracer.depgraph.state.call_frames import EXTRA_EDGES, EXTRA_READS
 from tracecut.tracer.depgraph.state.output import Edges, label
 from tracecut.tracer.depgraph.state.record_steps import NOTED, PASSED_READ, WAS_READ, WAS_WRITTEN, Int
-from tracecut.tracer.depgraph.state.shadow_memory import (
-    N_HEADS,
-    N_READS,
-    N_SINGLES,
-    N_WRITERS,
-    PAGE,
-    PAGE_BITS,
-    READER_SINGLES,
-    READERS,
-    SPLIT,
-    WORDS,
-    Shadow,
-    Writers,
-    collect,
-    distinct,
-    ensure,
-    find,
-    split_readers,
-    unread,
-)
 from tracecut.tracer.trace.events.event_words import Words
 
 from .anti_output_words import NEXT_BITS, NEXT_MASK
@@ -70,7 +51,7 @@ def hazards(
         if not wanted & bit:
             continue
         end = _visit(what, words, payload, steps, step, walk, src, edges, edges, vertex)
-        end = distinct(src, edges, end)
+        end = sh.distinct(src, edges, end)
         label(out, edges, end, vertex, 1, name)
         edges = end
     if wanted & WAS_READ:
@@ -79,7 +60,7 @@ def hazards(
 
 
 @njit(cache=True, nogil=True)
-def room(words: Words, payload: Int, steps: Ints, step: Int, walk: WalkState, src: Writers) -> None:
+def room(words: Words, payload: Int, steps: Ints, step: Int, walk: WalkState, src: sh.Writers) -> None:
     """Add what a NOTED or an OVERWRITES step may need to EXTRA_READS and EXTRA_EDGES."""
     state = walk.state
     none = np.int64(0)
@@ -98,7 +79,7 @@ def _visit(
     steps: Ints,
     step: Int,
     walk: WalkState,
-    found: Writers,
+    found: sh.Writers,
     start: Int,
     at: Int,
     vertex: Int,
@@ -117,10 +98,10 @@ def _visit(
 def _range(
     what: Int,
     reads: bool,
-    shadow: Shadow,
+    shadow: sh.Shadow,
     address: Int,
     length: Int,
-    found: Writers,
+    found: sh.Writers,
     start: Int,
     at: Int,
     vertex: Int,
@@ -133,75 +114,75 @@ def _range(
     if what == ROOM and reads:
         return at + SLACK + _entries(shadow, address, length, False)
     if what == ROOM:
-        known = shadow.counts[N_WRITERS] * WORDS + shadow.counts[N_SINGLES] * PAGE
+        known = shadow.counts[sh.N_WRITERS] * sh.WORDS + shadow.counts[sh.N_SINGLES] * sh.PAGE
         return at + SLACK + min(length, known) + _entries(shadow, address, length, True)
     if what == OVERWRITTEN:
-        return collect(shadow, address, length, found, start, at)
+        return sh.collect(shadow, address, length, found, start, at)
     if what == OVERREAD:
         return _readers(shadow, address, length, found, start, at, vertex)
     end = address + length
     while address < end:
-        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
-        row = find(shadow, address >> PAGE_BITS)
-        if row >= 0 and shadow.pages[row + READERS] >= 0:
-            unread(shadow, row, address & (PAGE - 1), stop - address)
+        stop = min(end, ((address >> sh.PAGE_BITS) + 1) << sh.PAGE_BITS)
+        row = sh.find(shadow, address >> sh.PAGE_BITS)
+        if row >= 0 and shadow.pages[row + sh.READERS] >= 0:
+            sh.unread(shadow, row, address & (sh.PAGE - 1), stop - address)
         address = stop
     return at
 
 
 @njit(cache=True, nogil=True)
-def _note(shadow: Shadow, address: Int, length: Int, vertex: Int) -> None:
+def _note(shadow: sh.Shadow, address: Int, length: Int, vertex: Int) -> None:
     """The vertex reads a range of bytes."""
     end = address + length
     before = after = np.int64(-2)
     while address < end:
-        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
-        row = ensure(shadow, address >> PAGE_BITS)
-        table = shadow.pages[row + READERS]
+        stop = min(end, ((address >> sh.PAGE_BITS) + 1) << sh.PAGE_BITS)
+        row = sh.ensure(shadow, address >> sh.PAGE_BITS)
+        table = shadow.pages[row + sh.READERS]
         if table < 0:
-            table = shadow.counts[N_HEADS] * WORDS
-            shadow.counts[N_HEADS] += 1
-            shadow.pages[row + READERS] = table
+            table = shadow.counts[sh.N_HEADS] * sh.WORDS
+            shadow.counts[sh.N_HEADS] += 1
+            shadow.pages[row + sh.READERS] = table
         while address < stop:
-            offset = address & (PAGE - 1)
+            offset = address & (sh.PAGE - 1)
             upto = min(stop, (address | 3) + 1)
             first, last = table + (offset >> 2), table + (offset >> 2) + 1
-            if upto - address < 4 or shadow.heads[first] == SPLIT:
-                first = split_readers(shadow, row, first, offset & ~3) + (offset & 3)
+            if upto - address < 4 or shadow.heads[first] == sh.SPLIT:
+                first = sh.split_readers(shadow, row, first, offset & ~3) + (offset & 3)
                 last = first + upto - address
             for place in range(first, last):
                 head = np.int64(shadow.heads[place])
                 if head != before:
                     before = after = head
                     if head == 0 or shadow.reads[head] >> NEXT_BITS != vertex:
-                        after = shadow.counts[N_READS]
-                        shadow.counts[N_READS] += 1
+                        after = shadow.counts[sh.N_READS]
+                        shadow.counts[sh.N_READS] += 1
                         shadow.reads[after] = (vertex << NEXT_BITS) | head
                 shadow.heads[place] = after
             address = upto
 
 
 @njit(cache=True, nogil=True)
-def _heads_of(shadow: Shadow, row: Int, address: Int, upto: Int) -> tuple[Int, Int]:
+def _heads_of(shadow: sh.Shadow, row: Int, address: Int, upto: Int) -> tuple[Int, Int]:
     """First and end in `heads` of the readers of a word, or, where they differ, of its bytes up to `upto`."""
-    offset = address & (PAGE - 1)
-    first = shadow.pages[row + READERS] + (offset >> 2)
-    if shadow.heads[first] != SPLIT:
+    offset = address & (sh.PAGE - 1)
+    first = shadow.pages[row + sh.READERS] + (offset >> 2)
+    if shadow.heads[first] != sh.SPLIT:
         return first, first + 1
-    first = shadow.pages[row + READER_SINGLES] + offset
+    first = shadow.pages[row + sh.READER_SINGLES] + offset
     return first, first + upto - address
 
 
 @njit(cache=True, nogil=True)
-def _entries(shadow: Shadow, address: Int, length: Int, whole: bool) -> Int:
+def _entries(shadow: sh.Shadow, address: Int, length: Int, whole: bool) -> Int:
     """Number of lists that a byte range has, one for neighbours that share it; `whole`: the sum of their lengths."""
     count = np.int64(1)
     end = address + length
     before = np.int64(0)
     while address < end:
-        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
-        row = find(shadow, address >> PAGE_BITS)
-        if row < 0 or shadow.pages[row + READERS] < 0:
+        stop = min(end, ((address >> sh.PAGE_BITS) + 1) << sh.PAGE_BITS)
+        row = sh.find(shadow, address >> sh.PAGE_BITS)
+        if row < 0 or shadow.pages[row + sh.READERS] < 0:
             count += 1
             address = stop
             continue
@@ -222,14 +203,14 @@ def _entries(shadow: Shadow, address: Int, length: Int, whole: bool) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def _readers(shadow: Shadow, address: Int, length: Int, found: Writers, start: Int, at: Int, vertex: Int) -> Int:
+def _readers(shadow: sh.Shadow, address: Int, length: Int, found: sh.Writers, start: Int, at: Int, vertex: Int) -> Int:
     """Append the readers of a byte range other than `vertex`; the new end."""
     end = address + length
     before = np.int64(0)
     while address < end:
-        stop = min(end, ((address >> PAGE_BITS) + 1) << PAGE_BITS)
-        row = find(shadow, address >> PAGE_BITS)
-        if row < 0 or shadow.pages[row + READERS] < 0:
+        stop = min(end, ((address >> sh.PAGE_BITS) + 1) << sh.PAGE_BITS)
+        row = sh.find(shadow, address >> sh.PAGE_BITS)
+        if row < 0 or shadow.pages[row + sh.READERS] < 0:
             address = stop
             continue
         while address < stop:
@@ -245,7 +226,7 @@ def _readers(shadow: Shadow, address: Int, length: Int, found: Writers, start: I
                     head = entry & NEXT_MASK
                     if entry >> NEXT_BITS != vertex:
                         if at == found.size:  # there is room for the different ones
-                            at = distinct(found, start, at)
+                            at = sh.distinct(found, start, at)
                         found[at] = entry >> NEXT_BITS
                         at += 1
             address = upto

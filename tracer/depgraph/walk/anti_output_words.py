@@ -6,18 +6,9 @@ import numpy as np
 from numba import njit
 from tracecut.ir.dependence_graph import ANTI, OUTPUT
 from tracecut.support.arrays import Ints, Longs
+from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.output import Edges, label
 from tracecut.tracer.depgraph.state.record_steps import NOTED, OVERWRITES, WAS_READ, WAS_WRITTEN, Int
-from tracecut.tracer.depgraph.state.shadow_memory import (
-    MIXED,
-    N_READS,
-    PAGE,
-    READERS,
-    SPLIT,
-    WRITERS,
-    Writers,
-    distinct,
-)
 
 NEXT_BITS = 31
 NEXT_MASK = (1 << NEXT_BITS) - 1
@@ -32,7 +23,7 @@ def short_access(
     edges: Int,
     row: Int,
     pages: Longs,
-    writers: Writers,
+    writers: sh.Writers,
     heads: Ints,
     reads: Longs,
     counts: Longs,
@@ -44,33 +35,33 @@ def short_access(
     """
     src = out[0]
     code, wanted, length = steps[step], np.int64(steps[step + 3]), np.int64(steps[step + 8])
-    offset = address & (PAGE - 1)
-    if (offset | length) & 3 or offset + length > PAGE:
+    offset = address & (sh.PAGE - 1)
+    if (offset | length) & 3 or offset + length > sh.PAGE:
         return -1
     if row < 0:
         return edges if code == OVERWRITES else -1
     first, last = offset >> 2, (offset + length) >> 2
-    table = pages[row + READERS]
+    table = pages[row + sh.READERS]
     if code == NOTED:
         if table < 0:
             return -1
         before = after = np.int64(-2)
         for word in range(table + first, table + last):
-            if heads[word] == SPLIT:
+            if heads[word] == sh.SPLIT:
                 return -1
         for word in range(table + first, table + last):
             head = np.int64(heads[word])
             if head != before:
                 before = after = head
                 if head == 0 or reads[head] >> NEXT_BITS != vertex:
-                    after = counts[N_READS]
-                    counts[N_READS] += 1
+                    after = counts[sh.N_READS]
+                    counts[sh.N_READS] += 1
                     reads[after] = (vertex << NEXT_BITS) | head
             heads[word] = after
         return edges
-    written = pages[row + WRITERS]
+    written = pages[row + sh.WRITERS]
     for word in range(first, last):
-        if (table >= 0 and heads[table + word] == SPLIT) or (written >= 0 and writers[written + word] == MIXED):
+        if (table >= 0 and heads[table + word] == sh.SPLIT) or (written >= 0 and writers[written + word] == sh.MIXED):
             return -1
     if wanted & WAS_WRITTEN and written >= 0:
         start = edges
@@ -79,7 +70,7 @@ def short_access(
             if mark > 0 and (edges == start or src[edges - 1] != mark - 1):
                 src[edges] = mark - 1
                 edges += 1
-        edges = distinct(src, start, edges)
+        edges = sh.distinct(src, start, edges)
         label(out, start, edges, vertex, 1, OUTPUT)
     if wanted & WAS_READ and table >= 0:
         start = edges
@@ -95,9 +86,9 @@ def short_access(
                 head = entry & NEXT_MASK
                 if entry >> NEXT_BITS != vertex:
                     if edges == src.size:
-                        edges = distinct(src, start, edges)
+                        edges = sh.distinct(src, start, edges)
                     src[edges] = entry >> NEXT_BITS
                     edges += 1
-        edges = distinct(src, start, edges)
+        edges = sh.distinct(src, start, edges)
         label(out, start, edges, vertex, 1, ANTI)
     return edges

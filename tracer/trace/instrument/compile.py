@@ -32,7 +32,6 @@ def traced_objects(
     text: str,
     functions: Collection[str] | None = None,
     *,
-    shared: bool = False,
     timed: bool = False,
     fenced: bool = True,
     compact: bool = True,
@@ -41,14 +40,14 @@ def traced_objects(
     `static_tables.static_of`.
 
     Args:
-        shared: for a shared library instead of an executable. timed: with time stamps around each access.
+        timed: with time stamps around each access.
         fenced: the stamps stand between fences and wait for the access; without fences they do not (VertexCut §3.2).
         compact: as for `static_tables.static_of`.
 
     No pass runs behind the instrumentation, only code generation.
     """
-    code, how = _code(plan_of(text, functions, timed=timed, compact=compact), shared=shared, fenced=fenced)
-    return _objects(code, how, shared=shared)
+    code, how = _code(plan_of(text, functions, timed=timed, compact=compact), fenced=fenced)
+    return _objects(code, how)
 
 
 def traced_program(
@@ -62,13 +61,13 @@ def traced_program(
     """`static_of` and `traced_objects` of one module. `module`: `text` as parsed, which is then emptied."""
     plan = plan_of(module or text, functions, timed=timed)
     static = tables_of(text, plan)
-    code, how = _code(plan, shared=False, fenced=fenced)
+    code, how = _code(plan, fenced=fenced)
     plan.module.items.clear()  # it may have other references, and is as large as what code generation needs
     del plan
-    return static, _objects(code, how, shared=False)
+    return static, _objects(code, how)
 
 
-def _code(plan: Plan, *, shared: bool, fenced: bool) -> tuple[str, dict[str, Any]]:
+def _code(plan: Plan, *, fenced: bool) -> tuple[str, dict[str, Any]]:
     """The instrumented text, and how its code is generated (see `passes.emit_object`)."""
     sizes = [len(part.segments) for part in plan.parts]
     large = max(sizes, default=0) > LARGE
@@ -77,18 +76,14 @@ def _code(plan: Plan, *, shared: bool, fenced: bool) -> tuple[str, dict[str, Any
     if quick:
         choose_quickly(plan.module)
     strip_debug_info(plan.module)
-    tls = "initialexec" if shared else "localexec"
-    return rewritten(plan, tls=tls, fenced=fenced, spelling=PLAIN if quick else SHORT), how
+    return rewritten(plan, fenced=fenced, spelling=PLAIN if quick else SHORT), how
 
 
-def _objects(code: str, how: dict[str, Any], *, shared: bool) -> list[bytes]:
-    return [
-        emit_object(code, optimise=False, **how),
-        runtime_object("initial-exec" if shared else "local-exec"),
-    ]
+def _objects(code: str, how: dict[str, Any]) -> list[bytes]:
+    return [emit_object(code, optimise=False, **how), runtime_object()]
 
 
 @cache
-def runtime_object(tls: str = "local-exec") -> bytes:
+def runtime_object() -> bytes:
     """Machine code of `runtime.c`. Raises ToolchainError when the compiler refuses it."""
-    return support_object(SOURCE, [f"-DTC_CHUNK_BITS={CHUNK_BITS}", f'-DTC_TLS_MODEL="{tls}"'])
+    return support_object(SOURCE, [f"-DTC_CHUNK_BITS={CHUNK_BITS}", '-DTC_TLS_MODEL="local-exec"'])

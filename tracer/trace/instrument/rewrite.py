@@ -42,7 +42,6 @@ def instrumented(
     text: str,
     functions: Collection[str] | None = None,
     *,
-    tls: str = "localexec",
     timed: bool = False,
     fenced: bool = True,
     compact: bool = True,
@@ -51,12 +50,11 @@ def instrumented(
 
     Args:
         fenced: whether time stamps stand between fences. compact: whether loops may be recorded compactly.
-        tls: model of the thread-local position: `localexec` for executables, `initialexec` for shared libraries.
     """
-    return rewritten(plan_of(text, functions, timed=timed, compact=compact), tls=tls, fenced=fenced)
+    return rewritten(plan_of(text, functions, timed=timed, compact=compact), fenced=fenced)
 
 
-def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True, spelling: Spelling = SHORT) -> str:
+def rewritten(plan: Plan, *, fenced: bool = True, spelling: Spelling = SHORT) -> str:
     """The instrumented text of a planned module, see `instrumented`. The module of the plan changes."""
     module, listed = plan.module, plan.globals
     for part in plan.parts:
@@ -67,7 +65,7 @@ def rewritten(plan: Plan, *, tls: str = "localexec", fenced: bool = True, spelli
     module.append(f"@tce_globals = constant [{len(listed)} x {{ ptr, i64 }}] {body}, align 8")
     module.append(f"@tce_selects = constant i64 {int(f'@{ENTER}' in declared)}, align 8")
     module.append(f"@tce_global_count = constant i64 {len(listed)}, align 8")
-    module.append(f"@tc_cursor = thread_local({tls}) global ptr inttoptr (i64 {1 << CHUNK_BITS} to ptr), align 8")
+    module.append(f"@tc_cursor = thread_local(localexec) global ptr inttoptr (i64 {1 << CHUNK_BITS} to ptr), align 8")
     for name, line in {**_DECLARES, **spelling.declares}.items():
         if name not in declared:
             module.append(line)

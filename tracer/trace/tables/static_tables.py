@@ -8,49 +8,20 @@ with these tables everything else follows from the text.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.support.arrays import Bytes, Ints, Longs
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.trace.compact.loop_runs import Run, field_tables, run_tables
 from tracecut.tracer.trace.compact.segment import Segment
 from tracecut.tracer.trace.compact.segments import Plan, plan_of
 from tracecut.tracer.trace.compact.strided_loops import Region, region_tables
 from tracecut.tracer.trace.events.event_words import MAX_WORDS
-
-Ints = npt.NDArray[np.int32]
-
-TABLES: dict[str, str] = {
-    "function_block": "int32",
-    "block_first": "int32",
-    "block_segment": "int32",
-    "segment_first": "int32",
-    "segment_end": "int32",
-    "segment_block": "int32",
-    "segment_role": "uint8",
-    "segment_words": "int32",
-    "segment_item": "int32",
-    "item_instruction": "int32",
-    "item_kind": "uint8",
-    "item_access": "uint8",
-    "item_bytes": "int64",
-    "item_lanes": "int32",
-    "item_word": "int32",
-    "run_segment": "int32",
-    "run_field": "int32",
-    "region_field": "int32",
-    "short_segment": "int32",
-    "short_region": "int32",
-    "short_opens": "uint8",
-    "short_word": "int32",
-    "word_source": "int32",
-    "field_shape": "uint8",
-    "field_step": "int64",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +67,13 @@ class Static:
     segment_first: Ints
     segment_end: Ints
     segment_block: Ints
-    segment_role: npt.NDArray[np.uint8]
+    segment_role: Bytes
     segment_words: Ints
     segment_item: Ints
     item_instruction: Ints
-    item_kind: npt.NDArray[np.uint8]
-    item_access: npt.NDArray[np.uint8]
-    item_bytes: npt.NDArray[np.int64]
+    item_kind: Bytes
+    item_access: Bytes
+    item_bytes: Longs
     item_lanes: Ints
     item_word: Ints
     run_segment: Ints
@@ -110,11 +81,11 @@ class Static:
     region_field: Ints
     short_segment: Ints
     short_region: Ints
-    short_opens: npt.NDArray[np.uint8]
+    short_opens: Bytes
     short_word: Ints
     word_source: Ints
-    field_shape: npt.NDArray[np.uint8]
-    field_step: npt.NDArray[np.int64]
+    field_shape: Bytes
+    field_step: Longs
     globals: tuple[tuple[str, int], ...]
     unknown: tuple[tuple[int, str], ...]
     timed: bool = False
@@ -183,6 +154,10 @@ class Static:
             f"<Static of {self.n_functions} functions, {self.n_blocks} blocks, {self.n_segments - 1} segments, "
             f"{self.n_instructions} instructions>"
         )
+
+
+_DTYPES = {"Ints": "int32", "Longs": "int64", "Bytes": "uint8"}
+TABLES = {field.name: _DTYPES[str(field.type)] for field in fields(Static) if field.type in _DTYPES}  # name → dtype
 
 
 def static_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tracecut.ir.llvm import parse_module
 from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.support.errors import ArgumentError, ArtefactError
-from tracecut.tracer.depgraph.loops.iteration_dependences import LoopSummary, loop_summary
+from tracecut.tracer.depgraph.loops.iteration_dependences import LoopFollower, LoopSummary
 from tracecut.tracer.depgraph.loops.reductions import carried_values, updates_of
 from tracecut.tracer.trace.tables.static_tables import Static, static_of
 
@@ -131,6 +132,13 @@ def all_pairs(accesses: list[tuple[int, int, int, bool]]) -> dict[str, dict[int,
             counts[late - early] = counts.get(late - early, 0) + 1
         found[kind] = counts
     return found
+
+
+def loop_summary(static: Static, chunks: Iterable[Any], function: str, header: str) -> LoopSummary:
+    follower = LoopFollower(static, function, header)
+    for chunk in chunks:
+        follower.feed(chunk)
+    return follower.summary()
 
 
 def followed(text: str, chunks: int = 3) -> tuple[LoopSummary, Witness]:
