@@ -6,22 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 from tracecut.partition.coarsening.edge_matching import Weighted
-from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats
 
 from .core_regions import Layout, Stage, layout
-from .hop_fm import border, search
-from .moves import cost_of, relieve, scratch
+from .levels import levels_of
+from .moves import relieve, scratch
 from .split import split
-from .vertex_heap import heap_of
+from .sweeps import sweep
 
-REPEATS = 3  # runs of each bisection from its middle level on, of which the best is kept
-LEAST, MOST = 2, 20  # moves without a new best after which a search ends, fewer on denser graphs:
-EDGES = 120  # that these moves see, about
-ROUNDS = 1  # of searches after a stage
-LAST = 2  # after the last
-WORTH = 2e-3  # of the cost: a round that gains less is the last
+PER = 100
+BASE = 0
+SWEEPS = 6
+REPEATS = 1
 EARLY = 0.5  # of the room above the targets that the first stages leave unused, less and less of it
 
 
@@ -36,30 +33,47 @@ def mapped(graph: Weighted, found: Sequence[Stage], targets: Floats, limits: Flo
 
     O(stages · edges · log) for searches whose moves are as many as the vertices of borders.
     """
-    labels = np.zeros(graph.size, np.uint32)
+    levels, coarse_of = levels_of(graph, BASE + PER * 2, seed)
+    level = len(levels) - 1
+    labels, regions = np.zeros(levels[level].size, np.uint32), None
+    limits = whole_limits(graph, limits)
     for depth, stage in enumerate(found):
         count, part = stage.parent.size, (depth + 1) / len(found)
+        while level and levels[level].size < BASE + PER * count:
+            level, labels = level - 1, labels[coarse_of[level - 1]]
+            if regions is not None:
+                refine(levels[level], labels, regions, seed + depth)
+        here = levels[level]
         shares = np.bincount(stage.region_of, targets, count).astype(np.float64)
         room = np.bincount(stage.region_of, limits, count).astype(np.float64)
-        room = np.minimum(room, shares + (room - shares) * (1 - EARLY * (1 - part)))
-        labels = split(graph, labels, stage.parent, stage.table, shares, room, seed + depth, REPEATS)
+        heaviest = float(here.loads.max(initial=0.0))
+        early = np.maximum(shares + (room - shares) * (1 - EARLY * (1 - part)), shares + heaviest)
+        if level == 0:
+            early = np.minimum(room, early)
+        labels = split(here, labels, stage.parent, stage.table, shares, early, seed + depth, REPEATS)
+        regions = layout(stage.table, early)
         if depth:
-            rounds = LAST if depth + 1 == len(found) else ROUNDS
-            refine(graph, labels, layout(stage.table, room), seed + depth, rounds)
+            refine(here, labels, regions, seed + depth)
+    while level:
+        level, labels = level - 1, labels[coarse_of[level - 1]]
+        here = levels[level]
+        heaviest = float(here.loads.max(initial=0.0)) if level else 0.0
+        refine(here, labels, layout(found[-1].table, np.maximum(limits, targets + heaviest)), seed + level)
     return labels
 
 
-def refine(graph: Weighted, labels: Words, regions: Layout, seed: int, rounds: int) -> None:
+def whole_limits(graph: Weighted, limits: Floats) -> Floats:
+    """Limits rounded down to loads that can be, where all vertices weigh the same; float64 (cores)."""
+    loads = graph.loads
+    if not loads.size or loads.min() < loads.max() or not loads[0]:
+        return limits
+    return np.floor(limits / loads[0] * (1 + 1e-12)) * loads[0]
+
+
+def refine(graph: Weighted, labels: Words, regions: Layout, seed: int) -> None:
     """Labels, uint32 (vertices), brought within the limits as far as can be, and improved; changed in place."""
     held = np.bincount(labels, graph.loads, regions.limits.size).astype(np.float64)
-    work, found = scratch(regions.limits.size), heap_of(graph.size)
+    work = scratch(regions.limits.size)
     if (held > regions.limits).any():
         relieve(graph, labels, regions, held, work)
-    patience, cost = int(np.clip(EDGES * graph.size / max(1, graph.near.size), LEAST, MOST)), 0
-    for turn in range(rounds):
-        order = border(graph, labels)
-        shuffle(order, seed + 31 * turn)
-        gain = search(graph, labels, regions, held, order, patience, work, found)
-        cost = cost or cost_of(graph, labels, regions.table)
-        if gain <= WORTH * cost:
-            break
+    sweep(graph, labels, regions, held, work, SWEEPS, seed)
