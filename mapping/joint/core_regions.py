@@ -88,7 +88,10 @@ def layout(table: Table, limits: Floats) -> Layout:
 
 
 def _halves(
-    machine: Machine, cores: npt.NDArray[np.int64], distances: Table, known: dict[bytes, tuple[npt.NDArray[np.int64], ...]]
+    machine: Machine,
+    cores: npt.NDArray[np.int64],
+    distances: Table,
+    known: dict[bytes, tuple[npt.NDArray[np.int64], ...]],
 ) -> tuple[npt.NDArray[np.int64], ...]:
     """Two halves of some cores, which are sorted; `known` are places in halves of meshes by their shapes."""
     network = machine.joined

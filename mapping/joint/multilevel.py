@@ -15,10 +15,12 @@ from .moves import relieve, scratch
 from .split import split
 from .sweeps import sweep
 
-PER = 100
-BASE = 0
-SWEEPS = 6
-REPEATS = 1
+PER = 100  # vertices of a level for each region that is cut or refined on it, at least
+SMALL, LARGE = 20_000, 8_000  # and so many more on machines of at most MANY cores, and on larger ones
+MANY = 64
+REPEATS = 3  # runs of each bisection, of which the best is kept, where no more than
+FEW = 16  # regions come of it, or MANY cores; else one run
+SWEEPS = 6  # over a level, at most
 EARLY = 0.5  # of the room above the targets that the first stages leave unused, less and less of it
 
 
@@ -31,34 +33,34 @@ def mapped(graph: Weighted, found: Sequence[Stage], targets: Floats, limits: Flo
             single vertices allow.
         seed: the same gives the same mapping.
 
-    O(stages · edges · log) for searches whose moves are as many as the vertices of borders.
+    Regions and vertices are refined together: a stage is cut on a level with vertices enough for its regions, so that
+    the first stages see small graphs. O(edges · log) and O(stages · edges · log) where vertices are few for the cores.
     """
-    levels, coarse_of = levels_of(graph, BASE + PER * 2, seed)
+    large = targets.size > MANY
+    base, often = (LARGE, FEW) if large else (SMALL, MANY)
+    levels, coarse_of = levels_of(graph, base + 2 * PER, seed)
     level = len(levels) - 1
-    labels, regions = np.zeros(levels[level].size, np.uint32), None
+    labels, regions = np.zeros(levels[level].size, np.uint32), layout(np.zeros((1, 1), np.int32), np.full(1, np.inf))
     limits = whole_limits(graph, limits)
     for depth, stage in enumerate(found):
         count, part = stage.parent.size, (depth + 1) / len(found)
-        while level and levels[level].size < BASE + PER * count:
+        while level and levels[level].size < base + PER * count:
             level, labels = level - 1, labels[coarse_of[level - 1]]
-            if regions is not None:
+            if depth:
                 refine(levels[level], labels, regions, seed + depth)
         here = levels[level]
         shares = np.bincount(stage.region_of, targets, count).astype(np.float64)
         room = np.bincount(stage.region_of, limits, count).astype(np.float64)
-        heaviest = float(here.loads.max(initial=0.0))
-        early = np.maximum(shares + (room - shares) * (1 - EARLY * (1 - part)), shares + heaviest)
-        if level == 0:
-            early = np.minimum(room, early)
-        labels = split(here, labels, stage.parent, stage.table, shares, early, seed + depth, REPEATS)
-        regions = layout(stage.table, early)
+        room = loosened(here, level, shares, room, 1 - EARLY * (1 - part))
+        repeats = REPEATS if count <= often else 1
+        labels = split(here, labels, stage.parent, stage.table, shares, room, seed + depth, repeats)
+        regions = layout(stage.table, room)
         if depth:
             refine(here, labels, regions, seed + depth)
     while level:
         level, labels = level - 1, labels[coarse_of[level - 1]]
-        here = levels[level]
-        heaviest = float(here.loads.max(initial=0.0)) if level else 0.0
-        refine(here, labels, layout(found[-1].table, np.maximum(limits, targets + heaviest)), seed + level)
+        room = loosened(levels[level], level, targets, limits, 1.0)
+        refine(levels[level], labels, layout(found[-1].table, room), seed + level)
     return labels
 
 
@@ -68,6 +70,15 @@ def whole_limits(graph: Weighted, limits: Floats) -> Floats:
     if not loads.size or loads.min() < loads.max() or not loads[0]:
         return limits
     return np.floor(limits / loads[0] * (1 + 1e-12)) * loads[0]
+
+
+def loosened(graph: Weighted, level: int, shares: Floats, room: Floats, used: float) -> Floats:
+    """What regions may hold on a level, float64 (regions): a part of their room, or one vertex more than their share.
+
+    On level 0 it is never more than their room; on coarser ones it may be, since vertices are heavy there.
+    """
+    found = np.maximum(shares + (room - shares) * used, shares + float(graph.loads.max(initial=0.0)))
+    return found if level else np.minimum(found, room)
 
 
 def refine(graph: Weighted, labels: Words, regions: Layout, seed: int) -> None:
