@@ -19,7 +19,7 @@ MIDDLE = 3000  # vertices of the level from which a region is cut several times
 HEAVIEST = 1.5  # of a coarse vertex, over the mean of so many
 ENDED = 0.95  # coarsening that leaves more than this share of the vertices has ended
 TRIES = 3  # first cuts of the coarsest level, of which the best is kept
-PASSES = 4  # of refinement on a level, at most
+PASSES = 4  # of refinement on a level, at most; one after each first cut
 PATIENCE = 30  # moves without a new best after which a pass ends
 
 

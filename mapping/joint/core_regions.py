@@ -103,8 +103,8 @@ def _halves(
         if shape not in known:
             across = x.max() >= y.max()
             known[shape] = _cut(np.arange(cores.size), x if across else y, y if across else x)
-        one, other = known[shape]
-        return cores[one], cores[other]
+        first, second = known[shape]
+        return cores[first], cores[second]
     if network.kind == "tree":
         for level in range(1, len(network.shape) + 1):
             units = nodes // int(network.routes.below[level])

@@ -29,10 +29,12 @@ def sweep(graph: Weighted, labels: Words, layout: Layout, held: Floats, work: Sc
             the one before.
         seed: of the order of each sweep.
 
-    A move that gains nothing is made where it evens out the loads. O(edges + rounds · moves · degree · (degree +
-    (regions around)²)).
+    A vertex waits at most once, in this sweep or for the next. A move that gains nothing is made where it evens out the
+    loads. O(edges + rounds · moves · degree · (degree + (regions around)²)).
     """
     order, waits = border(graph, labels), np.zeros(labels.size, np.bool_)
+    for v in order:
+        waits[v] = True
     total = np.int64(0)
     for turn in range(rounds):
         shuffle(order, seed + 31 * turn)
