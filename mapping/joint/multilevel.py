@@ -18,8 +18,7 @@ from .sweeps import sweep
 PER = 100  # vertices of a level for each region that is cut or refined on it, at least
 SMALL, LARGE = 20_000, 8_000  # and so many more on machines of at most MANY cores, and on larger ones
 MANY = 64
-REPEATS = 3  # runs of each bisection, of which the best is kept, where no more than
-FEW = 16  # regions come of it, or MANY cores; else one run
+REPEATS = 3  # runs of each bisection, of which the best is kept, where no more than MANY² / cores regions come of it
 SWEEPS = 6  # over a level, at most
 EARLY = 0.5  # of the room above the targets that the first stages leave unused, less and less of it
 
@@ -36,8 +35,7 @@ def mapped(graph: Weighted, found: Sequence[Stage], targets: Floats, limits: Flo
     Regions and vertices are refined together: a stage is cut on a level with vertices enough for its regions, so that
     the first stages see small graphs. O(edges · log) and O(stages · edges · log) where vertices are few for the cores.
     """
-    large = targets.size > MANY
-    base, often = (LARGE, FEW) if large else (SMALL, MANY)
+    base, often = LARGE if targets.size > MANY else SMALL, MANY * MANY // targets.size
     levels, coarse_of = levels_of(graph, base + 2 * PER, seed)
     level = len(levels) - 1
     labels, regions = np.zeros(levels[level].size, np.uint32), layout(np.zeros((1, 1), np.int32), np.full(1, np.inf))

@@ -10,9 +10,17 @@ from tracecut.mapping.joint.levels import ENDED, halved, levels_of
 from tracecut.mapping.joint.multilevel import loosened, whole_limits
 from tracecut.partition.coarsening.edge_matching import Weighted
 
-from .test_sweeps import a_graph
-
 pytestmark = pytest.mark.quick
+
+
+def a_graph(seed: int, n: int) -> Weighted:
+    generator = np.random.default_rng(seed)
+    weights = np.triu(generator.integers(0, 9, (n, n)) * (generator.random((n, n)) < 6 / n), 1)
+    weights = weights + weights.T
+    rows, near = np.nonzero(weights)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
+    loads = generator.integers(1, 3, n).astype(float)
+    return Weighted(offsets, near.astype(np.uint32), weights[rows, near].astype(np.int64), loads)
 
 
 def pairs_of(graph: Weighted, names: np.ndarray) -> Counter[tuple[int, int]]:
