@@ -1,1 +1,1 @@
-"""Partitioning into a machine: cut and hops together, by multilevel local search. Imports `ir`, `partition`."""
+"""Partitioning into a machine: cut and hops together, by multilevel bisections and sweeps. Imports ir, partition."""

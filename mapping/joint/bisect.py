@@ -6,20 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from tracecut.partition.coarsening.edge_matching import NONE, Rows, Weighted, contract, number_pairs
-from tracecut.partition.datastructures.shuffle import mixed, shuffle
+from tracecut.partition.coarsening.edge_matching import NONE, Weighted
+from tracecut.partition.datastructures.shuffle import mixed
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Bytes, Floats, Longs
 
-from .pair_up import pair_up
+from .levels import halved
 from .vertex_heap import Heap, put, take
 
 SMALL = 80  # vertices that are cut without coarsening further
 MIDDLE = 3000  # vertices of the level from which a region is cut several times
 HEAVIEST = 1.5  # of a coarse vertex, over the mean of so many
 ENDED = 0.95  # coarsening that leaves more than this share of the vertices has ended
-TRIES = 4  # first cuts of the coarsest level, of which the best is kept
-PASSES = 4  # of refinement on a level, at most
+TRIES = 3  # first cuts of the coarsest level, of which the best is kept
+PASSES = 4  # of refinement on a level, at most; one after each first cut
 PATIENCE = 30  # moves without a new best after which a pass ends
 
 
@@ -78,10 +78,11 @@ def _run(part: Part, wanted: float, limits: Floats, heaviest: float, state: np.u
         state = mixed(state)
         start = _first(last, attempt, state)
         grown = _grown(last, start, wanted, one)
-        refined(last, grown, limits, PASSES, zero, one)
+        refined(last, grown, limits, 1, zero, one)
         over, cost = over_sides(last, grown, limits), cost_of_sides(last, grown)
         if over < least_over or (over == least_over and cost < least):
             side, least_over, least = grown, over, cost
+    refined(last, side, limits, PASSES, zero, one)
     return _lifted(levels, maps, side, limits, zero, one)
 
 
@@ -116,23 +117,11 @@ def _lifted(levels: list[Part], maps: list[Words], side: Bytes, limits: Floats, 
 def _coarser(part: Part, heaviest: float, seed: Any) -> tuple[Part, Words]:
     """A level of about half the vertices, and the coarse vertex of each."""
     offsets, near, edges, loads, bias = part
-    n = loads.size
-    order = np.arange(n).astype(np.uint32)
-    shuffle(order, seed)
-    mates = np.full(n, NONE, np.uint32)
-    pair_up(Weighted(offsets, near, edges, loads), order, heaviest, mates)
-    rows = Rows(offsets[:-1], offsets[1:], near, edges, loads)
-    coarse, heads = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    sums = np.empty(n)
-    count = number_pairs(rows, mates, coarse, heads, np.empty(n + 1, np.int64), sums)
-    ends, weights = np.zeros(count + 1, np.int64), np.empty(near.size, np.int64)
-    found = Rows(np.empty(count, np.int64), ends[1:], np.empty(near.size, np.uint32), weights, sums[:count])
-    contract(rows, mates, coarse, heads, found, 0, 0, count, np.zeros(count, np.int64))
-    entries = ends[count]
-    biases = np.zeros(count, np.int64)
-    for v in range(n):
+    found, coarse = halved(Weighted(offsets, near, edges, loads), heaviest, seed)
+    biases = np.zeros(found.loads.size, np.int64)
+    for v in range(loads.size):
         biases[coarse[v]] += bias[v]
-    return Part(ends, found.near[:entries], weights[:entries], sums[:count], biases), coarse
+    return Part(found.offsets, found.near, found.edges, found.loads, biases), coarse
 
 
 @njit(cache=True, nogil=True)

@@ -54,22 +54,31 @@ def stages(machine: Machine, distances: Table) -> list[Stage]:
     later. `distances`: int32 (cores, cores), symmetric.
     """
     cores = [np.arange(len(machine.cores))]
-    found: list[Stage] = []
+    depths: list[tuple[list[npt.NDArray[np.int64]], list[int]]] = []
+    known: dict[bytes, tuple[npt.NDArray[np.int64], ...]] = {}
     while any(each.size > 1 for each in cores):
         parts: list[npt.NDArray[np.int64]] = []
         parent: list[int] = []
         for place, each in enumerate(cores):
-            halves = _halves(machine, each, distances) if each.size > 1 else (each,)
+            halves = _halves(machine, each, distances, known) if each.size > 1 else (each,)
             parts += halves
             parent += [place] * len(halves)
         cores = parts
+        depths.append((parts, parent))
+    order = np.concatenate(cores)
+    table = np.ascontiguousarray(distances[np.ix_(order, order)], np.int32)
+    found: list[Stage] = []
+    sums = table.astype(np.float64)
+    for depth, (parts, parent) in reversed(list(enumerate(depths))):
+        sizes = np.array([each.size for each in parts])
+        if depth + 1 < len(depths):
+            begins = np.searchsorted(depths[depth + 1][1], np.arange(len(parts)))
+            sums = _added(sums, np.append(begins, len(sums)))
+            table = _means(sums, sizes)
         region_of = np.empty(len(machine.cores), np.uint32)
-        for place, each in enumerate(cores):
-            region_of[each] = place
-        last = len(cores) == len(machine.cores)
-        table = distances[np.ix_(*[np.concatenate(cores)] * 2)] if last else _means(distances, cores)
-        found.append(Stage(region_of, np.array(parent, np.int64), np.ascontiguousarray(table, np.int32)))
-    return found
+        region_of[order] = np.repeat(np.arange(len(parts), dtype=np.uint32), sizes)
+        found.append(Stage(region_of, np.array(parent, np.int64), table))
+    return found[::-1]
 
 
 def layout(table: Table, limits: Floats) -> Layout:
@@ -78,13 +87,24 @@ def layout(table: Table, limits: Floats) -> Layout:
     return Layout(table, first, nearest, limits)
 
 
-def _halves(machine: Machine, cores: npt.NDArray[np.int64], distances: Table) -> tuple[npt.NDArray[np.int64], ...]:
+def _halves(
+    machine: Machine,
+    cores: npt.NDArray[np.int64],
+    distances: Table,
+    known: dict[bytes, tuple[npt.NDArray[np.int64], ...]],
+) -> tuple[npt.NDArray[np.int64], ...]:
+    """Two halves of some cores, which are sorted; `known` are places in halves of meshes by their shapes."""
     network = machine.joined
     nodes = machine.core_nodes[cores]
     if network.kind in ("mesh", "torus"):
-        x, y = nodes % network.shape[0], nodes // network.shape[0]
-        across = np.ptp(x) >= np.ptp(y)
-        return _cut(cores, x if across else y, y if across else x)
+        y, x = np.divmod(nodes, network.shape[0])
+        x, y = x - x.min(), y - y.min()
+        shape = (x * network.shape[1] + y).tobytes()
+        if shape not in known:
+            across = x.max() >= y.max()
+            known[shape] = _cut(np.arange(cores.size), x if across else y, y if across else x)
+        first, second = known[shape]
+        return cores[first], cores[second]
     if network.kind == "tree":
         for level in range(1, len(network.shape) + 1):
             units = nodes // int(network.routes.below[level])
@@ -108,16 +128,27 @@ def _cut(cores: npt.NDArray[np.int64], keys: Longs, ties: Longs) -> tuple[npt.ND
     return np.sort(cores[order[:middle]]), np.sort(cores[order[middle:]])
 
 
-def _means(distances: Table, cores: list[npt.NDArray[np.int64]]) -> Table:
-    order, sizes = np.concatenate(cores), np.array([each.size for each in cores])
-    begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    sums = np.add.reduceat(distances[order].astype(np.float64), begins, axis=0)[:, order]
-    means = np.add.reduceat(sums, begins, axis=1) / np.outer(sizes, sizes)
+def _means(sums: npt.NDArray[np.float64], sizes: Longs) -> Table:
+    """Distances between regions from the sums of those between their cores, float64 (regions, regions)."""
+    means = sums / np.outer(sizes, sizes)
     inside = np.diag(means)
     scale = min(SCALE, (2**31 - 1) / max(1.0, float(means.max())))
     found = np.maximum(0, np.rint(scale * (means - (inside[:, None] + inside[None, :]) / 2)))
     np.fill_diagonal(found, 0)
     return found.astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _added(sums: npt.NDArray[np.float64], begins: Longs) -> npt.NDArray[np.float64]:
+    """Sums over the children of regions in both directions; those of region r are [begins[r], begins[r + 1])."""
+    count = begins.size - 1
+    found = np.zeros((count, count))
+    for a in range(count):
+        for one in range(begins[a], begins[a + 1]):
+            for b in range(count):
+                for other in range(begins[b], begins[b + 1]):
+                    found[a, b] += sums[one, other]
+    return found
 
 
 @njit(cache=True, nogil=True)

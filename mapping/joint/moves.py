@@ -10,7 +10,7 @@ from tracecut.partition.coarsening.edge_matching import NONE, Weighted
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats, Longs
 
-from .core_regions import Layout, Table
+from .core_regions import Layout
 
 FEW = 16  # regions around a vertex up to which those next to them are tried, too
 
@@ -83,17 +83,6 @@ def best_move(
         gain += ties[around[m]] * np.int64(table[own, around[m]])
         ties[around[m]] = 0
     return best, gain - least
-
-
-@njit(cache=True, nogil=True)
-def cost_of(graph: Weighted, labels: Words, table: Table) -> Any:
-    """Σ over edges of weight · distance. O(edges)."""
-    offsets, near, edges, loads = graph
-    total = np.int64(0)
-    for v in range(loads.size):
-        for i in range(offsets[v], offsets[v + 1]):
-            total += edges[i] * np.int64(table[labels[v], labels[near[i]]])
-    return total // 2
 
 
 @njit(cache=True, nogil=True)

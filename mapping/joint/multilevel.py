@@ -6,22 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 from tracecut.partition.coarsening.edge_matching import Weighted
-from tracecut.partition.datastructures.shuffle import shuffle
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats
 
 from .core_regions import Layout, Stage, layout
-from .hop_fm import border, search
-from .moves import cost_of, relieve, scratch
+from .levels import levels_of
+from .moves import relieve, scratch
 from .split import split
-from .vertex_heap import heap_of
+from .sweeps import sweep
 
-REPEATS = 3  # runs of each bisection from its middle level on, of which the best is kept
-LEAST, MOST = 2, 20  # moves without a new best after which a search ends, fewer on denser graphs:
-EDGES = 120  # that these moves see, about
-ROUNDS = 1  # of searches after a stage
-LAST = 2  # after the last
-WORTH = 2e-3  # of the cost: a round that gains less is the last
+PER = 100  # vertices of a level for each region that is cut or refined on it, at least
+SMALL, LARGE = 20_000, 8_000  # and so many more on machines of at most MANY cores, and on larger ones
+MANY = 64
+REPEATS = 3  # runs of each bisection, of which the best is kept, where no more than MANY² / cores regions come of it
+SWEEPS = 6  # over a level, at most
 EARLY = 0.5  # of the room above the targets that the first stages leave unused, less and less of it
 
 
@@ -34,32 +32,57 @@ def mapped(graph: Weighted, found: Sequence[Stage], targets: Floats, limits: Flo
             single vertices allow.
         seed: the same gives the same mapping.
 
-    O(stages · edges · log) for searches whose moves are as many as the vertices of borders.
+    Regions and vertices are refined together: a stage is cut on a level with vertices enough for its regions, so that
+    the first stages see small graphs. O(edges · log) and O(stages · edges · log) where vertices are few for the cores.
     """
-    labels = np.zeros(graph.size, np.uint32)
+    base, often = LARGE if targets.size > MANY else SMALL, MANY * MANY // targets.size
+    levels, coarse_of = levels_of(graph, base + 2 * PER, seed)
+    level = len(levels) - 1
+    labels, regions = np.zeros(levels[level].size, np.uint32), layout(np.zeros((1, 1), np.int32), np.full(1, np.inf))
+    limits = whole_limits(graph, limits)
     for depth, stage in enumerate(found):
         count, part = stage.parent.size, (depth + 1) / len(found)
+        while level and levels[level].size < base + PER * count:
+            level, labels = level - 1, labels[coarse_of[level - 1]]
+            if depth:
+                refine(levels[level], labels, regions, seed + depth)
+        here = levels[level]
         shares = np.bincount(stage.region_of, targets, count).astype(np.float64)
         room = np.bincount(stage.region_of, limits, count).astype(np.float64)
-        room = np.minimum(room, shares + (room - shares) * (1 - EARLY * (1 - part)))
-        labels = split(graph, labels, stage.parent, stage.table, shares, room, seed + depth, REPEATS)
+        room = loosened(here, level, shares, room, 1 - EARLY * (1 - part))
+        repeats = REPEATS if count <= often else 1
+        labels = split(here, labels, stage.parent, stage.table, shares, room, seed + depth, repeats)
+        regions = layout(stage.table, room)
         if depth:
-            rounds = LAST if depth + 1 == len(found) else ROUNDS
-            refine(graph, labels, layout(stage.table, room), seed + depth, rounds)
+            refine(here, labels, regions, seed + depth)
+    while level:
+        level, labels = level - 1, labels[coarse_of[level - 1]]
+        room = loosened(levels[level], level, targets, limits, 1.0)
+        refine(levels[level], labels, layout(found[-1].table, room), seed + level)
     return labels
 
 
-def refine(graph: Weighted, labels: Words, regions: Layout, seed: int, rounds: int) -> None:
+def whole_limits(graph: Weighted, limits: Floats) -> Floats:
+    """Limits rounded down to loads that can be, where all vertices weigh the same; float64 (cores)."""
+    loads = graph.loads
+    if not loads.size or loads.min() < loads.max() or not loads[0]:
+        return limits
+    return np.floor(limits / loads[0] * (1 + 1e-12)) * loads[0]
+
+
+def loosened(graph: Weighted, level: int, shares: Floats, room: Floats, used: float) -> Floats:
+    """What regions may hold on a level, float64 (regions): a part of their room, or one vertex more than their share.
+
+    On level 0 it is never more than their room; on coarser ones it may be, since vertices are heavy there.
+    """
+    found = np.maximum(shares + (room - shares) * used, shares + float(graph.loads.max(initial=0.0)))
+    return found if level else np.minimum(found, room)
+
+
+def refine(graph: Weighted, labels: Words, regions: Layout, seed: int) -> None:
     """Labels, uint32 (vertices), brought within the limits as far as can be, and improved; changed in place."""
     held = np.bincount(labels, graph.loads, regions.limits.size).astype(np.float64)
-    work, found = scratch(regions.limits.size), heap_of(graph.size)
+    work = scratch(regions.limits.size)
     if (held > regions.limits).any():
         relieve(graph, labels, regions, held, work)
-    patience, cost = int(np.clip(EDGES * graph.size / max(1, graph.near.size), LEAST, MOST)), 0
-    for turn in range(rounds):
-        order = border(graph, labels)
-        shuffle(order, seed + 31 * turn)
-        gain = search(graph, labels, regions, held, order, patience, work, found)
-        cost = cost or cost_of(graph, labels, regions.table)
-        if gain <= WORTH * cost:
-            break
+    sweep(graph, labels, regions, held, work, SWEEPS, seed)
