@@ -38,7 +38,7 @@ from .state import (
     HBM_READ,
     HBM_WRITTEN,
     L2_ASKED,
-    MOST_LINES,
+    MOST_WORDS,
     SM_L1,
     SM_REQUESTS,
     SM_SHARED,
@@ -49,7 +49,7 @@ from .state import (
     state_of,
 )
 
-WINDOW = 1 << 21  # items of 16 bytes that wait for the caches, at most
+WINDOW = 1 << 22  # words of 8 bytes, one for each request that waits for the caches and one for each of its lines
 HIGHEST = 1 << 62  # no address of global memory lies there
 _NO_SITE, _NO_ADDRESS = np.zeros(0, np.uint16), np.zeros(0, np.uint64)
 
@@ -61,8 +61,8 @@ class MemoryModel:
         gpu: a description. sites: the kernel's memory instructions.
         block: threads of a block. registers, shared: of a thread and of a block, as `occupancy` takes them.
         resident: blocks on a multiprocessor at a time; None: as many as the occupancy allows.
-        window: accesses of lines that wait for the caches at most; the more, the more of the warps that run at the same
-            time are seen at the same time. Memory: 16 bytes each, beside 8 bytes a line of all caches.
+        window: requests and lines of requests that wait for the caches at most; the more, the more of the warps that
+            run at the same time are seen at the same time. Memory: 8 bytes each, beside 8 bytes a line of all caches.
 
     Warps come in the order in which their blocks begin. What was consumed stays counted: a model is for one launch, or,
     with `next_launch`, for one after the other.
@@ -79,7 +79,7 @@ class MemoryModel:
         resident: int | None = None,
         window: int = WINDOW,
     ) -> None:
-        whole_number("window", window, MOST_LINES, 1 << 31)
+        whole_number("window", window, MOST_WORDS, 1 << 31)
         self.gpu, self.sites, self.block = gpu, sites, block
         self.occupancy: Occupancy = occupancy(gpu, block, registers, shared)
         blocks = self.occupancy.blocks

@@ -108,7 +108,7 @@ class SlowModel:
                 counts["conflicts"] += busy - parts
                 self.shared_cycles[processor] += busy
                 continue
-            if sum(len(request) for _, stream in self.streams for request in stream) + 64 > self.window:
+            if sum(len(request) + 1 for _, stream in self.streams for request in stream) + 65 > self.window:
                 self.play()
                 self.streams.append((processor, []))
             touched: dict[int, Counter[int]] = {}
