@@ -276,10 +276,10 @@ def _lines_between(state: Longs, low: Any, high: Any) -> tuple[int, int]:
 
 
 @njit(nogil=True)
-def _lines_of(state: Longs, begin: Any, end: Any, size: Any, store: Any) -> tuple[int, int]:
+def _lines_of(state: Longs, begin: Any, end: Any, size: Any, store: Any) -> Any:
     """Lines of a request, in the order of the lanes that touch them first, and their sectors; returns how many."""
     lines = sectors = np.int64(0)
-    recent = np.int64(-1)
+    recent: Any = np.int64(-1)
     entry = np.int64(0)
     stamp = state[STAMP]  # what the hash table had before is below
     state[STAMP] = stamp + MOST_LINES

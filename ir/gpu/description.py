@@ -94,12 +94,13 @@ class Gpu:
     def verify(self) -> None:
         """Raises ArgumentError, which names the field, unless all that is stated fits together."""
         for field in fields(self):
-            value = getattr(self, field.name)
-            kind = {"str": str, "int": int, "float": float, "bool": bool}.get(str(field.type), tuple)
+            value: Any = getattr(self, field.name)
+            low = 0 if field.name in _MAY_BE_ZERO else 1e-9
+            kind: type = {"str": str, "int": int, "float": float, "bool": bool}.get(str(field.type), tuple)
             if type(value) is not kind and not (kind is float and type(value) is int):
                 raise ArgumentError(f"{field.name} = {value!r}, {kind.__name__} was expected")
-            if kind in (int, float) and not (0 if field.name in _MAY_BE_ZERO else 1e-9) <= value < float("inf"):
-                least = "at least 0" if field.name in _MAY_BE_ZERO else "a positive, finite number"
+            if (kind is int or kind is float) and not low <= value < float("inf"):
+                least = "at least 0" if low == 0 else "a positive, finite number"
                 raise ArgumentError(f"{field.name} = {value!r}, {least} was expected")
         self._check_limits()
         self._check_caches()

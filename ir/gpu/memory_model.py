@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import cfunc, njit, types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 from tracecut.ir.machine.cache_simulator import EMPTY
 from tracecut.support.argument_checks import whole_number
 from tracecut.support.arrays import Ints, Longs, check_range, frozen
@@ -218,8 +219,7 @@ def _consume(state: Any, block: Any, warp: Any, first: Any, site: Any, address: 
     consume_warp(state_at(state), block, starts, carray(site, starts[WARP]), carray(address, starts[WARP]))
 
 
-@intrinsic
-def _call(context: Any, function: Any, state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:
+def _called(context: Any, function: Any, state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:
     """Call what lies at the address `function`: machine code is linked once, not into each caller."""
     kinds = [ir.IntType(bits) for bits in (64, 64, 32, 64, 64, 64)]
 
@@ -230,6 +230,9 @@ def _call(context: Any, function: Any, state: Any, block: Any, warp: Any, first:
 
     whole = types.int64
     return types.none(whole, whole, whole, types.int32, whole, whole, whole), generate
+
+
+_call: Any = intrinsic(_called)
 
 
 @njit(cache=True, nogil=True)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import njit, types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 from tracecut.ir.machine.cache_simulator import EMPTY
 from tracecut.support.arrays import Longs
 
@@ -131,12 +132,14 @@ def processors_of(state: Longs) -> Longs:
     return state[begin : begin + SM_COUNTS * state[MULTIPROCESSORS]].reshape(-1, SM_COUNTS)
 
 
-@intrinsic
-def _pointer(context: Any, address: Any) -> Any:
+def _address(context: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
 
     return types.voidptr(types.int64), generate
+
+
+_pointer: Any = intrinsic(_address)
 
 
 @njit(nogil=True)
