@@ -1,7 +1,11 @@
 """The memory of a GPU as a consumer of accesses: warp after warp in, a report out, nothing kept.
 
 Two ways in count the same: `consume_block` and `consume_steps` take arrays; `pointer` and `state` are for machine code
-that calls a C function once a warp (its signature stands in `sites.py`).
+that calls a C function once a warp (its signature stands in `sites.py`). Compiling it takes some seconds, once.
+
+What the model leaves out: latencies and how many requests are under way, so that its time is what throughput allows;
+barriers (warps keep in step by their requests); the two halves of a large L2, and what it holds less for them; TLBs;
+atomic accesses of one word that wait for each other in the L2; instructions, where nobody says how many there were.
 """
 
 from __future__ import annotations
