@@ -122,8 +122,8 @@ def wavefronts_at_most(
     total = np.int64(0)
     while begin < end:
         part = memory[lanes + begin] >> bits
-        for bank in range(np.uint64(scratch), np.uint64(scratch + banks)):
-            memory[bank] = 0
+        for place in range(np.uint64(scratch), np.uint64(scratch + banks)):
+            memory[place] = 0
         most = np.int64(1)
         while begin < end and memory[lanes + begin] >> bits == part:
             address = memory[addresses + begin]
@@ -137,7 +137,7 @@ def wavefronts_at_most(
 
 
 @njit(nogil=True)
-def _fullest_bank(memory: Longs, begin: Any, end: Any, size: Any, banks: Any, atomic: Any, scratch: Any) -> int:
+def _fullest_bank(memory: Longs, begin: Any, end: Any, size: Any, banks: Any, atomic: Any, scratch: Any) -> Any:
     for bank in range(scratch, scratch + banks):
         memory[bank] = -1
         memory[bank + _COUNT] = 0

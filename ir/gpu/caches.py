@@ -62,9 +62,9 @@ def sectors_in(mask: Any) -> Any:
 
 
 @njit(nogil=True)
-def l1_set(state: Longs, sm: Any, line: Any, mark: Any) -> Any:
+def l1_set(state: Longs, sm: Any, site: Any, line: Any) -> Any:
     """Where the set begins that a line of a request asks first, and the host may load; 0 for none: it asks the L2."""
-    about = state[AT_SITES] + SITE_WORDS * (mark & _SITE)
+    about = state[AT_SITES] + SITE_WORDS * site
     if state[about + KIND] != LOAD:
         return 0
     if state[about + HINT] == READ_ONLY and state[READ_ONLY_SETS]:
@@ -81,25 +81,25 @@ def l1_set(state: Longs, sm: Any, line: Any, mark: Any) -> Any:
 
 
 @njit(nogil=True)
-def serve(state: Longs, begin: Any, line: Any, mark: Any) -> None:
+def serve(state: Longs, begin: Any, site: Any, word: Any) -> None:
     """One line of a request: the L1 at once; what it lacks, or must not keep, goes into the queue before the L2."""
-    site, wanted = mark & _SITE, mark >> 16 & 15
+    line, wanted = word >> 8, word & 15
     about = state[AT_SITES] + SITE_WORDS * site
     kind = state[about + KIND]
     sectors = wanted
     if kind == LOAD:
         if begin:
-            word = _touch(state, begin, state[L1_WAYS], line, wanted, state[about + HINT] == EVICT_FIRST)
-            if word >> 8 == line:
-                state[state[AT_COUNTS] + SITE_COUNTS * site + L1_FOUND] += sectors_in(wanted & word)
-                sectors = wanted & ~word
+            had = _touch(state, begin, state[L1_WAYS], line, wanted, state[about + HINT] == EVICT_FIRST)
+            if had >> 8 == line:
+                state[state[AT_COUNTS] + SITE_COUNTS * site + L1_FOUND] += sectors_in(wanted & had)
+                sectors = wanted & ~had
                 if sectors == 0:
                     return
         sectors |= sectors << 4
     elif kind == ATOMIC:
         sectors |= wanted << 4 | wanted << 8
     else:
-        sectors |= (wanted & ~(mark >> 20)) << 4 | wanted << 8
+        sectors |= (wanted & ~(word >> 4)) << 4 | wanted << 8
     _ask(state, line, site, sectors)
 
 

@@ -28,7 +28,6 @@ from .state import (
     AT_BANKS,
     AT_COUNTS,
     AT_COVERS,
-    AT_ITEMS,
     AT_LANES,
     AT_LINES,
     AT_MASKS,
@@ -36,6 +35,7 @@ from .state import (
     AT_SITES,
     AT_SLOTS,
     AT_STREAMS,
+    AT_WINDOW,
     BAD_ADDRESS,
     BAD_SITE,
     BANKS,
@@ -44,12 +44,11 @@ from .state import (
     CURRENT_WAVE,
     END,
     FILLED,
-    ITEM_WORDS,
     KIND,
     L1_TAGS,
-    LAST,
     LINES,
     MOST_LINES,
+    MOST_WORDS,
     MULTIPROCESSORS,
     REQUEST_LANES,
     REQUESTS,
@@ -227,7 +226,7 @@ def _part(state: Longs, sm: Any, site: Any, begin: Any, end: Any) -> None:
         state[counts + CONFLICTS] += busy - parts
         state[processor + SM_SHARED] += busy
         return
-    if state[FILLED] + MOST_LINES > state[WINDOW]:
+    if state[FILLED] + MOST_WORDS > state[WINDOW]:
         play(state)
         open_stream(state, sm)
     if gaps:
@@ -244,17 +243,16 @@ def _part(state: Longs, sm: Any, site: Any, begin: Any, end: Any) -> None:
     state[counts + SECTORS] += sectors
     state[counts + WAVEFRONTS] += busy
     state[processor + SM_L1] += busy
-    item = state[AT_ITEMS] + ITEM_WORDS * state[FILLED]
+    word = state[AT_WINDOW] + state[FILLED]
+    state[word] = site | lines << 16
     for line in range(lines):
         full = np.int64(0)
         if kind == STORE:
             for sector in range(4):
                 full |= np.int64(state[AT_COVERS + 4 * line + sector] == 0xFFFFFFFF) << sector
-        state[item] = state[AT_LINES + line]
-        state[item + 1] = site | state[AT_MASKS + line] << 16 | full << 20
-        item += ITEM_WORDS
-    state[item - 1] |= LAST
-    state[FILLED] += lines
+        word += 1
+        state[word] = state[AT_LINES + line] << 8 | full << 4 | state[AT_MASKS + line]
+    state[FILLED] += 1 + lines
     state[state[AT_STREAMS] + STREAM_WORDS * (state[STREAMS] - 1) + END] = state[FILLED]
 
 
@@ -278,10 +276,10 @@ def _lines_between(state: Longs, low: Any, high: Any) -> tuple[int, int]:
 
 
 @njit(nogil=True)
-def _lines_of(state: Longs, begin: Any, end: Any, size: Any, store: Any) -> tuple[int, int]:
+def _lines_of(state: Longs, begin: Any, end: Any, size: Any, store: Any) -> Any:
     """Lines of a request, in the order of the lanes that touch them first, and their sectors; returns how many."""
     lines = sectors = np.int64(0)
-    recent = np.int64(-1)
+    recent: Any = np.int64(-1)
     entry = np.int64(0)
     stamp = state[STAMP]  # what the hash table had before is below
     state[STAMP] = stamp + MOST_LINES

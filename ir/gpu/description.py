@@ -94,12 +94,13 @@ class Gpu:
     def verify(self) -> None:
         """Raises ArgumentError, which names the field, unless all that is stated fits together."""
         for field in fields(self):
-            value = getattr(self, field.name)
-            kind = {"str": str, "int": int, "float": float, "bool": bool}.get(str(field.type), tuple)
-            if type(value) is not kind and not (kind is float and type(value) is int):
+            value: Any = getattr(self, field.name)
+            low = 0 if field.name in _MAY_BE_ZERO else 1e-9
+            kind: type = {"str": str, "int": int, "float": float, "bool": bool}.get(str(field.type), tuple)
+            if type(value) not in ((float, int) if kind is float else (kind,)):
                 raise ArgumentError(f"{field.name} = {value!r}, {kind.__name__} was expected")
-            if kind in (int, float) and not (0 if field.name in _MAY_BE_ZERO else 1e-9) <= value < float("inf"):
-                least = "at least 0" if field.name in _MAY_BE_ZERO else "a positive, finite number"
+            if kind in (int, float) and not low <= value < float("inf"):
+                least = "at least 0" if low == 0 else "a positive, finite number"
                 raise ArgumentError(f"{field.name} = {value!r}, {least} was expected")
         self._check_limits()
         self._check_caches()
@@ -129,6 +130,11 @@ class Gpu:
             size = getattr(self, name)
             if size < low or size % LINE:
                 raise ArgumentError(f"{name} = {size}, at least {low} and a multiple of {LINE} was expected")
+        for name, ways in (("l1_size", "l1_ways"), ("read_only_size", "l1_ways"), ("l2_size", "l2_ways")):
+            if 0 < getattr(self, name) < LINE * getattr(self, ways):
+                raise ArgumentError(
+                    f"{name} = {getattr(self, name)} holds no set of {ways} = {getattr(self, ways)} lines"
+                )
         if (self.l2_size == 0) != (self.l2_bandwidth == 0):
             raise ArgumentError(f"l2_size = {self.l2_size}, l2_bandwidth = {self.l2_bandwidth}: both or none is 0")
 

@@ -17,13 +17,11 @@ from tracecut.support.arrays import Longs
 from .caches import answer_all, l1_set, serve
 from .prefetch import prefetch
 from .state import (
-    AT_ITEMS,
     AT_SETS,
     AT_STREAMS,
+    AT_WINDOW,
     END,
     FILLED,
-    ITEM_WORDS,
-    LAST,
     MOST_STREAMS,
     MULTIPROCESSORS,
     NEXT,
@@ -48,8 +46,8 @@ def open_stream(state: Longs, sm: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def play(state: Longs) -> None:
-    """Let the caches see all that is in the window, and empty it. O(items · ways)."""
-    begin, items = state[AT_STREAMS], state[AT_ITEMS]
+    """Let the caches see all that is in the window, and empty it. O(lines · ways)."""
+    begin, window = state[AT_STREAMS], state[AT_WINDOW]
     places = np.zeros(state[MULTIPROCESSORS] + 1, np.int64)
     for stream in range(state[STREAMS]):
         at = begin + STREAM_WORDS * stream
@@ -70,22 +68,15 @@ def play(state: Longs) -> None:
         for turn in range(active):
             at = order[turn]
             if turn + _AHEAD < active:
-                ahead = order[turn + _AHEAD]
-                prefetch(state, items + ITEM_WORDS * state[ahead + NEXT])
-            item = state[at + NEXT]
-            lines = 0
-            last = np.int64(0)
-            while last == 0:
-                word = items + ITEM_WORDS * (item + lines)
-                last = state[word + 1] & LAST
-                state[AT_SETS + lines] = l1_set(state, state[at + PROCESSOR], state[word], state[word + 1])
-                lines += 1
-            for line in range(lines):
-                word = items + ITEM_WORDS * (item + line)
-                serve(state, state[AT_SETS + line], state[word], state[word + 1])
-            item += lines
-            state[at + NEXT] = item
-            if item < state[at + END]:
+                prefetch(state, window + state[order[turn + _AHEAD] + NEXT])
+            word = window + state[at + NEXT]
+            site, lines, sm = state[word] & 0xFFFF, state[word] >> 16, state[at + PROCESSOR]
+            for line in range(1, lines + 1):
+                state[AT_SETS - 1 + line] = l1_set(state, sm, site, state[word + line] >> 8)
+            for line in range(1, lines + 1):
+                serve(state, state[AT_SETS - 1 + line], site, state[word + line])
+            state[at + NEXT] += 1 + lines
+            if state[at + NEXT] < state[at + END]:
                 order[kept] = at
                 kept += 1
         active = kept

@@ -1,7 +1,11 @@
 """The memory of a GPU as a consumer of accesses: warp after warp in, a report out, nothing kept.
 
 Two ways in count the same: `consume_block` and `consume_steps` take arrays; `pointer` and `state` are for machine code
-that calls a C function once a warp (its signature stands in `sites.py`).
+that calls a C function once a warp (its signature stands in `sites.py`). Compiling it takes some seconds, once.
+
+What the model leaves out: latencies and how many requests are under way, so that its time is what throughput allows;
+barriers (warps keep in step by their requests); the two halves of a large L2, and what it holds less for them; TLBs;
+atomic accesses of one word that wait for each other in the L2; instructions, where nobody says how many there were.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import cfunc, njit, types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 from tracecut.ir.machine.cache_simulator import EMPTY
 from tracecut.support.argument_checks import whole_number
 from tracecut.support.arrays import Ints, Longs, check_range, frozen
@@ -38,7 +43,7 @@ from .state import (
     HBM_READ,
     HBM_WRITTEN,
     L2_ASKED,
-    MOST_LINES,
+    MOST_WORDS,
     SM_L1,
     SM_REQUESTS,
     SM_SHARED,
@@ -49,7 +54,7 @@ from .state import (
     state_of,
 )
 
-WINDOW = 1 << 21  # items of 16 bytes that wait for the caches, at most
+WINDOW = 1 << 22  # words of 8 bytes, one for each request that waits for the caches and one for each of its lines
 HIGHEST = 1 << 62  # no address of global memory lies there
 _NO_SITE, _NO_ADDRESS = np.zeros(0, np.uint16), np.zeros(0, np.uint64)
 
@@ -61,8 +66,8 @@ class MemoryModel:
         gpu: a description. sites: the kernel's memory instructions.
         block: threads of a block. registers, shared: of a thread and of a block, as `occupancy` takes them.
         resident: blocks on a multiprocessor at a time; None: as many as the occupancy allows.
-        window: accesses of lines that wait for the caches at most; the more, the more of the warps that run at the same
-            time are seen at the same time. Memory: 16 bytes each, beside 8 bytes a line of all caches.
+        window: requests and lines of requests that wait for the caches at most; the more, the more of the warps that
+            run at the same time are seen at the same time. Memory: 8 bytes each, beside 8 bytes a line of all caches.
 
     Warps come in the order in which their blocks begin. What was consumed stays counted: a model is for one launch, or,
     with `next_launch`, for one after the other.
@@ -79,7 +84,7 @@ class MemoryModel:
         resident: int | None = None,
         window: int = WINDOW,
     ) -> None:
-        whole_number("window", window, MOST_LINES, 1 << 31)
+        whole_number("window", window, MOST_WORDS, 1 << 31)
         self.gpu, self.sites, self.block = gpu, sites, block
         self.occupancy: Occupancy = occupancy(gpu, block, registers, shared)
         blocks = self.occupancy.blocks
@@ -219,8 +224,7 @@ def _consume(state: Any, block: Any, warp: Any, first: Any, site: Any, address: 
     return np.int32(0)
 
 
-@intrinsic
-def _call(context: Any, function: Any, state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:
+def _called(context: Any, function: Any, state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:
     """Call what lies at the address `function`: machine code is linked once, not into each caller."""
     kinds = [ir.IntType(bits) for bits in (64, 64, 32, 64, 64, 64)]
 
@@ -231,6 +235,9 @@ def _call(context: Any, function: Any, state: Any, block: Any, warp: Any, first:
 
     whole = types.int64
     return types.none(whole, whole, whole, types.int32, whole, whole, whole), generate
+
+
+_call: Any = intrinsic(_called)
 
 
 @njit(cache=True, nogil=True)

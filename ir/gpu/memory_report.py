@@ -162,7 +162,8 @@ class MemoryReport:
         arrays, meta = read_arrays(path, "MemoryReport", dtypes)
         try:
             where = from_json(tuple[str, ...], meta["where"])
-            sites = Sites(*(arrays[name] for name in _SITE_COLUMNS), where)
+            space, kind, size, hint = (arrays[name] for name in _SITE_COLUMNS)
+            sites = Sites(space, kind, size, hint, where)
             return cls(
                 gpu=from_json(str, meta["gpu"]),
                 sites=sites,

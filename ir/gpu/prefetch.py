@@ -10,8 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-@intrinsic
-def prefetch(context: Any, array: Any, index: Any) -> Any:
+def _prefetch(context: Any, array: Any, index: Any) -> Any:
     """Begin to load the cache line of array[index], which is about to be changed; index is not checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -24,3 +23,6 @@ def prefetch(context: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(array, types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import njit, types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 from tracecut.ir.machine.cache_simulator import EMPTY
 from tracecut.support.arrays import Longs
 
@@ -20,6 +21,7 @@ from .description import LINE, WARP, Gpu
 from .sites import Sites
 
 MOST_LINES = 2 * WARP  # of a request: two of each lane that straddles
+MOST_WORDS = 1 + MOST_LINES  # of a request in the window
 QUEUE = 64  # of questions to the L2
 # The head: words of the array; what does not change; where sections begin; counts, and how full window and queue are.
 (
@@ -48,7 +50,7 @@ QUEUE = 64  # of questions to the L2
     AT_L1,
     AT_READ_ONLY,
     AT_L2,
-    AT_ITEMS,
+    AT_WINDOW,
     HBM_READ,
     HBM_WRITTEN,
     WARPS,
@@ -70,13 +72,11 @@ AT_BANKS, AT_LANES, AT_ADDRESSES, AT_LINES, AT_MASKS, AT_COVERS, AT_SLOTS, AT_SE
 # Of each site: what it is, and what is counted of it.
 SPACE, KIND, BYTES, HINT, SITE_WORDS = range(5)
 REQUESTS, ACCESSES, SECTORS, LINES, WAVEFRONTS, CONFLICTS, L1_FOUND, L2_ASKED, L2_FOUND, SITE_COUNTS = range(10)
-# Of each multiprocessor; of each warp in the window: its next item, its end, its multiprocessor.
+# Of each multiprocessor; of each warp in the window: its next word, its end, its multiprocessor.
 SM_REQUESTS, SM_L1, SM_SHARED, SM_COUNTS = range(4)
 NEXT, END, PROCESSOR, STREAM_WORDS = range(4)
-# An item is a line that a request touches: its number, and site + sectors · 2¹⁶ + sectors that a store fills · 2²⁰,
-# with LAST where it is the last of the request.
-ITEM_WORDS = 2
-LAST = 1 << 24
+# In the window a request is a word, site + lines · 2¹⁶, then a word for each line: its number · 256 + sectors that a
+# store fills · 16 + sectors that are touched.
 
 
 def state_of(gpu: Gpu, sites: Sites, l1_size: int, resident: int, window: int, warps: int) -> Longs:
@@ -84,7 +84,7 @@ def state_of(gpu: Gpu, sites: Sites, l1_size: int, resident: int, window: int, w
 
     Args:
         l1_size: bytes of L1 beside the shared memory in use. resident: blocks on a multiprocessor.
-        window: items that wait for the caches at most. warps: in all blocks that reside on the GPU.
+        window: words of requests that wait for the caches. warps: in all blocks that reside on the GPU.
     """
     head = np.zeros(FIXED, np.int64)
     head[[SITES, MULTIPROCESSORS, BANKS]] = len(sites), gpu.multiprocessors, gpu.banks
@@ -100,9 +100,9 @@ def state_of(gpu: Gpu, sites: Sites, l1_size: int, resident: int, window: int, w
         head[sets] = size // LINE // ways
         head[bits] = max(1, int(head[sets]).bit_length() - 1)
         tags.append(int(head[sets]) * ways * (1 if sets == L2_SETS else gpu.multiprocessors))
-    sections = (AT_SITES, AT_COUNTS, AT_PROCESSORS, AT_STREAMS, AT_L1, AT_READ_ONLY, AT_L2, AT_ITEMS)
+    sections = (AT_SITES, AT_COUNTS, AT_PROCESSORS, AT_STREAMS, AT_L1, AT_READ_ONLY, AT_L2, AT_WINDOW)
     sizes = [SITE_WORDS * len(sites), SITE_COUNTS * len(sites), SM_COUNTS * gpu.multiprocessors]
-    sizes += [STREAM_WORDS * int(head[MOST_STREAMS]), *tags, ITEM_WORDS * window]
+    sizes += [STREAM_WORDS * int(head[MOST_STREAMS]), *tags, window]
     words = FIXED
     for section, size in zip(sections, sizes, strict=True):
         words = -(-words // 8) * 8  # sets begin with cache lines of the host
@@ -114,7 +114,7 @@ def state_of(gpu: Gpu, sites: Sites, l1_size: int, resident: int, window: int, w
     head[WORDS] = words
     state[:FIXED] = head
     state[head[AT_COUNTS] : head[AT_L1]] = 0
-    state[head[AT_L1] : head[AT_ITEMS]] = EMPTY
+    state[head[AT_L1] : head[AT_WINDOW]] = EMPTY
     table = np.array([sites.space, sites.kind, sites.bytes, sites.hint], np.int64).T
     state[head[AT_SITES] : head[AT_SITES] + table.size] = table.ravel()
     return state
@@ -132,12 +132,14 @@ def processors_of(state: Longs) -> Longs:
     return state[begin : begin + SM_COUNTS * state[MULTIPROCESSORS]].reshape(-1, SM_COUNTS)
 
 
-@intrinsic
-def _pointer(context: Any, address: Any) -> Any:
+def _address(context: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
 
     return types.voidptr(types.int64), generate
+
+
+_pointer: Any = intrinsic(_address)
 
 
 @njit(nogil=True)

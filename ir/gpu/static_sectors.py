@@ -5,6 +5,8 @@ To choose a variant or a block size the counts of requests are enough; a gather 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -106,7 +108,7 @@ def _by_request(index: Longs, size: int, stride: int, lanes: int, base: int, off
     for group in range(offsets.size - 1):
         for begin in range(offsets[group], offsets[group + 1], lanes):
             count = 0
-            recent = np.int64(-1)
+            recent: Any = np.int64(-1)
             for place in range(begin, min(begin + lanes, offsets[group + 1])):
                 if index[place] < 0:
                     continue

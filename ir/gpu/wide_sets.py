@@ -19,8 +19,7 @@ _INDEX = ir.IntType(32)
 _UP_TO = [_WORD(-1)] * WIDE + [_WORD(0)] * WIDE
 
 
-@intrinsic
-def keep_wide(context: Any, tags: Any, first: Any, line: Any, flags: Any) -> Any:
+def _keep_wide(context: Any, tags: Any, first: Any, line: Any, flags: Any) -> Any:
     """`keep_sectors(tags, first, 16, line, flags)`, all int64; the set lies within the array, which is not checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -55,3 +54,6 @@ def keep_wide(context: Any, tags: Any, first: Any, line: Any, flags: Any) -> Any
 def _splat(builder: Any, value: Any) -> Any:
     one = builder.insert_element(ir.Constant(_WORDS, ir.Undefined), value, _INDEX(0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INDEX, WIDE), [0] * WIDE))
+
+
+keep_wide: Any = intrinsic(_keep_wide)

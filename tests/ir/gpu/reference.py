@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable
 
 Lane = list[tuple[int, int]]  # (site, address), in program order
 Item = tuple[int, int, set[int], set[int]]  # site, line, its sectors that are touched, those that a store fills
@@ -21,12 +20,12 @@ def requests_of(lanes: list[Lane], half: bool) -> list[tuple[int, list[tuple[int
             found.setdefault(key, []).append((lane, address))
             before[key] = max(before[key], position)
     ordered = sorted(found, key=lambda key: before[key])  # stable: equal ones as they were first made
-    split = [
-        (key[0], [pair for pair in found[key] if not half or pair[0] // 16 == part])
-        for key in ordered
-        for part in (0, 1)
-    ]
-    return [(site, pairs) for site, pairs in (split if half else split[::2]) if pairs]
+    made = []
+    for key in ordered:
+        for part in (0, 1) if half else (None,):
+            pairs = [pair for pair in found[key] if part is None or pair[0] // 16 == part]
+            made += [(key[0], pairs)] if pairs else []
+    return made
 
 
 def bank_wavefronts(pairs: list[tuple[int, int]], size: int, banks: int, atomic: bool) -> tuple[int, int]:
@@ -49,15 +48,14 @@ class Cache:
         self.count, self.ways = size // 128 // ways, ways
         self.sets: dict[int, OrderedDict[int, tuple[set[int], set[int]]]] = defaultdict(OrderedDict)
 
-    def touch(self, line: int, sectors: set[int], changed: Iterable[int], last: bool) -> tuple[set[int], int]:
+    def touch(self, line: int, sectors: set[int], changed: set[int], last: bool) -> tuple[set[int], int]:
         """Sectors that were there, and changed sectors of the line that gave way."""
         bits = max(1, self.count.bit_length() - 1)
         own = self.sets[((line ^ line >> bits ^ line >> 2 * bits) & 0xFFFFFFFF) % self.count]
         lost = 0
         if line not in own:
             if len(own) == self.ways:
-                _, (_, dirty) = own.popitem(last=False)
-                lost = len(dirty)
+                lost = len(own.popitem(last=False)[1][1])
             own[line] = set(), set()
             if last:
                 own.move_to_end(line, last=False)
@@ -76,16 +74,15 @@ class SlowModel:
     """Counts of the columns of a report, by site."""
 
     def __init__(self, gpu: object, sites: object, l1: int, resident: int, window: int, warps: int) -> None:
-        self.gpu, self.sites, self.window, self.warps = gpu, sites, window, warps
+        self.gpu, self.sites, self.window = gpu, sites, window
+        self.warps, self.wave, self.resident = warps, -1, resident
         processors = range(gpu.multiprocessors)
         self.l1 = [Cache(l1, gpu.l1_ways) for _ in processors] if l1 else None
         self.texture = [Cache(gpu.read_only_size, gpu.l1_ways) for _ in processors] if gpu.read_only_size else None
         self.l2 = Cache(gpu.l2_size, gpu.l2_ways) if gpu.l2_size else None
-        self.wave, self.resident = -1, resident
         self.streams: list[tuple[int, list[list[Item]]]] = []
         self.counts: list[Counter[str]] = [Counter() for _ in range(len(sites))]
-        self.l1_cycles, self.shared_cycles = Counter(), Counter()
-        self.read = self.written = 0
+        self.l1_cycles, self.shared_cycles, self.read, self.written = Counter(), Counter(), 0, 0
 
     def consume(self, block: int, lanes: list[Lane]) -> None:
         wave = block // (self.resident * self.gpu.multiprocessors)
@@ -101,14 +98,12 @@ class SlowModel:
             counts = self.counts[site]
             shared = self.sites.space[site] == 1
             busy, parts = bank_wavefronts(pairs, size, self.gpu.banks, shared and kind == 2)
-            counts["requests"] += 1
-            counts["accesses"] += len(pairs)
+            counts.update(requests=1, accesses=len(pairs))
             if shared:
-                counts["wavefronts"] += busy
-                counts["conflicts"] += busy - parts
+                counts.update(wavefronts=busy, conflicts=busy - parts)
                 self.shared_cycles[processor] += busy
                 continue
-            if sum(len(request) for _, stream in self.streams for request in stream) + 64 > self.window:
+            if sum(len(request) + 1 for _, stream in self.streams for request in stream) + 65 > self.window:
                 self.play()
                 self.streams.append((processor, []))
             touched: dict[int, Counter[int]] = {}
@@ -120,9 +115,7 @@ class SlowModel:
                 load = Counter(byte // 32 % 4 for byte in bytes_of)
                 items.append((site, line, set(load), {each for each in load if load[each] == 32}))
             busy = max(busy, -(-len(items) // self.gpu.l1_tags))
-            counts["sectors"] += sum(len(item[2]) for item in items)
-            counts["lines"] += len(items)
-            counts["wavefronts"] += busy
+            counts.update(sectors=sum(len(item[2]) for item in items), lines=len(items), wavefronts=busy)
             self.l1_cycles[processor] += busy
             self.streams[-1][1].append(items)
 
@@ -136,14 +129,12 @@ class SlowModel:
 
     def serve(self, processor: int, site: int, line: int, touched: set[int], full: set[int]) -> None:
         kind, hint = int(self.sites.kind[site]), int(self.sites.hint[site])
-        counts = self.counts[site]
-        last = hint == 2 and kind != 2
+        counts, last = self.counts[site], hint == 2 and kind != 2
         wanted = set(touched)
         if kind == 0:
-            own = self.l1 if self.gpu.l1_global or hint == 1 else None
-            own = self.texture if hint == 1 and self.texture else own
-            if own:
-                found, _ = own[processor].touch(line, wanted, (), last)
+            l1 = self.l1 if self.gpu.l1_global or hint == 1 else None
+            if own := self.texture if hint == 1 and self.texture else l1:
+                found, _ = own[processor].touch(line, wanted, set(), last)
                 counts["l1_found"] += len(found)
                 wanted -= found
         if not wanted:

@@ -89,6 +89,7 @@ def test_a_value_of_another_kind_is_named(key: str, value: str, tmp_path: Path) 
         (TEXT.replace('"0 KiB", "8 KiB"', '"8 KiB", "0 KiB"'), "carveouts"),
         (TEXT.replace('l1_size = "256 KiB"', 'l1_size = "200 KiB"'), "l1_size"),
         (TEXT.replace("l2_bandwidth = 9700000000000.0", "l2_bandwidth = 0"), "l2_bandwidth = 0"),
+        (TEXT.replace("l2_ways = 16", "l2_ways = 1000000"), "l2_size = 62914560 holds no set of l2_ways"),
         (TEXT.replace("warp_size = 32", "warp_size = 64"), "warp_size = 64"),
         (TEXT.replace("banks = 32", "banks = 33"), "banks = 33"),
         ("\0", "is no TOML"),

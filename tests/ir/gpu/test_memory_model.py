@@ -129,7 +129,7 @@ def check(card: Gpu, seed: int, window: int, resident: int, pointer: bool) -> in
 def test_counts_equal_the_slow_model(name: str, pointer: bool) -> None:
     total = 0
     for seed in range(40):
-        window, resident = (64, 100, 1 << 12)[seed % 3], 1 + seed % 2
+        window, resident = (65, 100, 1 << 12)[seed % 3], 1 + seed % 2
         total += check(CARDS[name], 1000 * len(name) + seed, window, resident, pointer)
     assert total > 20_000
 
@@ -226,7 +226,7 @@ def test_odd_events_of_machine_code_are_told_in_the_end(site: int, address: int,
 
 def test_odd_models_are_refused() -> None:
     for given, words in (
-        ({"window": 63}, "window is 63"),
+        ({"window": 64}, "window is 64"),
         ({"resident": 5}, "resident is 5"),
         ({"shared": -1}, "shared"),
     ):
