@@ -38,3 +38,12 @@ INLINE void emu_segment(struct machine *m, int64_t t) {
     m->segments[place].thread = (int32_t)t;
     m->segment_count = place + 1;
 }
+
+/* Integer powers, which the mathematical library here does not have. */
+INLINE double emu_powi(double x, int32_t n) {
+    double made = 1;
+    for (uint32_t left = n < 0 ? 0u - (uint32_t)n : (uint32_t)n; left; left >>= 1, x *= x)
+        if (left & 1) made *= x;
+    return n < 0 ? 1 / made : made;
+}
+INLINE float emu_powif(float x, int32_t n) { return (float)emu_powi(x, n); }

@@ -15,7 +15,8 @@ _IGNORED = re.compile(
     r"prefetch|annotation|pseudoprobe|nvvm\.membar\.|nvvm\.fence\.|nvvm\.prefetch)"
 )
 # libdevice → the mathematical library here, for the functions of which both have the same.
-_LIBRARY = {device: name for name, device in LIBDEVICE.items() if name not in ("lround", "lrint", "lroundf", "lrintf")}
+LIBRARY = {device: name for name, device in LIBDEVICE.items() if name not in ("lround", "lrint", "lroundf", "lrintf")}
+LIBRARY |= {"__nv_powi": "emu_powi", "__nv_powif": "emu_powif"}
 _LANE = {
     "laneid": ["{r} = and i32 %emu.t32, 31"],
     "warpid": ["{r} = lshr i32 %emu.t32, 5"],
@@ -72,10 +73,10 @@ def _is_shared(call: Instruction) -> list[str]:
 
 def _mathematical(call: Instruction, declarations: set[str]) -> str:
     name = call.word.removeprefix("@")
-    if name not in _LIBRARY:
+    if name not in LIBRARY:
         raise UnsupportedError(f"a kernel can not run here: this CPU has no counterpart of {name}")
-    text = _without_attributes(call, _LIBRARY[name])
-    declarations.add(_declaration(call, _LIBRARY[name]))
+    text = _without_attributes(call, LIBRARY[name])
+    declarations.add(_declaration(call, LIBRARY[name]))
     return text
 
 
