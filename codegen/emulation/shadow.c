@@ -2,8 +2,9 @@
 
 A time stands for a stretch between two synchronisations of the block or of a warp. Two accesses of one block are in
 order if a barrier of the block, or `bar.warp.sync` of both their lanes, came between them (vector clocks by warp);
-accesses of two blocks never are. A cell remembers, of each kind of access, the last one and the last one of another
-thread (so that no thread's own access hides somebody else's), and one of each kind from earlier blocks. */
+accesses of two blocks never are. A cell remembers, of each kind of access, the last one and one of another thread (so
+that no thread's own access hides somebody else's), and one of each kind from earlier blocks. What may be missed: a lane
+that a `bar.warp.sync` of others leaves out, behind two accesses of those others. */
 #include "machine.h"
 #include <stdlib.h>
 #include <string.h>
@@ -78,11 +79,17 @@ static void race(struct machine *m, uint64_t record, int32_t t, int32_t site,
            thread_of(record), (int32_t)(record & 0xFFFF), m->block, t, site);
 }
 
+/* `other` holds an access of another warp rather than one of another lane: a warp puts its own in order more often. */
 static INLINE void keep(struct machine *m, uint64_t *last, uint64_t *other, uint64_t *earlier, uint64_t made) {
-    if (*last && *last >> 26 < m->block_time) *earlier = *last;
-    else if (other && *last && thread_of(*last) != thread_of(made)) {
-        if (*other && *other >> 26 < m->block_time) *earlier = *other;
-        *other = *last;
+    if (*last && *last >> 26 < m->block_time) {
+        *earlier = *last;
+    } else if (other && *last && thread_of(*last) != thread_of(made)) {
+        int32_t warp = thread_of(made) / LANES;
+        int far = *other >> 26 >= m->barrier_time && thread_of(*other) / LANES != warp;
+        if (!far || thread_of(*last) / LANES != warp) {
+            if (*other && *other >> 26 < m->block_time) *earlier = *other;
+            *other = *last;
+        }
     }
     *last = made;
 }
