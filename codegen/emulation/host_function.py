@@ -6,9 +6,9 @@ Points stay as they are: `step.py` cuts the function there.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tracecut.ir.gpu.sites import SHARED
 from tracecut.ir.llvm import Block, Instruction
 from tracecut.ir.llvm.lexer import matching, split_commas, split_type
 from tracecut.ir.llvm.substitute import replaced
@@ -16,6 +16,7 @@ from tracecut.support.errors import UnsupportedError
 
 from .device_calls import call_lines
 from .kernel_text import KernelText
+from .memory_copies import is_copy
 from .memory_sites import Access, Accesses, shared_variables
 from .points import point_of
 
@@ -104,6 +105,8 @@ class _Lowering:
         if access is not None:
             return self._with_hooks(plain, access)
         if plain.op == "call":
+            if is_copy(plain) and (self.trace or self.races):
+                raise UnsupportedError(f"a copy or fill of unknown or great size is no single access: {instruction.text}")
             return [plain.text] if point_of(plain) else call_lines(plain, self.made.declarations)
         if plain.op == "fence":
             return []
@@ -117,10 +120,14 @@ class _Lowering:
         self.count += 1
         if self.trace:
             number = f"%emu.at{self.count}"
-            lines += [
-                f"{number} = ptrtoint ptr {at} to i64",
-                f"call void @emu_event(ptr %emu.m, i32 {access.number}, i64 {number})",
-            ]
+            lines.append(f"{number} = ptrtoint ptr {at} to i64")
+            if access.space == SHARED:
+                lines += [
+                    f"{number}.from = ptrtoint ptr %emu.shared to i64",
+                    f"{number}.in = sub i64 {number}, {number}.from",
+                ]
+                number = f"{number}.in"
+            lines.append(f"call void @emu_event(ptr %emu.m, i32 {access.number}, i64 {number})")
         if not self.races:
             return [*lines, plain.text]
         kind = 2 if access.is_atomic else access.kind
@@ -204,7 +211,3 @@ def _with_pointer(plain: Instruction, pointer: str) -> str:
     head, _, tail = plain.text.rpartition(old)
     return f"{head}{pointer}{tail}"
 
-
-def parameter_lines(parameters: Mapping[str, str]) -> str:
-    """Types and names, as in a header."""
-    return ", ".join(f"{type} {name}" for name, type in parameters.items())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracecut.ir.gpu.sites import Sites
+from tracecut.ir.gpu.sites import GLOBAL, SHARED, Sites
 from tracecut.ir.llvm import Instruction
 from tracecut.ir.llvm.debug_info import Lines
 
@@ -19,7 +19,7 @@ from .consumers import Consumer
 from .faults import FATAL, KINDS, Fault, Place
 from .host_module import Form, HostModule
 from .kernel_text import KernelText
-from .memory_sites import SHARED_SPACE, Accesses, place_of
+from .memory_sites import Accesses, place_of
 from .points import AT_BLOCK, AT_WARP, ENDED, EXHAUSTED
 
 _MOST_FAULTS = 256
@@ -69,6 +69,7 @@ class _Launch(ctypes.Structure):
         ("region_count", _I64),
         ("consume", ctypes.c_void_p),
         ("consumer_state", ctypes.c_void_p),
+        ("stop", ctypes.c_void_p),
         ("blocks_run", _I64),
         ("barriers", _I64),
         ("events", _I64),
@@ -138,6 +139,7 @@ class Launch:
             region_count=len(names),
             consume=0 if consumer is None else consumer.address,
             consumer_state=0 if consumer is None else consumer.state,
+            stop=0 if consumer is None else ctypes.addressof(consumer.stop),
         )
         return Outcome(launch, self.code, names, (given, operations, regions, cells, consumer))
 
@@ -164,7 +166,7 @@ class Launch:
 
     def _granule(self, parameter: int, variable: str) -> int:
         """log2 of the bytes of a cell: of the smallest access that may touch an array."""
-        space = SHARED_SPACE if variable else 1 - SHARED_SPACE
+        space = SHARED if variable else GLOBAL
         sizes = [
             access.bytes
             for access in self.accesses.of.values()

@@ -48,8 +48,8 @@ struct fault {
     int64_t count;
 };
 
-typedef int32_t (*consumer)(void *state, int64_t block, int32_t warp, const int32_t *first, const uint16_t *site,
-                            const uint64_t *address);
+typedef void (*consumer)(void *state, int64_t block, int32_t warp, const int32_t *first, const uint16_t *site,
+                         const uint64_t *address);
 
 struct launch { /* filled in by `launch.py` */
     int64_t first_block, blocks; /* linear numbers */
@@ -65,6 +65,7 @@ struct launch { /* filled in by `launch.py` */
     int64_t region_count;
     consumer consume;
     void *consumer_state;
+    const volatile int32_t *stop; /* what the consumer says when it wants no more */
     /* what came out */
     int64_t blocks_run, barriers, events, fault_count, fatal;
     struct fault faults[MAX_FAULTS];

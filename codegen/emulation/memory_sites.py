@@ -8,22 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracecut.ir.gpu.sites import Sites
+from tracecut.ir.gpu.sites import ATOMIC, EVICT_FIRST, GLOBAL, LOAD, MOST_SITES, NO_HINT, READ_ONLY, SHARED, SIZES, STORE, Sites
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.debug_info import Lines
-from tracecut.ir.llvm.lexer import GLOBAL
+from tracecut.ir.llvm.lexer import GLOBAL as GLOBAL_NAME
 from tracecut.support.errors import UnsupportedError
 
 from .kernel_text import KernelText
 
-GLOBAL_SPACE, SHARED_SPACE = 0, 1
-LOAD, STORE, ATOMIC = range(3)
 SITE = "tc.site"
-_MOST = 1 << 16
+_COLUMNS = ("space", "kind", "bytes", "hint")
 _SPACE = re.compile(r"addrspace\((\d+)\)")
 _THROUGH = frozenset({"getelementptr", "addrspacecast", "bitcast", "freeze", "phi", "select"})
 _ALIGN = re.compile(r", align (\d+)")
-# How much an access that names no alignment needs of the natural one is what LLVM's layout says of its type.
 
 
 @dataclass(frozen=True)
@@ -98,8 +95,8 @@ def find_accesses(kernel: KernelText, given: Sites | None) -> Accesses:
         if number is None:
             number, following = following, following + 1
         found.append(_access(kernel, made, pointer, number, space, base))
-    if following > _MOST:
-        raise UnsupportedError(f"the kernel {kernel.name} has {following} accesses to memory, at most {_MOST} are known")
+    if following > MOST_SITES:
+        raise UnsupportedError(f"the kernel {kernel.name} has {following} accesses to memory, at most {MOST_SITES} are known")
     return _table(found, following, lines, given)
 
 
@@ -132,10 +129,10 @@ def _space(pointer: Operand, base: Base | None) -> int | None:
     """Global or shared; None for memory that each thread has for itself, and for constants."""
     stated = _SPACE.search(pointer.type)
     if stated is not None and stated[1] in ("1", "3"):
-        return SHARED_SPACE if stated[1] == "3" else GLOBAL_SPACE
+        return SHARED if stated[1] == "3" else GLOBAL
     if stated is not None or (base is not None and base.kind in ("private", "constant")):
         return None
-    return SHARED_SPACE if base is not None and base.kind == "variable" else GLOBAL_SPACE
+    return SHARED if base is not None and base.kind == "variable" else GLOBAL
 
 
 def _access(
@@ -149,11 +146,13 @@ def _access(
     align = _ALIGN.search(made.text)
     kind = {"load": LOAD, "store": STORE}.get(made.op, ATOMIC)
     readonly = base is not None and base.kind == "parameter" and _is_readonly(kernel.parameters[base.place].text)
-    hint = 0
-    if "nontemporal" in made.meta:
-        hint = 2
-    elif kind == LOAD and space == GLOBAL_SPACE and ("invariant.load" in made.meta or readonly):
-        hint = 1
+    if size not in SIZES:
+        raise UnsupportedError(f"an access of {size} bytes at once, {SIZES} are known: {made.text}")
+    hint = NO_HINT
+    if "nontemporal" in made.meta and space == GLOBAL:
+        hint = EVICT_FIRST
+    elif kind == LOAD and space == GLOBAL and ("invariant.load" in made.meta or readonly):
+        hint = READ_ONLY
     return Access(
         instruction=made,
         number=number,
@@ -175,11 +174,13 @@ def _is_readonly(text: str) -> bool:
 
 
 def _table(found: list[Access], count: int, lines: Lines, given: Sites | None) -> Accesses:
-    columns = {name: np.zeros(count, np.uint8) for name in ("space", "kind", "bytes", "hint")}
+    """The table; numbers without an access are as the emitter says, or loads of 4 bytes that never come."""
+    columns = {name: np.full(count, 4 if name == "bytes" else 0, np.uint8) for name in _COLUMNS}
     where, texts = [""] * count, [""] * count
+    if given is not None:
+        for name, column in columns.items():
+            column[: len(given)] = getattr(given, name)[:count]
     for access in found:
-        if access.bytes > 255:
-            raise UnsupportedError(f"an access of {access.bytes} bytes at once: {access.instruction.text}")
         for name, column in columns.items():
             column[access.number] = getattr(access, name)
         place = lines.place(access.instruction.meta.get("dbg"))
@@ -231,7 +232,7 @@ class _Origins:
     def _leaf(self, text: str) -> Base | None:
         if text in self.parameters:
             return Base("parameter", text, self.parameters[text])
-        named = GLOBAL.findall(text)
+        named = GLOBAL_NAME.findall(text)
         if len(named) != 1:
             return None
         return Base("variable" if named[0] in self.shared else "constant", named[0])
@@ -242,7 +243,7 @@ def shared_variables(kernel: KernelText) -> dict[str, str]:
     found = {}
     for item in kernel.module.items:
         if isinstance(item, str) and item.startswith("@"):
-            name = GLOBAL.match(item)
+            name = GLOBAL_NAME.match(item)
             stated = _SPACE.search(item.split("=", 1)[1])
             if name is not None and stated is not None and stated[1] == "3":
                 found[name.group()] = kernel.module.globals[name.group()].type

@@ -1,1 +1,1 @@
-"""GPUs as data, and what their memory makes of a kernel's accesses."""
+"""GPUs as data files, and a model of their memory: addresses in, counts and times out. Imports `ir/machine`."""

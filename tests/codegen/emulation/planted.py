@@ -24,8 +24,7 @@ def numbered(text: str) -> tuple[str, Sites]:
         return f", !tc.site !{{i32 {len(where) - 1}}}"
 
     made = re.sub(r" @(\d+)$", site, text, flags=re.MULTILINE)
-    none = np.zeros(len(where), np.uint8)
-    return made, Sites(none, none, none, none, tuple(where))
+    return made, Sites.of([("global", "load", 4, "", line) for line in where])
 
 
 # preload | run | flush: inputs and sums of a block in shared memory; owned sums are stored, those of several blocks added.
