@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from tracecut.ir.llvm import int_bits
 from tracecut.support.errors import ArgumentError
 
-from .host_function import SHARED_CAPACITY
-from .kernel_text import KernelText
-from .memory_sites import Accesses
+from .lowering.host_function import SHARED_CAPACITY
+from .lowering.kernel_text import KernelText
+from .lowering.memory_sites import Accesses
 
 MOST_THREADS = 1024
 GRID = (2**31 - 1, 65535, 65535)

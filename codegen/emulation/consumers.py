@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from tracecut.support.errors import ArgumentError
 
 LANES = 32

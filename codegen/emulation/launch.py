@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from tracecut.ir.gpu.sites import GLOBAL, SHARED, Sites
 from tracecut.ir.llvm import Instruction
 from tracecut.ir.llvm.debug_info import Lines
@@ -17,10 +16,10 @@ from .arguments import Arguments
 from .compile_module import Code
 from .consumers import Consumer
 from .faults import FATAL, KINDS, Fault, Place
-from .host_module import Form, HostModule
-from .kernel_text import KernelText
-from .memory_sites import Accesses, place_of
-from .points import AT_BLOCK, AT_WARP, ENDED, EXHAUSTED
+from .lowering.host_module import Form, HostModule
+from .lowering.kernel_text import KernelText
+from .lowering.memory_sites import Accesses, place_of
+from .lowering.points import AT_BLOCK, AT_WARP, ENDED, EXHAUSTED
 
 _MOST_FAULTS = 256
 _CELL = 64  # bytes of shadow memory for each granule

@@ -15,7 +15,7 @@ point to the next lies in `frame`. The state of a thread is (point << 3) | what 
 /* What a thread waits for; after ENDED the point is the number of its return, after EXHAUSTED that of its loop. */
 enum { RUNS, AT_WARP, AT_BLOCK, YIELDED, EXHAUSTED, ENDED };
 
-/* Operations of points, in the order of `points.py`. */
+/* Operations of points, in the order of `lowering/points.py`. */
 enum {
     OP_START, OP_YIELD, OP_BARRIER, OP_BARRIER_POPC, OP_BARRIER_AND, OP_BARRIER_OR, OP_WARP_SYNC,
     OP_SHUFFLE_UP, OP_SHUFFLE_DOWN, OP_SHUFFLE_BFLY, OP_SHUFFLE_IDX,

@@ -7,6 +7,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock, Thread
 from typing import Any
 
@@ -17,10 +18,10 @@ from .arguments import Arguments, check_arguments, check_geometry
 from .compile_module import Code
 from .consumers import CompiledConsumer, Consumer, WarpAccesses
 from .faults import Fault
-from .host_module import Form, HostModule, make_module
-from .kernel_text import KernelText, read_kernel
 from .launch import Launch, Outcome, faults_of
-from .memory_sites import Accesses, find_accesses
+from .lowering.host_module import Form, HostModule, make_module
+from .lowering.kernel_text import KernelText, read_kernel
+from .lowering.memory_sites import Accesses, find_accesses
 
 __all__ = ["MODES", "CompiledConsumer", "Fault", "RunReport", "WarpAccesses", "kernel_sites", "run_kernel"]
 
@@ -174,7 +175,7 @@ def _shares(blocks: range, workers: int) -> list[range]:
     """Equal runs of blocks; at least one, which may be empty."""
     count = max(1, min(workers, len(blocks)))
     bounds = [len(blocks) * place // count for place in range(count + 1)]
-    return [blocks[first:last] for first, last in zip(bounds, bounds[1:], strict=False)]
+    return [blocks[first:last] for first, last in pairwise(bounds)]
 
 
 def _run(parts: Sequence[Outcome]) -> None:

@@ -27,7 +27,7 @@ FOLDERS = {
 # Room → the rooms of the same folder that it may import; what lies beside the rooms of a folder (".") may import all.
 ROOMS = {
     "support": {"process": {"."}},
-    "ir": {"llvm": set(), "loops": {"llvm"}, "machine": set()},
+    "ir": {"llvm": set(), "loops": {"llvm"}, "machine": set(), "gpu": {"machine"}},
     "tracer": {
         "toolchain": set(),
         "runtime": {"toolchain"},
@@ -47,6 +47,7 @@ ROOMS = {
         "schedule": set(),
         "host": {"schedule"},
         "ptx": {"schedule", "host"},
+        "emulation": {"schedule", "host", "ptx"},
         "runtime": {"schedule", "host"},
         "tuning": {"schedule", "host", "ptx", "runtime"},
     },

@@ -188,14 +188,18 @@ def test_bad_texts(text: str, name: str, said: str) -> None:
         ("%c = call i32 @llvm.nvvm.read.ptx.sreg.clock()", "declare i32 @llvm.nvvm.read.ptx.sreg.clock()", "clock"),
         ("%c = call i32 @stranger(i32 1)", "declare i32 @stranger(i32)", "this CPU has no stranger"),
         ("%c = call float @__nv_fast_sinf(float 1.0)", "declare float @__nv_fast_sinf(float)", "__nv_fast_sinf"),
-        ("call void asm sideeffect \"exit;\", \"\"()", "", "asm"),
+        ('call void asm sideeffect "exit;", ""()', "", "asm"),
         ("call void @llvm.trap()\n  unreachable\nz:", "declare void @llvm.trap()", "llvm.trap"),
         (
             "call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 0, i32 32)",
             "declare void @llvm.nvvm.barrier.cta.sync.aligned.count(i32, i32)",
             "barrier.cta.sync.aligned.count",
         ),
-        (f"%a = alloca i32, i32 %n\n  {BARRIER}\n  store i32 1, ptr %a", "", "a private array of k has a computed size"),
+        (
+            f"%a = alloca i32, i32 %n\n  {BARRIER}\n  store i32 1, ptr %a",
+            "",
+            "a private array of k has a computed size",
+        ),
     ],
 )
 def test_what_has_no_counterpart_here(body: str, declared: str, said: str) -> None:

@@ -11,8 +11,9 @@ from tracecut.codegen.emulation.run_kernel import run_kernel
 from tracecut.support.errors import ArgumentError, KernelError
 
 from .kernels import BARRIER, kernel
+from .launching import warp_kernel
 from .planted import FILE, numbered
-from .test_run_kernel import TREE, warp_kernel
+from .test_run_kernel import TREE
 
 
 def faults(text: str, arguments: list[Any], grid: Any, block: Any, shared: int = 0, **how: Any) -> list[Fault]:
@@ -155,7 +156,7 @@ def word(body: str, type: str = "i32") -> str:
 COUNTER = """%v = load i32, ptr addrspace(1) %out @1
   %w = add i32 %v, 1
   store i32 %w, ptr addrspace(1) %out @2"""
-ADD = 'call void @llvm.donothing()\n  %x = atomicrmw add ptr addrspace(1) %out, i32 1 syncscope("device") monotonic, align 4 @3'
+ADD = '%x = atomicrmw add ptr addrspace(1) %out, i32 1 syncscope("device") monotonic, align 4 @3'
 WORDS = [
     (COUNTER, {("1", "2"), ("2", "2")}),
     (f"{ADD}\n  store i32 0, ptr addrspace(1) %out @4", {("3", "4"), ("4", "4")}),
@@ -164,15 +165,17 @@ WORDS = [
     (f"{ADD}\n  store atomic i32 0, ptr addrspace(1) %out monotonic, align 4 @6", set()),
     ("%y = load i32, ptr addrspace(1) %out @7", set()),
     (ADD, set()),
-    (f"store i32 1, ptr addrspace(1) %out @8\n  {BARRIER}\n  %y = load i32, ptr addrspace(1) %out @9", {("8", "8"), ("8", "9")}),
+    (
+        f"store i32 1, ptr addrspace(1) %out @8\n  {BARRIER}\n  %y = load i32, ptr addrspace(1) %out @9",
+        {("8", "8"), ("8", "9")},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("body", "wanted"), WORDS)
 @pytest.mark.parametrize(("grid", "block"), [(1, 2), (2, 1), (3, 64)])
 def test_one_word_of_global_memory(body: str, wanted: set[tuple[str, str]], grid: int, block: int) -> None:
-    declared = word(body).replace("define ptx_kernel", "declare void @llvm.donothing()\ndefine ptx_kernel", 1)
-    found = lines(faults(declared, [np.zeros(1, np.int32), 0], grid, block))
+    found = lines(faults(word(body), [np.zeros(1, np.int32), 0], grid, block))
     if (grid, block) == (2, 1) or "@8" not in body:
         assert {pair for _, pair in found} == wanted
     else:  # the barrier orders the threads of a block
@@ -233,7 +236,10 @@ def test_without_lines_a_place_is_the_site_and_its_text() -> None:
     text = word(COUNTER.replace(" @1", "").replace(" @2", ""))
     report = run_kernel(text, "k", [np.zeros(1, np.int32), 0], 1, 2, mode="strict", races=True)
     told = {place.where for fault in report.faults for place in fault.places}
-    assert told == {"site 0: %v = load i32, ptr addrspace(1) %out, align 4", "site 1: store i32 %w, ptr addrspace(1) %out, align 4"}
+    assert told == {
+        "site 0: %v = load i32, ptr addrspace(1) %out, align 4",
+        "site 1: store i32 %w, ptr addrspace(1) %out, align 4",
+    }
 
 
 WARP_FAULTS = {
@@ -285,7 +291,9 @@ def test_phases_find_them_too(kind: str) -> None:
 
 def test_waiting_loops_end_in_phases() -> None:
     with pytest.raises(KernelError, match="endless loop"):
-        run_kernel(word(WARP_FAULTS["livelock"][0].replace(" @1", "")), "k", [np.zeros(1, np.int32), 0], 1, 4, patience=1000)
+        run_kernel(
+            word(WARP_FAULTS["livelock"][0].replace(" @1", "")), "k", [np.zeros(1, np.int32), 0], 1, 4, patience=1000
+        )
 
 
 def test_a_lock_is_passed_on_in_strict_runs() -> None:
@@ -323,7 +331,9 @@ def test_faults_are_counted_and_not_repeated() -> None:
 
 def test_races_need_the_strict_mode() -> None:
     with pytest.raises(ArgumentError, match="races needs mode='strict'"):
-        run_kernel(word(COUNTER.replace(" @1", "").replace(" @2", "")), "k", [np.zeros(1, np.int32), 0], 1, 1, races=True)
+        run_kernel(
+            word(COUNTER.replace(" @1", "").replace(" @2", "")), "k", [np.zeros(1, np.int32), 0], 1, 1, races=True
+        )
 
 
 def test_kinds_are_those_of_the_machine() -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.emulation.device_calls import LIBRARY
+from tracecut.codegen.emulation.lowering.device_calls import LIBRARY
 from tracecut.codegen.emulation.run_kernel import kernel_sites, run_kernel
 
 from .kernels import kernel
-from .test_run_kernel import MODES, every_mode, run
+from .launching import MODES, every_mode, run
 
 FOLDER = Path(__file__).parents[2] / "golden" / "ptx"
 JOBS, DATA = 700, 90
@@ -30,12 +31,16 @@ def edges(rng: Any, swap: bool) -> tuple[list[Any], dict[int, Any]]:
 def rows(rng: Any) -> tuple[list[Any], dict[int, Any]]:
     starts = np.r_[0, np.cumsum(rng.integers(0, 9, JOBS))].astype(np.int32)
     col, val, x = rng.integers(0, DATA, starts[-1]).astype(np.int32), rng.random(starts[-1]), rng.random(DATA)
-    sums = [float(val[f:l] @ x[col[f:l]]) for f, l in zip(starts, starts[1:], strict=False)]
+    sums = [float(val[first:last] @ x[col[first:last]]) for first, last in pairwise(starts)]
     return [JOBS, starts, val, col, x, np.zeros(JOBS)], {-1: np.array(sums)}
 
 
 def mixed(rng: Any) -> tuple[list[Any], dict[int, Any]]:
-    order, key, x = rng.permutation(JOBS).astype(np.int32), rng.integers(0, DATA, JOBS).astype(np.int32), rng.random(JOBS)
+    order, key, x = (
+        rng.permutation(JOBS).astype(np.int32),
+        rng.integers(0, DATA, JOBS).astype(np.int32),
+        rng.random(JOBS),
+    )
     expected = np.bincount(key, x * order, DATA)
     return [JOBS, order, x, key, np.zeros(DATA, np.float32)], {-1: expected}
 

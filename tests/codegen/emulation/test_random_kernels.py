@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from .kernels import BARRIER, kernel
-from .test_run_kernel import MODES, run
+from .launching import MODES, run
 
 VARIABLES, BLOCK, BLOCKS = 5, 96, 2
 Vectors = list[np.ndarray]

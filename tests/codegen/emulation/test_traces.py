@@ -14,7 +14,8 @@ from tracecut.ir.gpu.sites import Sites
 from tracecut.support.errors import ArgumentError, UnsupportedError
 
 from .kernels import PRELOAD, kernel
-from .test_run_kernel import PRIVATE, TREE, preload_case
+from .launching import preload_case
+from .test_run_kernel import PRIVATE, TREE
 
 MODES: list[dict[str, Any]] = [{"mode": "phases"}, {"mode": "strict"}, {"mode": "strict", "seed": 3, "races": True}]
 every_mode = pytest.mark.parametrize("how", MODES, ids=["phases", "strict", "races"])
@@ -52,7 +53,11 @@ def test_preload(how: dict[str, Any], block: int) -> None:
         b, t = divmod(thread, block)
         wanted = [(0, bases["f"] + 4 * b), (1, bases["f"] + 4 * b + 4)]
         for place in range(start[b] + t, start[b + 1], block):
-            wanted += [(2, bases["i"] + 4 * place), (3, bases["x"] + 4 * int(ids[place])), (4, 4 * int(place - start[b]))]
+            wanted += [
+                (2, bases["i"] + 4 * place),
+                (3, bases["x"] + 4 * int(ids[place])),
+                (4, 4 * int(place - start[b])),
+            ]
         if thread < n:
             wanted += [(5, bases["v"] + 4 * thread), (6, bases["c"] + 2 * thread), (7, bases["r"] + 4 * thread)]
             wanted += [(8, 4 * int(local[thread])), (9, y.ctypes.data + 4 * int(row[thread]))]
@@ -112,7 +117,9 @@ def test_numbers_and_lines_of_the_emitter() -> None:
 
 def test_lines_of_debug_information() -> None:
     text = kernel("ptr addrspace(1) %in", "  %a = load i32, ptr addrspace(1) %in, align 4, !dbg !9\n  ret void")
-    text = text.replace("@k(ptr addrspace(1) %in) {", "@k(ptr addrspace(1) %in) !dbg !5 {") + """
+    text = (
+        text.replace("@k(ptr addrspace(1) %in) {", "@k(ptr addrspace(1) %in) !dbg !5 {")
+        + """
 !llvm.dbg.cu = !{!1}
 !llvm.module.flags = !{!3}
 !1 = distinct !DICompileUnit(language: DW_LANG_C99, file: !2, emissionKind: FullDebug)
@@ -123,6 +130,7 @@ def test_lines_of_debug_information() -> None:
 !7 = !{null}
 !9 = !DILocation(line: 12, column: 3, scope: !5)
 """
+    )
     assert kernel_sites(text, "k").where == ("kernel.c:12",)
 
 

@@ -111,7 +111,9 @@ class HostKernel:
         for value, copy in zip(arguments, copies, strict=True):
             if isinstance(value, np.ndarray):
                 compare = np.testing.assert_allclose if value.dtype.kind == "f" else np.testing.assert_array_equal
-                compare(value, copy, **({"rtol": 1e-5 if value.itemsize == 4 else 1e-12} if value.dtype.kind == "f" else {}))
+                compare(
+                    value, copy, **({"rtol": 1e-5 if value.itemsize == 4 else 1e-12} if value.dtype.kind == "f" else {})
+                )
 
 
 def compile_host(text: str, name: str) -> tuple[Any, int]:

@@ -85,9 +85,7 @@ def _place_variables(kernel: KernelText) -> tuple[tuple[Variable, ...], int]:
 
 
 class _Lowering:
-    def __init__(
-        self, kernel: KernelText, accesses: Accesses, made: HostFunction, *, trace: bool, races: bool
-    ) -> None:
+    def __init__(self, kernel: KernelText, accesses: Accesses, made: HostFunction, *, trace: bool, races: bool) -> None:
         self.kernel, self.accesses, self.made = kernel, accesses, made
         self.trace, self.races = trace, races
         self.variables = {variable.name: variable for variable in made.variables}
@@ -106,7 +104,9 @@ class _Lowering:
             return self._with_hooks(plain, access)
         if plain.op == "call":
             if is_copy(plain) and (self.trace or self.races):
-                raise UnsupportedError(f"a copy or fill of unknown or great size is no single access: {instruction.text}")
+                raise UnsupportedError(
+                    f"a copy or fill of unknown or great size is no single access: {instruction.text}"
+                )
             return [plain.text] if point_of(plain) else call_lines(plain, self.made.declarations)
         if plain.op == "fence":
             return []
@@ -210,4 +210,3 @@ def _with_pointer(plain: Instruction, pointer: str) -> str:
         return replaced(plain, {old: pointer})
     head, _, tail = plain.text.rpartition(old)
     return f"{head}{pointer}{tail}"
-

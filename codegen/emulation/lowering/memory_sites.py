@@ -7,8 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-
-from tracecut.ir.gpu.sites import ATOMIC, EVICT_FIRST, GLOBAL, LOAD, MOST_SITES, NO_HINT, READ_ONLY, SHARED, SIZES, STORE, Sites
+from tracecut.ir.gpu.sites import (
+    ATOMIC,
+    EVICT_FIRST,
+    GLOBAL,
+    LOAD,
+    MOST_SITES,
+    NO_HINT,
+    READ_ONLY,
+    SHARED,
+    SIZES,
+    STORE,
+    Sites,
+)
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.debug_info import Lines
 from tracecut.ir.llvm.lexer import GLOBAL as GLOBAL_NAME
@@ -96,7 +107,9 @@ def find_accesses(kernel: KernelText, given: Sites | None) -> Accesses:
             number, following = following, following + 1
         found.append(_access(kernel, made, pointer, number, space, base))
     if following > MOST_SITES:
-        raise UnsupportedError(f"the kernel {kernel.name} has {following} accesses to memory, at most {MOST_SITES} are known")
+        raise UnsupportedError(
+            f"the kernel {kernel.name} has {following} accesses to memory, at most {MOST_SITES} are known"
+        )
     return _table(found, following, lines, given)
 
 

@@ -1,4 +1,4 @@
-"""Calls of a kernel on the host: special registers, NVIDIA's mathematical functions, what only a GPU takes notice of."""
+"""Calls of a kernel on the host: special registers, NVIDIA's mathematical functions, what only a GPU notices."""
 
 from __future__ import annotations
 
@@ -21,8 +21,16 @@ _LANE = {
     "laneid": ["{r} = and i32 %emu.t32, 31"],
     "warpid": ["{r} = lshr i32 %emu.t32, 5"],
     "lanemask.eq": ["{r}.emu.l = and i32 %emu.t32, 31", "{r} = shl i32 1, {r}.emu.l"],
-    "lanemask.lt": ["{r}.emu.l = and i32 %emu.t32, 31", "{r}.emu.b = shl i32 1, {r}.emu.l", "{r} = sub i32 {r}.emu.b, 1"],
-    "lanemask.le": ["{r}.emu.l = and i32 %emu.t32, 31", "{r}.emu.b = shl i32 -2, {r}.emu.l", "{r} = xor i32 {r}.emu.b, -1"],
+    "lanemask.lt": [
+        "{r}.emu.l = and i32 %emu.t32, 31",
+        "{r}.emu.b = shl i32 1, {r}.emu.l",
+        "{r} = sub i32 {r}.emu.b, 1",
+    ],
+    "lanemask.le": [
+        "{r}.emu.l = and i32 %emu.t32, 31",
+        "{r}.emu.b = shl i32 -2, {r}.emu.l",
+        "{r} = xor i32 {r}.emu.b, -1",
+    ],
     "lanemask.gt": ["{r}.emu.l = and i32 %emu.t32, 31", "{r} = shl i32 -2, {r}.emu.l"],
     "lanemask.ge": ["{r}.emu.l = and i32 %emu.t32, 31", "{r} = shl i32 -1, {r}.emu.l"],
     "warpsize": ["{r} = add i32 32, 0"],
