@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from .kernels import kernel
-from .launching import every_mode, run
+from .launching import MODES, every_mode, run
 
 ATOMICS: dict[str, Any] = {
     "add": (np.int32, lambda v: v.sum(dtype=np.int32)),
@@ -27,7 +27,7 @@ ATOMICS: dict[str, Any] = {
 START = {"and": -1, "min": 2**31 - 1, "umin": 2**32 - 1, "max": -(2**31), "fmin": np.inf, "fmax": -np.inf}
 
 
-@every_mode
+@pytest.mark.parametrize("how", [MODES[0], MODES[3]], ids=["phases", "races"])
 @pytest.mark.parametrize("space", [1, 3, 0])
 @pytest.mark.parametrize("operator", ATOMICS)
 def test_atomics(how: dict[str, Any], operator: str, space: int) -> None:
