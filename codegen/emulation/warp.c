@@ -1,4 +1,4 @@
-/* What the threads of a warp hand to each other: shuffles, votes, matches, reductions. PTX ISA §9.7.13. */
+/* What the threads of a warp hand to each other: shuffles, votes, matches, reductions. As the manual of PTX has them. */
 #include "machine.h"
 
 #define ABSENT 0x5A5A5A5Au /* what comes from a lane that does not take part */
