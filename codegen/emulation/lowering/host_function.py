@@ -99,6 +99,8 @@ class _Lowering:
         plain = Instruction(text)
         if any(name in text for name in self.variables):
             plain = self._without_variables(plain)
+        if "addrspacecast (" in plain.text:
+            plain = Instruction(plain.text.replace("addrspacecast (", "bitcast ("))
         access = self.accesses.of.get(instruction)
         if access is not None:
             return self._with_hooks(plain, access)
@@ -110,9 +112,32 @@ class _Lowering:
             return [plain.text] if point_of(plain) else call_lines(plain, self.made.declarations)
         if plain.op == "fence":
             return []
+        if plain.op in ("sdiv", "udiv", "srem", "urem"):
+            return self._division(plain)
         if plain.op in ("invoke", "callbr", "indirectbr", "va_arg", "landingpad", "resume"):
             raise UnsupportedError(f"{self.kernel.name} can not run here: {instruction.text}")
         return [plain.text]
+
+    def _division(self, plain: Instruction) -> list[str]:
+        """One that does not trap: on a GPU, none does, and what comes of it does not matter."""
+        left, right = plain.operands
+        if (re.fullmatch(r"-?\d+", right.text) and right.text not in ("0", "-1")) or not right.type.startswith("i"):
+            return [plain.text]
+        self.count += 1
+        type, name = right.type, f"%emu.divisor{self.count}"
+        lines = [f"{name}.none = icmp eq {type} {right.text}, 0"]
+        bad = f"{name}.none"
+        if plain.op[0] == "s":
+            lines += [
+                f"{name}.minus = icmp eq {type} {right.text}, -1",
+                f"{name}.least = icmp eq {type} {left.text}, {-(1 << int(type[1:]) - 1)}",
+                f"{name}.wraps = and i1 {name}.minus, {name}.least",
+                f"{name}.bad = or i1 {name}.none, {name}.wraps",
+            ]
+            bad = f"{name}.bad"
+        lines.append(f"{name} = select i1 {bad}, {type} 1, {type} {right.text}")
+        head = plain.text[: plain.text.index(type, plain.text.index(plain.op))]
+        return [*lines, f"{head}{type} {left.text}, {name}"]
 
     def _with_hooks(self, plain: Instruction, access: Access) -> list[str]:
         at = access.pointer.text if access.pointer.is_local else self._address_of(plain)
@@ -128,7 +153,7 @@ class _Lowering:
                 ]
                 number = f"{number}.in"
             lines.append(f"call void @emu_event(ptr %emu.m, i32 {access.number}, i64 {number})")
-        if not self.races:
+        if not self.races or access.may_be_constant:
             return [*lines, plain.text]
         kind = 2 if access.is_atomic else access.kind
         checked = f"%emu.checked{self.count}"

@@ -51,6 +51,7 @@ class Access:
         number: of its site. base: None where several arrays are possible, or none is known.
         kind: LOAD, STORE or ATOMIC. is_atomic: it can not race with other atomic ones; also of atomic loads and stores.
         type: of what is accessed. align: in bytes.
+        may_be_constant: it may be of a table in the text, which is in no list of arrays.
     """
 
     instruction: Instruction
@@ -63,6 +64,7 @@ class Access:
     align: int
     hint: int
     base: Base | None
+    may_be_constant: bool
     pointer: Operand
 
 
@@ -105,7 +107,8 @@ def find_accesses(kernel: KernelText, given: Sites | None) -> Accesses:
             continue
         if number is None:
             number, following = following, following + 1
-        found.append(_access(kernel, made, pointer, number, space, base))
+        constant = base is None and any(leaf and leaf.kind == "constant" for leaf in origins.leaves(pointer.text))
+        found.append(_access(kernel, made, pointer, number, space, base, constant))
     if following > MOST_SITES:
         raise UnsupportedError(
             f"the kernel {kernel.name} has {following} accesses to memory, at most {MOST_SITES} are known"
@@ -149,7 +152,7 @@ def _space(pointer: Operand, base: Base | None) -> int | None:
 
 
 def _access(
-    kernel: KernelText, made: Instruction, pointer: Operand, number: int, space: int, base: Base | None
+    kernel: KernelText, made: Instruction, pointer: Operand, number: int, space: int, base: Base | None, constant: bool
 ) -> Access:
     type = made.type if made.op == "load" else made.operands[0 if made.op == "store" else 1].type
     try:
@@ -177,6 +180,7 @@ def _access(
         align=int(align[1]) if align else 1 << (size - 1).bit_length(),
         hint=hint,
         base=base,
+        may_be_constant=constant,
         pointer=pointer,
     )
 
@@ -217,11 +221,12 @@ class _Origins:
     def of(self, text: str) -> Base | None:
         """The one base of an address, None where there may be several."""
         if text not in self.known:
-            leaves = self._leaves(text)
+            leaves = self.leaves(text)
             self.known[text] = leaves.pop() if len(leaves) == 1 else None
         return self.known[text]
 
-    def _leaves(self, text: str) -> set[Base | None]:
+    def leaves(self, text: str) -> set[Base | None]:
+        """All bases that an address may have; None: one that is not known."""
         found: set[Base | None] = set()
         seen: set[str] = set()
         stack = [text]

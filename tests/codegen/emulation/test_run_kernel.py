@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -208,3 +209,92 @@ def test_private_arrays_and_blocks_that_return_early(how: dict[str, Any]) -> Non
     run(PRIVATE, [320, given, out], 10, 40, **how)
     thread = np.arange(320)
     assert (out[:320] == given[:320] % 5 * thread + given[:320]).all() and (out[320:] == -1).all()
+
+
+@every_mode
+def test_divisions_do_not_trap(how: dict[str, Any]) -> None:
+    text = kernel(
+        "ptr addrspace(1) %in, ptr addrspace(1) %out",
+        """
+  {numbers}
+  %a.at = getelementptr {i32, i32}, ptr addrspace(1) %in, i64 %i, i32 0
+  %b.at = getelementptr {i32, i32}, ptr addrspace(1) %in, i64 %i, i32 1
+  %a = load i32, ptr addrspace(1) %a.at
+  %bb = load i32, ptr addrspace(1) %b.at
+  %q = sdiv i32 %a, %bb
+  %m = srem i32 %a, %bb
+  %u = udiv i32 %a, %bb
+  %w = urem exact.i32 %a, %bb
+  %x = mul i32 %m, 3
+  %y = add i32 %q, %x
+  %z = xor i32 %y, %u
+  %r = add i32 %z, %w
+  %out.at = getelementptr i32, ptr addrspace(1) %out, i64 %i
+  store i32 %r, ptr addrspace(1) %out.at
+  ret void
+""".replace("urem exact.i32", "urem i32"),
+    )
+    pairs = np.array([[7, 2], [-7, 2], [7, -1], [-(2**31), -1], [5, 0], [0, 0]], np.int32)
+    out = np.zeros(6, np.int32)
+    run(text, [pairs, out], 1, 6, **how)
+    for (a, b), found in list(zip(pairs.tolist(), out.tolist(), strict=True))[:3]:
+        quotient = int(a / b)
+        rest, u, w = a - quotient * b, (a % 2**32) // (b % 2**32), (a % 2**32) % (b % 2**32)
+        assert (((quotient + 3 * rest) ^ u) + w - found) % 2**32 == 0
+
+
+@every_mode
+def test_one_of_two_private_arrays_and_tables(how: dict[str, Any]) -> None:
+    """Of an address that may be in either, nothing is checked that would be an alarm."""
+    text = kernel(
+        "ptr addrspace(1) %out",
+        """
+  {numbers}
+  %p = alloca [2 x i32]
+  %q = alloca [2 x i32]
+  %odd = trunc i64 %t to i1
+  %own = select i1 %odd, ptr %p, ptr %q
+  %at = getelementptr i32, ptr %own, i64 1
+  store i32 %t32, ptr %at
+  %p1 = getelementptr i32, ptr %p, i64 1
+  %q1 = getelementptr i32, ptr %q, i64 1
+  %again = select i1 %odd, ptr %p1, ptr %q1
+  %v = load i32, ptr %again
+  %two = getelementptr i8, ptr addrspacecast (ptr addrspace(1) @two to ptr), i64 0
+  %tables = select i1 %odd, ptr addrspacecast (ptr addrspace(4) @one to ptr), ptr %two
+  %w.at = getelementptr i32, ptr %tables, i64 1
+  %w = load i32, ptr %w.at
+  %r = add i32 %v, %w
+  %out.at = getelementptr i32, ptr addrspace(1) %out, i64 %i
+  store i32 %r, ptr addrspace(1) %out.at
+  ret void
+""",
+        "@one = internal addrspace(4) constant [2 x i32] [i32 0, i32 100], align 4\n"
+        "@two = internal addrspace(1) constant [2 x i32] [i32 0, i32 200], align 4\n",
+    )
+    out = np.zeros(10, np.int32)
+    run(text, [out], 1, 10, **how)
+    assert out.tolist() == [t + (100 if t % 2 else 200) for t in range(10)]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors fuse products and sums, as their loops do")
+def test_products_and_sums_round_as_on_the_host() -> None:
+    text = kernel(
+        "ptr addrspace(1) %a, ptr addrspace(1) %out",
+        """
+  {numbers}
+  %at = getelementptr double, ptr addrspace(1) %a, i64 %i
+  %v = load double, ptr addrspace(1) %at
+  %square = fmul double %v, %v
+  %minus = fneg double %square
+  %r = call double @llvm.fmuladd.f64(double %v, double %v, double %minus)
+  %o = getelementptr double, ptr addrspace(1) %out, i64 %i
+  store double %r, ptr addrspace(1) %o
+  ret void
+""",
+        "declare double @llvm.fmuladd.f64(double, double, double)\n",
+    )
+    for how in MODES:
+        out = np.ones(64)
+        run(text, [np.random.default_rng(1).random(64), out], 1, 64, **how)
+        assert not out.any()
