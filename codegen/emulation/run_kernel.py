@@ -148,8 +148,9 @@ def kernel_sites(kernel_text: str, name: str, sites: Sites | None = None) -> Sit
 
 
 def _build(text: str, name: str, form: Form, sites: Sites | None) -> _Built:
-    where = () if sites is None else sites.where
-    key = hashlib.sha256(repr((text, name, form, where)).encode()).hexdigest()
+    columns = [] if sites is None else [sites.space, sites.kind, sites.bytes, sites.hint]
+    table = (() if sites is None else sites.where, [column.tobytes() for column in columns])
+    key = hashlib.sha256(repr((text, name, form, table)).encode()).hexdigest()
     with _lock:  # LLVM's optimiser runs for one thread at a time
         found = _built.pop(key, None)
         if found is None:

@@ -74,7 +74,8 @@ class Sites:
                     raise ArgumentError(f"{name} of site {place} is {word!r}, one of {known} was expected")
                 columns[column].append(known.index(word))
             columns[2].append(int(size))
-        return cls(*(np.array(column, np.int64) for column in columns), tuple(str(row[4]) for row in table))
+        space_, kind_, bytes_, hint_ = (frozen("column", column, np.int64) for column in columns)
+        return cls(space_, kind_, bytes_, hint_, tuple(str(row[4]) for row in table))
 
     def verify(self) -> None:
         """Raises ArgumentError, which names the column and the site, unless the table holds together. O(sites)."""
