@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.llvm import int_bits
+from tracecut.support.argument_checks import whole_number
 from tracecut.support.errors import ArgumentError
 
 from .lowering.host_function import SHARED_CAPACITY
@@ -59,15 +60,17 @@ def triple(given: int | Sequence[int], name: str, most: Sequence[int], least: in
     return sizes[0], sizes[1], sizes[2]
 
 
-def check_geometry(grid: Any, block: Any, shared_bytes: int, static: int) -> tuple[Any, Any]:
+def check_geometry(grid: Any, block: Any) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Sizes of grid and block. Raises ArgumentError for those that no card takes."""
     sizes, threads = triple(grid, "grid", GRID, 0), triple(block, "block", BLOCK, 1)
     if math.prod(threads) > MOST_THREADS:
         raise ArgumentError(f"block has {math.prod(threads)} threads, at most {MOST_THREADS} were expected")
-    room = SHARED_CAPACITY - static
-    if not 0 <= operator.index(shared_bytes) <= room:
-        raise ArgumentError(f"shared_bytes is {shared_bytes}, 0 to {room} were expected")
     return sizes, threads
+
+
+def check_shared(shared_bytes: int, static: int) -> int:
+    """Bytes of shared memory that a launch asks for, beside those of the text."""
+    return whole_number("shared_bytes", shared_bytes, 0, SHARED_CAPACITY - static)
 
 
 def check_arguments(

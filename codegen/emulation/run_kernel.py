@@ -12,9 +12,10 @@ from threading import Lock, Thread
 from typing import Any
 
 from tracecut.ir.gpu.sites import Sites
-from tracecut.support.errors import ArgumentError, KernelError, known_names
+from tracecut.support.argument_checks import one_of, whole_number
+from tracecut.support.errors import ArgumentError, KernelError
 
-from .arguments import Arguments, check_arguments, check_geometry
+from .arguments import Arguments, check_arguments, check_geometry, check_shared
 from .compile_module import Code
 from .consumers import CompiledConsumer, Consumer, WarpAccesses
 from .faults import Fault
@@ -115,19 +116,20 @@ def run_kernel(
         KernelError: the run has no result, and races were not looked for: a barrier that not all threads reach, a
             deadlock, a loop without end. It names both places.
     """
-    if mode not in MODES:
-        raise ArgumentError(f"mode is {mode!r}, one of {', '.join(MODES)} was expected", hint=known_names(mode, MODES))
-    if races and mode != "strict":
-        raise ArgumentError("races needs mode='strict'")
-    if workers < 1 or (workers > 1 and (mode == "strict" or trace is not None)):
-        raise ArgumentError(f"workers is {workers}, 1 was expected, or more in mode 'phases' without trace")
-    if not 0 <= seed < 1 << 63 or patience < 1:
-        raise ArgumentError(f"seed is {seed} and patience {patience}, numbers from 0 and from 1 on were expected")
+    one_of("mode", mode, MODES)
+    seed = whole_number("seed", seed, 0, (1 << 63) - 1)
+    patience = whole_number("patience", patience, 1, (1 << 63) - 1)
+    workers = whole_number("workers", workers, 1)
     strict = mode == "strict"
-    flat = isinstance(block, int) or all(size == 1 for size in block[1:])
+    if races and not strict:
+        raise ArgumentError("races needs mode='strict'")
+    if workers > 1 and (strict or trace is not None):
+        raise ArgumentError(f"workers is {workers}, more than 1 needs mode='phases' without trace")
+    shape, threads = check_geometry(grid, block)
+    flat = threads[1:] == (1, 1)
     form = Form(strict=strict, trace=trace is not None, races=races, flat=flat, parallel=workers > 1)
     built = _build(kernel_text, name, form, sites)
-    shape, threads = check_geometry(grid, block, shared_bytes, built.module.host.static_bytes)
+    shared_bytes = check_shared(shared_bytes, built.module.host.static_bytes)
     given = check_arguments(built.kernel, built.accesses, arguments, extents)
     chosen = _chosen(blocks, math.prod(shape))
     consumer = None if trace is None else Consumer(trace)
@@ -167,7 +169,11 @@ def _build(text: str, name: str, form: Form, sites: Sites | None) -> _Built:
 def _chosen(blocks: range | None, count: int) -> range:
     if blocks is None:
         return range(count)
-    if blocks.step != 1 or (len(blocks) and not 0 <= blocks.start < blocks.stop <= count):
+    if (
+        not isinstance(blocks, range)
+        or blocks.step != 1
+        or (len(blocks) and not 0 <= blocks.start < blocks.stop <= count)
+    ):
         raise ArgumentError(f"blocks is {blocks}, a range of the {count} blocks with step 1 was expected")
     return blocks
 

@@ -140,13 +140,18 @@ def test_extents() -> None:
         ({"block": 2000}, r"block.x is 2000, 1 to 1024"),
         ({"block": (64, 32)}, "block has 2048 threads, at most 1024"),
         ({"block": (1, 1, 65)}, r"block.z is 65, 1 to 64"),
-        ({"shared": -1}, "shared_bytes is -1"),
-        ({"shared": 227 * 1024 + 1}, "shared_bytes is 232449, 0 to 232448"),
-        ({"mode": "fast"}, "mode is 'fast', one of phases, strict"),
+        ({"block": 1.5}, "block is 1.5, one to three integers were expected"),
+        ({"block": (4, "x")}, "block is "),
+        ({"shared": -1}, "shared_bytes is -1, a whole number from 0 to 232448"),
+        ({"shared": 227 * 1024 + 1}, "shared_bytes is 232449, a whole number from 0 to 232448"),
+        ({"shared": 0.5}, "shared_bytes is 0.5"),
+        ({"mode": "fast"}, "mode is 'fast'"),
         ({"workers": 0}, "workers is 0"),
-        ({"workers": 2, "mode": "strict"}, "workers is 2, 1 was expected"),
+        ({"workers": 2, "mode": "strict"}, "workers is 2, more than 1 needs mode='phases'"),
         ({"seed": -1}, "seed is -1"),
-        ({"patience": 0}, "patience 0"),
+        ({"seed": 1.5}, "seed is 1.5"),
+        ({"patience": 0}, "patience is 0"),
+        ({"blocks": 3}, "blocks is 3, a range of the 2 blocks"),
         ({"blocks": range(1, 3)}, r"blocks is range\(1, 3\), a range of the 2 blocks"),
         ({"blocks": range(0, 2, 2)}, "with step 1"),
     ],
@@ -165,6 +170,7 @@ def test_the_number_of_arguments() -> None:
 def test_the_largest_and_smallest_launches(block: Any) -> None:
     launch(arguments(n=0), grid=0, block=block, shared=227 * 1024)
     launch(arguments(n=6), grid=(1, 1, 1), block=block, shared=227 * 1024)
+    launch(arguments(n=6), grid=np.int64(1), block=np.int32(16))
 
 
 @pytest.mark.parametrize(
