@@ -142,7 +142,7 @@ def _libraries() -> None:
         binding.load_library_permanently(name)
 
 
-_OF_MACHINE = ("emu_", "more_events", "more_segments")
+_OF_MACHINE = ("emu_", "more_", "shadow_", "check_slowly")
 
 
 def _check_symbol(binding: Any, name: str) -> None:

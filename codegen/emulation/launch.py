@@ -149,17 +149,15 @@ class Launch:
         cells = []
         for region, array in zip(regions, given.arrays, strict=False):
             region.base, region.bytes = array.address, array.bytes
-            if self.form.races and self.accesses.written(array.place):
+            if self.form.races and self.accesses.may_race(array.place):
                 region.granule = self._granule(array.place, "")
-                cells.append(np.zeros((array.bytes >> region.granule) * _CELL + _CELL, np.uint8))
-                region.cells = cells[-1].ctypes.data
+                region.cells = _cells(array.bytes >> region.granule, cells)
         for place, variable in enumerate(variables, len(given.arrays)):
             region = regions[place]
             region.shared, region.bytes = variable.offset + 1, variable.bytes or total - variable.offset
             if self.form.races:
                 region.granule = self._granule(-1, variable.name)
-                cells.append(np.zeros((region.bytes >> region.granule) * _CELL + _CELL, np.uint8))
-                region.cells = cells[-1].ctypes.data
+                region.cells = _cells(region.bytes >> region.granule, cells)
         names = (*(array.name for array in given.arrays), *(variable.name for variable in variables))
         return regions, names, cells
 
@@ -173,6 +171,13 @@ class Launch:
             or (access.base is not None and (access.base.place == parameter != -1 or access.base.name == variable))
         ]
         return min([min(sizes, default=8), 8]).bit_length() - 1
+
+
+def _cells(count: int, keep: list[Any]) -> int:
+    """Address of empty cells, one more than asked for; each is a line of the cache."""
+    keep.append(np.zeros((count + 2) * _CELL, np.uint8))
+    address: int = keep[-1].ctypes.data
+    return (address + _CELL - 1) // _CELL * _CELL
 
 
 def faults_of(kernel: KernelText, accesses: Accesses, module: HostModule, part: Outcome) -> Iterator[Fault]:

@@ -185,7 +185,7 @@ void emu_launch(struct launch *l) {
     struct machine *m = calloc(1, sizeof *m);
     if (!m) { l->fatal = 1; return; }
     m->launch = l;
-    m->arguments = l->arguments;
+    m->arguments = l->arguments, m->regions = l->regions;
     m->threads = l->block[0] * l->block[1] * l->block[2];
     m->unit = l->unit < m->threads ? l->unit : m->threads;
     if (l->unit == LANES) m->unit = LANES;

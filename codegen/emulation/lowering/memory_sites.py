@@ -82,6 +82,15 @@ class Accesses:
             access.kind != LOAD and (access.base is None or access.base.place == place) for access in self.of.values()
         )
 
+    def may_race(self, place: int) -> bool:
+        """Whether two accesses through the parameter at a place could: not if all are atomic, or all are loads."""
+        kinds = {
+            ATOMIC if access.is_atomic else access.kind
+            for access in self.of.values()
+            if access.base is None or access.base.place == place
+        }
+        return STORE in kinds or {LOAD, ATOMIC} <= kinds
+
 
 def find_accesses(kernel: KernelText, given: Sites | None) -> Accesses:
     """Number the accesses of a kernel: as `!tc.site` says, the others behind those. O(text).
