@@ -40,7 +40,7 @@ class RunReport:
         blocks, threads: that ran. barriers: of blocks, each counted once for a block that passed it.
         events: accesses that went to the consumer.
         sites: the accesses of the kernel, by number.
-        faults: what it did wrong, one record for each pair of places; empty unless races were looked for.
+        faults: what it did wrong, one record for each pair of places, 256 at most; empty unless races were looked for.
         completed: whether it ran to its end. If not, the arrays hold what was written until then.
     """
 
