@@ -331,11 +331,14 @@ def test_faults_are_counted_and_not_repeated() -> None:
 
 def test_many_faults_do_not_hide_what_ends_a_run() -> None:
     """300 places that race, then a barrier that half of the threads reach: 256 records, the last one tells of it."""
-    stores = "\n  ".join(["store i32 1, ptr addrspace(1) %out"] * 300)
+    stores = "\n  ".join(
+        f"%at{k} = getelementptr i32, ptr addrspace(1) %out, i64 {k}\n  store i32 1, ptr addrspace(1) %at{k}"
+        for k in range(300)
+    )
     text = word(
         f"{stores}\n  %odd = trunc i32 %t32 to i1\n  br i1 %odd, label %a, label %z\na:\n  {BARRIER}\n  br label %z\nz:"
     )
-    report = run_kernel(text, "k", [np.zeros(1, np.int32), 0], 1, 2, mode="strict", races=True)
+    report = run_kernel(text, "k", [np.zeros(300, np.int32), 0], 1, 2, mode="strict", races=True)
     assert len(report.faults) == 256 and not report.completed
     assert [fault.kind for fault in report.faults[-2:]] == ["global race", "divergent barrier"]
 
