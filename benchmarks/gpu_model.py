@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rows import Row, print_rows, write_rows
-from tracecut.codegen.ptx.gpu_model import gpu_model
+from tracecut.codegen.kernels.gpu_model import gpu_model
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.progress import Progress
 

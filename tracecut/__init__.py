@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tracecut.api.loop_summaries import loop_summaries
     from tracecut.api.optimize import optimize
     from tracecut.api.trace import trace
-    from tracecut.codegen.ptx.gpu_model import gpu_model
-    from tracecut.codegen.ptx.kernel import Kernel
+    from tracecut.codegen.kernels.gpu_model import gpu_model
+    from tracecut.codegen.kernels.kernel import Kernel
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.machine.machine import Machine
     from tracecut.ir.placement import Placement
@@ -77,9 +77,9 @@ __all__ = [
 
 _HOMES = {
     "DependenceGraph": "ir.dependence_graph",
-    "Kernel": "codegen.ptx.kernel",
+    "Kernel": "codegen.kernels.kernel",
     "emit": "api.emit",
-    "gpu_model": "codegen.ptx.gpu_model",
+    "gpu_model": "codegen.kernels.gpu_model",
     "Machine": "ir.machine.machine",
     "Placement": "ir.placement",
     "map_onto": "mapping.map_onto",

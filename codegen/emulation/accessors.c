@@ -38,3 +38,31 @@ INLINE void emu_segment(struct machine *m, int64_t t) {
     m->segments[place].thread = (int32_t)t;
     m->segment_count = place + 1;
 }
+
+/* The address to use: where the access is outside of everything, one that is harmless. `region`: -1 when unknown. */
+INLINE void *emu_check(struct machine *m, int64_t t, uint8_t *address, int64_t bytes, int64_t align, int32_t site,
+                       int32_t kind, int32_t region) {
+    if (region >= 0) {
+        const struct region *r = &m->regions[region];
+        uint64_t offset = (uint64_t)(address - r->base), room = (uint64_t)r->bytes;
+        if (__builtin_expect(offset < room && room - offset >= (uint64_t)bytes &&
+                                 !((uintptr_t)address & (uintptr_t)(align - 1)), 1)) {
+            if (!r->cells) return address;
+            uint64_t first = offset >> r->granule;
+            if (__builtin_expect(first == (offset + (uint64_t)bytes - 1) >> r->granule, 1)) {
+                shadow_touch(m, &r->cells[first], (int32_t)t, site, kind, region, (int64_t)offset);
+                return address;
+            }
+        }
+    }
+    return check_slowly(m, t, address, bytes, align, site, kind, region);
+}
+
+/* Integer powers, which the mathematical library here does not have. */
+INLINE double emu_powi(double x, int32_t n) {
+    double made = 1;
+    for (uint32_t left = n < 0 ? 0u - (uint32_t)n : (uint32_t)n; left; left >>= 1, x *= x)
+        if (left & 1) made *= x;
+    return n < 0 ? 1 / made : made;
+}
+INLINE float emu_powif(float x, int32_t n) { return (float)emu_powi(x, n); }

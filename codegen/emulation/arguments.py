@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.llvm import int_bits
+from tracecut.support.argument_checks import whole_number
 from tracecut.support.errors import ArgumentError
 
-from .host_function import SHARED_CAPACITY
-from .kernel_text import KernelText
-from .memory_sites import Accesses
+from .lowering.host_function import SHARED_CAPACITY
+from .lowering.kernel_text import KernelText
+from .lowering.memory_sites import Accesses
 
 MOST_THREADS = 1024
 GRID = (2**31 - 1, 65535, 65535)
@@ -28,8 +29,8 @@ _FLOATS = {"float": ("float32", 4), "double": ("float64", 8), "half": ("float16"
 class Within:
     """An address in an array, or near it, as an argument: all of the array may be touched from there.
 
-    Several arguments may lie in one array; where the kernel promises that one is nobody else's, that holds for the bytes
-    that are touched.
+    Several arguments may lie in one array. A promise of the kernel that one is nobody else's is about the bytes that
+    are touched.
 
     Attributes:
         array: C-contiguous. offset: bytes from its begin; negative, or behind its end, where indices lead back.
@@ -78,15 +79,17 @@ def triple(given: int | Sequence[int], name: str, most: Sequence[int], least: in
     return sizes[0], sizes[1], sizes[2]
 
 
-def check_geometry(grid: Any, block: Any, shared_bytes: int, static: int) -> tuple[Any, Any]:
+def check_geometry(grid: Any, block: Any) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Sizes of grid and block. Raises ArgumentError for those that no card takes."""
     sizes, threads = triple(grid, "grid", GRID, 0), triple(block, "block", BLOCK, 1)
     if math.prod(threads) > MOST_THREADS:
         raise ArgumentError(f"block has {math.prod(threads)} threads, at most {MOST_THREADS} were expected")
-    room = SHARED_CAPACITY - static
-    if not 0 <= operator.index(shared_bytes) <= room:
-        raise ArgumentError(f"shared_bytes is {shared_bytes}, 0 to {room} were expected")
     return sizes, threads
+
+
+def check_shared(shared_bytes: int, static: int) -> int:
+    """Bytes of shared memory that a launch asks for, beside those of the text."""
+    return whole_number("shared_bytes", shared_bytes, 0, SHARED_CAPACITY - static)
 
 
 def check_arguments(
@@ -197,7 +200,8 @@ def _check_overlaps(kernel: KernelText, accesses: Accesses, arrays: Sequence[Arr
             continue
         for other in arrays:
             apart = one.address + one.bytes <= other.address or other.address + other.bytes <= one.address
-            if other is one or apart or (one.within and other.within) or not (accesses.written(one.place) or accesses.written(other.place)):
+            read = not (accesses.written(one.place) or accesses.written(other.place))
+            if other is one or apart or read or (one.within and other.within):
                 continue
             raise ArgumentError(
                 f"arguments[{one.place}] ({one.name}) and arguments[{other.place}] ({other.name}) overlap, "

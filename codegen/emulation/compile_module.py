@@ -22,8 +22,10 @@ ACCESSORS = "accessors.c"
 ENTRIES = ("emu_phase", "emu_lanes")
 _OPTIONS = "-S -emit-llvm -O2 -fPIC -w -fno-vectorize -fno-unroll-loops -fno-stack-protector".split()
 # The processor that each function is for is the one of the whole module; what is kept apart can not be inlined.
-_PROCESSOR = re.compile(r'"(?:target-cpu|target-features|tune-cpu|no-builtins|min-legal-vector-width|probe-stack|'
-                        r'stack-protector-buffer-size|frame-pointer|no-trapping-math)"(?:="[^"]*")?')
+_PROCESSOR = re.compile(
+    r'"(?:target-cpu|target-features|tune-cpu|no-builtins|min-legal-vector-width|probe-stack|'
+    r'stack-protector-buffer-size|frame-pointer|no-trapping-math)"(?:="[^"]*")?'
+)
 # Products and sums stay apart, as the host's own loops have them: AVX-512 holds fused instructions too.
 _NOT_FUSED = "-fma,-fma4,-avx512f"
 
@@ -140,7 +142,7 @@ def _libraries() -> None:
         binding.load_library_permanently(name)
 
 
-_OF_MACHINE = ("emu_", "more_events", "more_segments")
+_OF_MACHINE = ("emu_", "more_", "shadow_", "check_slowly")
 
 
 def _check_symbol(binding: Any, name: str) -> None:

@@ -13,7 +13,7 @@ from tracecut.support.errors import ArgumentError
 
 LANES = 32
 FUNCTION = ctypes.CFUNCTYPE(
-    ctypes.c_int32,
+    None,
     ctypes.c_void_p,
     ctypes.c_int64,
     ctypes.c_int32,
@@ -27,9 +27,7 @@ FUNCTION = ctypes.CFUNCTYPE(
 class CompiledConsumer:
     """Machine code that takes the accesses of a warp that has ended, for instance `address` of a Numba cfunc.
 
-    It is called as `int32 consume(void *state, int64 block, int32 warp, const int32 *first, const uint16 *site, const
-    uint64 *address)`. Lane l has the events first[l] … first[l+1]−1, in the order of its program; `first` has 33 entries.
-    The buffers are used again after the call. Anything but 0 stops the run.
+    Its signature is the one of `ir/gpu/sites.py`.
 
     Attributes:
         address: of the function. state: passed on. keep: what has to live until the run has ended.
@@ -47,7 +45,7 @@ class WarpAccesses:
     Attributes:
         block, warp: linear number of the block, number of the warp in it.
         first: int32[33]: lane l has the events first[l] … first[l+1]−1, in the order of its program.
-        site: uint16[n]. address: uint64[n].
+        site: uint16[n]. address: uint64[n], in shared memory bytes from the begin of the block's.
     """
 
     block: int
@@ -58,11 +56,12 @@ class WarpAccesses:
 
 
 class Consumer:
-    """What a launch calls. `address` and `state` are what it is given."""
+    """What a launch calls: `address` with `state`, until `stop` is set."""
 
     def __init__(self, given: CompiledConsumer | Callable[[Sequence[WarpAccesses]], None]) -> None:
         self._error: BaseException | None = None
         self._waiting: list[WarpAccesses] = []
+        self.stop = ctypes.c_int32(0)
         if isinstance(given, CompiledConsumer):
             if given.address == 0:
                 raise ArgumentError("trace has the address 0, a function was expected")
@@ -81,15 +80,14 @@ class Consumer:
         if self._error is not None:
             raise self._error
 
-    def _take(self, state: int, block: int, warp: int, first: Any, site: Any, address: Any) -> int:
+    def _take(self, state: int, block: int, warp: int, first: Any, site: Any, address: Any) -> None:
         if self._waiting and self._waiting[0].block != block:
             self._hand_over()
         if self._error is not None:
-            return 1
+            return
         places = np.ctypeslib.as_array(first, (LANES + 1,)).copy()
         count = int(places[-1])
         self._waiting.append(WarpAccesses(block, warp, places, _copied(site, count), _copied(address, count)))
-        return 0
 
     def _hand_over(self) -> None:
         given, self._waiting = self._waiting, []
@@ -97,7 +95,7 @@ class Consumer:
             if given:
                 self._function(tuple(given))
         except BaseException as error:  # it can not pass through the machine code
-            self._error = error
+            self._error, self.stop.value = error, 1
 
 
 def _copied(pointer: Any, count: int) -> npt.NDArray[Any]:

@@ -64,8 +64,9 @@ void deliver(struct machine *m) {
             int32_t t = first + lane < m->threads ? first + lane : m->threads;
             places[lane] = (int32_t)(begin[t] - begin[first]);
         }
-        if (l->consume(l->consumer_state, m->block, first / LANES, places, m->sorted_sites + begin[first],
-                       m->sorted_addresses + begin[first]))
+        l->consume(l->consumer_state, m->block, first / LANES, places, m->sorted_sites + begin[first],
+                   m->sorted_addresses + begin[first]);
+        if (*l->stop)
             report(m, FAULT_CONSUMER, -1, 0, m->block, first, 0, -1, -1, 0);
     }
     l->events += m->event_count;

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tracecut.ir.gpu.sites import Sites
+from tracecut.ir.gpu.sites import GLOBAL, SHARED, Sites
 from tracecut.ir.llvm import Instruction
 from tracecut.ir.llvm.debug_info import Lines
 
@@ -16,10 +16,10 @@ from .arguments import Arguments
 from .compile_module import Code
 from .consumers import Consumer
 from .faults import FATAL, KINDS, Fault, Place
-from .host_module import Form, HostModule
-from .kernel_text import KernelText
-from .memory_sites import SHARED_SPACE, Accesses, place_of
-from .points import AT_BLOCK, AT_WARP, ENDED, EXHAUSTED
+from .lowering.host_module import Form, HostModule
+from .lowering.kernel_text import KernelText
+from .lowering.memory_sites import Accesses, place_of
+from .lowering.points import AT_BLOCK, AT_WARP, ENDED, EXHAUSTED
 
 _MOST_FAULTS = 256
 _CELL = 64  # bytes of shadow memory for each granule
@@ -68,6 +68,7 @@ class _Launch(ctypes.Structure):
         ("region_count", _I64),
         ("consume", ctypes.c_void_p),
         ("consumer_state", ctypes.c_void_p),
+        ("stop", ctypes.c_void_p),
         ("blocks_run", _I64),
         ("barriers", _I64),
         ("events", _I64),
@@ -137,6 +138,7 @@ class Launch:
             region_count=len(names),
             consume=0 if consumer is None else consumer.address,
             consumer_state=0 if consumer is None else consumer.state,
+            stop=0 if consumer is None else ctypes.addressof(consumer.stop),
         )
         return Outcome(launch, self.code, names, (given, operations, regions, cells, consumer))
 
@@ -144,31 +146,31 @@ class Launch:
         """Arrays in the order of their parameters, then the shared variables."""
         variables = self.module.host.variables
         regions = (_Region * (len(given.arrays) + len(variables) + 1))()
-        cells = []
-        together: dict[int, tuple[int, int]] = {}  # address of an array with several arguments → its granule and cells
+        cells: list[Any] = []
+        together: dict[int, tuple[int, int]] = {}  # array → its granule and cells: one for all arguments in it
         for region, array in zip(regions, given.arrays, strict=False):
             region.base, region.bytes = array.address, array.bytes
             others = [other for other in given.arrays if array.within and other.within]
-            same = [array.place, *(other.place for other in others if other.address == array.address)]
-            if self.form.races and any(self.accesses.written(place) for place in same):
-                if array.address not in together or not array.within:
+            same = [other.place for other in others if other.address == array.address] or [array.place]
+            races = any(map(self.accesses.written if len(same) > 1 else self.accesses.may_race, same))
+            if self.form.races and races:
+                key = array.address if array.within else -1 - array.place
+                if key not in together:
                     granule = min(self._granule(place, "") for place in same)
-                    cells.append(np.zeros((array.bytes >> granule) * _CELL + _CELL, np.uint8))
-                    together[array.address] = granule, cells[-1].ctypes.data
-                region.granule, region.cells = together[array.address]
+                    together[key] = granule, _cells(array.bytes >> granule, cells)
+                region.granule, region.cells = together[key]
         for place, variable in enumerate(variables, len(given.arrays)):
             region = regions[place]
             region.shared, region.bytes = variable.offset + 1, variable.bytes or total - variable.offset
             if self.form.races:
                 region.granule = self._granule(-1, variable.name)
-                cells.append(np.zeros((region.bytes >> region.granule) * _CELL + _CELL, np.uint8))
-                region.cells = cells[-1].ctypes.data
+                region.cells = _cells(region.bytes >> region.granule, cells)
         names = (*(array.name for array in given.arrays), *(variable.name for variable in variables))
         return regions, names, cells
 
     def _granule(self, parameter: int, variable: str) -> int:
         """log2 of the bytes of a cell: of the smallest access that may touch an array."""
-        space = SHARED_SPACE if variable else 1 - SHARED_SPACE
+        space = SHARED if variable else GLOBAL
         sizes = [
             access.bytes
             for access in self.accesses.of.values()
@@ -176,6 +178,13 @@ class Launch:
             or (access.base is not None and (access.base.place == parameter != -1 or access.base.name == variable))
         ]
         return min([min(sizes, default=8), 8]).bit_length() - 1
+
+
+def _cells(count: int, keep: list[Any]) -> int:
+    """Address of empty cells, one more than asked for; each is a line of the cache."""
+    keep.append(np.zeros((count + 2) * _CELL, np.uint8))
+    address: int = keep[-1].ctypes.data
+    return (address + _CELL - 1) // _CELL * _CELL
 
 
 def faults_of(kernel: KernelText, accesses: Accesses, module: HostModule, part: Outcome) -> Iterator[Fault]:

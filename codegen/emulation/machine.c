@@ -19,7 +19,10 @@ void report(struct machine *m, int32_t kind, int32_t region, int64_t offset, int
             return;
         }
     }
-    if (l->fault_count == MAX_FAULTS) return;
+    if (l->fault_count == MAX_FAULTS) { /* what ends the run is told in any case */
+        if (!is_fatal(kind)) return;
+        l->fault_count--;
+    }
     l->faults[l->fault_count++] = (struct fault){
         kind, region, offset, {block, other_block}, {thread, other_thread}, {place, other_place}, 1};
 }
@@ -185,7 +188,7 @@ void emu_launch(struct launch *l) {
     struct machine *m = calloc(1, sizeof *m);
     if (!m) { l->fatal = 1; return; }
     m->launch = l;
-    m->arguments = l->arguments;
+    m->arguments = l->arguments, m->regions = l->regions;
     m->threads = l->block[0] * l->block[1] * l->block[2];
     m->unit = l->unit < m->threads ? l->unit : m->threads;
     if (l->unit == LANES) m->unit = LANES;

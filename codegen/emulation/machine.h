@@ -15,7 +15,7 @@ point to the next lies in `frame`. The state of a thread is (point << 3) | what 
 /* What a thread waits for; after ENDED the point is the number of its return, after EXHAUSTED that of its loop. */
 enum { RUNS, AT_WARP, AT_BLOCK, YIELDED, EXHAUSTED, ENDED };
 
-/* Operations of points, in the order of `points.py`. */
+/* Operations of points, in the order of `lowering/points.py`. */
 enum {
     OP_START, OP_YIELD, OP_BARRIER, OP_BARRIER_POPC, OP_BARRIER_AND, OP_BARRIER_OR, OP_WARP_SYNC,
     OP_SHUFFLE_UP, OP_SHUFFLE_DOWN, OP_SHUFFLE_BFLY, OP_SHUFFLE_IDX,
@@ -30,10 +30,13 @@ enum {
     FAULT_EVENTS, FAULT_MEMORY
 };
 
+/* A record is time << 26 | thread << 16 | site; 0 is none, for time begins with 1. */
+struct cell { uint64_t write, atomic, atomic_other, read, read_other, earlier[3]; };
+
 struct region { /* an array that was passed, or a variable in shared memory */
     uint8_t *base;
     int64_t bytes;
-    struct cell *cells; /* null where nothing is ever written */
+    struct cell *cells; /* null where nothing can race */
     int32_t granule;    /* log2 of the bytes of a cell */
     int32_t shared;
 };
@@ -48,8 +51,8 @@ struct fault {
     int64_t count;
 };
 
-typedef int32_t (*consumer)(void *state, int64_t block, int32_t warp, const int32_t *first, const uint16_t *site,
-                            const uint64_t *address);
+typedef void (*consumer)(void *state, int64_t block, int32_t warp, const int32_t *first, const uint16_t *site,
+                         const uint64_t *address);
 
 struct launch { /* filled in by `launch.py` */
     int64_t first_block, blocks; /* linear numbers */
@@ -65,6 +68,7 @@ struct launch { /* filled in by `launch.py` */
     int64_t region_count;
     consumer consume;
     void *consumer_state;
+    const volatile int32_t *stop; /* what the consumer says when it wants no more */
     /* what came out */
     int64_t blocks_run, barriers, events, fault_count, fatal;
     struct fault faults[MAX_FAULTS];
@@ -75,6 +79,7 @@ struct segment { int64_t start; int32_t thread; int32_t pad; };
 struct machine {
     struct launch *launch;
     const uint64_t *arguments;
+    const struct region *regions;
     uint8_t *shared, *frame;
     int32_t *states;
     int32_t ctaid[3];
@@ -108,6 +113,10 @@ void emu_lanes(struct machine *m, int64_t first, int64_t last);
 void resolve_warp(struct machine *m, int32_t first, int32_t last);
 void resolve_block(struct machine *m, int32_t operation);
 /* shadow.c */
+void shadow_touch(struct machine *m, struct cell *c, int32_t t, int32_t site, int32_t kind, int32_t region,
+                  int64_t offset);
+void *check_slowly(struct machine *m, int64_t t, uint8_t *address, int64_t bytes, int64_t align, int32_t site,
+                   int32_t kind, int32_t region);
 int shadow_begin(struct machine *m);
 void shadow_end(struct machine *m);
 int shadow_block(struct machine *m);

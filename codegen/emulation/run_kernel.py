@@ -7,20 +7,22 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock, Thread
 from typing import Any
 
 from tracecut.ir.gpu.sites import Sites
-from tracecut.support.errors import ArgumentError, KernelError, known_names
+from tracecut.support.argument_checks import one_of, whole_number
+from tracecut.support.errors import ArgumentError, KernelError
 
-from .arguments import Arguments, Within, check_arguments, check_geometry
+from .arguments import Arguments, Within, check_arguments, check_geometry, check_shared
 from .compile_module import Code
 from .consumers import CompiledConsumer, Consumer, WarpAccesses
 from .faults import Fault
-from .host_module import Form, HostModule, make_module
-from .kernel_text import KernelText, read_kernel
 from .launch import Launch, Outcome, faults_of
-from .memory_sites import Accesses, find_accesses
+from .lowering.host_module import Form, HostModule, make_module
+from .lowering.kernel_text import KernelText, read_kernel
+from .lowering.memory_sites import Accesses, find_accesses
 
 __all__ = ["MODES", "CompiledConsumer", "Fault", "RunReport", "WarpAccesses", "Within", "kernel_sites", "run_kernel"]
 
@@ -38,7 +40,7 @@ class RunReport:
         blocks, threads: that ran. barriers: of blocks, each counted once for a block that passed it.
         events: accesses that went to the consumer.
         sites: the accesses of the kernel, by number.
-        faults: what it did wrong, one record for each pair of places; empty unless races were looked for.
+        faults: what it did wrong, one record for each pair of places, 256 at most; empty unless races were looked for.
         completed: whether it ran to its end. If not, the arrays hold what was written until then.
     """
 
@@ -89,7 +91,7 @@ def run_kernel(
 
     Args:
         kernel_text: the module that the PTX is made of. name: of the kernel.
-        arguments: a C-contiguous array, or a place `Within` one, for each pointer, a number for each other parameter.
+        arguments: a C-contiguous array for each pointer, a number for each other parameter.
         grid, block: sizes, one to three. A grid may have 0 blocks.
         shared_bytes: of the part of shared memory whose size the launch states.
         mode: `phases` (all threads of a block run to the next barrier, one after the other in one compiled loop) or
@@ -114,19 +116,20 @@ def run_kernel(
         KernelError: the run has no result, and races were not looked for: a barrier that not all threads reach, a
             deadlock, a loop without end. It names both places.
     """
-    if mode not in MODES:
-        raise ArgumentError(f"mode is {mode!r}, one of {', '.join(MODES)} was expected", hint=known_names(mode, MODES))
-    if races and mode != "strict":
-        raise ArgumentError("races needs mode='strict'")
-    if workers < 1 or (workers > 1 and (mode == "strict" or trace is not None)):
-        raise ArgumentError(f"workers is {workers}, 1 was expected, or more in mode 'phases' without trace")
-    if not 0 <= seed < 1 << 63 or patience < 1:
-        raise ArgumentError(f"seed is {seed} and patience {patience}, numbers from 0 and from 1 on were expected")
+    one_of("mode", mode, MODES)
+    seed = whole_number("seed", seed, 0, (1 << 63) - 1)
+    patience = whole_number("patience", patience, 1, (1 << 63) - 1)
+    workers = whole_number("workers", workers, 1)
     strict = mode == "strict"
-    flat = isinstance(block, int) or all(size == 1 for size in block[1:])
+    if races and not strict:
+        raise ArgumentError("races needs mode='strict'")
+    if workers > 1 and (strict or trace is not None):
+        raise ArgumentError(f"workers is {workers}, more than 1 needs mode='phases' without trace")
+    shape, threads = check_geometry(grid, block)
+    flat = threads[1:] == (1, 1)
     form = Form(strict=strict, trace=trace is not None, races=races, flat=flat, parallel=workers > 1)
     built = _build(kernel_text, name, form, sites)
-    shape, threads = check_geometry(grid, block, shared_bytes, built.module.host.static_bytes)
+    shared_bytes = check_shared(shared_bytes, built.module.host.static_bytes)
     given = check_arguments(built.kernel, built.accesses, arguments, extents)
     chosen = _chosen(blocks, math.prod(shape))
     consumer = None if trace is None else Consumer(trace)
@@ -147,8 +150,9 @@ def kernel_sites(kernel_text: str, name: str, sites: Sites | None = None) -> Sit
 
 
 def _build(text: str, name: str, form: Form, sites: Sites | None) -> _Built:
-    where = () if sites is None else sites.where
-    key = hashlib.sha256(repr((text, name, form, where)).encode()).hexdigest()
+    columns = [] if sites is None else [sites.space, sites.kind, sites.bytes, sites.hint]
+    table = (() if sites is None else sites.where, [column.tobytes() for column in columns])
+    key = hashlib.sha256(repr((text, name, form, table)).encode()).hexdigest()
     with _lock:  # LLVM's optimiser runs for one thread at a time
         found = _built.pop(key, None)
         if found is None:
@@ -165,7 +169,11 @@ def _build(text: str, name: str, form: Form, sites: Sites | None) -> _Built:
 def _chosen(blocks: range | None, count: int) -> range:
     if blocks is None:
         return range(count)
-    if blocks.step != 1 or (len(blocks) and not 0 <= blocks.start < blocks.stop <= count):
+    if (
+        not isinstance(blocks, range)
+        or blocks.step != 1
+        or (len(blocks) and not 0 <= blocks.start < blocks.stop <= count)
+    ):
         raise ArgumentError(f"blocks is {blocks}, a range of the {count} blocks with step 1 was expected")
     return blocks
 
@@ -174,7 +182,7 @@ def _shares(blocks: range, workers: int) -> list[range]:
     """Equal runs of blocks; at least one, which may be empty."""
     count = max(1, min(workers, len(blocks)))
     bounds = [len(blocks) * place // count for place in range(count + 1)]
-    return [blocks[first:last] for first, last in zip(bounds, bounds[1:], strict=False)]
+    return [blocks[first:last] for first, last in pairwise(bounds)]
 
 
 def _run(parts: Sequence[Outcome]) -> None:

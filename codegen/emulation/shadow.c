@@ -2,14 +2,13 @@
 
 A time stands for a stretch between two synchronisations of the block or of a warp. Two accesses of one block are in
 order if a barrier of the block, or `bar.warp.sync` of both their lanes, came between them (vector clocks by warp);
-accesses of two blocks never are. A cell remembers, of each kind of access, the last one and the last one of another
-thread (so that no thread's own access hides somebody else's), and one of each kind from earlier blocks. */
+accesses of two blocks never are. A cell remembers, of each kind of access, the last one and one of another thread (so
+that no thread's own access hides somebody else's), and one of each kind from earlier blocks. What may be missed: a lane
+that a `bar.warp.sync` of others leaves out, behind two accesses of those others. */
 #include "machine.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A record is time << 26 | thread << 16 | site; 0 is none, for time begins with 1. */
-struct cell { uint64_t write, atomic, atomic_other, read, read_other, earlier[3]; };
 enum { LOAD, STORE, ATOMIC };
 
 static int32_t thread_of(uint64_t record) { return (int32_t)(record >> 16 & 1023); }
@@ -78,28 +77,53 @@ static void race(struct machine *m, uint64_t record, int32_t t, int32_t site,
            thread_of(record), (int32_t)(record & 0xFFFF), m->block, t, site);
 }
 
+/* `other` holds an access of another warp rather than one of another lane: a warp puts its own in order more often. */
 static INLINE void keep(struct machine *m, uint64_t *last, uint64_t *other, uint64_t *earlier, uint64_t made) {
-    if (*last && *last >> 26 < m->block_time) *earlier = *last;
-    else if (other && *last && thread_of(*last) != thread_of(made)) {
-        if (*other && *other >> 26 < m->block_time) *earlier = *other;
-        *other = *last;
+    if (*last && *last >> 26 < m->block_time) {
+        *earlier = *last;
+    } else if (other && *last && thread_of(*last) != thread_of(made)) {
+        int32_t warp = thread_of(made) / LANES;
+        int far = *other >> 26 >= m->barrier_time && thread_of(*other) / LANES != warp;
+        if (!far || thread_of(*last) / LANES != warp) {
+            if (*other && *other >> 26 < m->block_time) *earlier = *other;
+            *other = *last;
+        }
     }
     *last = made;
 }
 
-static INLINE void touch(struct machine *m, struct cell *c, int32_t t, int32_t site, int32_t kind,
-                         const struct region *r, int32_t region, int64_t offset) {
-    int shared = r->shared != 0;
-    uint64_t made = m->now << 26 | (uint64_t)t << 16 | (uint64_t)site;
-    uint64_t against[8];
-    int count = 0;
-    against[count++] = c->write;
-    against[count++] = c->earlier[STORE];
-    if (kind != ATOMIC) against[count++] = c->atomic, against[count++] = c->atomic_other, against[count++] = c->earlier[ATOMIC];
-    if (kind != LOAD) against[count++] = c->read, against[count++] = c->read_other, against[count++] = c->earlier[LOAD];
+/* Whether nothing is remembered that an access of a kind could race with, as for nearly all. */
+static INLINE int is_quiet(const struct cell *c, int32_t kind) {
+    uint64_t any = c->write | c->earlier[STORE];
+    if (kind != ATOMIC) any |= c->atomic | c->atomic_other | c->earlier[ATOMIC];
+    if (kind != LOAD) any |= c->read | c->read_other | c->earlier[LOAD];
+    return any == 0;
+}
+
+static __attribute__((noinline)) void compare(struct machine *m, const struct cell *c, int32_t t, int32_t site,
+                                              int32_t kind, int32_t region, int64_t offset) {
+    const struct region *r = &m->launch->regions[region];
+    uint64_t against[8] = {c->write, c->earlier[STORE]};
+    int count = 2;
+    if (kind != ATOMIC) {
+        against[count++] = c->atomic, against[count++] = c->atomic_other, against[count++] = c->earlier[ATOMIC];
+    }
+    if (kind != LOAD) {
+        against[count++] = c->read, against[count++] = c->read_other, against[count++] = c->earlier[LOAD];
+    }
     for (int i = 0; i < count; i++)
-        if (unordered(m, against[i], t, shared)) { race(m, against[i], t, site, r, region, offset); break; }
-    if (shared && kind != STORE && c->write >> 26 < m->block_time && c->atomic >> 26 < m->block_time)
+        if (unordered(m, against[i], t, r->shared != 0)) {
+            race(m, against[i], t, site, r, region, offset);
+            return;
+        }
+}
+
+void shadow_touch(struct machine *m, struct cell *c, int32_t t, int32_t site, int32_t kind, int32_t region,
+                  int64_t offset) {
+    uint64_t made = m->now << 26 | (uint64_t)t << 16 | (uint64_t)site;
+    if (!is_quiet(c, kind)) compare(m, c, t, site, kind, region, offset);
+    if (kind != STORE && c->write >> 26 < m->block_time && c->atomic >> 26 < m->block_time &&
+        m->launch->regions[region].shared)
         report(m, FAULT_UNINITIALISED, region, offset, m->block, t, site, -1, -1, 0);
     if (kind == LOAD) keep(m, &c->read, &c->read_other, &c->earlier[LOAD], made);
     else if (kind == STORE) keep(m, &c->write, 0, &c->earlier[STORE], made);
@@ -113,9 +137,9 @@ static int32_t region_of(const struct machine *m, const uint8_t *address) {
     return -1;
 }
 
-/* The address to use: where the access is outside of everything, one that is harmless. `region`: -1 when unknown. */
-void *emu_check(struct machine *m, int64_t t, uint8_t *address, int64_t bytes, int64_t align, int32_t site,
-                int32_t kind, int32_t region) {
+/* An access that is not simply inside of one cell of its array. */
+void *check_slowly(struct machine *m, int64_t t, uint8_t *address, int64_t bytes, int64_t align, int32_t site,
+                   int32_t kind, int32_t region) {
     if (region < 0) {
         if (address >= m->frame && address < m->frame + m->launch->frame_bytes) return address;
         region = region_of(m, address);
@@ -134,6 +158,6 @@ void *emu_check(struct machine *m, int64_t t, uint8_t *address, int64_t bytes, i
         report(m, FAULT_MISALIGNED, region, offset, m->block, (int32_t)t, site, -1, -1, 0);
     if (r->cells)
         for (int64_t i = offset >> r->granule; i <= (offset + bytes - 1) >> r->granule; i++)
-            touch(m, &r->cells[i], (int32_t)t, site, kind, r, region, offset);
+            shadow_touch(m, &r->cells[i], (int32_t)t, site, kind, region, offset);
     return address;
 }

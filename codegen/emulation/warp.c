@@ -1,4 +1,4 @@
-/* What the threads of a warp hand to each other: shuffles, votes, matches, reductions. PTX ISA §9.7.13. */
+/* What the threads of a warp hand to each other: shuffles, votes, matches, reductions. As the manual of PTX has them. */
 #include "machine.h"
 
 #define ABSENT 0x5A5A5A5Au /* what comes from a lane that does not take part */
@@ -70,7 +70,8 @@ static void exchange(struct machine *m, int32_t operation, int32_t first, uint32
     }
 }
 
-/* Lanes that wait at a point go on when all lanes of their mask that have not ended wait there too. */
+/* Lanes go on when all lanes of their mask that have not ended wait for the same operation with the same mask, be it
+   at another place of the program. */
 void resolve_warp(struct machine *m, int32_t first, int32_t last) {
     int32_t *states = m->states;
     uint32_t waiting = 0, ended = last - first < LANES ? ~0u << (last - first) : 0;
@@ -80,23 +81,25 @@ void resolve_warp(struct machine *m, int32_t first, int32_t last) {
     }
     while (waiting) {
         int32_t leader = __builtin_ctz(waiting), state = states[first + leader];
+        int32_t operation = m->launch->operations[state >> 3];
         uint32_t mask = m->mask[first + leader], lanes = 0;
         for (int32_t t = first; t < last; t++)
-            lanes |= (uint32_t)(states[t] == state && m->mask[t] == mask) << (t - first);
+            lanes |= (uint32_t)((states[t] & 7) == AT_WARP && m->launch->operations[states[t] >> 3] == operation &&
+                                m->mask[t] == mask)
+                     << (t - first);
         waiting &= ~lanes;
         if (lanes & ~mask) {
             report(m, FAULT_WARP_MASK, -1, 0, m->block, first + leader, state, -1, -1, 0);
             return;
         }
         if ((mask & ~ended) != lanes) continue; /* some are not there yet */
-        int32_t operation = m->launch->operations[state >> 3];
         if (operation == OP_WARP_SYNC) {
             if (m->launch->races) shadow_warp(m, first, lanes);
         } else {
             exchange(m, operation, first, lanes);
         }
         for (int32_t t = first; t < last; t++)
-            if (lanes >> (t - first) & 1) states[t] = state >> 3 << 3 | RUNS;
+            if (lanes >> (t - first) & 1) states[t] = states[t] >> 3 << 3 | RUNS;
     }
 }
 

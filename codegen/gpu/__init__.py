@@ -1,1 +1,1 @@
-"""Schedules of GPU kernels: blocks, and which data each keeps in shared memory. Imports `schedule`, `runtime`."""
+"""Schedules of GPU kernels: blocks, and which data each keeps in shared memory. Imports `schedule`."""

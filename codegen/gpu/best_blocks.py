@@ -25,7 +25,7 @@ def order_for_blocks(graph: LocalityGraph, method: str, *, jobs: int, seed: int 
         graph: locality graph. method: a method of `partition`, or `auto`: the one whose blocks touch the fewest data.
         jobs: most jobs of a block.
 
-    Raises UnsupportedError when no order could be made. As long as the methods take; those that make clusters 20 s each.
+    Raises UnsupportedError when no order could be made. Takes what the methods take, 20 s for each that makes clusters.
     """
     k = max(1, -(-graph.n_jobs // jobs))
     if method != AUTO:

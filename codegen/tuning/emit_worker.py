@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tracecut.codegen.ptx.choose_kernel import Wanted, choose_kernel
-from tracecut.codegen.ptx.kernel_file import save_kernel
-from tracecut.codegen.ptx.make_region_kernel import Source
+from tracecut.codegen.kernels.choose_kernel import Wanted, choose_kernel
+from tracecut.codegen.kernels.kernel_file import save_kernel
+from tracecut.codegen.kernels.make_region_kernel import Source
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.graph.scope_graph import scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard

@@ -212,7 +212,9 @@ class MemoryModel:
 
 @cache
 def _consumer() -> Any:
-    return cfunc("int32(int64, int64, int32, CPointer(int32), CPointer(uint16), CPointer(uint64))", cache=True)(_consume)
+    return cfunc("int32(int64, int64, int32, CPointer(int32), CPointer(uint16), CPointer(uint64))", cache=True)(
+        _consume
+    )
 
 
 def _consume(state: Any, block: Any, warp: Any, first: Any, site: Any, address: Any) -> Any:

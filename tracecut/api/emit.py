@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tracecut.codegen.ptx.kernel import Kernel
+from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.pipeline.output.result import Optimized
 from tracecut.support.errors import ArgumentError, known_names
 

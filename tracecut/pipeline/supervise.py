@@ -27,7 +27,7 @@ from tracecut.support.progress import Progress
 
 TYPE_CHECKING = False  # as in `typing`: optimizing takes no kernels
 if TYPE_CHECKING:
-    from tracecut.codegen.ptx.kernel import Kernel
+    from tracecut.codegen.kernels.kernel import Kernel
 
 
 def optimize_program(settings: Settings, progress: Progress) -> Optimized:
@@ -52,7 +52,7 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
 
 def emit_kernel(settings: Settings, asked: Mapping[str, Any], progress: Progress) -> Kernel:
     """Make a GPU kernel of a loop. `asked`: variant, arch, threads, jobs, shared and method. Raises its reasons."""
-    from tracecut.codegen.ptx.kernel_file import load_kernel
+    from tracecut.codegen.kernels.kernel_file import load_kernel
 
     with private_folder("tracecut-work-") as work:
         folder = work / "kept"

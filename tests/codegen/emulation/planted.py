@@ -24,11 +24,10 @@ def numbered(text: str) -> tuple[str, Sites]:
         return f", !tc.site !{{i32 {len(where) - 1}}}"
 
     made = re.sub(r" @(\d+)$", site, text, flags=re.MULTILINE)
-    none = np.zeros(len(where), np.uint8)
-    return made, Sites(none, none, none, none, tuple(where))
+    return made, Sites.of([("global", "load", 4, "", line) for line in where])
 
 
-# preload | run | flush: inputs and sums of a block in shared memory; owned sums are stored, those of several blocks added.
+# preload | run | flush: inputs and sums of a block in shared memory; its own sums are stored, shared ones added.
 SMEM = kernel(
     "i64 %n, ptr addrspace(1) %v, ptr addrspace(1) %col, ptr addrspace(1) %row, ptr addrspace(1) %xfrom, "
     "ptr addrspace(1) %xids, ptr addrspace(1) %x, ptr addrspace(1) %yfrom, ptr addrspace(1) %yids, "
@@ -206,6 +205,7 @@ _ADD = """%s.was = load double, ptr addrspace(3) %s.at @44
   store double %s.now, ptr addrspace(3) %s.at @46"""
 _ATOMIC = '%s.old = atomicrmw fadd ptr addrspace(3) %s.at, double %made syncscope("block") monotonic, align 8 @44'
 _SHARE = '%y.old = atomicrmw fadd ptr addrspace(1) %y.at, double %sum syncscope("device") monotonic, align 8 @63'
+_OUTPUT = "store double %made, ptr addrspace(1) %out.at @45"
 _GUARD = "%in = icmp slt i64 %i, %n"
 _FETCHES = "%p.in = icmp slt i64 %p, %nx"
 _LAST = BLOCK * BLOCKS - 6
@@ -244,8 +244,10 @@ SMEM_FAULTS = [
         "stale local id of an input, not written in this block",
         "uninitialised read",
         (43,),
-        {"%sy = getelementptr double, ptr addrspace(3) @tc.shared, i64 %nx": "%sy0 = add i64 %nx, 1\n"
-         "  %sy = getelementptr double, ptr addrspace(3) @tc.shared, i64 %sy0"},
+        {
+            "%sy = getelementptr double, ptr addrspace(3) @tc.shared, i64 %nx": "%sy0 = add i64 %nx, 1\n"
+            "  %sy = getelementptr double, ptr addrspace(3) @tc.shared, i64 %sy0"
+        },
         lambda d: (_set("col", 0, int(d["xfrom"][1]))(d), d.update(shared=d["shared"] + 8)),
     ),
     Case("stale local id of a sum", "out of bounds", (44,), data=_set("row", 70, 50000)),
@@ -256,14 +258,21 @@ SMEM_FAULTS = [
         data=lambda d: (_set("row", 5, int(d["yfrom"][1]))(d), d.update(shared=d["shared"] + 800)),
     ),
     Case("preload one too many", "out of bounds", (20,), {_FETCHES: "%p.in = icmp sle i64 %p, %nx"}),
-    Case("preload one too many writes over the sums", "shared race", (22, 25), {_FETCHES: "%p.in = icmp sle i64 %p, %nx"}),
+    Case(
+        "preload one too many writes over the sums", "shared race", (22, 25), {_FETCHES: "%p.in = icmp sle i64 %p, %nx"}
+    ),
     Case(
         "preload one too few",
         "uninitialised read",
         (43,),
         {_FETCHES: "%nx1 = sub i64 %nx, 1\n  %p.in = icmp slt i64 %p, %nx1"},
     ),
-    Case("preload by one thread a warp only", "uninitialised read", (43,), {"phi i64 [ %t, %entry ]": "phi i64 [ %first, %entry ]"}),
+    Case(
+        "preload by one thread a warp only",
+        "uninitialised read",
+        (43,),
+        {"phi i64 [ %t, %entry ]": "phi i64 [ %first, %entry ]"},
+    ),
     Case("one job too many", "out of bounds", (40,), {_GUARD: "%in = icmp sle i64 %i, %n"}),
     Case("no guard of the last block", "out of bounds", (40,), {_GUARD: "%in = icmp sge i64 %i, 0"}),
     Case("no guard: the output", "out of bounds", (45,), {_GUARD: "%in = icmp sge i64 %i, 0"}),
@@ -279,18 +288,45 @@ SMEM_FAULTS = [
         (44,),
         {"%q.in = icmp slt i64 %q, %ny": "%ny1 = sub i64 %ny, 4\n  %q.in = icmp slt i64 %q, %ny1"},
     ),
-    Case("blocks overlap by one job", "global race", (45, 45), {"%first = mul i64 %b, %nt": "%nt1 = sub i64 %nt, 1\n  %first = mul i64 %b, %nt1"}),
-    Case("all blocks run the same jobs", "global race", (45, 45), {"%first = mul i64 %b, %nt": "%first = mul i64 0, %nt"}),
-    Case("all threads of a warp run one job", "global race", (45, 45), {"%i = add i64 %first, %t": "%tw = lshr i64 %t, 5\n  %i = add i64 %first, %tw"}),
+    Case(
+        "blocks overlap by one job",
+        "global race",
+        (45, 45),
+        {"%first = mul i64 %b, %nt": "%nt1 = sub i64 %nt, 1\n  %first = mul i64 %b, %nt1"},
+    ),
+    Case(
+        "all blocks run the same jobs", "global race", (45, 45), {"%first = mul i64 %b, %nt": "%first = mul i64 0, %nt"}
+    ),
+    Case(
+        "all threads of a warp run one job",
+        "global race",
+        (45, 45),
+        {"%i = add i64 %first, %t": "%tw = lshr i64 %t, 5\n  %i = add i64 %first, %tw"},
+    ),
     Case("too little shared memory", "out of bounds", (25,), data=lambda d: d.update(shared=d["shared"] - 8)),
     Case("no shared memory", "out of bounds", (22,), data=lambda d: d.update(shared=0)),
-    Case("the sums lie upon the inputs", "shared race", (22, 25), {"ptr addrspace(3) @tc.shared, i64 %nx": "ptr addrspace(3) @tc.shared, i64 1"}),
+    Case(
+        "the sums lie upon the inputs",
+        "shared race",
+        (22, 25),
+        {"ptr addrspace(3) @tc.shared, i64 %nx": "ptr addrspace(3) @tc.shared, i64 1"},
+    ),
     Case("an id past the end", "out of bounds", (21,), data=_set("xids", 7, 50)),
     Case("a negative id", "out of bounds", (21,), data=_set("xids", 7, -1)),
     Case("an id of a sum past the end, owned", "out of bounds", (62,), data=_set("yids", 0, 60)),
     Case("an id of a sum past the end, shared", "out of bounds", (63,), data=_set("yids", -1, 60)),
-    Case("a list of ids that is too short", "out of bounds", (20,), data=_set("xids", None, lambda old: old[:-1].copy())),
-    Case("an offset in bytes", "misaligned access", (21,), {"%x.at = getelementptr double, ptr addrspace(1) %x, i64 %xid64": "%x.by = mul i64 %xid64, 8\n  %x.odd = xor i64 %x.by, 4\n  %x.at = getelementptr i8, ptr addrspace(1) %x, i64 %x.odd"}),
+    Case(
+        "a list of ids that is too short", "out of bounds", (20,), data=_set("xids", None, lambda old: old[:-1].copy())
+    ),
+    Case(
+        "an offset in bytes",
+        "misaligned access",
+        (21,),
+        {
+            "%x.at = getelementptr double, ptr addrspace(1) %x, i64 %xid64": "%x.by = mul i64 %xid64, 8\n  "
+            "%x.odd = xor i64 %x.by, 4\n  %x.at = getelementptr i8, ptr addrspace(1) %x, i64 %x.odd"
+        },
+    ),
     Case(
         "threads without a job leave before the second barrier",
         "divergent barrier",
@@ -301,16 +337,37 @@ SMEM_FAULTS = [
         "a barrier in each branch",
         "divergent barrier",
         (47, 48),
-        {"br i1 %in, label %run, label %ran\n": f"br i1 %in, label %run, label %apart\napart:\n  {_BARRIER} @48\n  br label %ran\n",
-         "store double %made, ptr addrspace(1) %out.at @45": f"store double %made, ptr addrspace(1) %out.at @45\n  {_BARRIER} @47"},
+        {
+            "br i1 %in, label %run, label %ran\n": "br i1 %in, label %run, label %apart\napart:\n"
+            f"  {_BARRIER} @48\n  br label %ran\n",
+            _OUTPUT: f"{_OUTPUT}\n  {_BARRIER} @47",
+        },
     ),
     Case(
         "the first barrier is passed by threads with an input only",
         "divergent barrier",
         (30, 50),
-        {"br i1 %q.in, label %clear.on, label %loaded": "br i1 %q.in, label %clear.on, label %asked\nasked:\n  %has = icmp slt i64 %t, %nx\n  %none = icmp eq i1 %has, false\n  br i1 %none, label %ran, label %loaded",
-         },
+        {
+            "br i1 %q.in, label %clear.on, label %loaded": "br i1 %q.in, label %clear.on, label %asked\n"
+            "asked:\n  %has = icmp slt i64 %t, %nx\n  br i1 %has, label %loaded, label %ran",
+        },
     ),
-    Case("flush reads the sum of a neighbour", "out of bounds", (61,), {"%sum.at = getelementptr double, ptr addrspace(3) %sy, i64 %f": "%f1 = add i64 %f, 500\n  %sum.at = getelementptr double, ptr addrspace(3) %sy, i64 %f1"}),
-    Case("an input is changed while others read it", "global race", (45, 40), {"%out.at = getelementptr double, ptr addrspace(1) %out, i64 %i": "%i1 = xor i64 %i, 1\n  %out.at = getelementptr double, ptr addrspace(1) %v, i64 %i1"}),
+    Case(
+        "flush reads the sum of a neighbour",
+        "out of bounds",
+        (61,),
+        {
+            "%sum.at = getelementptr double, ptr addrspace(3) %sy, i64 %f": "%f1 = add i64 %f, 500\n  "
+            "%sum.at = getelementptr double, ptr addrspace(3) %sy, i64 %f1"
+        },
+    ),
+    Case(
+        "an input is changed while others read it",
+        "global race",
+        (45, 40),
+        {
+            "%out.at = getelementptr double, ptr addrspace(1) %out, i64 %i": "%i1 = xor i64 %i, 1\n  "
+            "%out.at = getelementptr double, ptr addrspace(1) %v, i64 %i1"
+        },
+    ),
 ]

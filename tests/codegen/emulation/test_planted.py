@@ -38,5 +38,7 @@ def test_planted_faults_are_found(case: Case, seed: int) -> None:
     found = [(fault.kind, sorted(place.where for place in fault.places)) for fault in report.faults]
     assert (case.kind, wanted) in found, found
     fault = report.faults[found.index((case.kind, wanted))]
-    assert fault.kernel == "k" and all(0 <= place.block < BLOCKS and 0 <= place.thread < BLOCK for place in fault.places)
+    assert fault.kernel == "k" and all(
+        0 <= place.block < BLOCKS and 0 <= place.thread < BLOCK for place in fault.places
+    )
     assert str(fault).startswith(f"{case.kind} in k") and all(where in str(fault) for where in wanted)

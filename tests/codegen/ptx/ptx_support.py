@@ -1,16 +1,13 @@
 """What the tests of emitted kernels share: C loops, their kernels, and a host that runs both.
 
-A kernel runs on the host as the very IR that the PTX is made of: threads one after the other in a shuffled order, or,
-where they talk to each other, as threads of the host in lockstep.
+A kernel runs on the host as the very IR that the PTX is made of (`tracecut.codegen.emulation`).
 """
 
 from __future__ import annotations
 
 import ctypes
-import random
 import re
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +16,7 @@ from typing import Any
 
 import llvmlite.binding as binding
 import numpy as np
+from tracecut.codegen.emulation.run_kernel import run_kernel
 from tracecut.codegen.host.outline_loop import outline
 from tracecut.codegen.ptx.emit import PtxKernel, emit_kernel
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
@@ -27,15 +25,6 @@ from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.toolchain.clang import Flags, to_ir
 from tracecut.tracer.toolchain.passes import canonical
 
-C_TYPES: dict[str, Any] = {
-    "i8": ctypes.c_int8,
-    "i16": ctypes.c_int16,
-    "i32": ctypes.c_int32,
-    "i64": ctypes.c_int64,
-    "float": ctypes.c_float,
-    "double": ctypes.c_double,
-    "ptr": ctypes.c_void_p,
-}
 DTYPES = {"i1": "u1", "i8": "u1", "i16": "u2", "i32": "i4", "i64": "i8", "float": "f4", "double": "f8"}
 Arrays = Mapping[str, Any]
 
@@ -101,81 +90,30 @@ def subject(source: str, function: str) -> Subject:
     return Subject(analysis, record.id, dict(zip((p.name for p in parameters), declared, strict=True)))
 
 
-def host_text(llvm: str) -> str:
-    """A kernel as a module for the host: the same instructions, one address space, functions for the registers."""
-    text = re.sub(r"^target .*\n", "", llvm, flags=re.MULTILINE)
-    text = text.replace("ptx_kernel ", "").replace('syncscope("device") ', "")
-    text = re.sub(r"addrspacecast ptr addrspace\(1\) (\S+) to ptr", r"bitcast ptr \1 to ptr", text)
-    text = text.replace(" addrspace(1)", "").replace(" convergent", "")
-    text = re.sub(r"llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.x", r"host_\1", text)
-    text = text.replace("llvm.nvvm.shfl.sync.down.i32", "host_shuffle")
-    return re.sub(r"__nv_(\w+)", r"\1", text)
-
-
 class HostKernel:
-    """A kernel on the host. `launch` runs a grid of it."""
+    """A kernel on the host: the very IR that the PTX is made of. `launch` runs a grid of it."""
 
     def __init__(self, kernel: PtxKernel) -> None:
         self.kernel = kernel
-        self.lanes = threading.local()
-        self._callbacks = [
-            self._provide("host_tid", ctypes.c_int32, lambda: self.lanes.tid),
-            self._provide("host_ctaid", ctypes.c_int32, lambda: self.lanes.ctaid),
-            self._provide("host_ntid", ctypes.c_int32, lambda: self.lanes.ntid),
-            self._provide("host_shuffle", ctypes.c_int32, self._shuffle, *[ctypes.c_int32] * 4),
-        ]
-        self.engine, address = compile_host(host_text(kernel.llvm), kernel.name)
-        types = [C_TYPES["ptr" if p.kind == "reduction" else p.type] for p in kernel.parameters]
-        self.call = ctypes.CFUNCTYPE(None, *types)(address)
-
-    @staticmethod
-    def _provide(name: str, result: Any, function: Callable[..., int], *arguments: Any) -> Any:
-        callback = ctypes.CFUNCTYPE(result, *arguments)(function)
-        binding.add_symbol(name, ctypes.cast(callback, ctypes.c_void_p).value)
-        return callback
 
     def launch(self, arguments: Sequence[Any], jobs: int, *, block: int = 7, seed: int = 1) -> None:
-        """Threads one after the other, each in a warp of its own, in an order that `seed` decides; a few too many."""
-        threads = [(number, 0) for number in range(jobs + block)]
-        random.Random(seed).shuffle(threads)
-        self.warp = None
-        for ctaid, tid in threads:
-            self._run(arguments, ctaid, tid, 1)
+        """Threads in an order that `seed` decides, some of them too many; nothing may race, nor leave its array.
 
-    def launch_together(self, arguments: Sequence[Any], jobs: int, *, block: int) -> None:
-        """Blocks one after the other, the threads of a block at the same time, so that they can shuffle."""
-        for ctaid in range(-(-jobs // block)):
-            self.warp = [_Warp(min(32, block - first)) for first in range(0, block, 32)]
-            threads = [threading.Thread(target=self._run, args=(arguments, ctaid, t, block)) for t in range(block)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-
-    def _run(self, arguments: Sequence[Any], ctaid: int, tid: int, ntid: int) -> None:
-        self.lanes.tid, self.lanes.ctaid, self.lanes.ntid = tid, ctaid, ntid
-        self.call(*arguments)
-
-    def _shuffle(self, mask: int, value: int, by: int, last: int) -> int:
-        assert (mask, last) == (-1, 31)
-        if self.warp is None:
-            return value
-        return self.warp[self.lanes.tid // 32].down(self.lanes.tid % 32, value, by)
-
-
-class _Warp:
-    """What the threads of a warp hand to each other; a thread that is not there hands over garbage."""
-
-    def __init__(self, size: int) -> None:
-        self.values = [0x5A5A5A5A] * 64
-        self.barrier = threading.Barrier(size)
-
-    def down(self, lane: int, value: int, by: int) -> int:
-        self.values[lane] = value
-        self.barrier.wait()
-        found = self.values[lane + by] if lane + by < 32 else value
-        self.barrier.wait()
-        return found
+        All threads of a block together, on copies, come to the same up to the order of sums.
+        """
+        grid = -(-(jobs + block) // block)
+        copies = [value.copy() if isinstance(value, np.ndarray) else value for value in arguments]
+        report = run_kernel(
+            self.kernel.llvm, self.kernel.name, arguments, grid, block, mode="strict", races=True, seed=seed
+        )
+        assert report.faults == (), [str(fault) for fault in report.faults]
+        run_kernel(self.kernel.llvm, self.kernel.name, copies, grid, block)
+        for value, copy in zip(arguments, copies, strict=True):
+            if isinstance(value, np.ndarray):
+                compare = np.testing.assert_allclose if value.dtype.kind == "f" else np.testing.assert_array_equal
+                compare(
+                    value, copy, **({"rtol": 1e-5 if value.itemsize == 4 else 1e-12} if value.dtype.kind == "f" else {})
+                )
 
 
 def compile_host(text: str, name: str) -> tuple[Any, int]:
@@ -207,14 +145,13 @@ def arguments_of(
         if parameter.kind == "jobs":
             found.append(jobs)
         elif parameter.kind == "order":
-            found.append(order.ctypes.data)
+            found.append(order)
         elif parameter.kind == "reduction":
-            found.append(waiting.pop(0).ctypes.data)
+            found.append(waiting.pop(0))
         else:
-            value = subject.value(
-                parameter.name, {**arrays, **(old or {})} if parameter.kind == "data-base" else arrays
+            found.append(
+                subject.value(parameter.name, {**arrays, **(old or {})} if parameter.kind == "data-base" else arrays)
             )
-            found.append(value.ctypes.data if isinstance(value, np.ndarray) else value)
     return found
 
 

@@ -310,8 +310,8 @@ def test_a_loop_inside_of_its_layout_scope(variant: str) -> None:
     order = random.permutation(JOBS).astype(np.int32)
     arguments = []
     for parameter in kernel.parameters:
-        given = {"jobs": JOBS, "order": order.ctypes.data, "live": 3}.get(parameter.kind)
-        arguments.append(arrays[outer.names[parameter.name]].ctypes.data if given is None else given)
+        given = {"jobs": JOBS, "order": order, "live": 3}.get(parameter.kind)
+        arguments.append(arrays[outer.names[parameter.name]] if given is None else given)
     HostKernel(kernel).launch(arguments, JOBS)
     expected = np.bincount(arrays["key"], 3 * arrays["x"], DATA)
     np.testing.assert_allclose(arrays["s"], expected, rtol=1e-13)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.ptx.kernel_file import load_kernel, save_kernel
+from tracecut.codegen.kernels.kernel_file import load_kernel, save_kernel
 from tracecut.support.errors import ArgumentError, ArtefactError, UnsupportedError
 
 import tracecut

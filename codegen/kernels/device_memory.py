@@ -16,6 +16,7 @@ from tracecut.codegen.gpu.index_copies import (
     old_offsets,
     renumbered,
 )
+from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import RegionSchedule, Schedule
@@ -23,7 +24,6 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.memory import Object
 
 from .kernel import Address, KernelArray, Memory, raw_array
-from .module import Parameter
 
 FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "float": "f", "double": "d"}
 

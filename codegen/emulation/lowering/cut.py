@@ -100,9 +100,7 @@ def cut(blocks: list[Block], arguments: Mapping[str, str], types: TypeTable) -> 
     hoisted = _hoist(pieces, set(arguments), needed=_crossing(pieces, stops, known))
     order = {made.result: place for place, made in enumerate(_in_order(pieces, stops)) if made.result}
     live = _live_in(pieces, stops, set(order))
-    kept = {
-        stop.number: sorted(live[stop.after] - {stop.made.result}, key=lambda name: order[name]) for stop in stops
-    }
+    kept = {stop.number: sorted(live[stop.after] - {stop.made.result}, key=lambda name: order[name]) for stop in stops}
     return Cut(pieces, stops, kept, {name: known[name] for names in kept.values() for name in names}, hoisted, [])
 
 
@@ -155,7 +153,7 @@ def _relabelled(text: str, names: Mapping[str, str]) -> str:
 
 
 def _successors(pieces: Sequence[Block], stops: Sequence[Stop]) -> dict[str, tuple[str, ...]]:
-    found = {stop.block: (stop.after,) for stop in stops}
+    found: dict[str, tuple[str, ...]] = {stop.block: (stop.after,) for stop in stops}
     for block in pieces:
         if block.name not in found:
             found[block.name] = tuple(dict.fromkeys(block.terminator.labels))
@@ -251,4 +249,3 @@ def type_of(made: Instruction, types: TypeTable) -> str:
             first = types.field(first, int(index))[1]
         return first
     raise UnsupportedError(f"the emulation does not know the type of: {made.text}")
-

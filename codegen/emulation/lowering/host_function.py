@@ -6,9 +6,9 @@ Points stay as they are: `step.py` cuts the function there.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tracecut.ir.gpu.sites import SHARED
 from tracecut.ir.llvm import Block, Instruction
 from tracecut.ir.llvm.lexer import matching, split_commas, split_type
 from tracecut.ir.llvm.substitute import replaced
@@ -16,6 +16,7 @@ from tracecut.support.errors import UnsupportedError
 
 from .device_calls import call_lines
 from .kernel_text import KernelText
+from .memory_copies import is_copy
 from .memory_sites import Access, Accesses, shared_variables
 from .points import point_of
 
@@ -84,9 +85,7 @@ def _place_variables(kernel: KernelText) -> tuple[tuple[Variable, ...], int]:
 
 
 class _Lowering:
-    def __init__(
-        self, kernel: KernelText, accesses: Accesses, made: HostFunction, *, trace: bool, races: bool
-    ) -> None:
+    def __init__(self, kernel: KernelText, accesses: Accesses, made: HostFunction, *, trace: bool, races: bool) -> None:
         self.kernel, self.accesses, self.made = kernel, accesses, made
         self.trace, self.races = trace, races
         self.variables = {variable.name: variable for variable in made.variables}
@@ -100,16 +99,45 @@ class _Lowering:
         plain = Instruction(text)
         if any(name in text for name in self.variables):
             plain = self._without_variables(plain)
+        if "addrspacecast (" in plain.text:
+            plain = Instruction(plain.text.replace("addrspacecast (", "bitcast ("))
         access = self.accesses.of.get(instruction)
         if access is not None:
             return self._with_hooks(plain, access)
         if plain.op == "call":
+            if is_copy(plain) and (self.trace or self.races):
+                raise UnsupportedError(
+                    f"a copy or fill of unknown or great size is no single access: {instruction.text}"
+                )
             return [plain.text] if point_of(plain) else call_lines(plain, self.made.declarations)
         if plain.op == "fence":
             return []
+        if plain.op in ("sdiv", "udiv", "srem", "urem"):
+            return self._division(plain)
         if plain.op in ("invoke", "callbr", "indirectbr", "va_arg", "landingpad", "resume"):
             raise UnsupportedError(f"{self.kernel.name} can not run here: {instruction.text}")
         return [plain.text]
+
+    def _division(self, plain: Instruction) -> list[str]:
+        """One that does not trap: on a GPU, none does, and what comes of it does not matter."""
+        left, right = plain.operands
+        if (re.fullmatch(r"-?\d+", right.text) and right.text not in ("0", "-1")) or not right.type.startswith("i"):
+            return [plain.text]
+        self.count += 1
+        type, name = right.type, f"%emu.divisor{self.count}"
+        lines = [f"{name}.none = icmp eq {type} {right.text}, 0"]
+        bad = f"{name}.none"
+        if plain.op[0] == "s":
+            lines += [
+                f"{name}.minus = icmp eq {type} {right.text}, -1",
+                f"{name}.least = icmp eq {type} {left.text}, {-(1 << int(type[1:]) - 1)}",
+                f"{name}.wraps = and i1 {name}.minus, {name}.least",
+                f"{name}.bad = or i1 {name}.none, {name}.wraps",
+            ]
+            bad = f"{name}.bad"
+        lines.append(f"{name} = select i1 {bad}, {type} 1, {type} {right.text}")
+        head = plain.text[: plain.text.index(type, plain.text.index(plain.op))]
+        return [*lines, f"{head}{type} {left.text}, {name}"]
 
     def _with_hooks(self, plain: Instruction, access: Access) -> list[str]:
         at = access.pointer.text if access.pointer.is_local else self._address_of(plain)
@@ -117,11 +145,15 @@ class _Lowering:
         self.count += 1
         if self.trace:
             number = f"%emu.at{self.count}"
-            lines += [
-                f"{number} = ptrtoint ptr {at} to i64",
-                f"call void @emu_event(ptr %emu.m, i32 {access.number}, i64 {number})",
-            ]
-        if not self.races:
+            lines.append(f"{number} = ptrtoint ptr {at} to i64")
+            if access.space == SHARED:
+                lines += [
+                    f"{number}.from = ptrtoint ptr %emu.shared to i64",
+                    f"{number}.in = sub i64 {number}, {number}.from",
+                ]
+                number = f"{number}.in"
+            lines.append(f"call void @emu_event(ptr %emu.m, i32 {access.number}, i64 {number})")
+        if not self.races or access.may_be_constant:
             return [*lines, plain.text]
         kind = 2 if access.is_atomic else access.kind
         checked = f"%emu.checked{self.count}"
@@ -203,8 +235,3 @@ def _with_pointer(plain: Instruction, pointer: str) -> str:
         return replaced(plain, {old: pointer})
     head, _, tail = plain.text.rpartition(old)
     return f"{head}{pointer}{tail}"
-
-
-def parameter_lines(parameters: Mapping[str, str]) -> str:
-    """Types and names, as in a header."""
-    return ", ".join(f"{type} {name}" for name, type in parameters.items())

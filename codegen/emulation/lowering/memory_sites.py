@@ -7,22 +7,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from tracecut.ir.gpu.sites import Sites
+from tracecut.ir.gpu.sites import (
+    ATOMIC,
+    EVICT_FIRST,
+    GLOBAL,
+    LOAD,
+    MOST_SITES,
+    NO_HINT,
+    READ_ONLY,
+    SHARED,
+    SIZES,
+    STORE,
+    Sites,
+)
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.debug_info import Lines
-from tracecut.ir.llvm.lexer import GLOBAL
+from tracecut.ir.llvm.lexer import GLOBAL as GLOBAL_NAME
 from tracecut.support.errors import UnsupportedError
 
 from .kernel_text import KernelText
 
-GLOBAL_SPACE, SHARED_SPACE = 0, 1
-LOAD, STORE, ATOMIC = range(3)
 SITE = "tc.site"
-_MOST = 1 << 16
+_COLUMNS = ("space", "kind", "bytes", "hint")
 _SPACE = re.compile(r"addrspace\((\d+)\)")
 _THROUGH = frozenset({"getelementptr", "addrspacecast", "bitcast", "freeze", "phi", "select"})
 _ALIGN = re.compile(r", align (\d+)")
-# How much an access that names no alignment needs of the natural one is what LLVM's layout says of its type.
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class Access:
         number: of its site. base: None where several arrays are possible, or none is known.
         kind: LOAD, STORE or ATOMIC. is_atomic: it can not race with other atomic ones; also of atomic loads and stores.
         type: of what is accessed. align: in bytes.
+        may_be_constant: it may be of a table in the text, which is in no list of arrays.
     """
 
     instruction: Instruction
@@ -54,6 +64,7 @@ class Access:
     align: int
     hint: int
     base: Base | None
+    may_be_constant: bool
     pointer: Operand
 
 
@@ -70,6 +81,15 @@ class Accesses:
         return any(
             access.kind != LOAD and (access.base is None or access.base.place == place) for access in self.of.values()
         )
+
+    def may_race(self, place: int) -> bool:
+        """Whether two accesses through the parameter at a place could: not if all are atomic, or all are loads."""
+        kinds = {
+            ATOMIC if access.is_atomic else access.kind
+            for access in self.of.values()
+            if access.base is None or access.base.place == place
+        }
+        return STORE in kinds or {LOAD, ATOMIC} <= kinds
 
 
 def find_accesses(kernel: KernelText, given: Sites | None) -> Accesses:
@@ -96,9 +116,12 @@ def find_accesses(kernel: KernelText, given: Sites | None) -> Accesses:
             continue
         if number is None:
             number, following = following, following + 1
-        found.append(_access(kernel, made, pointer, number, space, base))
-    if following > _MOST:
-        raise UnsupportedError(f"the kernel {kernel.name} has {following} accesses to memory, at most {_MOST} are known")
+        constant = base is None and any(leaf and leaf.kind == "constant" for leaf in origins.leaves(pointer.text))
+        found.append(_access(kernel, made, pointer, number, space, base, constant))
+    if following > MOST_SITES:
+        raise UnsupportedError(
+            f"the kernel {kernel.name} has {following} accesses to memory, at most {MOST_SITES} are known"
+        )
     return _table(found, following, lines, given)
 
 
@@ -131,14 +154,14 @@ def _space(pointer: Operand, base: Base | None) -> int | None:
     """Global or shared; None for memory that each thread has for itself, and for constants."""
     stated = _SPACE.search(pointer.type)
     if stated is not None and stated[1] in ("1", "3"):
-        return SHARED_SPACE if stated[1] == "3" else GLOBAL_SPACE
+        return SHARED if stated[1] == "3" else GLOBAL
     if stated is not None or (base is not None and base.kind in ("private", "constant")):
         return None
-    return SHARED_SPACE if base is not None and base.kind == "variable" else GLOBAL_SPACE
+    return SHARED if base is not None and base.kind == "variable" else GLOBAL
 
 
 def _access(
-    kernel: KernelText, made: Instruction, pointer: Operand, number: int, space: int, base: Base | None
+    kernel: KernelText, made: Instruction, pointer: Operand, number: int, space: int, base: Base | None, constant: bool
 ) -> Access:
     type = made.type if made.op == "load" else made.operands[0 if made.op == "store" else 1].type
     try:
@@ -148,11 +171,13 @@ def _access(
     align = _ALIGN.search(made.text)
     kind = {"load": LOAD, "store": STORE}.get(made.op, ATOMIC)
     readonly = base is not None and base.kind == "parameter" and _is_readonly(kernel.parameters[base.place].text)
-    hint = 0
-    if "nontemporal" in made.meta:
-        hint = 2
-    elif kind == LOAD and space == GLOBAL_SPACE and ("invariant.load" in made.meta or readonly):
-        hint = 1
+    if size not in SIZES:
+        raise UnsupportedError(f"an access of {size} bytes at once, {SIZES} are known: {made.text}")
+    hint = NO_HINT
+    if "nontemporal" in made.meta and space == GLOBAL:
+        hint = EVICT_FIRST
+    elif kind == LOAD and space == GLOBAL and ("invariant.load" in made.meta or readonly):
+        hint = READ_ONLY
     return Access(
         instruction=made,
         number=number,
@@ -164,6 +189,7 @@ def _access(
         align=int(align[1]) if align else 1 << (size - 1).bit_length(),
         hint=hint,
         base=base,
+        may_be_constant=constant,
         pointer=pointer,
     )
 
@@ -174,11 +200,13 @@ def _is_readonly(text: str) -> bool:
 
 
 def _table(found: list[Access], count: int, lines: Lines, given: Sites | None) -> Accesses:
-    columns = {name: np.zeros(count, np.uint8) for name in ("space", "kind", "bytes", "hint")}
+    """The table; numbers without an access are as the emitter says, or loads of 4 bytes that never come."""
+    columns = {name: np.full(count, 4 if name == "bytes" else 0, np.uint8) for name in _COLUMNS}
     where, texts = [""] * count, [""] * count
+    if given is not None:
+        for name, column in columns.items():
+            column[: len(given)] = getattr(given, name)[:count]
     for access in found:
-        if access.bytes > 255:
-            raise UnsupportedError(f"an access of {access.bytes} bytes at once: {access.instruction.text}")
         for name, column in columns.items():
             column[access.number] = getattr(access, name)
         place = lines.place(access.instruction.meta.get("dbg"))
@@ -202,11 +230,12 @@ class _Origins:
     def of(self, text: str) -> Base | None:
         """The one base of an address, None where there may be several."""
         if text not in self.known:
-            leaves = self._leaves(text)
+            leaves = self.leaves(text)
             self.known[text] = leaves.pop() if len(leaves) == 1 else None
         return self.known[text]
 
-    def _leaves(self, text: str) -> set[Base | None]:
+    def leaves(self, text: str) -> set[Base | None]:
+        """All bases that an address may have; None: one that is not known."""
         found: set[Base | None] = set()
         seen: set[str] = set()
         stack = [text]
@@ -230,7 +259,7 @@ class _Origins:
     def _leaf(self, text: str) -> Base | None:
         if text in self.parameters:
             return Base("parameter", text, self.parameters[text])
-        named = GLOBAL.findall(text)
+        named = GLOBAL_NAME.findall(text)
         if len(named) != 1:
             return None
         return Base("variable" if named[0] in self.shared else "constant", named[0])
@@ -241,7 +270,7 @@ def shared_variables(kernel: KernelText) -> dict[str, str]:
     found = {}
     for item in kernel.module.items:
         if isinstance(item, str) and item.startswith("@"):
-            name = GLOBAL.match(item)
+            name = GLOBAL_NAME.match(item)
             stated = _SPACE.search(item.split("=", 1)[1])
             if name is not None and stated is not None and stated[1] == "3":
                 found[name.group()] = kernel.module.globals[name.group()].type

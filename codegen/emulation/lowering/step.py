@@ -79,12 +79,16 @@ class _Frame:
         return found
 
 
-def make_step(kernel: KernelText, host: HostFunction, *, strict: bool, flat: bool) -> Step:
-    """Print the step function of a kernel. `flat`: blocks have one dimension. O(text + points × values)."""
+def make_step(kernel: KernelText, host: HostFunction, *, strict: bool, flat: bool, races: bool) -> Step:
+    """Print the step function of a kernel. O(text + points × values).
+
+    Args:
+        flat: blocks have one dimension. races: private memory has to be where checks know it, in the frame.
+    """
     blocks, heads = count_rounds(host.blocks, strict=strict)
     frame = _Frame()
-    keeps = any("@llvm.nvvm." in made.text or "@emu.yield" in made.text for b in blocks for made in b.instructions)
-    private = _private_lines(kernel, blocks, frame) if keeps else []
+    waits = any("@llvm.nvvm." in made.text or "@emu.yield" in made.text for b in blocks for made in b.instructions)
+    private = _private_lines(kernel, blocks, frame) if waits or races else []
     constants = [Instruction(line) for line in (*host.entry, *private)]
     own = {parameter.name: _plain_type(parameter.type) for parameter in kernel.parameters}
     arguments = {**_FIXED, **REGISTERS, **_OF_THREAD, **own}

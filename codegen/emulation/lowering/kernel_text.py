@@ -11,6 +11,8 @@ from tracecut.ir.llvm.module import Parameter
 from tracecut.support.errors import ArgumentError, SourceError, UnsupportedError
 from tracecut.tracer.toolchain.passes import parse, target_machine
 
+from .memory_copies import expand_copies
+
 OWN = "emu."  # how names of ours begin
 _KEPT_APART = re.compile(r"\b(?:noinline|optnone)\b ?")
 
@@ -56,6 +58,7 @@ def read_kernel(text: str, name: str) -> KernelText:
     for parameter in function.parameters:
         if "byval" in parameter.text:
             raise UnsupportedError(f"the parameter {parameter.name} of {name} is passed as a copy of memory (byval)")
+    expand_copies(function.blocks)
     return KernelText(name, parsed, function, parsed.types(), tuple(function.parameters))
 
 

@@ -26,6 +26,13 @@ from tracecut.codegen.gpu.index_copies import (
 )
 from tracecut.codegen.gpu.job_pins import first_records, job_pins, local_copies
 from tracecut.codegen.host.outline_loop import outline
+from tracecut.codegen.ptx.alias_facts import gpu_facts
+from tracecut.codegen.ptx.block_phases import SharedArray, layout_shared
+from tracecut.codegen.ptx.emit import plain_kernel
+from tracecut.codegen.ptx.emit_blocks import block_kernel
+from tracecut.codegen.ptx.module import Parameter
+from tracecut.codegen.ptx.packed_indices import packable
+from tracecut.codegen.ptx.ptxas import check_architecture
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
@@ -38,15 +45,8 @@ from tracecut.support.errors import ArgumentError, UnsupportedError
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.loops.program import Analysis
 
-from .alias_facts import gpu_facts
-from .block_phases import SharedArray, layout_shared
 from .device_memory import DeviceMemory, LocalCopies
-from .emit import plain_kernel
-from .emit_blocks import block_kernel
 from .kernel import Address, Kernel
-from .module import Parameter
-from .packed_indices import packable
-from .ptxas import check_architecture
 
 VARIANTS = ("original", "swap-indirect", "swap", "smem", "readonly")
 BLOCK_VARIANTS = ("smem", "readonly")

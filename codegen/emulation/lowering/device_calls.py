@@ -1,4 +1,4 @@
-"""Calls of a kernel on the host: special registers, NVIDIA's mathematical functions, what only a GPU takes notice of."""
+"""Calls of a kernel on the host: special registers, NVIDIA's mathematical functions, what only a GPU notices."""
 
 from __future__ import annotations
 
@@ -15,13 +15,22 @@ _IGNORED = re.compile(
     r"prefetch|annotation|pseudoprobe|nvvm\.membar\.|nvvm\.fence\.|nvvm\.prefetch)"
 )
 # libdevice → the mathematical library here, for the functions of which both have the same.
-_LIBRARY = {device: name for name, device in LIBDEVICE.items() if name not in ("lround", "lrint", "lroundf", "lrintf")}
+LIBRARY = {device: name for name, device in LIBDEVICE.items() if name not in ("lround", "lrint", "lroundf", "lrintf")}
+LIBRARY |= {"__nv_powi": "emu_powi", "__nv_powif": "emu_powif"}
 _LANE = {
     "laneid": ["{r} = and i32 %emu.t32, 31"],
     "warpid": ["{r} = lshr i32 %emu.t32, 5"],
     "lanemask.eq": ["{r}.emu.l = and i32 %emu.t32, 31", "{r} = shl i32 1, {r}.emu.l"],
-    "lanemask.lt": ["{r}.emu.l = and i32 %emu.t32, 31", "{r}.emu.b = shl i32 1, {r}.emu.l", "{r} = sub i32 {r}.emu.b, 1"],
-    "lanemask.le": ["{r}.emu.l = and i32 %emu.t32, 31", "{r}.emu.b = shl i32 -2, {r}.emu.l", "{r} = xor i32 {r}.emu.b, -1"],
+    "lanemask.lt": [
+        "{r}.emu.l = and i32 %emu.t32, 31",
+        "{r}.emu.b = shl i32 1, {r}.emu.l",
+        "{r} = sub i32 {r}.emu.b, 1",
+    ],
+    "lanemask.le": [
+        "{r}.emu.l = and i32 %emu.t32, 31",
+        "{r}.emu.b = shl i32 -2, {r}.emu.l",
+        "{r} = xor i32 {r}.emu.b, -1",
+    ],
     "lanemask.gt": ["{r}.emu.l = and i32 %emu.t32, 31", "{r} = shl i32 -2, {r}.emu.l"],
     "lanemask.ge": ["{r}.emu.l = and i32 %emu.t32, 31", "{r} = shl i32 -1, {r}.emu.l"],
     "warpsize": ["{r} = add i32 32, 0"],
@@ -72,10 +81,10 @@ def _is_shared(call: Instruction) -> list[str]:
 
 def _mathematical(call: Instruction, declarations: set[str]) -> str:
     name = call.word.removeprefix("@")
-    if name not in _LIBRARY:
+    if name not in LIBRARY:
         raise UnsupportedError(f"a kernel can not run here: this CPU has no counterpart of {name}")
-    text = _without_attributes(call, _LIBRARY[name])
-    declarations.add(_declaration(call, _LIBRARY[name]))
+    text = _without_attributes(call, LIBRARY[name])
+    declarations.add(_declaration(call, LIBRARY[name]))
     return text
 
 

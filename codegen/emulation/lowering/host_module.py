@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tracecut.ir.llvm.lexer import GLOBAL
+from tracecut.support.errors import UnsupportedError
 
 from .host_function import HostFunction, lower
 from .kernel_text import KernelText
@@ -60,7 +62,7 @@ class HostModule:
 def make_module(kernel: KernelText, accesses: Accesses, form: Form) -> HostModule:
     """Print the module of a kernel. O(text)."""
     host = lower(kernel, accesses, trace=form.trace, races=form.races)
-    step = make_step(kernel, host, strict=form.strict, flat=form.flat)
+    step = make_step(kernel, host, strict=form.strict, flat=form.flat, races=form.races)
     lines = [f"{name} = type {text}" for name, text in kernel.types.named.items()]
     declared = [*_FROM_MACHINE, *_OF_EVENTS * form.trace, *_OF_CHECKS * form.races]
     lines += [*_constants(kernel), *declared, *sorted(host.declarations), step.text]
@@ -69,20 +71,19 @@ def make_module(kernel: KernelText, accesses: Accesses, form: Form) -> HostModul
 
 
 def _constants(kernel: KernelText) -> list[str]:
-    """Globals that are not shared: tables that the kernel reads."""
+    """Globals that are not shared: tables that the kernel reads. Raises UnsupportedError for one that may change."""
     shared = shared_variables(kernel)
+    variables = kernel.module.globals
     found = []
     for item in kernel.module.items:
         if isinstance(item, str) and item.startswith("@"):
             name = GLOBAL.match(item)
-            if name is not None and name.group() not in shared and not name.group().startswith("@llvm."):
-                found.append(_without_space(item))
+            if name is None or name.group() in shared or name.group().startswith("@llvm."):
+                continue
+            if name.group() in variables and not (variables[name.group()].constant and variables[name.group()].defined):
+                raise UnsupportedError(f"{kernel.name} uses the device variable {name.group()}, which is no constant")
+            found.append(re.sub(r" addrspace\(\d+\)", "", item).replace("addrspacecast (", "bitcast ("))
     return found
-
-
-def _without_space(line: str) -> str:
-    head, _, tail = line.partition(" addrspace(")
-    return line if not tail else head + tail[tail.index(")") + 1 :]
 
 
 def _given(step: Step, form: Form) -> tuple[list[str], str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.gpu.gpu_schedule import MEMBERS, GpuSchedule
+from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.schedule.schedule_json import SCHEDULE_ARRAYS, schedule_arrays, schedule_in, schedule_out, whole
 from tracecut.support.errors import ArtefactError, ScheduleError
 from tracecut.support.files import read_arrays, write_arrays
 
 from .kernel import Address, Considered, Kernel, KernelArray
-from .module import Parameter
 
 
 def save_kernel(kernel: Kernel, path: str | os.PathLike[str]) -> Path:

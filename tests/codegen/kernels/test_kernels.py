@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.ptx.kernel import Kernel, KernelRun
-from tracecut.codegen.ptx.make_region_kernel import BLOCK_VARIANTS, VARIANTS, Source, make_region_kernel
+from tracecut.codegen.kernels.kernel import Kernel, KernelRun
+from tracecut.codegen.kernels.make_region_kernel import BLOCK_VARIANTS, VARIANTS, Source, make_region_kernel
 from tracecut.codegen.runtime.executor import Executor
 from tracecut.codegen.runtime.replay import CapturedRegion, Replay
 from tracecut.codegen.schedule.plan.range_function import Outlined

@@ -16,12 +16,11 @@ from tracecut.codegen.emulation.faults import Fault
 from tracecut.codegen.emulation.run_kernel import RunReport, Within, run_kernel
 from tracecut.codegen.gpu.gpu_schedule import GpuSchedule
 from tracecut.codegen.gpu.index_copies import Bytes, restored_object
+from tracecut.codegen.ptx.module import Parameter
+from tracecut.codegen.ptx.nvptx import compile_ptx
+from tracecut.codegen.ptx.ptxas import AssemblyReport, assemble
 from tracecut.codegen.schedule.schedule import LoadGuard, Move, Schedule
 from tracecut.support.errors import ArgumentError, ScheduleError
-
-from .module import Parameter
-from .nvptx import compile_ptx
-from .ptxas import AssemblyReport, assemble
 
 DTYPES = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "float": "f4", "double": "f8"}
 
