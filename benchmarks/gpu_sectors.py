@@ -5,9 +5,8 @@ machine code calls the model once a warp, as an emulator does, with addresses fr
 `sectors/s`, sectors of warp requests in a CPU second, caches included, beside 15 million; `accesses/s`, the lanes'
 accesses in the same time; `L1 share`, sectors that the L1 had. `stream`: all lanes side by side; `random N`: anywhere
 in N bytes; `apart`: lanes that leave a loop at different times; `spmv rmat18`: value, column and x of each entry of
-R-MAT 18. `bytes of 10^9 accesses`: most memory of a process that counts them, with all prepared addresses (two thirds of
-it), beside 1 GiB. `static ns/index`: the same
-sectors from the index array alone.
+R-MAT 18. `bytes of 10^9 accesses`: most memory of a process that makes the addresses and counts them, beside 1 GiB.
+`static ns/index`: the same sectors from the index array alone.
 """
 
 from __future__ import annotations
