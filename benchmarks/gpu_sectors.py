@@ -5,8 +5,8 @@ machine code calls the model once a warp, as an emulator does, with addresses fr
 `sectors/s`, sectors of warp requests in a CPU second, caches included, beside 15 million; `accesses/s`, the lanes'
 accesses in the same time; `L1 share`, sectors that the L1 had. `stream`: all lanes side by side; `random N`: anywhere
 in N bytes; `apart`: lanes that leave a loop at different times; `spmv rmat18`: value, column and x of each entry of
-R-MAT 18. `bytes of 10^9 accesses`: most memory of a process that counts them, beside 1 GiB. `static ns/index`: the same
-sectors from the index array alone.
+R-MAT 18. `bytes of 10^9 accesses`: most memory of a process that makes the addresses and counts them, beside 1 GiB.
+`static ns/index`: the same sectors from the index array alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import ctypes
 import resource
 import sys
+from collections.abc import Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -54,14 +55,14 @@ def drive(consume: Any, state: int, blocks: int, first: Any, site: Any, pool: Po
             turn += 1
 
 
-def pools() -> dict[str, tuple[Any, Any, Pool]]:
-    """By input: offsets int32 (warps, 33), sites and addresses (warps, 32 · STEPS) of the events."""
+def pools(names: Sequence[str] = ("stream", "random", "spmv", "apart")) -> dict[str, tuple[Any, Any, Pool]]:
+    """By input whose first word is named: offsets int32 (warps, 33), sites and addresses (warps, 32 · STEPS)."""
     draw = np.random.default_rng(0)
     shape = (POOL, 32, STEPS)
     thread = np.arange(POOL * 32).reshape(POOL, 32, 1)
     stream = (np.arange(STEPS) << 36) + 4 * thread
     found = {"stream": stream}
-    for size in (64 << 10, 16 << 20, 256 << 20):
+    for size in (64 << 10, 16 << 20, 256 << 20) if "random" in names else ():
         found[f"random {size >> 10} KiB"] = 4 * draw.integers(0, size // 4, shape)
     graph = rmat()
     order = np.argsort(graph.u, kind="stable")
@@ -74,6 +75,8 @@ def pools() -> dict[str, tuple[Any, Any, Pool]]:
     made = {
         name: (even, site, np.ascontiguousarray(given.reshape(POOL, -1), np.uint64)) for name, given in found.items()
     }
+    if "apart" not in names:
+        return made
     length = draw.integers(0, STEPS + 1, (POOL, 32))
     apart = np.zeros((POOL, 33), np.int32)
     apart[:, 1:] = np.cumsum(length, axis=1)
@@ -89,7 +92,7 @@ def counted(name: str, blocks: int, given: tuple[Any, Any, Pool]) -> MemoryRepor
 
 def billion(_: int) -> tuple[int, int]:
     """Accesses that were counted, and the most memory of this process in bytes."""
-    given = pools()["spmv rmat18"]
+    given = pools(["spmv"])["spmv rmat18"]
     report = counted("spmv rmat18", -(-BILLION // (32 * STEPS * WARPS)), given)
     return int(report.counts[:, 1].sum()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 

@@ -17,7 +17,7 @@ from tracecut.ir.gpu.description import gpu
 from tracecut.ir.gpu.memory_model import MemoryModel
 from tracecut.ir.gpu.sites import Sites
 from tracecut.ir.gpu.static_sectors import gather_sectors
-from tracecut.partition import order
+from tracecut.partition import order, partition
 
 BLOCK = 1024
 CLOSE = {"rel": 0.03}
@@ -114,6 +114,24 @@ def test_degree_sort_and_z_order_of_a_power_law() -> None:
     assert (loads, updates) == pytest.approx((0.261, 0.321), **CLOSE)
     assert sectors == pytest.approx(0.048, rel=0.05)
     assert requested / row.size < 0.953 / 15
+
+
+@pytest.mark.parametrize(
+    ("matrix", "copies", "sectors"), [(mesh, 0.225 + 0.215, 0.073), (rmat, 0.302 + 0.230, 0.133)], ids=["mesh", "rmat"]
+)
+def test_split_and_connect(matrix: Any, copies: float, sectors: float) -> None:
+    """As many loads and updates as before, within a tenth, and no more sectors; x is numbered by its first cluster."""
+    n = matrix().shape[0]
+    row, column = entries(matrix())
+    pairs = np.stack([row, column + n], 1).ravel()
+    graph = LocalityGraph(2 * np.arange(row.size + 1), pairs, 2 * n, space_offsets=[0, n, 2 * n])
+    cluster = partition(graph, -(-row.size // BLOCK), "spac-split").labels.astype(np.int64)
+    loads = np.unique(cluster * n + column)
+    x, first = np.unique(loads % n, return_index=True)
+    place = np.full(n, n)
+    place[x[np.argsort(first, kind="stable")]] = np.arange(x.size)
+    assert loads.size + np.unique(cluster * n + row).size == pytest.approx(copies * row.size, rel=0.1)
+    assert np.unique(loads // n * n + place[loads % n] // 8).size / row.size <= 1.02 * sectors
 
 
 def test_a_run_of_the_gather_counts_what_the_index_array_says() -> None:
