@@ -56,12 +56,12 @@ def waves(rng: Any) -> tuple[list[Any], dict[int, Any]]:
 
 
 GOLDEN: dict[str, Any] = {
-    "edges-reordered": lambda rng: edges(rng, False),
+    "edges-swap": lambda rng: edges(rng, False),
     "edges-swap-indirect": lambda rng: edges(rng, True),
-    "rows-reordered": rows,
-    "mixed-reordered": mixed,
-    "norm-reordered": norm,
-    "waves-reordered": waves,
+    "rows-swap": rows,
+    "mixed-swap": mixed,
+    "norm-swap": norm,
+    "waves-swap": waves,
 }
 
 
