@@ -250,7 +250,7 @@ def test_totals_are_exact_and_large_graphs_are_refused(source: Path, tmp_path: P
     assert text.returncode == 0 and "power law" not in text.stdout
     small = command("graph", source, "--memory", "2K", cwd=tmp_path)
     assert small.returncode == 1 and "--totals" in small.stderr and "Traceback" not in small.stderr
-    with pytest.raises(ArgumentError, match="totals are of model or unit weights"):
+    with pytest.raises(ArgumentError, match="totals need model or unit weights"):
         graph_totals(source, weights="measured")
     assert 1 << 24 < free_memory() < 1 << 46
 
@@ -296,7 +296,7 @@ def test_measured_weights_agree_or_are_refused(source: Path, tmp_path: Path) -> 
     assert said.read_bytes() == once.read_bytes() != b""
     with pytest.raises(ArgumentError, match="several are compared"):
         build_graph("some.tct", weights="measured")
-    with pytest.raises(ArgumentError, match="runs: the graph takes the records itself"):
+    with pytest.raises(ArgumentError, match="runs: not an option here: the graph reads the records itself"):
         build_graph(source, ["60"], runs=True)
 
 

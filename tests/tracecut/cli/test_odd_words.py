@@ -132,7 +132,7 @@ def test_one_command(case: str, place: Any, contents: Any) -> None:
 def test_a_region_of_a_program_without_loops(place: Any) -> None:
     done = place("optimize", "program.c", "-o", "out", "--region", "program.c:1")
     is_one_clear_line(done, (2,))
-    assert done.err.endswith("No loop of the program was executed: leave the option out.\n")
+    assert done.err.endswith("No loop of the program was executed: omit the option.\n")
 
 
 def test_streams_that_can_not_be_written(place: Any) -> None:
