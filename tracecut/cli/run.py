@@ -243,8 +243,10 @@ def _conclude(found: dict[str, Any]) -> None:
         _say(f"layout used in {scope['used']} of {scope['entries']} entries, {copying:.3f} s of copies{why}")
     for loop, region in found["regions"].items():
         spent = (region["nanoseconds"] + region["original_nanoseconds"]) / 1e9
-        calls, declined = region["calls"], region["declined"]
-        _say(f"loop {loop}: {calls} sweeps in the new order, {declined} in the original order, {spent:.3f} s")
+        _say(
+            f"loop {loop}: {region['calls']} sweeps in the new order, {region['declined']} in the original order, "
+            f"{spent:.3f} s"
+        )
 
 
 def _say(text: str) -> None:
