@@ -1,4 +1,4 @@
-"""Time and traffic of a clustered program on a machine of which only a description is there."""
+"""Predicts time and traffic of a clustered program on a described machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError, InternalError
 
-NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` keeps"
+NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` stores"
 
 
 def simulate(

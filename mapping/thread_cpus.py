@@ -1,12 +1,12 @@
-"""Which CPU each thread of a running program gets. Loads no NumPy: it is asked while a program starts.
+"""Assigns a CPU to each thread of a running program. Without NumPy, since it runs at program start.
 
 `place` puts any clusters on any machine; here the clusters are the shares of a few threads, the machine is the one that
-the program has been started on, and the answer has to be there within a millisecond or so.
+the program runs on, and the result is needed within about a millisecond.
 
 Threads that fit get the physical cores of one node, that of the program's own thread, whose data most likely lie there;
-else the fewest nodes share them evenly. Threads that run neighbouring shares get neighbouring CPUs. Where the schedule
-says who tells whom how much, pairs then change places while that brings the talkers closer together (as `swaps.py`
-does for any clusters). Thread 0 is the program's own and stays.
+else the fewest nodes share them evenly. Threads that run neighbouring shares get neighbouring CPUs. If the schedule
+states how many values threads exchange, pairs of threads then swap places while that brings communicating threads
+closer together (as `swaps.py` does for any clusters). Thread 0 is the main thread of the program and keeps its place.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def place_threads(
 
     Args:
         places: the CPUs that may be used, at least one.
-        talk: what the threads tell each other; None: each talks to the next.
+        talk: the values that threads exchange; None: each exchanges values with the next.
         here: the CPU that the program's own thread runs on at present.
 
     Pairs are only exchanged while that is predicted to help, and the order of the CPUs' numbers is kept where the same

@@ -1,7 +1,7 @@
-"""Inspecting a scope again, in the running program, for input that its saved schedule was not made for.
+"""Re-inspection of a scope in the running program, for input that its saved schedule does not fit.
 
-The same steps as when the program was optimized, on live memory; the code is what was compiled then, so a plan that
-would need other code is refused.
+The same steps as during optimization, on live memory. The code is already compiled, so a plan that needs different code
+is refused.
 """
 
 from __future__ import annotations

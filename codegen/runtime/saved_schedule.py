@@ -1,4 +1,4 @@
-"""A saved schedule, used as it is: its guard is asked and its code is prepared without looking at any loop again.
+"""Use of a saved schedule: evaluates its guard and prepares its code without analysing any loop again.
 
 `schedule_listing.py` wrote into the listing where each pointer of the scope comes from: a slot that the hook hands
 over, a global, or memory behind another pointer. What comes from elsewhere is left to the host that knows the scope

@@ -1,4 +1,4 @@
-"""What a schedule's listing says of it, so that it can be judged, and used, without its scope being looked at again.
+"""The entry of a schedule in the listing, with which it can be checked and used without analysing its scope again.
 
 Where each pointer comes from is written as a recipe: the slot that the hook hands it over in, `["global", name]`, or
 `["load", recipe, offset]` for what is stored so many bytes behind another pointer. A guard of which every pointer has

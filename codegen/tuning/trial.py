@@ -1,4 +1,5 @@
-"""One order on the real kernel: made, checked, compared with the original, and timed on one thread and on all."""
+"""A trial of one order on the real loop: made, checked, compared with the original, and timed on one thread and on
+all."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ MIN_TIME, MAX_RUNS = 0.25, 12
 
 
 class ChangedResultError(ScheduleError):
-    """An order that passed every check left something else behind when it ran: the last net held a wrong plan."""
+    """An order that passed every check changed the result in its replay: a wrong plan, stopped by the last safety
+    check."""
 
 
 @dataclass

@@ -1,1 +1,1 @@
-"""Partitioning into a machine: cut and hops together, by multilevel local search. Imports `ir`, `partition`."""
+"""Joint partitioning and placement: minimises hops by multilevel local search. Imports `ir`, `partition`."""

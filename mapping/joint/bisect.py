@@ -1,4 +1,4 @@
-"""One region of a graph cut in two, with what lies around it in view: a small multilevel method in one kernel."""
+"""Bisection of one region of a graph, taking its surroundings into account: a small multilevel method in one kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each vertex would cost in each region, kept up to date: for few regions cheaper than asking its neighbours.
+"""The cost of each vertex in each region, kept up to date: for few regions faster than visiting its neighbours.
 
 A move changes the rows of the neighbours by a difference of two rows of the distances, whatever their own degrees are.
 """

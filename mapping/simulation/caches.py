@@ -1,4 +1,4 @@
-"""The caches, directory and memory banks that a simulated program shares: what there is, and what an access does to it.
+"""The caches, directory and memory banks that a simulated program shares: their state, and the effect of an access.
 
 Each core has a level of its own (L1). The last level (L2) is distributed where cores of several nodes share it: one
 slice of its stated size at each of them, lines dealt out in turn; else it is one piece for each group of `shared_by`

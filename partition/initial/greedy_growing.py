@@ -1,4 +1,4 @@
-"""First partitions by growing one part after the other, and greedy moves of single vertices between parts."""
+"""Initial partitions by growing parts one after the other, and greedy moves of single vertices between parts."""
 
 from __future__ import annotations
 

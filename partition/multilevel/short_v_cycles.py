@@ -1,4 +1,4 @@
-"""Short V-cycles: most of the vertex copies that refinement can save, in little time."""
+"""Short V-cycles: save most of the vertex copies that refinement can save, in little time."""
 
 from __future__ import annotations
 

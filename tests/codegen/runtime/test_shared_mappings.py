@@ -19,9 +19,9 @@ from ..woven_programs import run_woven, woven
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 SHARED, FILE, GONE, RING = (
-    "an array lies in memory that other processes, or other addresses, can share",
-    "an array lies in a file that is also mapped as shared memory",
-    "an array lies in memory that is protected, or not there",
+    "an array is in memory that is shared with other processes or mapped at other addresses",
+    "an array is in a file that is also mapped as shared memory",
+    "an array is in memory that is protected or not mapped",
     "asynchronous input and output",
 )
 MODES = {

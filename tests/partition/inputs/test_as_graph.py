@@ -170,7 +170,7 @@ def test_a_clustering_answers_for_itself() -> None:
     assert uneven.sizes().tolist() == [4, 2] and uneven.imbalance() == 1.0
     by_data = partition(edges, 2, "metis", of="data", balance=1.4)
     assert by_data.cost() == by_data.report()["edge_cut"] and "vertex_copies" not in by_data.report()
-    with pytest.raises(ArgumentError, match="the clustering does not know its graph"):
+    with pytest.raises(ArgumentError, match="the clustering has no graph"):
         Clustering(found.labels, 2).cost()
 
 

@@ -243,8 +243,8 @@ def test_expected_replication() -> None:
         (lambda: expected_replication([1], 0), "k = 0"),
         (lambda: expected_replication_power_law(1, 2.0, 3), "n = 1"),
         (lambda: expected_replication_power_law(9, -1.0, 3), "alpha = -1.0"),
-        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", weights=[]), "makes no use of weights"),
-        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", passes=2), "makes no use of passes"),
+        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", weights=[]), "does not use weights"),
+        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", passes=2), "does not use passes"),
         (lambda: partition(LocalityGraph([0], [], 0), 2, "wb-pg", order="dfs"), "there is no order 'dfs'"),
     ],
 )

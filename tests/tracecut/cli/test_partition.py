@@ -158,7 +158,7 @@ def test_a_collapse_is_a_warning(graph: str, tmp_path: Path) -> None:
     [
         (["path.graph", "-k", "0"], 1, "tracecut: k = 0, a whole number"),
         (["path.graph", "-k", "2", "--method", "best"], 2, "tracecut: --method best: unknown method"),
-        (["path.graph", "-k", "2", "--method", "chunks", "--passes", "2"], 1, "makes no use of passes"),
+        (["path.graph", "-k", "2", "--method", "chunks", "--passes", "2"], 1, "does not use passes"),
         (["path.graph", "-k", "2", "--method", "chunks", "-o", "loads.npy/parts"], 1, "cannot write loads.npy/parts"),
         (["path.graph"], 2, "tracecut: one of -k, --tile-bytes and --machine is required"),
         (["path.graph", "--machine", "uma:2", "--tile-bytes", "9"], 2, "--tile-bytes and --machine exclude each other"),

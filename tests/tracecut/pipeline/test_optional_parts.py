@@ -46,7 +46,7 @@ PARTS: dict[str, tuple[Any, str, str]] = {
     "the charts": (region_cards, "region_charts", "a chart was left out"),
     "the report": (publish, "render_report", "report.html was left out"),
     "the times of whole runs": (steps, "measured", "the measured times of program-8 was left out"),
-    "GPU facts": (worker, "gpu_facts", "the GPU kernels could assume was left out"),
+    "GPU facts": (worker, "gpu_facts", "the analysis for GPU kernels was left out"),
     "reuse distances, charts": (
         worker,
         "describe_region",
