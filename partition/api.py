@@ -370,7 +370,7 @@ def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) ->
 
 
 def _record(request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes the clustering again, as far as it fits in a header; arrays are only named."""
+    """The arguments that reproduce the clustering, as far as they fit in a header; arrays are only named."""
     record: dict[str, Any] = {"balance": request.balance}
     for name, value in options.items():
         record[name] = value if value is None or isinstance(value, int | str) else float(value)

@@ -22,7 +22,7 @@ def optional(part: str, failures: list[str]) -> Iterator[None]:
     except OutputError:
         raise
     except Exception as error:
-        failures.append(f"{part} was left out: {reason_of(error)}")
+        failures.append(f"{part} could not be made: {reason_of(error)}")
 
 
 def reason_of(error: BaseException) -> str:

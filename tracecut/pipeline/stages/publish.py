@@ -118,7 +118,7 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
         args += [("Place", f"{file}:{line}") for file, line, *_ in region["places"]]
         found.append(Remark("missed", "Refused", args=tuple(args), **place))  # type: ignore[arg-type]
     for item in region["candidates"]:
-        if str(item["note"]).startswith("failed") or "was left out" in str(item["note"]):
+        if str(item["note"]).startswith("failed") or "could not be made" in str(item["note"]):
             args = [("Method", str(item["method"])), ("String", " "), ("Reason", str(item["note"]))]
             found.append(Remark("missed", "MethodFailed", args=tuple(args), **place))  # type: ignore[arg-type]
     for why in region.get("failures", ()):
