@@ -1,6 +1,6 @@
 """Reading sysfs and its like: small files that may be missing, strange or unreadable. Loads no NumPy.
 
-Every reader answers with what stands for nothing where there is nothing to be read.
+Every reader returns a neutral value if there is nothing to read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""First labels along paths: jobs that follow each other among those of a datum stay together."""
+"""Initial labels along paths: consecutive jobs of a datum stay together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multilevel job partitioning: coarsen by shared data, partition the little that is left, refine on the way back."""
+"""Multilevel job partitioning: coarsen by shared data, partition the coarsest level, refine during uncoarsening."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_where_no_graph_can_be_written_is_said_before_anything_runs(source: Path
     from tracecut.cli.graph import run_graph
 
     (tmp_path / "folder.npz").mkdir()
-    for name, message in (("graph.xyz", "names no graph format"), ("folder.npz", "a folder, the name of a file")):
+    for name, message in (("graph.xyz", "is not a graph format"), ("folder.npz", "a folder, the name of a file")):
         with pytest.raises(ArgumentError, match=message):
             run_graph([str(source), "-lnosuchlibrary", "-o", str(tmp_path / name)])
 
