@@ -169,7 +169,7 @@ def test_where_no_graph_can_be_written_is_said_before_anything_runs(source: Path
 def test_wrong_arguments(source: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="weights = 'guessed'"):
         build_graph(source, weights="guessed")
-    with pytest.raises(ArgumentError, match="takes the records itself"):
+    with pytest.raises(ArgumentError, match="reads the records itself"):
         build_graph(source, sink=print)
     trace = tracecut.trace(source, keep=False)
     with pytest.raises(ArgumentError, match="there are no records"):
@@ -226,7 +226,7 @@ def test_loops_and_what_they_carry(tmp_path: Path) -> None:
     assert [loop.jobs for loop in loop_summaries(tmp_path / "t.tct", most=1)] == [summaries[0].jobs]
     text = command("graph", "t.tct", "--loops", "--totals", cwd=tmp_path)
     assert "iterations are independent" in text.stdout and "private" in text.stdout
-    with pytest.raises(ArgumentError, match="no records to follow"):
+    with pytest.raises(ArgumentError, match="it has no records"):
         loop_summaries(tracecut.trace(tmp_path / "loops.c", keep=False))
     wrong = command("graph", "loops.c", "--loops", "--weights", "measured", cwd=tmp_path)
     assert wrong.returncode == 2 and "exclude each other" in wrong.stderr
@@ -257,7 +257,7 @@ def test_totals_are_exact_and_large_graphs_are_refused(source: Path, tmp_path: P
 
 def test_weights_of_the_papers_method_say_what_they_are(source: Path) -> None:
     built = build_graph(source, ["60"], weights="seed")
-    assert "do not wait for the memory" in built.notes[0] and built.notes[0] in report(built)["notes"]
+    assert "do not wait for memory" in built.notes[0] and built.notes[0] in report(built)["notes"]
     loads = built.trace.static.instructions
     times = [int(t) for i, t in zip(built.graph.instruction, built.graph.time, strict=True) if loads[i].op == "load"]
     assert len(times) > 100 and min(times) >= 0 and max(times) > 0
@@ -294,7 +294,7 @@ def test_measured_weights_agree_or_are_refused(source: Path, tmp_path: Path) -> 
         assert built.correlation is not None and built.correlation >= 0.9
         assert built.graph.time.max() <= 2000 + 100
     assert said.read_bytes() == once.read_bytes() != b""
-    with pytest.raises(ArgumentError, match="several are compared"):
+    with pytest.raises(ArgumentError, match="several runs are compared"):
         build_graph("some.tct", weights="measured")
     with pytest.raises(ArgumentError, match="runs: not an option here: the graph reads the records itself"):
         build_graph(source, ["60"], runs=True)
