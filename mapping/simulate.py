@@ -60,7 +60,7 @@ def simulate(
 
     Raises:
         ArgumentError: a clustering of another graph, a placement of other clusters or for another machine; `caches`
-            where they can not be simulated.
+            where they cannot be simulated.
     """
     placement.check_fits(machine)
     if placement.core_of.size != clustering.k:
@@ -120,7 +120,7 @@ def _why_stated(graph: DependenceGraph, machine: Machine, caches: bool | None) -
         return "caches are switched off"
     why = NO_ADDRESSES if graph.address is None else unfit(machine)
     if why and caches:
-        raise ArgumentError(f"caches can not be simulated: {why}")
+        raise ArgumentError(f"caches cannot be simulated: {why}")
     return why
 
 

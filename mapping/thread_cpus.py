@@ -248,4 +248,4 @@ def _alike(places: CpuPlaces, chosen: Sequence[int]) -> str:
         return ", all as far from each other"
     shared = len({places.caches[slot] for slot in chosen}) == 1
     what = "share their last cache" if shared else "share no cache"
-    return f": they are on one node and {what}, so placement can not matter"
+    return f": they are on one node and {what}, so placement cannot matter"

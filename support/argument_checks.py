@@ -79,7 +79,7 @@ def word(name: str, value: object) -> str:
             return text
     except UnicodeEncodeError:
         pass
-    raise ArgumentError(f"{name} holds {text!r}, which can not be part of a command line")
+    raise ArgumentError(f"{name} holds {text!r}, which cannot be part of a command line")
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> str:

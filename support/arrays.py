@@ -76,7 +76,7 @@ def check_weights(name: str, weights: Floats) -> None:
         total = weights.sum()
     if total == np.inf:
         raise ArgumentError(
-            f"{name} sum up to more than {np.finfo(np.float64).max:.3g}, which a float64 can not hold",
+            f"{name} sum up to more than {np.finfo(np.float64).max:.3g}, which a float64 cannot hold",
             hint=f"Only proportions count: divide {name} by their maximum.",
         )
 

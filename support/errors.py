@@ -42,7 +42,7 @@ class TracecutError(Exception):
 
 
 class UserError(TracecutError):
-    """The user's input can not be used."""
+    """The user's input cannot be used."""
 
 
 class UsageError(UserError):

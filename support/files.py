@@ -201,7 +201,7 @@ def read_arrays(
     except (ArtefactError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except READ_ERRORS as error:
-        raise _damaged(source, f"can not be read: {error or type(error).__name__}") from error
+        raise _damaged(source, f"cannot be read: {error or type(error).__name__}") from error
     if wrong:
         raise _damaged(source, wrong)
     missing = sorted(needed - arrays.keys())

@@ -62,7 +62,7 @@ class Growing:
         self.array = self._view()
 
     def _mapped(self) -> mmap.mmap:
-        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # a shared mapping can not grow its memory
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # a shared mapping cannot grow its memory
         try:
             memory = mmap.mmap(-1, self.capacity * self.dtype.itemsize, flags=private)
         except (OSError, OverflowError) as error:

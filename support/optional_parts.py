@@ -14,7 +14,7 @@ LONGEST = 300
 def optional(part: str, failures: list[str]) -> Iterator[None]:
     """Run the block; if it raises, add the part's name and the reason to `failures`.
 
-    KeyboardInterrupt and SystemExit propagate, and so does OutputError: on a full disk the results can not be written
+    KeyboardInterrupt and SystemExit propagate, and so does OutputError: on a full disk the results cannot be written
     either.
     """
     try:

@@ -23,7 +23,7 @@ def private_folder(prefix: str) -> Iterator[Path]:
     """A new empty folder of mode 0700 in the temporary folder, removed with its content on leaving the context.
 
     It is also removed if a signal handler raises; after a SIGKILL the next call with this prefix removes it.
-    Raises OutputError if it can not be made.
+    Raises OutputError if it cannot be made.
     """
     folder = new_folder(prefix)
     try:

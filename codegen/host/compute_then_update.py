@@ -6,7 +6,7 @@ for k in batch:  a[idx[k]] = a[idx[k]] op t[k]      in the order of the jobs, on
 ```
 
 Every job does the same operations in the same order on the same values as before, so results keep their bits. This
-requires that no iteration reads what another one writes, which the captured run has shown; vectorisers can not prove
+requires that no iteration reads what another one writes, which the captured run has shown; vectorisers cannot prove
 it, so they do not vectorise the original loop.
 """
 

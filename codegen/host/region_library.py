@@ -27,7 +27,7 @@ def outline_regions(
 ) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
     """Groups and range function of each region. `views`: region → site key → new or old numbers.
 
-    Raises UnsupportedError if a region can not be outlined.
+    Raises UnsupportedError if a region cannot be outlined.
     """
     groups: dict[int, list[Group]] = {}
     outlined: dict[int, Outlined] = {}

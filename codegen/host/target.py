@@ -63,7 +63,7 @@ class Target(Protocol):
         """Which form of a loop is emitted, as named in the manifest."""
 
     def check(self, code: RegionCode) -> None:
-        """Raise UnsupportedError, with the reason, for a loop that the target can not run. Called before `emit`."""
+        """Raise UnsupportedError, with the reason, for a loop that the target cannot run. Called before `emit`."""
 
     def emit(self, code: RegionCode) -> Emitted:
         """Emit a loop that passed `check`. Raises UnsupportedError for reasons that only its instructions show."""
@@ -87,7 +87,7 @@ class HostTarget:
 
 
 def check_loop(view: FunctionView, loop: Loop) -> None:
-    """Raise UnsupportedError for a loop that can not be enclosed in hooks."""
+    """Raise UnsupportedError for a loop that cannot be enclosed in hooks."""
     if loop.preheader is None:
         raise UnsupportedError("the loop is entered in several places")
     for _, target in loop.exits:

@@ -50,7 +50,7 @@ class WovenScope:
 
 
 def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -> None:
-    """Add hooks and range functions to `module`, in place. Raises UnsupportedError when a loop can not take them.
+    """Add hooks and range functions to `module`, in place. Raises UnsupportedError when a loop cannot take them.
 
     `module` is a copy of the one that the regions are described in. Every check is made before anything is changed.
     """
@@ -161,7 +161,7 @@ def _phi_behind(region: RegionCode, value: str) -> str:
     for phi in region.view.flow.blocks[region.loop.header].phis:
         if value in (phi.result, entry_and_latch(phi, region.loop)[1]):
             return str(phi.result)
-    raise UnsupportedError(f"the result {value} of the loop can not be computed after the loop")
+    raise UnsupportedError(f"the result {value} of the loop cannot be computed after the loop")
 
 
 def _last_count(region: RegionCode, name: str, phi: str, taken: str, *, behind: bool) -> list[Instruction]:

@@ -126,7 +126,7 @@ class Host:
         self._probe(region)
 
     def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None:
-        """Input for which the schedule can not be used has been seen before this host was there."""
+        """Input for which the schedule cannot be used has been seen before this host was there."""
         state = self.scopes[number]
         state.waiting = (named_numbers(state.file.values, raw), why, declined, spent)
 

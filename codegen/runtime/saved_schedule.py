@@ -133,7 +133,7 @@ class SavedSchedule:
         )
 
     def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:
-        """What is found as a recipe says (`schedule_listing.py`); None for a pointer that can not be read."""
+        """What is found as a recipe says (`schedule_listing.py`); None for a pointer that cannot be read."""
         if isinstance(recipe, int):
             return int(raw[recipe])
         kind, first, *rest = recipe

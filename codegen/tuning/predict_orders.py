@@ -146,4 +146,4 @@ def _words(found: dict[str, Any]) -> str:
         said = f"predicted for {name}: {found['before']:.4g} -> {found['after']:.4g} {unit} with {found['method']}"
     if "remote_after" in found:
         said += f", {found['remote_before']:.1%} -> {found['remote_after']:.1%} of the values from other nodes"
-    return f"{said}; nothing is changed, since that machine can not be measured here"
+    return f"{said}; nothing is changed, since that machine cannot be measured here"

@@ -176,7 +176,7 @@ def try_order(
         base: the candidate of the same method without `CURVE`, if it was tried: its order is made use of.
         linear_too: cut linear orders into blocks as well; their chunks are even without.
 
-    A method that fails, or an order that can not be applied, leaves a note. Raises ScheduleError when an order
+    A method that fails, or an order that cannot be applied, leaves a note. Raises ScheduleError when an order
     changes the result.
     """
     subject, flat = bench.subject, bench.subject.graph.graph

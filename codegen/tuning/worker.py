@@ -141,9 +141,7 @@ class Worker:
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:
             # By itself: what is around it says why the layout is not kept for longer, and is told beside this.
-            reason = (
-                too_large or refused.get(self.region) or next(iter(refused.values()), "it can not be run by itself")
-            )
+            reason = too_large or refused.get(self.region) or next(iter(refused.values()), "it cannot be run by itself")
             self.result |= {"class": "rejected", "reason": reason}
             self.result["places"] = []
             return None

@@ -137,7 +137,7 @@ def run_tool(
         An Answer; parts may be empty, and a tool may miss `balance`.
 
     Raises:
-        BackendError: the tool is not installed, can not count weights as large as these, crashed, ran past the limit
+        BackendError: the tool is not installed, cannot count weights as large as these, crashed, ran past the limit
             or answered with something else than labels. The graph is kept in a file that the message names if the
             tool was started; nothing is left behind otherwise.
     """

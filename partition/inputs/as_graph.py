@@ -12,7 +12,7 @@
   sparse matrix-vector product, one job for each stored entry, touching the datum of its row and that of its column, two
   index spaces; entries in the order in which a COO matrix stores them, or a CSR matrix, which others are turned into.
   Values are the weights of the jobs, as for every other program that reads a matrix as a graph; those of duplicates add
-  up. Values that can not be weights (negative, complex, no numbers) are refused. `unweighted` uses only the pattern;
+  up. Values that cannot be weights (negative, complex, no numbers) are refused. `unweighted` uses only the pattern;
   use it if the values are the coefficients of an operator.
 - A networkx graph: data are the nodes in their order, job i is the i-th of `graph.edges`; the attribute "weight" of
   edges is the weight of the jobs, that of nodes the weight of the data (1 for those without, where any has it).

@@ -23,8 +23,8 @@ def passed_on(folder: Path, name: str, *, stdout: Target, stderr: Target) -> Ite
         folder, name: of the child runner, which captures it in `folder/name.stdout` and `folder/name.stderr`.
         stdout, stderr: a file, created before the block begins, an open descriptor, or None: not forwarded.
 
-    Both may name one file: it gets stdout, then stderr. Raises OutputError if a file can not be created, OSError if it
-    can not be written; an error of the block itself takes precedence.
+    Both may name one file: it gets stdout, then stderr. Raises OutputError if a file cannot be created, OSError if it
+    cannot be written; an error of the block itself takes precedence.
     """
     with contextlib.ExitStack() as stack:
         sinks: dict[Path, BinaryIO] = {}

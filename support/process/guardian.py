@@ -180,7 +180,7 @@ def enter_namespace(control: int) -> bool:
 
     The first process stays as a waiter. It dies with tracecut, the init dies with it, and the rest with the init.
     """
-    probe = os.fork()  # a half-made namespace can not be undone
+    probe = os.fork()  # a half-made namespace cannot be undone
     if probe == 0:
         os._exit(0 if unshare() else 1)
     if os.waitpid(probe, 0)[1] != 0 or not unshare():

@@ -31,7 +31,7 @@ def load_library(path: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
     except OSError as error:
-        raise ProgramError(f"{path} can not be loaded: {error}") from error
+        raise ProgramError(f"{path} cannot be loaded: {error}") from error
 
 
 def at_exit(call: Callable[[], None]) -> None:

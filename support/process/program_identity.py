@@ -2,7 +2,7 @@
 
 A rescheduled program runs in a process that the interpreter started, but finds what it would find if the kernel had
 started it: the strings of `argv`, the names that `warnx`, `assert` and `getopt` print, the path in the auxiliary
-vector, the name of the process, and unused streams of the C library. `self_inspection.py` lists what a process can not
+vector, the name of the process, and unused streams of the C library. `self_inspection.py` lists what a process cannot
 change (`/proc/self/exe`, its maps, the main program of the dynamic linker).
 """
 
@@ -172,7 +172,7 @@ def _tell_kernel(libc: ctypes.CDLL, start: int, end: int) -> None:
 def restore_streams() -> None:
     """Undo PYTHONUNBUFFERED: `stdin`, `stdout` and `stderr` of the C library in the state of a newly started program.
 
-    `setvbuf` can not do that: it keeps the buffer of one byte, and a buffer from here would have the same size for a
+    `setvbuf` cannot do that: it keeps the buffer of one byte, and a buffer from here would have the same size for a
     terminal as for a file. The streams must not have been used.
     """
     libc = ctypes.CDLL(None)

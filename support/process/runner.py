@@ -106,8 +106,8 @@ def run(
     fails is a result, not an exception. `guardian`: a running guardian (which has its own `pass_fds`), None: a new one
     for this program.
 
-    Raises ProgramError if the program can not be started, ArgumentError for unusable arguments, OutputError if the
-    output files can not be made, BackendError if the guardian was killed or is stuck, ToolchainError if it can not be
+    Raises ProgramError if the program cannot be started, ArgumentError for unusable arguments, OutputError if the
+    output files cannot be made, BackendError if the guardian was killed or is stuck, ToolchainError if it cannot be
     started."""
     if Path(name).name != name:
         raise ArgumentError(f"name is {name!r}, a file name without folders was expected")
@@ -232,7 +232,7 @@ def _readable(path: Path | None) -> BinaryIO:
     try:
         return open(path or os.devnull, "rb", buffering=0)
     except OSError as error:
-        raise ArgumentError(f"stdin can not be read from {path}: {error.strerror}") from error
+        raise ArgumentError(f"stdin cannot be read from {path}: {error.strerror}") from error
 
 
 def _writable(path: Path) -> BinaryIO:

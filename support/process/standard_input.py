@@ -15,7 +15,7 @@ PIECE = 1 << 20
 
 
 def problem_of(stdin: str | os.PathLike[str]) -> str:
-    """Why a path can not be read; empty if it can. A pipe is not opened, since it can be read only once."""
+    """Why a path cannot be read; empty if it can. A pipe is not opened, since it can be read only once."""
     path = os.fspath(stdin)
     try:
         mode = Path(path).stat().st_mode if path else 0
@@ -38,7 +38,7 @@ def kept_input(stdin: Path | None, folder: Path) -> Path | None:
 
     A pipe, a device and an open descriptor (`/dev/stdin`, `<(command)`) are read to their end, once. None: empty input.
 
-    Raises ArgumentError if the content is too large or can not be read.
+    Raises ArgumentError if the content is too large or cannot be read.
     """
     if stdin is None or (stdin.is_file() and descriptor_of(stdin) is None):
         return stdin
@@ -54,5 +54,5 @@ def kept_input(stdin: Path | None, folder: Path) -> Path | None:
                         hint="The program runs several times. Put its input into a file.",
                     )
     except OSError as error:
-        raise ArgumentError(f"stdin can not be read from {stdin}: {error.strerror or error}") from error
+        raise ArgumentError(f"stdin cannot be read from {stdin}: {error.strerror or error}") from error
     return target

@@ -36,7 +36,7 @@ def run_native(
         count = "a process" if finished.survivors == 1 else f"{finished.survivors} processes"
         raise ProgramError(
             f"the program left {count} running when it ended",
-            hint="tracecut can not follow programs that leave processes running.",
+            hint="tracecut cannot follow programs that leave processes running.",
         )
     if finished.stdout.stat().st_size and not os.statvfs(folder).f_bavail:
         raise OutputError(

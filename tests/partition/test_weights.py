@@ -287,7 +287,7 @@ def test_loads_that_are_not_balanced_are_refused_by_name(name: str) -> None:
 
 
 def test_several_weights_of_a_vertex(tmp_path: Path) -> None:
-    """Two loads that no order of one of them balances: METIS keeps both, all others say that they can not."""
+    """Two loads that no order of one of them balances: METIS keeps both, all others say that they cannot."""
     both = np.stack([OWN, np.where(CELLS.ravel() % SIDE < SIDE // 2, 4.0, 0.0)], 1)
     path = written(metis_text("011 2", both), ".graph")(tmp_path)
     found = partition(path, K, "metis", of="data")

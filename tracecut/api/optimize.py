@@ -55,7 +55,7 @@ def optimize(
     Returns an `Optimized`, even if every loop was refused; the reasons are in its `regions`.
 
     Raises ArgumentError, UsageError (options for the compiler, `region`), SourceError (missing file, does not compile),
-    ProgramError (the program fails), OutputError (the results can not be written) and ToolchainError; the output
+    ProgramError (the program fails), OutputError (the results cannot be written) and ToolchainError; the output
     folder is then unchanged.
     """
     from tracecut.partition import METHODS

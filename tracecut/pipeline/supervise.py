@@ -82,7 +82,7 @@ def _died(settings: Settings, finished: Finished, stage: str) -> TracecutError:
     """The error for a process that ended without an answer, which is usually an internal error of LLVM."""
     detail = tail_of(finished.stderr)
     if stage == "compile":
-        return SourceError(f"{', '.join(settings.sources)}: LLVM can not generate machine code for it", detail=detail)
+        return SourceError(f"{', '.join(settings.sources)}: LLVM cannot generate machine code for it", detail=detail)
     return BackendError(
         f"the optimizer {describe(finished)} in the stage {stage or 'start'}",
         detail=detail,

@@ -72,7 +72,7 @@ def el(name: str, *contents: Content, **attributes: Attribute) -> Html:
 
 
 def user(text: str, limit: int = 200) -> Html:
-    """A string of the user's program: clipped, and isolated so that it can not change the direction of the text around
+    """A string of the user's program: clipped, and isolated so that it cannot change the direction of the text around
     it."""
     return el("bdi", clip(visible(text), limit))
 

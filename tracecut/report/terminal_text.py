@@ -47,7 +47,7 @@ def _take(text: Iterable[str], cells: int) -> str:
 
 
 def quote(word: str, ascii_only: bool) -> str:
-    """A word for a POSIX shell; one that a terminal can not show is written in bytes, as $'\\x1b'."""
+    """A word for a POSIX shell; one that a terminal cannot show is written in bytes, as $'\\x1b'."""
     if word.isprintable() and not UNSEEN.search(word) and (word.isascii() or not ascii_only):
         return shlex.quote(word)
     return "$'" + "".join(_byte(byte) for char in word for byte in _encoded(char)) + "'"

@@ -30,7 +30,7 @@ STORED = "on pointers that are stored in memory, and no guard asks for these"
 
 
 class _Moving(Exception):
-    """A number that moves is used for something else than a sum; why that can not be allowed."""
+    """A number that moves is used for something else than a sum; why that cannot be allowed."""
 
     def __init__(self, why: str = MOVES) -> None:
         super().__init__(why)

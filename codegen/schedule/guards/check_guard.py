@@ -46,13 +46,13 @@ def check_guard(
     """(objects in the guard's order, "") when everything holds, else (None, what differs).
 
     Args:
-        lives: numbers of the scope's live values. values: the address in each of its pointers, None where it can not
+        lives: numbers of the scope's live values. values: the address in each of its pointers, None where it cannot
             be read. placed: (object, offset) of each, None for one that lies in no known object; one object is the
             same one each time. secret: of the guard's fingerprints.
         address: where a byte of an object can be read.
         made, pointers_made: where numbers, by name, and pointers come from, as in `Nest.made`: words for what differs.
             That of the pointers is asked for only then.
-        require: is called with the objects before anything of them is read; it raises where they can not be used.
+        require: is called with the objects before anything of them is read; it raises where they cannot be used.
     """
     if why := other_number(guard.numbers, lives, made):
         return None, why

@@ -87,7 +87,7 @@ def share_out(
     breaks: npt.NDArray[np.int64] | None = None,
     reduce: str = FAST,
 ) -> Share:
-    """Cut the jobs of a region into blocks. O(pins). One block when they can not be kept apart.
+    """Cut the jobs of a region into blocks. O(pins). One block when they cannot be kept apart.
 
     Args:
         plan, region: what is run. order: int32 (jobs), in which order.

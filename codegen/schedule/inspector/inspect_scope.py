@@ -145,7 +145,7 @@ def inspect_scope(
             conditions on data are evaluated too (and guarded).
         limit: bytes that may be taken; a share of what is free when it is not given.
 
-    Raises UnsupportedError when the scope can not be understood.
+    Raises UnsupportedError when the scope cannot be understood.
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
     use_data = region is not None and bool(nest.loops[region].early)

@@ -155,7 +155,7 @@ class _Planner:
             elif pattern.kind == INDIRECT and region is not None:
                 found = self.facts.field_of(pattern)
                 if found is None or pattern.step < 0:
-                    self._keep(place, f"the index at {pattern.access.site.place.told} can not be renumbered")
+                    self._keep(place, f"the index at {pattern.access.site.place.told} cannot be renumbered")
                 elif not links.relate(("array", place), ("field", found), array.record(pattern)):
                     self._keep(place, f"the index at {pattern.access.site.place.told} reaches it at two distances")
             elif pattern.kind == DIRECT and region is not None and self.facts.is_own(pattern, region):
@@ -235,7 +235,7 @@ class _Planner:
     def _relate_copies(self, uses: Mapping[int, list[RegionUse]], links: Shifts) -> None:
         """Copies that are reached through an index take the order of the index's space.
 
-        A copy has one numbering: where an index of it can not follow, none of them may change.
+        A copy has one numbering: where an index of it cannot follow, none of them may change.
         """
         for found in uses.values():
             for use in found:

@@ -144,7 +144,7 @@ def test_bad_weights_are_named(weights: list[float]) -> None:
 
 def test_weights_whose_sum_is_no_number_are_named() -> None:
     edges, huge = ([0, 1, 2], [1, 2, 3]), [1.7e308] * 3
-    with pytest.raises(ArgumentError, match=r"^weights sum up to more than 1.8e[+]308, which a float64 can not hold"):
+    with pytest.raises(ArgumentError, match=r"^weights sum up to more than 1.8e[+]308, which a float64 cannot hold"):
         partition(edges, 2, "chunks", weights=huge)
     with pytest.raises(ArgumentError, match=r"^w sum up to more than"):
         partition((*edges, huge), 2, "chunks")

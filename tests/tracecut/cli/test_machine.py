@@ -144,7 +144,7 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
         (
             ["simulate", "chain.npz", "--machine", "mesh:2x2", "-k", "2", "--caches", "on"],
             1,
-            "can not be simulated: the graph has no addresses",
+            "cannot be simulated: the graph has no addresses",
         ),
         (["simulate", "chain.npz", "--machine", "mesh:2x2", "-k", "2", "--caches", "some"], 2, "--caches"),
         (["simulate", "no.npz", "--machine", "mesh:2x2", "-k", "2"], 1, "no.npz"),

@@ -30,7 +30,7 @@ SMALL = (
     "--max-funcs 4 --max-block-size 3 --max-block-depth 3 --max-expr-complexity 4 --max-array-dim 2 "
     "--max-array-len-per-dim 6 --max-pointer-depth 2 --no-argc"
 ).split()
-HUNG = 600.0  # as in `tests/waiting.py`, which a script can not import
+HUNG = 600.0  # as in `tests/waiting.py`, which a script cannot import
 QUICK = Limits(seconds=2, output_bytes=1 << 20, memory_bytes=1 << 30)
 TRACED = Limits(seconds=HUNG, output_bytes=1 << 20, memory_bytes=2 << 30)
 KEPT = 1_000_000  # instructions; the rest of a run is counted

@@ -59,7 +59,7 @@ def opened(output: Path) -> Iterator[dict[str, Any]]:
         if error.errno in (errno.ENOENT, errno.ENOTDIR) and name == str(output):
             what = "no such folder" if error.errno == errno.ENOENT else "not a folder"
             raise damaged(f"{output}: {what}", MAKE_IT) from error
-        raise damaged(f"{name} can not be read: {error.strerror or error}") from error
+        raise damaged(f"{name} cannot be read: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
@@ -126,7 +126,7 @@ def _checked(output: Path) -> dict[str, Any]:
 
 
 def read_listing(folder: Path) -> dict[str, Any]:
-    """The listing of a folder, with its shape checked. Raises ArtefactError, or OSError when it can not be read."""
+    """The listing of a folder, with its shape checked. Raises ArtefactError, or OSError when it cannot be read."""
     path = folder / LISTING
     with open(path, "rb") as file:
         data = file.read(MAX_LISTING)

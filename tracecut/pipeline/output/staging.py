@@ -53,7 +53,7 @@ def staging(output: Path) -> Iterator[Path]:
 
 
 def publish(folder: Path, output: Path, listing: Mapping[str, Any]) -> None:
-    """Make a staging folder the result by renames only, so that a full disk can not stop it half way.
+    """Make a staging folder the result by renames only, so that a full disk cannot stop it half way.
 
     `listing` goes into `host.json`, with the size and the SHA-256 of each file in the folder. Raises OutputError; then
     the old result is unchanged, or, if a rename failed half way, the next run completes the new one.

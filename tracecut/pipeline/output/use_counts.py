@@ -1,7 +1,7 @@
 """Use counts: how often the schedules of a result were used, over its completed runs.
 
 `tracecut run` updates them at its end, `tracecut info OUT` shows them. They are not part of the result: if the folder
-can not be written, the disk is full, or another run holds the lock for too long, only the counts are lost.
+cannot be written, the disk is full, or another run holds the lock for too long, only the counts are lost.
 """
 
 from __future__ import annotations

@@ -81,5 +81,5 @@ def trace_program(
     except (FileNotFoundError, KeyError) as error:
         raise ProgramError(
             "the program ended without running its exit handlers",
-            hint="Programs that exit with _exit() can not be captured.",
+            hint="Programs that exit with _exit() cannot be captured.",
         ) from error

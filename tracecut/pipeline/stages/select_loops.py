@@ -24,7 +24,7 @@ class Hot:
     Attributes:
         loop: id. share: part of all executed instructions. captured: whether its memory was captured.
         verdict: (class, reason, places) if it is known without a capture.
-        inside: captured inner loops, which are tried if this loop can not be reordered.
+        inside: captured inner loops, which are tried if this loop cannot be reordered.
     """
 
     loop: int

@@ -251,7 +251,7 @@ def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
     if above is None:
         return ""
     place = next(record.place for record in analysis.records if record.id == above)
-    return f"; it can not be kept over the loop at {place.told}: {refused[str(above)]}"
+    return f"; it cannot be kept over the loop at {place.told}: {refused[str(above)]}"
 
 
 def _scopes(
@@ -259,7 +259,7 @@ def _scopes(
 ) -> tuple[list[int], dict[str, str]]:
     """Candidates for the layout scope: the loops around the region, outermost first, and the region itself last.
 
-    `ordered`: loops that already have an order. Also returns why a loop around one of them can not be a scope.
+    `ordered`: loops that already have an order. Also returns why a loop around one of them cannot be a scope.
     """
     found, taken = [loop], {}
     above = analysis.parent(loop)
