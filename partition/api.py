@@ -47,36 +47,46 @@ def partition(
 ) -> Clustering:
     """Partition the jobs of a locality graph, or its data, into k clusters.
 
-    Args: graph: a scipy.sparse matrix, a tuple of arrays `(u, v)` or `(u, v, w)` with weights, a list of pairs, a
-    networkx graph, a DependenceGraph, a LocalityGraph, or the path of a file (Matrix Market, METIS, hMETIS, edge list;
-    `.gz` too). `inputs` says what the jobs and data of each are: `labels[i]` belongs to edge i as given, or to entry i
-    of the strict upper triangle of a symmetric matrix. Weights of jobs (edges, values of a matrix) are loads in a
-    partition of jobs, and costs of cutting in one of data; weights of data (vertices, nets) are loads in a partition of
-    data, and costs of copying in one of jobs. k: number of clusters, at least 1. More clusters than jobs leaves some
-    empty. None takes `tile_bytes`. method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=`
-    CPU seconds (default 20; see `auto` for the prediction), keeps the one of lowest cost and gives the reasons in
-    `report()`. Linear orders give contiguous chunks of equal load. tile_bytes: instead of k, bytes of data per cluster:
-    `cache_tiles.parts_for_bytes`, with 8 bytes a datum unless the graph has weights of data. machine: cluster i is for
-    its core i. Sets k, targets by the speeds of its cores (`target_sizes`), capacities by their memories, and the
-    hierarchy of methods that take one (`Machine.fan_outs`), unless they are given. Without effect on targets if all
-    cores are equal, on capacities if every memory suffices. memory: total memory of the machine as a multiple of the
-    total load, 1.2 in Hetero's experiments; None: its bytes, 8 per unit of load. of: `"jobs"` for a partition of jobs;
-    `"data"` for the data partition that methods of kind `"data"` make. balance: largest load of a cluster over its
-    target, at least 1. Kept by every method that takes loads; if no partition keeps it, because of heavy weights or few
-    members, the least possible imbalance is kept. Loads of contiguous chunks and linear orders differ from targets by
-    at most the heaviest item; so do cells with several weights. targets: k positive numbers, what each cluster should
-    get: shares that sum to 1, or loads that sum to the whole load; None means equal. capacities: k numbers, loads that
-    no cluster may exceed, whatever the method; infinity where there is no limit. Excess members of overfull clusters
-    are moved across borders (`keep_capacities`). Without targets, loads are equal as far as capacities allow. weights:
-    load of each job (of each datum with `of="data"`), 0 or more; None takes the graph's. Several of each datum, (data,
-    loads), are balanced one by one, by the methods that can. coords: (data, dimensions), coordinates of the data, for
-    geometric methods. order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`,
-    `"bfs"` or `"degree"` (`stream_orders`), or the name of a linear order. passes, hierarchy: repetitions and
-    hierarchical k, for methods that have them. refine: `"km1"` lowers the vertex copies of any job partition, within
-    its balance (`driver.refine_km1`; `"spac"` has its own, shorter one: `km1_cycles`). seed: 0 to 2**31 - 2. The same
-    seed gives the same result on any number of threads. threads: largest number of threads; None lets the method
-    choose. unweighted: ignore all weights of the graph; of a matrix, use only the pattern. options: method-specific
-    options, such as `time_limit` (seconds) or `ring`; `Method.options` names them.
+    Args:
+        graph: a scipy.sparse matrix, a tuple of arrays `(u, v)` or `(u, v, w)` with weights, a list of pairs, a
+            networkx graph, a DependenceGraph, a LocalityGraph, or the path of a file (Matrix Market, METIS, hMETIS,
+            edge list; `.gz` too). `inputs` says what the jobs and data of each are: `labels[i]` belongs to edge i as
+            given, or to entry i of the strict upper triangle of a symmetric matrix. Weights of jobs (edges, values of a
+            matrix) are loads in a partition of jobs, and costs of cutting in one of data; weights of data (vertices,
+            nets) are loads in a partition of data, and costs of copying in one of jobs.
+        k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes`.
+        method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (default 20; see
+            `auto` for the prediction), keeps the one of lowest cost and gives the reasons in `report()`. Linear orders
+            give contiguous chunks of equal load.
+        tile_bytes: instead of k, bytes of data per cluster: `cache_tiles.parts_for_bytes`, with 8 bytes a datum unless
+            the graph has weights of data.
+        machine: cluster i is for its core i. Sets k, targets by the speeds of its cores (`target_sizes`), capacities by
+            their memories, and the hierarchy of methods that take one (`Machine.fan_outs`), unless they are given.
+            Targets are omitted if all cores are equal, capacities if every memory suffices.
+        memory: total memory of the machine as a multiple of the total load, 1.2 in Hetero's experiments; None: its
+            bytes, 8 per unit of load.
+        of: `"jobs"` for a partition of jobs; `"data"` for the data partition that methods of kind `"data"` make.
+        balance: largest load of a cluster over its target, at least 1. Kept by every method that takes loads; if no
+            partition keeps it, because of heavy weights or few members, the least possible imbalance is kept. Loads of
+            contiguous chunks and linear orders differ from targets by at most the heaviest item; so do cells with
+            several weights.
+        targets: k positive numbers, what each cluster should get: shares that sum to 1, or loads that sum to the whole
+            load; None means equal.
+        capacities: k numbers, loads that no cluster may exceed, whatever the method; infinity where there is no limit.
+            Excess members of overfull clusters are moved across borders (`keep_capacities`). Without targets, loads are
+            equal as far as capacities allow.
+        weights: load of each job (of each datum with `of="data"`), 0 or more; None takes the graph's. Several of each
+            datum, (data, loads), are balanced one by one, by the methods that can.
+        coords: (data, dimensions), coordinates of the data, for geometric methods.
+        order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`, `"bfs"` or
+            `"degree"` (`stream_orders`), or the name of a linear order.
+        passes, hierarchy: repetitions and hierarchical k, for methods that have them.
+        refine: `"km1"` lowers the vertex copies of any job partition, within its balance (`driver.refine_km1`; `"spac"`
+            has its own, shorter one: `km1_cycles`).
+        seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
+        threads: largest number of threads; None lets the method choose.
+        unweighted: ignore all weights of the graph; of a matrix, use only the pattern.
+        options: method-specific options, such as `time_limit` (seconds) or `ring`; `Method.options` names them.
 
     Returns:
         A Clustering with the name of the method that made it. It refers to the graph, so `cost()`, `imbalance()` and

@@ -38,7 +38,8 @@ def write_parquet(path: Path, batches: Iterable[Mapping[str, Any]], metadata: Ma
     """Write columns by name, batch by batch, as a Parquet file, atomically.
 
     `batches`: at least one, with the same columns. `metadata`: stored in the schema. Raises UnsupportedError,
-    OutputError."""
+    OutputError.
+    """
     pyarrow, parquet = arrow(), arrow("parquet")
 
     def write(file: BinaryIO) -> None:

@@ -58,8 +58,10 @@ def chunk_offsets(weights: Floats, targets: Floats) -> Longs:
         weights: float64 (n), the loads in sequence.
         targets: float64 (k).
 
-    Returns: int64 (k + 1): chunk c is `[result[c], result[c + 1])`. The load of each chunk differs from its target by
-    at most the heaviest item. O(n + k · log n)."""
+    Returns:
+        int64 (k + 1): chunk c is `[result[c], result[c + 1])`. The load of each chunk differs from its target by at
+        most the heaviest item. O(n + k · log n).
+    """
     running = np.concatenate([[0.0], np.cumsum(weights)])
     wanted = np.cumsum(targets)[:-1] * running[-1]
     after = np.minimum(np.searchsorted(running, wanted), weights.size)

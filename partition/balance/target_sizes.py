@@ -20,9 +20,11 @@ def target_sizes(total: int, speeds: npt.ArrayLike, capacities: npt.ArrayLike | 
     first unit): none is a whole unit of load away from the optimum, and their largest load over speed is at most
     one unit of load over the slowest speed above it.
 
-    Args: total: the load, such as the number of vertices; a whole number of at least 0. speeds: float (k), operations
-    in a time, positive; only their ratios matter. capacities: float (k), the memory of each unit in units of load, at
-    least 0; `inf` and None: unlimited. Fractions of a unit of load are ignored.
+    Args:
+        total: the load, such as the number of vertices; a whole number of at least 0.
+        speeds: float (k), operations in a time, positive; only their ratios matter.
+        capacities: float (k), the memory of each unit in units of load, at least 0; `inf` and None: unlimited.
+            Fractions of a unit of load are ignored.
 
     Returns:
         int64 (k), summing to `total`, none above its capacity. O(k log k).

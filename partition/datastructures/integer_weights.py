@@ -2,7 +2,8 @@
 
 `LocalityGraph` has weights of jobs and of data. A partition of jobs balances the former and pays the latter for each
 copy; a partition of data balances the latter and pays the former for each cut job. If all weights are equal, methods
-get an empty array."""
+get an empty array.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 A cluster has a set of data. The datum on its border with the fewest open jobs (jobs without a cluster) moves to the
 core: all data of its open jobs join the set, and each job whose data are all in the set is placed in the cluster. A
 full cluster is closed and the next one starts. Data that still have open jobs at that time are the ones that are
-copied."""
+copied.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Each runs in a worker process behind validated input (`backend`). A missing wheel is a BackendError that says how to
 install it. Programs without a wheel are represented by the most similar one here: ParMETIS by METIS, PaToH and hMETIS
-by Mt-KaHyPar on the hypergraph, which is the strongest of the kind."""
+by Mt-KaHyPar on the hypergraph, which is the strongest of the kind.
+"""
 
 from __future__ import annotations
 

@@ -93,11 +93,13 @@ def hkmeans(
 ) -> Ints:
     """Hierarchical k-means: clusters with consecutive numbers are close together, for machines with a hierarchy.
 
-    Args: graph, k, coords, weights, targets, balance, threads, borders: as in `kmeans`. hierarchy: the fan-outs, from
-    the outermost level to the innermost, of product k; None takes two levels, the outer one the largest divisor of k up
-    to its square root. Cluster c of the result is child `c % fan_out[-1]` of cluster `c // fan_out[-1]` of the level
-    above. smooth: repartition all data at the end, starting from the centres found, so that borders between levels are
-    smoothed. Without it, borders do not follow the graph.
+    Args:
+        graph, k, coords, weights, targets, balance, threads, borders: as in `kmeans`.
+        hierarchy: the fan-outs, from the outermost level to the innermost, of product k; None takes two levels, the
+            outer one the largest divisor of k up to its square root. Cluster c of the result is child `c % fan_out[-1]`
+            of cluster `c // fan_out[-1]` of the level above.
+        smooth: repartition all data at the end, starting from the centres found, so that borders between levels are
+            smoothed. Without it, borders do not follow the graph.
 
     Returns:
         int32 (data), as `kmeans`. O(levels · sweeps · data + k²).

@@ -95,7 +95,7 @@ def _sweep(
     points: Floats, loads: Floats, labels: Words, start: Cells, shares: Floats, rule: Rule, space: SweepSpace,
     barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """The work of one thread. Each computes its own copy of the cells from the shared sums, which avoids a barrier."""
+    """The work of one thread. Each computes its own copy of the cells from the shared sums."""
     sweeps, power, slack, aim = rule
     cuts, walls, sums, total, last_cells = space
     k, dims = start.centres.shape

@@ -2,7 +2,8 @@
 
 Sorted by (lowest, highest) datum, consecutive jobs update the same datum, and each update waits for the previous one
 (store forwarding). If a datum has many jobs, that costs more time than the caches save. Along the curve both data
-change from job to job, while runs of any length still touch few distinct data."""
+change from job to job, while runs of any length still touch few distinct data.
+"""
 
 from __future__ import annotations
 

@@ -19,10 +19,13 @@ ROW = 1 << 11  # entries of a range of rows
 class Halves(NamedTuple):
     """A graph that stores each edge once, in the row of its lower end.
 
-    Attributes: far, merged: uint32, int64: the higher ends and the weights; row v lies in [begun[v], ends[v]). first,
-    upper, last: int64 (n): where the row of each vertex with both directions begins, has its first higher neighbour,
-    and ends. cuts: int64 (ranges + 1), ranges of rows; lower: uint32 (ranges, n), where each range writes lower
-    neighbours in each row."""
+    Attributes:
+        far, merged: uint32, int64: the higher ends and the weights; row v lies in [begun[v], ends[v]).
+        first, upper, last: int64 (n): where the row of each vertex with both directions begins, has its first higher
+            neighbour, and ends.
+        cuts: int64 (ranges + 1), ranges of rows; lower: uint32 (ranges, n), where each range writes lower neighbours in
+            each row.
+    """
 
     far: Words
     merged: Longs

@@ -111,7 +111,8 @@ def _jumps(stream: EdgeStream, groups: Words, clusters: int) -> bool:
     """Whether edges join clusters with distant numbers; `groups`: the clusters of the vertices.
 
     If consecutive clusters are neighbours, clustering them again in stream order makes long, thin clusters; if the
-    order has no locality, it makes good ones."""
+    order has no locality, it makes good ones.
+    """
     some = groups[_sample(stream.ends)].astype(np.int64)
     apart = np.abs(some[:, 0] - some[:, 1])
     return bool((apart > 0).any()) and float(apart[apart > 0].mean()) > clusters / 8

@@ -3,7 +3,8 @@
 A cluster's load and number form one key, `load << shift | cluster`, so that the smallest key is the least loaded
 cluster, with the lowest number on ties. Loads only grow, so a cluster too full for the lightest job is closed
 permanently; one `and` removes closed clusters from the candidates, and the smallest of 64 masked keys takes a few
-vector minima. Rows of data that are needed soon are prefetched."""
+vector minima. Rows of data that are needed soon are prefetched.
+"""
 
 from __future__ import annotations
 

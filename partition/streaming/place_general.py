@@ -2,7 +2,8 @@
 
 Each datum has a list of the clusters that have a job of it, not longer than its number of pins, so memory stays O(pins)
 for any k. Loads are compared after multiplication by `scale`, which is 1 for equal targets and larger for small
-targets."""
+targets.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ def become(words: Sequence[str | bytes]) -> int:
     """Give this process the arguments and the name of a program. Returns the address of its `argv`.
 
     Call this before the program's library is loaded, since its constructors may read them. The first word is the
-    program."""
+    program.
+    """
     libc = ctypes.CDLL(None)
     given = [os.fsencode(word) if isinstance(word, str) else word for word in words]
     count, argv = _place(libc, given)

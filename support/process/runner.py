@@ -7,7 +7,8 @@ Output goes directly into files whose sizes the guardian checks, and not through
 reader, nothing is copied while it is measured, and the kernel guarantees order and completeness. The drawback is that
 output may exceed its limit by what is written between two checks (2 to 100 ms); the file is cut to the limit
 afterwards. A limit on file sizes (RLIMIT_FSIZE) would be exact, but would also limit the files that the program itself
-writes."""
+writes.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +109,8 @@ def run(
 
     Raises ProgramError if the program cannot be started, ArgumentError for unusable arguments, OutputError if the
     output files cannot be made, BackendError if the guardian was killed or is stuck, ToolchainError if it cannot be
-    started."""
+    started.
+    """
     if Path(name).name != name:
         raise ArgumentError(f"name is {name!r}, a file name without folders was expected")
     guardian = guardian or Guardian(pass_fds, last=True)

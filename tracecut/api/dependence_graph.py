@@ -78,19 +78,23 @@ def dependence_graph(
     A graph depends only on the program, its input and the weights: not on the addresses that the system gives the
     program, nor on the current folder.
 
-    Args: source: a Trace, a trace file (`.tct`), or what `trace` takes: the graph is then built while the program runs.
-    argv: arguments of the program. weights: `"model"`: cycles of simulated caches; `"unit"`: 1 for every memory access;
-    `"measured"`: medians of the times of three runs, refused where the runs do not agree
-    (`tracer.depgraph.measured_weights`); `"seed"`: the times of one run between time stamps without fences, as
-    VertexCut §3.2 takes them. These do not wait for memory: around independent accesses an empty pair, a hit in the
-    nearest cache and a miss in all caches all read about 20 cycles, so they carry hardly any information. machine: the
-    caches and latencies of the model, None: `Machine.model()`, the core of VertexCut §6.1. kinds: kinds of dependences:
-    `"raw"` (true dependences, through registers and memory) always; `"war"`: of each write on earlier reads of its
-    bytes; `"waw"`: on the earlier writes of them; `"control"`: of each instruction on the branch that made its block
-    run. addresses: store the address of each instruction's first access, for simulated caches
-    (`DependenceGraph.address`). memory: largest size of the graph in bytes, None: three quarters of the free memory. A
-    larger graph is refused with its estimated size. options: of `trace` (`opt`, `functions`, `max_instructions`,
-    `stdin`, `timeout`, …).
+    Args:
+        source: a Trace, a trace file (`.tct`), or what `trace` takes: the graph is then built while the program runs.
+        argv: arguments of the program.
+        weights: `"model"`: cycles of simulated caches; `"unit"`: 1 for every memory access; `"measured"`: medians of
+            the times of three runs, refused where the runs do not agree (`tracer.depgraph.measured_weights`); `"seed"`:
+            the times of one run between time stamps without fences, as VertexCut §3.2 takes them. These do not wait for
+            memory: around independent accesses an empty pair, a hit in the nearest cache and a miss in all caches all
+            read about 20 cycles, so they carry hardly any information.
+        machine: the caches and latencies of the model, None: `Machine.model()`, the core of VertexCut §6.1.
+        kinds: kinds of dependences: `"raw"` (true dependences, through registers and memory) always; `"war"`: of each
+            write on earlier reads of its bytes; `"waw"`: on the earlier writes of them; `"control"`: of each
+            instruction on the branch that made its block run.
+        addresses: store the address of each instruction's first access, for simulated caches
+            (`DependenceGraph.address`).
+        memory: largest size of the graph in bytes, None: three quarters of the free memory. A larger graph is refused
+            with its estimated size.
+        options: of `trace` (`opt`, `functions`, `max_instructions`, `stdin`, `timeout`, …).
 
     Returns:
         A DependenceGraph; with a PartialGraphWarning if the program failed or records are missing.

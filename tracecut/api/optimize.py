@@ -40,17 +40,22 @@ def optimize(
     result is compared with the original. All of it happens in child processes, so a crash of the program or of a
     compiler does not end this process. Takes about ten runs of the program, and `budget` seconds for each hot loop.
 
-    Args: source: a C, C++ or LLVM IR file, or all arguments of a compiler command: files and options. argv: arguments
-    to run the program with; the schedules are made for the input that the program then reads. machine: if it is not
-    this machine, orders are predicted for it and nothing is changed. None: this machine. method: `"auto"`, or the name
-    of one of `tracecut.methods()`. k: number of clusters, None: from the cache sizes. seed: of all random choices; the
-    same seed gives the same schedule where the measured times agree. threads: threads of the result, None: one per
-    core. output: folder for the results; None: a temporary folder, removed with the returned object. stdin: file, pipe
-    or device that the program reads as its standard input, None: empty input. region: `"FILE:LINE"` of a loop to
-    optimize instead of the hottest ones. budget: seconds for trying orders. timeout: seconds that one run of the
-    program may take, None: no limit. memory: bytes that each tracecut process may use, None: half of the free memory. A
-    loop that needs more is refused. exact: only orders that keep every bit: floating-point sums keep their order.
-    reduce: `"fast"`, or `"ordered"`: the sums of a schedule have the same bits on any number of threads.
+    Args:
+        source: a C, C++ or LLVM IR file, or all arguments of a compiler command: files and options.
+        argv: arguments to run the program with; the schedules are made for the input that the program then reads.
+        machine: if it is not this machine, orders are predicted for it and nothing is changed. None: this machine.
+        method: `"auto"`, or the name of one of `tracecut.methods()`.
+        k: number of clusters, None: from the cache sizes.
+        seed: of all random choices; the same seed gives the same schedule where the measured times agree.
+        threads: threads of the result, None: one per core.
+        output: folder for the results; None: a temporary folder, removed with the returned object.
+        stdin: file, pipe or device that the program reads as its standard input, None: empty input.
+        region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
+        budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
+        memory: bytes that each tracecut process may use, None: half of the free memory. A loop that needs more is
+            refused.
+        exact: only orders that keep every bit: floating-point sums keep their order.
+        reduce: `"fast"`, or `"ordered"`: the sums of a schedule have the same bits on any number of threads.
 
     Returns an `Optimized`, even if every loop was refused; the reasons are in its `regions`.
 

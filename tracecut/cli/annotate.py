@@ -40,7 +40,8 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
     """Run a program (given as for `tracecut.trace`), or read a trace file, and sum the work of each source line.
 
     `cycles`: weigh each instruction by its cycles in the cache model; this takes the memory of a whole dependence
-    graph. Otherwise each instruction counts 1, in bounded memory. Raises what `trace` raises."""
+    graph. Otherwise each instruction counts 1, in bounded memory. Raises what `trace` raises.
+    """
     from tracecut.tracer.trace.line_profile import SegmentCounter, hot_lines, instruction_counts
 
     if cycles:

@@ -24,11 +24,16 @@ from .stages.weave import Run
 class Artefact:
     """The settings and the results of the stages so far; each stage returns a new artefact with its own results added.
 
-    Attributes: settings, progress: the options, and where progress is reported. machine: the target machine. work:
-    folder of intermediate files. staging: folder of files of the result. program: what `compile` made. native: the run
-    of `original`. captured: what `capture` found, or why it found nothing. results: of `tune`, one for each hot loop.
-    why: why no loop is inspected. runs: whole runs of the result by their names in the manifest. weighed: the
-    comparison of their times by `accept`. listing: what `tracecut run` needs. manifest: what `publish` wrote."""
+    Attributes:
+        settings, progress: the options, and where progress is reported. machine: the target machine.
+        work: folder of intermediate files. staging: folder of files of the result.
+        program: what `compile` made. native: the run of `original`. captured: what `capture` found, or why it found
+            nothing.
+        results: of `tune`, one for each hot loop. why: why no loop is inspected.
+        runs: whole runs of the result by their names in the manifest. weighed: the comparison of their times by
+            `accept`.
+        listing: what `tracecut run` needs. manifest: what `publish` wrote.
+    """
 
     settings: Settings
     progress: Stages

@@ -88,7 +88,8 @@ class RegionReport:
     `threads`: number of threads of the result; `all_threads`: number of threads that `all_threads_ms` was measured
     with. `kept`: for each array that is not moved, the reason. `tolerance`: type → error that was allowed. `placed`:
     the CPUs of the threads. `remote_before`, `remote_after`: predicted share of the values that come from other nodes;
-    None on one."""
+    None on one.
+    """
 
     id: str
     function: str
