@@ -1,8 +1,8 @@
-"""Work in pieces for threads inside one kernel, some of it in the order of the pieces, as soon as each is ready.
+"""Pieces of work for threads inside one kernel, with a sequential part that follows in the order of the pieces.
 
-`ThreadPool.each` hands work over in some 50 microseconds a call, a barrier in about one. What has to be done piece
-after piece is done by the first thread while the others are still at later pieces; so it costs no time as long as it is
-less than its share.
+`ThreadPool.each` hands work over in some 50 microseconds a call, a barrier in about one. The sequential part is
+done by the first thread while the others work on later pieces; it takes no extra time as long as it is less than the
+thread's share.
 """
 
 from __future__ import annotations
