@@ -62,7 +62,7 @@ def place_threads(
         return _placement(places, plain, "a single thread runs where the system puts it")
     slots = _slots(places, threads, here)
     near = _distances(places, slots)
-    if len({near[a][b] for a in range(threads) for b in range(a)}) == 1:  # nobody is closer to any than to another
+    if len({near[a][b] for a in range(threads) for b in range(a)}) == 1:  # all distances are equal
         same = set(slots) == set(plain)
         return _placement(places, plain if same else tuple(slots), _where(places, slots) + _alike(places, slots) + said)
     told = dict.fromkeys(pairwise(range(threads)), 1.0) if talk is None else talk
@@ -94,7 +94,7 @@ def threads_here(
 
 
 def joined_talk(stored: Iterable[Mapping[str, Any]], threads: int) -> Talk | None:
-    """What `threads` threads tell each other in several scopes, from what is stored of each; None where nothing is.
+    """The values that `threads` threads exchange in several scopes, from the stored pairs; None if none are stored.
 
     `parts`: how many shares it is about, `pairs`: of two of them, with the values that they exchange. Threads take
     consecutive parts. O(pairs).

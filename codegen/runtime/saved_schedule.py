@@ -37,7 +37,7 @@ class Entry(ctypes.Structure):
 
 
 class Objects:
-    """The objects of the program that are alive in one entry of a scope. Each is one `Entry`, whoever asks for it.
+    """The objects of the program that are alive in one entry of a scope. Each has a single `Entry`.
 
     Args:
         stack: arrays on the stack that are live into the scope.

@@ -15,12 +15,13 @@ from .trial import Candidate, Subject, time_again
 
 ALIKE = 1.02  # times within this factor are the same
 CLOSE = 1.3  # cost over the least up to which an order may turn out to be the fastest
-ROUNDS, SECONDS = 8, 3.0  # of the second look at those that are close: at most, and at least one
+# of repeated measurements of close orders: most rounds, and seconds after which no further round is started
+ROUNDS, SECONDS = 8, 3.0
 APART_ROUNDS, APART_SECONDS = (3, 25), 5.0  # of the measurement for comparison: least and most rounds
 
 
 def best_of(candidates: Sequence[Candidate], sweeps: float, *, alone: bool = False) -> Candidate:
-    """The cheapest order for so many sweeps a scope; of those as good, the one that is found first.
+    """The cheapest order for this number of sweeps per scope entry; the first one among equals.
 
     `alone`: on one thread. Orders that are only there for comparison are passed over.
     """

@@ -140,7 +140,8 @@ class Worker:
                 break
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:
-            # By itself: what is around it says why the layout is not kept for longer, and is told beside this.
+            # The reason of the loop itself; why the layout does not extend to the loops around it is reported
+            # separately.
             reason = too_large or refused.get(self.region) or next(iter(refused.values()), "it cannot be run by itself")
             self.result |= {"class": "rejected", "reason": reason}
             self.result["places"] = []

@@ -24,7 +24,8 @@ Keys = npt.NDArray[np.uint64]
 LARGE = 64  # most pins of a net for rating: larger nets carry little information, and rating them takes quadratic time
 LIGHT = np.float32(1e-25)  # what a group without load counts for where something is divided by it
 STUCK = 0.8  # share of unmatched nodes from which on nodes without a shared net are paired,
-MANY = 4  # where there are so many times more nodes than enough; fewer are stuck because they are heavy
+# if there are this many times more nodes than enough; if there are fewer, they are unmatched because they are heavy
+MANY = 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from tracecut.support.arrays import Floats, Ints
 from .driver import NODES, hierarchy
 
 SPEND = 0.65  # passes of FM on a level: at most what a pass over so large a share of the finest level's pins costs,
-PASSES = 4  # and at most so many;
+PASSES = 4  # and at most this many;
 SWEEPS = 3  # larger levels get rounds of label propagation
 MIDDLE = 1 / 3  # the inner cycles stand on the first level of so small a share of the pins
 INNER_NODES = 40  # per cluster, at which an inner cycle stops coarsening

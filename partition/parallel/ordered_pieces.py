@@ -83,13 +83,13 @@ def parts(items: int, least: int, most: int) -> int:
 
 @njit(cache=True, nogil=True)
 def span(items: int, i: int, pieces: int) -> tuple[int, int]:
-    """Piece i of `items` in so many of nearly equal length."""
+    """Piece i of `items`, divided into pieces of nearly equal length."""
     return items * i // pieces, items * (i + 1) // pieces
 
 
 @njit(cache=True, nogil=True)
 def row_range(begins: Longs, entries: int, i: int, pieces: int) -> tuple[int, int]:
-    """Piece i of rows that begin there, in so many pieces of nearly equal numbers of entries."""
+    """Piece i of rows with these begins, divided into pieces of nearly equal numbers of entries."""
     first, last = 0, begins.size
     if i > 0:
         first = int(np.searchsorted(begins, begins[0] + entries * i // pieces))

@@ -76,7 +76,7 @@ def spare_state(level: Level, k: int, pool: ThreadPool) -> Spare:
 
 
 def search_count(nodes: int, nodes_per_search: int = NODES_PER_SEARCH) -> int:
-    """How many searches a pass over so many nodes has, each with about `nodes_per_search` at least.
+    """The number of searches of a pass over this number of nodes, each with at least about `nodes_per_search`.
 
     Below 2, one `search` runs on its own.
     """

@@ -1,6 +1,6 @@
 """Evaluates the guard of a schedule. Light: `tracecut run` does this before it loads other modules.
 
-Where the pointers of the scope lie now is found by whoever asks: from the description of the scope (`make_guard.py`),
+The caller finds the present values of the scope's pointers: from the description of the scope (`make_guard.py`),
 or by the few ways in which nearly all of them are reached (`saved_schedule.py`).
 """
 
