@@ -180,8 +180,8 @@ def test_targets_weights_and_balance_are_kept(mesh: LocalityGraph) -> None:
     ("arguments", "message"),
     [
         ({"budget": -1.0}, "budget = -1.0 has the wrong type for method 'auto'"),
-        ({"budget": float("nan")}, "budget = nan does not suit"),
-        ({"budget": "long"}, "budget = 'long' does not suit"),
+        ({"budget": float("nan")}, "budget = nan has the wrong type"),
+        ({"budget": "long"}, "budget = 'long' has the wrong type"),
         ({"rings": True}, "method 'auto' has no option 'rings'\nIts options: budget."),
         ({"passes": 2}, "method 'auto' does not use passes"),
         ({"order": "bfs"}, "method 'auto' does not use order"),

@@ -44,5 +44,5 @@ def test_a_partitioner() -> None:
         partition(graph, 2, NAME, coords=np.zeros((4, 2)))
     with pytest.raises(ArgumentError, match="has no option 'blocks'"):
         partition(graph, 2, NAME, blocks=2)
-    with pytest.raises(ArgumentError, match=r"block = 0\.5 does not suit"):
+    with pytest.raises(ArgumentError, match=r"block = 0\.5 has the wrong type"):
         partition(graph, 2, NAME, block=0.5)

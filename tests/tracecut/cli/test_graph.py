@@ -172,7 +172,7 @@ def test_wrong_arguments(source: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="reads the records itself"):
         build_graph(source, sink=print)
     trace = tracecut.trace(source, keep=False)
-    with pytest.raises(ArgumentError, match="there are no records"):
+    with pytest.raises(ArgumentError, match="it has no records"):
         build_graph(trace)
     with pytest.raises(ArgumentError, match="the source is a trace"):
         build_graph(trace, ["3"])
