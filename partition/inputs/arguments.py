@@ -160,9 +160,7 @@ def check_options(method: str, known: Mapping[str, Any], options: Mapping[str, A
         else:
             fits = value is None or (isinstance(value, numbers.Real) and math.isfinite(value) and float(value) >= 0)
         if not fits:
-            raise ArgumentError(
-                f"{name} = {value!r} has the wrong type for method {method!r}; the default is {default!r}"
-            )
+            raise ArgumentError(f"{name} = {value!r} is not valid for method {method!r}; the default is {default!r}")
 
 
 def check_whole(name: str, value: Any, low: int, high: int) -> None:

@@ -189,9 +189,9 @@ MESH = LocalityGraph.from_edges([0, 1, 2], [1, 2, 0])
         ({"order": "metis"}, "there is no order 'metis'\nKnown: natural, shuffled, bfs, degree, original"),
         ({"ring": True}, "method 'chunks' has no option 'ring'\nIts options: none."),
         ({"method": "auto", "rings": True}, "method 'auto' has no option 'rings'"),
-        ({"method": "spac", "ring": 1}, "ring = 1 has the wrong type for method 'spac'"),
-        ({"method": "spac", "time_limit": -1.0}, "time_limit = -1.0 has the wrong type"),
-        ({"method": "rcm", "sweeps": 1.5}, "sweeps = 1.5 has the wrong type for method 'rcm'; the default is 1"),
+        ({"method": "spac", "ring": 1}, "ring = 1 is not valid for method 'spac'"),
+        ({"method": "spac", "time_limit": -1.0}, "time_limit = -1.0 is not valid"),
+        ({"method": "rcm", "sweeps": 1.5}, "sweeps = 1.5 is not valid for method 'rcm'; the default is 1"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:

@@ -179,9 +179,9 @@ def test_targets_weights_and_balance_are_kept(mesh: LocalityGraph) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"budget": -1.0}, "budget = -1.0 has the wrong type for method 'auto'"),
-        ({"budget": float("nan")}, "budget = nan has the wrong type"),
-        ({"budget": "long"}, "budget = 'long' has the wrong type"),
+        ({"budget": -1.0}, "budget = -1.0 is not valid for method 'auto'"),
+        ({"budget": float("nan")}, "budget = nan is not valid"),
+        ({"budget": "long"}, "budget = 'long' is not valid"),
         ({"rings": True}, "method 'auto' has no option 'rings'\nIts options: budget."),
         ({"passes": 2}, "method 'auto' does not use passes"),
         ({"order": "bfs"}, "method 'auto' does not use order"),

@@ -44,5 +44,5 @@ def test_a_partitioner() -> None:
         partition(graph, 2, NAME, coords=np.zeros((4, 2)))
     with pytest.raises(ArgumentError, match="has no option 'blocks'"):
         partition(graph, 2, NAME, blocks=2)
-    with pytest.raises(ArgumentError, match=r"block = 0\.5 has the wrong type"):
+    with pytest.raises(ArgumentError, match=r"block = 0\.5 is not valid"):
         partition(graph, 2, NAME, block=0.5)

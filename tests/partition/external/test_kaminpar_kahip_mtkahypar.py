@@ -119,7 +119,7 @@ def test_graphs_without_structure_never_reach_a_graph_library(
         ("mtkahypar-km1", {"preset": "eco"}, "preset = 'eco', one of default, quality"),
         ("spac", {"inner": "scotch"}, "inner = 'scotch', one of metis, kahip, kaminpar, mtkahypar"),
         ("spac-split", {"inner": "scotch"}, "inner = 'scotch', one of metis"),
-        ("kahip", {"mode": 3}, "mode = 3 has the wrong type for method 'kahip'"),
+        ("kahip", {"mode": 3}, "mode = 3 is not valid for method 'kahip'"),
     ],
 )
 def test_unknown_presets_are_refused(name: str, option: dict[str, Any], message: str, mesh: LocalityGraph) -> None:
