@@ -120,5 +120,5 @@ def test_ranges_of_two_mappings(handle: int) -> None:
         )
         require_own([(base, 3 * size)])
         assert len(room) == 3 * size
-    with pytest.raises(UnsupportedError, match="not there"):
+    with pytest.raises(UnsupportedError, match="not mapped"):
         require_own([(2**46, size)])
