@@ -2,7 +2,7 @@
 
 96 units, the fast ones of speed 16. The text of the table that is at hand is damaged. Its times have lost decimal
 points (one block has seconds of 114 beside 1.2 in another of the same method) and are left out, and so is the fifth of
-its six graphs, whose name can not be read; of the sixth it is not clear which of the two respiratory meshes it is.
+its six graphs, whose name cannot be read; of the sixth it is not clear which of the two respiratory meshes it is.
 """
 
 COLUMNS = ("t1_f8", "t1_f16", "t2_f8", "t2_f16")  # TOPO1 with 8 and 16 fast units, TOPO2 with 8 and 16

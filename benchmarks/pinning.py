@@ -3,7 +3,7 @@
 `python benchmarks/pinning.py --json benchmarks/results/pinning.json` takes about fifteen minutes. Each sample is
 optimized once and its result runs in turns, with its placement and with the order of the mask as it was before there
 was one. `loops` is the time of the rescheduled loops, `whole run` the CPU time of the process from its start to its
-end; ratio is mask / placement, so that at least 0.98 means never slower. On a machine where placement can not matter
+end; ratio is mask / placement, so that at least 0.98 means never slower. On a machine where placement cannot matter
 both are the same CPUs, and the difference is what it costs to find that out. `mask again` is the same program once
 more: its ratio is what the machine's other load makes of two equal things, and no ratio beside it says more than it
 does. The fastest run and the median are given. `start-up` is the CPU time of placing alone, beyond what each run loads

@@ -1,6 +1,6 @@
-"""The artefacts that travel between the stages, their files, and the measures taken on them.
+"""The artefacts that stages exchange, their files, and their metrics.
 
-Names are imported when they are first used: whoever needs one does not pay for the others.
+Names are imported on first use, so that unused modules are not loaded.
 """
 
 from __future__ import annotations

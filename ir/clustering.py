@@ -16,7 +16,7 @@ from tracecut.support.files import held, read_arrays, write_arrays
 if TYPE_CHECKING:
     from .locality_graph import LocalityGraph
 
-# Methods that play a program which is not to be had; whatever shows their results says so.
+# Stand-ins for programs that are not available; every output with their results says so.
 STAND_INS = {"compnet": "CompNet (Xiao et al. 2017)"}
 
 
@@ -29,7 +29,7 @@ class Clustering:
             a vertex partition).
         k: number of clusters; some may be empty.
         kind: `"jobs"` or `"data"`.
-        method, seed, options: how it was made, enough to make it again.
+        method, seed, options: how it was made, sufficient to reproduce it.
         why: sentences of `"auto"` about its choice, empty for a method that was asked for. Not saved.
         graph: what was partitioned, None when that is not known; the quality numbers need it. Not saved.
         weights: float64, of each member, where others than the graph's were balanced; several of each in two
@@ -139,8 +139,8 @@ class Clustering:
     def _known_graph(self) -> LocalityGraph:
         if self.graph is None:
             raise ArgumentError(
-                "the clustering does not know its graph",
-                hint="One that tracecut.partition returned knows it; one that was loaded or made by hand does not.",
+                "the clustering has no graph",
+                hint="Clusterings from tracecut.partition have one; those that were loaded or made by hand do not.",
             )
         return self.graph
 

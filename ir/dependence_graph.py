@@ -1,4 +1,4 @@
-"""The dynamic dependence graph: which executed instruction needs what another one made."""
+"""The dynamic dependence graph: executed instructions, and which results of others they need."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DependenceGraph:
             CONTROL.
         instruction: int32 (n), static instruction of each vertex.
         time: int32 (n), cycles that the instruction takes by itself.
-        table: what the static instructions are, None when nobody knows.
+        table: the static instructions, None if unknown.
         address: int64 (n), first byte of the first access of each vertex in the memory layout of the model, which does
             not depend on where the system put the program's memory; −1 for vertices that access none, or none that has
             a place. None where addresses were not kept.

@@ -53,7 +53,7 @@ class Edges(Protocol):
 
 
 def check_export(path: str | os.PathLike[str]) -> Path:
-    """The path, when `export` can write there as far as its name tells: to be asked before the graph is made.
+    """The path, if its name is valid for `export`. Call this before the graph is made.
 
     Raises ArgumentError for a folder and for an unknown ending, UnsupportedError for Parquet without pyarrow.
     """
@@ -64,7 +64,7 @@ def check_export(path: str | os.PathLike[str]) -> Path:
         arrow()
     elif target.suffix != ".npz" and target.suffix not in FORMATS:
         raise ArgumentError(
-            f"{target}: the ending {target.suffix!r} names no graph format",
+            f"{target}: the ending {target.suffix!r} is not a graph format",
             hint=f"Known: .npz, .parquet, {', '.join(FORMATS)}.",
         )
     return target

@@ -1,4 +1,4 @@
-"""What a random vertex cut costs on average: VertexCut §4.2.1, exactly and for degrees that follow a power law.
+"""Expected cost of a random vertex cut: VertexCut §4.2.1, exact and for power-law degrees.
 
 Edges go to k clusters at random, each with the same probability. A vertex of degree d then has a replica in
 k · (1 − (1 − 1/k)^d) of them (Eq. 6). Vertices without edges have none and count nowhere, as in

@@ -1,4 +1,4 @@
-"""Numbers of large sparse graphs: the exponent of the degree distribution, and the average path length."""
+"""Statistics of large sparse graphs: the exponent of the degree distribution, and the average path length."""
 
 from __future__ import annotations
 

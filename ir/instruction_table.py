@@ -1,4 +1,4 @@
-"""The static instructions that the vertices of a dependence graph are executions of: what they are, and where."""
+"""The static instructions whose executions are the vertices of a dependence graph, with source positions."""
 
 from __future__ import annotations
 

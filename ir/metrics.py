@@ -1,4 +1,4 @@
-"""Quality of a partition: one free function a number.
+"""Quality metrics of a partition, each a plain function.
 
 Two kinds of partition have quality numbers (`Clustering.kind`):
 
@@ -9,7 +9,7 @@ Two kinds of partition have quality numbers (`Clustering.kind`):
   data are neighbours when a job touches both.
 
 Every function takes `(graph, clustering)` and is O(pins + data + k) unless it says otherwise. A clustering of the wrong
-kind or length raises ArgumentError. The tests hold a slow reference of each, written from the definitions alone.
+kind or length raises ArgumentError. The tests have a slow reference of each, written from the definitions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An order of jobs and of data: what a reordering method proposes."""
+"""An order of jobs and of data, made by a reordering method."""
 
 from __future__ import annotations
 

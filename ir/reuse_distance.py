@@ -1,4 +1,4 @@
-"""Reuse distances: how far apart, in distinct cache lines, two touches of one line are.
+"""Reuse distances: the number of distinct cache lines touched between two touches of one line.
 
 In a fully associative cache of C lines with least-recently-used replacement a touch hits exactly when fewer than C
 other lines were touched since the last touch of its line (Mattson et al. 1970). One histogram of these distances

@@ -1,1 +1,1 @@
-"""Which processing unit runs what. Imports `support`, `ir`, `partition`."""
+"""Maps work to processing units. Imports `support`, `ir`, `partition`."""

@@ -1,4 +1,4 @@
-"""Data onto the cores of a machine in one step: the partition and where each cluster lies are found together."""
+"""Maps data to the cores of a machine in one step: partition and placement are found together."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def map_onto(
 ) -> tuple[Clustering, Placement]:
     """The data of a graph on the cores of a machine, with few hops between data of the same job.
 
-    What is made small is `metrics.hop_cost`: Σ over jobs of weight · distance between the cores of their two data.
+    Minimises `metrics.hop_cost`: Σ over jobs of weight · distance between the cores of their two data.
     Where several cores share a node, an edge cut between them counts a 64th of a hop.
 
     Args:

@@ -34,8 +34,8 @@ def place(
     """Which core runs which cluster.
 
     Args:
-        clustering: of `graph`; or of a LocalityGraph that it knows (`partition` returns such ones); or what clusters
-            tell each other, as `mapping.tasks` computes it.
+        clustering: of `graph`; or of a LocalityGraph that it knows (`partition` returns such ones); or the
+            interactions of clusters from `mapping.tasks`.
         machine: of up to 8,192 cores.
         method: `"memory-centric"`, the greedy of VertexCut §5.2, in time linear in clusters and interactions;
             `"hierarchical"`, recursive bisection of the machine and the clusters; `"swap"`, that refined by moves and
@@ -65,14 +65,14 @@ def place(
 
 
 def interactions(clustering: Clustering | ClusterGraph, graph: DependenceGraph | None = None) -> ClusterGraph:
-    """What the clusters of a clustering tell each other. Raises ArgumentError where no graph is known."""
+    """The interactions of the clusters of a clustering. Raises ArgumentError if its graph is not known."""
     if isinstance(clustering, ClusterGraph):
         return clustering
     if graph is not None:
         return cluster_graph(task_graph(graph, clustering))
     if clustering.graph is None:
         raise ArgumentError(
-            "the clustering knows no graph, so nobody knows which clusters talk to each other",
+            "the clustering has no graph, so the interactions of its clusters are not known",
             hint="Give graph=, or a clustering that partition returned.",
         )
     return clusters_of_locality(clustering.graph, clustering)

@@ -1,4 +1,4 @@
-"""Time and traffic of a clustered program on a machine of which only a description is there."""
+"""Predicts time and traffic of a clustered program on a described machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError, InternalError
 
-NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` keeps"
+NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` stores"
 
 
 @overload
@@ -86,7 +86,7 @@ def simulate(
 
     Raises:
         ArgumentError: a clustering of another graph, a placement of other clusters or for another machine; `caches`
-            where they can not be simulated; `ordering` or
+            where they cannot be simulated; `ordering` or
             `model` with a dependence graph.
     """
     if isinstance(graph, LocalityGraph):
@@ -153,7 +153,7 @@ def _why_stated(graph: DependenceGraph, machine: Machine, caches: bool | None) -
         return "caches are switched off"
     why = NO_ADDRESSES if graph.address is None else unfit(machine)
     if why and caches:
-        raise ArgumentError(f"caches can not be simulated: {why}")
+        raise ArgumentError(f"caches cannot be simulated: {why}")
     return why
 
 

@@ -1,12 +1,12 @@
-"""Which CPU each thread of a running program gets. Loads no NumPy: it is asked while a program starts.
+"""Assigns a CPU to each thread of a running program. Without NumPy, since it runs at program start.
 
 `place` puts any clusters on any machine; here the clusters are the shares of a few threads, the machine is the one that
-the program has been started on, and the answer has to be there within a millisecond or so.
+the program runs on, and the result is needed within about a millisecond.
 
 Threads that fit get the physical cores of one node, that of the program's own thread, whose data most likely lie there;
-else the fewest nodes share them evenly. Threads that run neighbouring shares get neighbouring CPUs. Where the schedule
-says who tells whom how much, pairs then change places while that brings the talkers closer together (as `swaps.py`
-does for any clusters). Thread 0 is the program's own and stays.
+else the fewest nodes share them evenly. Threads that run neighbouring shares get neighbouring CPUs. If the schedule
+states how many values threads exchange, pairs of threads then swap places while that brings communicating threads
+closer together (as `swaps.py` does for any clusters). Thread 0 is the main thread of the program and keeps its place.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def place_threads(
 
     Args:
         places: the CPUs that may be used, at least one.
-        talk: what the threads tell each other; None: each talks to the next.
+        talk: the values that threads exchange; None: each exchanges values with the next.
         here: the CPU that the program's own thread runs on at present.
 
     Pairs are only exchanged while that is predicted to help, and the order of the CPUs' numbers is kept where the same
@@ -62,7 +62,7 @@ def place_threads(
         return _placement(places, plain, "a single thread runs where the system puts it")
     slots = _slots(places, threads, here)
     near = _distances(places, slots)
-    if len({near[a][b] for a in range(threads) for b in range(a)}) == 1:  # nobody is closer to any than to another
+    if len({near[a][b] for a in range(threads) for b in range(a)}) == 1:  # all distances are equal
         same = set(slots) == set(plain)
         return _placement(places, plain if same else tuple(slots), _where(places, slots) + _alike(places, slots) + said)
     told = dict.fromkeys(pairwise(range(threads)), 1.0) if talk is None else talk
@@ -94,7 +94,7 @@ def threads_here(
 
 
 def joined_talk(stored: Iterable[Mapping[str, Any]], threads: int) -> Talk | None:
-    """What `threads` threads tell each other in several scopes, from what is stored of each; None where nothing is.
+    """The values that `threads` threads exchange in several scopes, from the stored pairs; None if none are stored.
 
     `parts`: how many shares it is about, `pairs`: of two of them, with the values that they exchange. Threads take
     consecutive parts. O(pairs).
@@ -248,4 +248,4 @@ def _alike(places: CpuPlaces, chosen: Sequence[int]) -> str:
         return ", all as far from each other"
     shared = len({places.caches[slot] for slot in chosen}) == 1
     what = "share their last cache" if shared else "share no cache"
-    return f": they are on one node and {what}, so placement can not matter"
+    return f": they are on one node and {what}, so placement cannot matter"

@@ -1,4 +1,4 @@
-"""Partitioning and ordering: one function a method, one registry."""
+"""Partitioning and ordering: one function per method, one registry."""
 
 from .api import order, partition
 from .methods import METHODS, Method, methods

@@ -1,4 +1,4 @@
-"""The two calls that run any method of the catalogue: `partition` and `order`."""
+"""The two functions that run any method: `partition` and `order`."""
 
 from __future__ import annotations
 
@@ -51,51 +51,52 @@ def partition(
         graph: a scipy.sparse matrix, a tuple of arrays `(u, v)` or `(u, v, w)` with weights, a list of pairs, a
             networkx graph, a DependenceGraph, a LocalityGraph, or the path of a file (Matrix Market, METIS, hMETIS,
             edge list; `.gz` too). `inputs` says what the jobs and data of each are: `labels[i]` belongs to edge i as
-            given, or to entry i of the strict upper triangle of a symmetric matrix. Weights count: those of jobs
-            (edges, values of a matrix) are balanced in a partition of jobs, and paid for in one of data when cut;
-            those of data (vertices, nets) are balanced in a partition of data, and paid for in one of jobs when copied.
+            given, or to entry i of the strict upper triangle of a symmetric matrix. Weights of jobs (edges, values of a
+            matrix) are loads in a partition of jobs, and costs of cutting in one of data; weights of data (vertices,
+            nets) are loads in a partition of data, and costs of copying in one of jobs.
         k: number of clusters, at least 1. More clusters than jobs leaves some empty. None takes `tile_bytes` or
             `machine`.
-        method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (20; `auto` says
-            how they are predicted), keeps the one of lowest cost and says why in `report()`. Linear orders give
-            contiguous chunks of equal load.
-        tile_bytes: the data of a cluster should fit in as many bytes, instead of k: `cache_tiles.parts_for_bytes`, with
-            8 bytes a datum unless the graph has weights of data.
-        machine: cluster i is for its core i: it gives k, targets as the speeds of its cores (`target_sizes`),
-            capacities as their memories, and the hierarchy of methods that take one (`Machine.fan_outs`), each unless
-            it is given. Where all cores are equal there are no targets, where all memories hold everything no limits.
-        memory: how often the machine's memories together hold the whole load, 1.2 in Hetero's experiments; None takes
-            their bytes, of which a unit of load takes 8.
+        method: a name of `methods()`. `"auto"` runs the candidates that fit in `budget=` CPU seconds (default 20; see
+            `auto` for the prediction), keeps the one of lowest cost and gives the reasons in `report()`. Linear orders
+            give contiguous chunks of equal load.
+        tile_bytes: instead of k, bytes of data per cluster: `cache_tiles.parts_for_bytes`, with 8 bytes a datum unless
+            the graph has weights of data.
+        machine: cluster i is for its core i. Sets k, targets by the speeds of its cores (`target_sizes`), capacities by
+            their memories, and the hierarchy of methods that take one (`Machine.fan_outs`), unless they are given.
+            Targets are omitted if all cores are equal, capacities if every memory suffices.
+        memory: total memory of the machine as a multiple of the total load, 1.2 in Hetero's experiments; None: its
+            bytes, 8 per unit of load.
         of: `"jobs"` for a partition of jobs; `"data"` for the data partition that methods of kind `"data"` make.
-        balance: largest load of a cluster over its target, at least 1. Kept by every method that takes loads, or where
-            no partition keeps it, which heavy weights and few members bring about, the least that one does. Contiguous
-            chunks, and linear orders, keep their targets to one heaviest item; so do cells of several weights.
+        balance: largest load of a cluster over its target, at least 1. Kept by every method that takes loads; if no
+            partition keeps it, because of heavy weights or few members, the least possible imbalance is kept. Loads of
+            contiguous chunks and linear orders differ from targets by at most the heaviest item; so do cells with
+            several weights.
         targets: k positive numbers, what each cluster should get: shares that sum to 1, or loads that sum to the whole
             load; None means equal.
         capacities: k numbers, loads that no cluster may exceed, whatever the method; infinity where there is no limit.
-            Overfull clusters hand members on across their borders (`keep_capacities`). Without targets each cluster
-            should get the same, as far as that fits.
+            Excess members of overfull clusters are moved across borders (`keep_capacities`). Without targets, loads are
+            equal as far as capacities allow.
         weights: load of each job (of each datum with `of="data"`), 0 or more; None takes the graph's. Several of each
             datum, (data, loads), are balanced one by one, by the methods that can.
-        coords: (data, dimensions), where the data lie, for geometric methods.
+        coords: (data, dimensions), coordinates of the data, for geometric methods.
         order: the stream of jobs for methods that take one: a permutation, `"natural"`, `"shuffled"`, `"bfs"` or
             `"degree"` (`stream_orders`), or the name of a linear order.
         passes, hierarchy: repetitions and hierarchical k, for methods that have them.
-        refine: `"km1"` lowers the vertex copies of any job partition, within its balance (`driver.refine_km1`;
-            `"spac"` has its own, shorter one: `km1_cycles`).
+        refine: `"km1"` lowers the vertex copies of any job partition, within its balance (`driver.refine_km1`; `"spac"`
+            has its own, shorter one: `km1_cycles`).
         seed: 0 to 2**31 - 2. The same seed gives the same result on any number of threads.
-        threads: threads to use at most; None lets the method choose.
-        unweighted: leave out all weights that the graph has; of a matrix, take the pattern alone.
+        threads: largest number of threads; None lets the method choose.
+        unweighted: ignore all weights of the graph; of a matrix, use only the pattern.
         options: method-specific options, such as `time_limit` (seconds) or `ring`; `Method.options` names them.
 
     Returns:
-        A Clustering with the name of the method that made it. It knows the graph, so `cost()`, `imbalance()` and
-        `report()` answer.
+        A Clustering with the name of the method that made it. It refers to the graph, so `cost()`, `imbalance()` and
+        `report()` work.
 
     Raises:
-        ArgumentError: an argument is out of its domain, or the method makes no use of it or of a weight.
+        ArgumentError: an argument is invalid, or the method does not use it or a weight.
         ArtefactError: the file of the graph is damaged.
-        BackendError: an external partitioner failed; `"auto"` goes on with the others.
+        BackendError: an external partitioner failed; `"auto"` continues with the others.
     """
     graph = as_graph(graph, unweighted=unweighted)
     if isinstance(order, str):
@@ -139,8 +140,8 @@ def partition(
 
 
 def _check_weights(graph: LocalityGraph, method: Method, request: Request) -> None:
-    """Refuse weights that the method would pass over. What is refined after it is balanced and weighed there."""
-    name, of, hint = method.name, request.of, "unweighted=True leaves all weights out."
+    """Refuse weights that the method would ignore. Refinement after it takes weights into account."""
+    name, of, hint = method.name, request.of, "unweighted=True ignores all weights."
     if graph.more_data_weights.size and of == "jobs":
         raise ArgumentError(
             f"each datum has {graph.more_data_weights.shape[1] + 1} weights: a copy of it can cost but one",
@@ -320,17 +321,17 @@ def _within_capacities(graph: LocalityGraph, labels: Ints, request: Request) -> 
 
 
 def _needs_rebalancing(method: Method, request: Request) -> bool:
-    """Whether labels are brought within the balance once the method is done.
+    """Whether labels are rebalanced after the method.
 
-    Chunks are as even as chunks can be, and a rule without a bound is left as its paper has it. Where all weigh the
-    same, methods that do not know the balance make parts of equal numbers, and bounds of rules hold by themselves.
+    Not for chunks, which are as even as possible, and for published rules without a bound. With equal weights, methods
+    without a balance argument make parts of equal sizes, and the bounds of rules hold.
     """
     from tracecut.partition.datastructures.integer_weights import uneven
 
     contiguous = method.kind == "order" or method.name == "chunks"
     if request.more_weights.size or contiguous or (method.bare and "balance" not in method.uses):
         return False
-    if method.kind == "data" and request.of == "jobs":  # jobs that follow their data keep it in any case
+    if method.kind == "data" and request.of == "jobs":  # jobs that follow their data always keep the balance
         return True
     if "balance" in method.uses and not method.bare:
         return True
@@ -355,7 +356,7 @@ def _refined(graph: LocalityGraph, found: Clustering, request: Request) -> Clust
     )
     kept = _within_capacities(graph, filled(rebalance(graph, labels, *load), *load), request)
     refined = replace(found, labels=kept, options={**found.options, "refine": "km1"})
-    if kept is not labels:  # refinement takes a cluster up to its capacity: bringing it back may cost all that was won
+    if kept is not labels:  # refinement may fill a cluster up to its capacity: rebalancing can cost all of its gain
         unrefined = replace(refined, labels=_within_capacities(graph, filled(start, *load), request))
         if unrefined.cost() < refined.cost():
             return unrefined
@@ -382,7 +383,7 @@ def _best(graph: LocalityGraph, request: Request, options: Mapping[str, Any]) ->
 
 
 def _record(request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes the clustering again, as far as it fits in a header; arrays are only named."""
+    """The arguments that reproduce the clustering, as far as they fit in a header; arrays are only named."""
     record: dict[str, Any] = {"balance": request.balance}
     for name, value in options.items():
         record[name] = value if value is None or isinstance(value, int | str) else float(value)

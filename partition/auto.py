@@ -1,4 +1,5 @@
-"""`method="auto"`: what to run within a budget of seconds, by the shape of the graph and by what cheap methods gave.
+"""`method="auto"`: chooses methods within a budget of seconds, by the shape of the graph and the results of cheap
+methods.
 
 The seconds of a method are predicted from counts alone (pins, and the vertex copies that expansion left), never
 measured: the same call makes the same choice on every machine, under any load and on any number of threads. They are
@@ -71,7 +72,9 @@ class Size:
     def of(cls, graph: LocalityGraph, k: int) -> Size:
         """Counts alone. O(pins)."""
         from tracecut.partition.edge_cut.split_connect import SMALL
-        from tracecut.partition.multilevel.driver import (  # which load what runs them: only when something is to run
+
+        # imported only if a method runs, since these modules load the libraries of methods
+        from tracecut.partition.multilevel.driver import (
             REPEATS,
             SHRUNK,
             TINY,
@@ -86,7 +89,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate: a method, what differs from the call for it, and what it is called in `SECONDS`."""
+    """One candidate: a method, changes to the arguments of the call, and its name in `SECONDS`."""
 
     name: str
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -108,7 +111,7 @@ class Trial:
 
 
 class _Search:
-    """The candidates run so far, the best of them, and what is left of the budget."""
+    """The candidates run so far, the best of them, and the rest of the budget."""
 
     def __init__(self, graph: LocalityGraph, k: int, run: Run, budget: float | None) -> None:
         self.graph, self.size, self.run = graph, Size.of(graph, k), run

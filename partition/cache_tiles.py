@@ -1,4 +1,4 @@
-"""How many parts a graph needs for each to fit a cache: the alternative to naming k."""
+"""The number of parts for which each part fits a cache, as an alternative to k."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What knows nothing of programs or graphs: errors, files, arrays, memory, progress. Imports nothing of tracecut."""
+"""Basics without programs or graphs: errors, files, arrays, memory, progress. Imports nothing of tracecut."""

@@ -1,4 +1,4 @@
-"""Arguments of commands and of Python functions, checked: what each has to be is said once, for both."""
+"""Validation of arguments, declared once for the command line and Python functions."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 AnyPath = str | os.PathLike[str]
-MAX_SEED = 2**31 - 2  # what every library of random numbers takes
+MAX_SEED = 2**31 - 2  # the range that all random number libraries accept
 
 
 class Kind:
-    """What an argument has to be.
+    """The valid values of an argument.
 
     Args:
-        expected: that in words. read: a word of the command line → a value.
-        accept: a value → itself, as the type that it stands for. Both raise ValueError or TypeError.
+        expected: a description for messages. read: a string of the command line → a value.
+        accept: a Python value → the value in its proper type. Both raise ValueError or TypeError.
     """
 
     def __init__(self, expected: str, read: Callable[[str], Any], accept: Callable[[Any], Any]) -> None:
         self.expected, self._read, self._accept = expected, read, accept
 
     def word(self, text: str) -> Any:
-        """A word of the command line, as argparse converts it."""
+        """Convert a string of the command line, for argparse."""
         try:
             return self._accept(self._read(text))
         except (TypeError, ValueError):
@@ -39,7 +39,7 @@ class Kind:
             raise ArgumentTypeError(f"{text}: {self.expected} expected") from None
 
     def value(self, name: str, value: Any) -> Any:
-        """An argument of a Python function. Raises ArgumentError, which names it."""
+        """Validate an argument of a Python function. Raises ArgumentError, which names it."""
         try:
             return self._accept(value)
         except (TypeError, ValueError):
@@ -47,7 +47,7 @@ class Kind:
 
 
 def whole(low: int, high: int | None = None, expected: str = "", read: Callable[[str], int] = int) -> Kind:
-    """An int, or what can stand for one, in [low, high]."""
+    """An int, or a value that converts to one without loss, in [low, high]."""
 
     def accept(value: Any) -> int:
         number = operator.index(value)
@@ -72,25 +72,25 @@ BYTES = whole(LEAST, None, f"a size of at least {size(LEAST)} (such as 800M or 2
 
 
 def word(name: str, value: object) -> str:
-    """A word of a command line. Numbers are written out: `argv=["--steps", 9]`. Raises ArgumentError."""
+    """A string of a command line. Numbers are converted: `argv=["--steps", 9]`. Raises ArgumentError."""
     text = os.fsdecode(value) if isinstance(value, str | bytes | os.PathLike) else str(value)
     try:
         if b"\0" not in os.fsencode(text):
             return text
     except UnicodeEncodeError:
         pass
-    raise ArgumentError(f"{name} holds {text!r}, which can not be part of a command line")
+    raise ArgumentError(f"{name} holds {text!r}, which cannot be part of a command line")
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> str:
-    """One of some words. Raises ArgumentError, which names them."""
+    """One of the known names. Raises ArgumentError, which lists them."""
     if value in known:
         return str(value)
     raise ArgumentError(f"{name} is {value!r}, {' or '.join(map(repr, known))} was expected")
 
 
 def whole_number(name: str, value: int, low: int, high: int | None = None) -> int:
-    """An int, or what can stand for one, in [low, high]. Raises ArgumentError."""
+    """An int, or a value that converts to one without loss, in [low, high]. Raises ArgumentError."""
     return int(whole(low, high).value(name, value))
 
 

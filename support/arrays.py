@@ -1,7 +1,7 @@
-"""Validation of the arrays that artefacts are made of.
+"""Validation of the arrays of artefacts.
 
-Everything an artefact holds is checked once, where it is made, and frozen: a stage can hand its arrays to a
-kernel without bounds checks, and nobody can change an artefact behind another stage's back.
+The arrays of an artefact are checked once, when it is made, and frozen: stages can pass them to kernels without bounds
+checks, and no stage can change the artefact of another.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def frozen(name: str, value: npt.ArrayLike, dtype: npt.DTypeLike, *, ndim: int =
 
 
 def check_offsets(name: str, offsets: Longs, total: int) -> None:
-    """CSR offsets start at 0, never fall, and end at `total`."""
+    """CSR offsets start at 0, never decrease, and end at `total`."""
     if offsets.size == 0 or offsets[0] != 0:
         raise ArgumentError(f"{name} must start with 0")
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])
@@ -67,7 +67,7 @@ def check_permutation(name: str, values: npt.NDArray[Any]) -> None:
 
 
 def check_weights(name: str, weights: Floats) -> None:
-    """Every weight is finite and at least 0, and so is their sum; of several a row, the row is named."""
+    """Every weight is finite and at least 0, and their sum is finite; errors name the row."""
     good = np.isfinite(weights) & (weights >= 0)
     bad = np.flatnonzero(~(good if weights.ndim == 1 else good.all(axis=1)))
     if bad.size:
@@ -76,7 +76,7 @@ def check_weights(name: str, weights: Floats) -> None:
         total = weights.sum()
     if total == np.inf:
         raise ArgumentError(
-            f"{name} sum up to more than {np.finfo(np.float64).max:.3g}, which a float64 can not hold",
+            f"{name} sum up to more than {np.finfo(np.float64).max:.3g}, which a float64 cannot hold",
             hint=f"Only proportions count: divide {name} by their maximum.",
         )
 

@@ -1,20 +1,20 @@
-"""What a compiler says, cut to what can be read: errors come first, however many warnings were made before them."""
+"""Diagnostics of a compiler, shortened: errors come first, then warnings."""
 
 from __future__ import annotations
 
 import re
 
-WARNINGS = 5  # lines of the user's compiler that are shown, unless all are asked for
+WARNINGS = 5  # lines of the user's compiler that are shown without -v
 _START = re.compile(r"(?:\S.*: )?(fatal error|error|warning|remark): ")
 _INCLUDED = re.compile(r"In file included from ")
 
 
 def first_lines(text: str, lines: int = 30, width: int = 200) -> str:
-    """The first lines of the errors, then of the warnings; a source line that is quoted may be as long as a file."""
+    """The first lines of the errors, then of the warnings; long quoted source lines are cut."""
     groups = _groups(text.strip().splitlines())
     groups.sort(key=lambda group: not _is_error(group))
     errors = sum(_is_error(group) for group in groups)
-    if errors:  # what goes wrong hides behind nothing
+    if errors:  # errors before warnings
         left = len(groups) - errors
         groups = groups[:errors] + ([[f"… and {left} warning{'s' * (left > 1)}"]] if left else [])
     found = [_cut(line, width if re.match(r"\s", line) else 3 * width) for group in groups for line in group]
@@ -23,9 +23,9 @@ def first_lines(text: str, lines: int = 30, width: int = 200) -> str:
 
 
 def warnings(text: str, most: int | None, width: int = 200, *, rest: str = " (-v shows all)") -> str:
-    """What a compiler that succeeded has to say: a line for each of the first `most` warnings, or all as it said it.
+    """The warnings of a successful compilation: one line for each of the first `most`, or the complete text.
 
-    `rest`: where the others are to be seen.
+    `rest`: how to see the others.
     """
     if most is None:
         return "\n".join(line for group in _groups(text.strip().splitlines()) for line in group)
@@ -40,7 +40,7 @@ def _cut(line: str, width: int) -> str:
 
 
 def _groups(lines: list[str]) -> list[list[str]]:
-    """Lines that belong together: what led to a file, the diagnostic, the quoted source, notes."""
+    """Lines that belong together: include stack, diagnostic, quoted source, notes."""
     groups: list[list[str]] = []
     waiting = False  # an "In file included from" whose diagnostic is still to come
     for line in lines:

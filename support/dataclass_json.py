@@ -29,12 +29,11 @@ def to_json(value: object) -> Any:
 
 
 def from_json(kind: type[T], value: object, names: Mapping[str, Any] | None = None) -> T:
-    """What `to_json` was given, of a dataclass or a type that a field of one may have.
+    """The inverse of `to_json`, for a dataclass or a type that a field may have.
 
-    Known are dataclasses, paths, bool, int, float, str, None, tuples of one or of given types, mappings with str or
-    int as keys, and alternatives, of which the first that fits is taken. A dataclass takes its defaults for what is
-    missing. `names`: of types that the module of the dataclass imports for type checkers alone. Raises ArtefactError,
-    which says where what else was expected.
+    Supported are dataclasses, paths, bool, int, float, str, None, tuples, mappings with str or int keys, and unions, of
+    which the first member that fits is used. Missing fields of a dataclass get their defaults. `names`: types that the
+    module of the dataclass imports only for type checkers. Raises ArtefactError with the place and the expected type.
     """
     found: T = _read(kind, value, kind.__name__, dict(names or {}))
     return found
@@ -77,7 +76,7 @@ def _record(kind: Any, value: dict[str, Any], where: str, names: dict[str, Any])
     known = {field.name for field in fields(kind) if field.init}
     unknown = sorted(value.keys() - known)
     if unknown:
-        raise ArtefactError(f"{where} has {', '.join(unknown)}, which {kind.__name__} has not")
+        raise ArtefactError(f"{where} has {', '.join(unknown)}, which {kind.__name__} does not have")
     try:
         return kind(**{name: _read(kinds[name], item, f"{where}.{name}", names) for name, item in value.items()})
     except TypeError as error:  # a field without a default

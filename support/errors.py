@@ -1,14 +1,14 @@
-"""The one family of exceptions.
+"""All exceptions of tracecut.
 
-Every error says what was given, where, what was expected, and what to do. `UserError` and its children are
-the user's input: the command line prints them without a traceback. Anything else that escapes is a bug.
+Every error states what was given, where, what was expected, and what to do. `UserError` and its subclasses are caused
+by the user's input: the command line prints them without a traceback. Any other exception is a bug.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# What users may catch; `tracecut.errors` hands them out.
+# Exported as `tracecut.errors` for users.
 __all__ = [
     "ArgumentError",
     "ArtefactError",
@@ -43,17 +43,17 @@ class TracecutError(Exception):
 
 
 class UserError(TracecutError):
-    """The user's input can not be used as it is."""
+    """The user's input cannot be used."""
 
 
 class UsageError(UserError):
-    """The command line itself is wrong."""
+    """The command line is invalid."""
 
     exit_code = 2
 
 
 class ArgumentError(UserError, ValueError):
-    """An argument of a Python call is out of its domain; names the argument and the first offending entry."""
+    """An argument of a Python call is invalid; the message names it and the first invalid entry."""
 
 
 class SourceError(UserError):
@@ -61,15 +61,15 @@ class SourceError(UserError):
 
 
 class ProgramError(UserError):
-    """The user's program failed: it crashed, left with a non-zero status, or ran past its time limit."""
+    """The user's program failed: it crashed, ended with a non-zero status, or exceeded its time limit."""
 
 
 class ArtefactError(UserError):
-    """A saved file is damaged, truncated, of another version, or breaks its own rules."""
+    """A saved file is damaged, truncated, inconsistent, or of another version."""
 
 
 class OutputError(UserError):
-    """An output could not be written; files that were there before are as they were."""
+    """An output could not be written; existing files are unchanged."""
 
 
 class ToolchainError(TracecutError):
@@ -81,11 +81,11 @@ class UnsupportedError(TracecutError):
 
 
 class BackendError(TracecutError):
-    """A foreign partitioner or compiler failed or crashed; `tracecut optimize` goes on with the next choice."""
+    """An external partitioner or compiler failed; `tracecut optimize` continues with the next method."""
 
 
 class ScheduleError(TracecutError):
-    """A schedule breaks a rule of the independent checker: never run it."""
+    """A schedule violates a rule of the independent checker and must not run."""
 
 
 class KernelError(TracecutError):
@@ -97,8 +97,8 @@ class InternalError(TracecutError):
 
 
 def known_names(name: object, known: Iterable[str]) -> str:
-    """The hint on a name that is none of `known`: the one that was probably meant, else all of them."""
-    from difflib import get_close_matches  # only ever needed by an error
+    """The hint for an unknown name: the nearest known one, else all of them."""
+    from difflib import get_close_matches  # imported only for errors
 
     names = list(known)
     near = get_close_matches(str(name), names, n=1)

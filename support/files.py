@@ -1,8 +1,8 @@
-"""Files of artefacts: one way to write, one way to read.
+"""Reading and writing files of artefacts.
 
-Writing is atomic: a temporary file in the same folder, flushed and synced, then renamed over the target, so a
-reader sees the old file or the new one and never a half. Reading trusts nothing: members, dtypes and sizes are
-checked against the bytes that are really there before anything is allocated, and no object is ever unpickled.
+Writing is atomic: a temporary file in the same folder is flushed, synced and renamed over the target, so a reader sees
+either the old file or the new one. Reading trusts nothing: members, dtypes and sizes are checked against the actual
+bytes before anything is allocated, and no object is ever unpickled.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NPY_HEADER = re.compile(
     re.DOTALL,
 )
 
-LINKS = 40  # links that lead on to each other, at most: as many as the system follows
+LINKS = 40  # longest chain of symbolic links, as in Linux
 
 AnyArray = npt.NDArray[Any]
 
@@ -67,14 +67,14 @@ AnyArray = npt.NDArray[Any]
 def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None], *, sync: bool = True) -> Path:
     """Write `path` through `write(file)`; the target is replaced only by a complete file.
 
-    A device, a pipe or an open descriptor (`/dev/stdout`) is written to as it is. Raises OutputError naming the path
+    A device, a pipe or an open descriptor (`/dev/stdout`) is written directly. Raises OutputError naming the path
     and the free space when anything fails; the old file is then untouched.
     """
     target = Path(path)
     temporary: str | None = None
     try:
         if is_special(target):
-            # What is written through a descriptor itself comes behind what was written to it before.
+            # Writing through a descriptor appends to what it has received before.
             number = descriptor_of(target)
             with open(target if number is None else os.dup(number), "wb") as device:
                 write(device)
@@ -95,7 +95,7 @@ def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]
     except OSError as error:
         raise OutputError(
             f"cannot write {target}: {error.strerror or error}{_free_space(error, target.parent)}",
-            hint="Nothing that was there before has changed. Choose another place for it (-o), or free some space.",
+            hint="Existing files are unchanged. Choose another file (-o), or free some space.",
         ) from error
     finally:
         if temporary is not None:
@@ -105,14 +105,14 @@ def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a folder of this name; False also where nobody may look."""
+    """Whether there is a folder of this name; False also without permission to look."""
     with contextlib.suppress(OSError, ValueError):
         return Path(path).is_dir()
     return False
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to what no file may be put in the place of: a folder, a device, a pipe, a descriptor."""
+    """Whether a path leads to something that must not be replaced by a file: a folder, device, pipe or descriptor."""
     with contextlib.suppress(OSError, ValueError):
         if Path(path).exists() and not Path(path).is_file():
             return True
@@ -212,7 +212,7 @@ def read_arrays(
     except (ArtefactError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except READ_ERRORS as error:
-        raise _damaged(source, f"can not be read: {error or type(error).__name__}") from error
+        raise _damaged(source, f"cannot be read: {error or type(error).__name__}") from error
     if wrong:
         raise _damaged(source, wrong)
     missing = sorted(needed - arrays.keys())
@@ -253,7 +253,7 @@ def parse_json(source: Path, data: bytes) -> Any:
 
 
 def holds(path: str | os.PathLike[str], kind: str) -> bool:
-    """Whether a file says that it is an artefact of a kind. Reads the header alone; a loader checks all of it."""
+    """Whether a file claims to be an artefact of a kind. Reads only the header; the loader checks everything."""
     source = Path(path)
     try:
         with open(source, "rb") as file, zipfile.ZipFile(file) as archive:
@@ -274,7 +274,7 @@ def _checked_members(source: Path, archive: zipfile.ZipFile, limit: int) -> dict
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise _damaged(source, f"member {info.filename!r} uses an unknown compression")
         if info.file_size > max(1, info.compress_size) * MAX_RATIO:
-            raise _damaged(source, f"member {info.filename!r} inflates more than {MAX_RATIO} times")
+            raise _damaged(source, f"member {info.filename!r} decompresses to more than {MAX_RATIO} times")
         names[info.filename] = info
         total += info.file_size
     if sum(info.compress_size for info in infos) > source.stat().st_size:
@@ -300,7 +300,7 @@ def _read_meta(
         version = meta.get("format") if isinstance(meta, dict) else meta
         raise ArtefactError(
             f"{source} has format {version!r}, this tracecut reads {FORMAT_VERSION}",
-            hint="Make it again with this version.",
+            hint="Create it again with this version.",
         )
     if meta.get("kind") != kind:
         raise ArtefactError(f"{source} holds a {meta.get('kind')!r}, a {kind!r} was expected")
@@ -348,7 +348,7 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
 
 
 def _damaged(source: Path, what: str) -> ArtefactError:
-    return ArtefactError(f"{source} {what}", hint="The file is damaged or not ours; make it again.")
+    return ArtefactError(f"{source} {what}", hint="The file is damaged or not from tracecut; create it again.")
 
 
 def _free_space(error: OSError, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Python's search for objects that hold each other, left out while a module is read and rewritten."""
+"""Suspends Python's cyclic garbage collection while a module is parsed and rewritten."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Have nothing searched until the end, in all threads.
+    """Disable cyclic garbage collection within the context, in all threads.
 
-    A module is hundreds of thousands of small objects that are made at once and stay: to look through them again and
-    again for circles takes a third of the time, and finds a few loops of a control flow.
+    A module consists of hundreds of thousands of small long-lived objects: scanning them again and again for cycles
+    takes a third of the time and frees almost nothing.
     """
     was = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Arrays that grow without a copy: the pages that are not used yet take no memory."""
+"""Arrays that grow without a copy: unused pages take no memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FEWEST = 1 << 12
 class Growing:
     """A one-dimensional array over anonymous memory.
 
-    Growing moves page tables and not bytes, and pages that were never written are not resident: the capacity may run
-    ahead of the use. Views of `array` keep what it was when it grows, which then takes a copy: all should be gone.
-    `dense`: it is filled from its start on. Raises MemoryError.
+    Growing moves page tables instead of bytes, and pages that were never written are not resident: the capacity may
+    exceed the used size. Release all views of `array` before it grows: while one exists, growing has to copy.
+    `dense`: the array is filled from its start. Raises MemoryError.
     """
 
     def __init__(self, dtype: npt.DTypeLike, capacity: int = FEWEST, *, dense: bool = False) -> None:
@@ -29,7 +29,7 @@ class Growing:
         self.array: AnyArray = self._view()
 
     def reserve(self, size: int) -> None:
-        """Have room for `size` elements; at least doubles when it grows. Raises MemoryError."""
+        """Ensure capacity for `size` elements; at least doubles when it grows. Raises MemoryError."""
         if size <= self.capacity:
             return
         self.capacity = max(size, 2 * self.capacity)
@@ -42,7 +42,7 @@ class Growing:
         return other
 
     def taken(self, size: int) -> AnyArray:
-        """The first `size` elements; the memory behind them is given back, and this object is done with."""
+        """The first `size` elements; the rest of the memory is released, and this object must not be used again."""
         if size == 0:
             return np.zeros(0, self.dtype)
         self.capacity = size
@@ -53,7 +53,7 @@ class Growing:
         self.array = np.zeros(0, self.dtype)
         try:
             self._memory.resize(self.capacity * self.dtype.itemsize)
-        except BufferError:  # somebody looks at it still, an error's traceback, say
+        except BufferError:  # a view still exists, for example in the traceback of an error
             old, self._memory = self._memory, self._mapped()
             kept = min(len(old), len(self._memory))
             self._memory[:kept] = memoryview(old)[:kept]
@@ -62,14 +62,14 @@ class Growing:
         self.array = self._view()
 
     def _mapped(self) -> mmap.mmap:
-        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared memory does not grow with its mapping
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # a shared mapping cannot grow its memory
         try:
             memory = mmap.mmap(-1, self.capacity * self.dtype.itemsize, flags=private)
         except (OSError, OverflowError) as error:
             raise self._no_room() from error
         if self.dense:
-            with suppress(OSError):  # kernels without large pages refuse, and nothing is lost but time
-                memory.madvise(mmap.MADV_HUGEPAGE)  # a fault for 2 MiB and not for each 4 KiB
+            with suppress(OSError):  # fails on kernels without large pages, which costs only time
+                memory.madvise(mmap.MADV_HUGEPAGE)  # one page fault per 2 MiB instead of 4 KiB
         return memory
 
     def _no_room(self) -> MemoryError:

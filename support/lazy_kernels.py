@@ -1,7 +1,7 @@
-"""Kernels of Numba that load Numba when one of them is first called, not with their module.
+"""Numba kernels that import Numba on their first call instead of with their module.
 
-Loading it takes half a second, as long as all else that a short trace imports. What is walked through in plain Python
-(see `plain_kernels.py`) never needs it.
+Importing Numba takes half a second, as long as all other imports of a short trace. Inputs that are processed in plain
+Python (see `plain_kernels.py`) never need it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 
 class Kernel:
-    """What `numba.njit` makes of a function, made when it is called.
+    """A function that `numba.njit` compiles on its first call.
 
-    Kernels of the same module may call each other. `py_func`: the function, as that of Numba has it. `signature`: the
-    only types that it takes, as Numba writes them; none: those that it is called with.
+    Kernels of the same module may call each other. `py_func`: the Python function, as in Numba. `signature`: the only
+    argument types, as Numba writes them; empty: those of each call.
     """
 
     def __init__(self, function: FunctionType, signature: str, options: dict[str, Any]) -> None:
@@ -27,12 +27,14 @@ class Kernel:
 
     @property
     def dispatcher(self) -> Any:
-        """Numba's. What the function calls becomes Numba's by its name, since that knows no other callables."""
+        """The dispatcher of Numba. Kernels that the function calls are replaced by their dispatchers, since Numba can
+        call no other objects."""
         if self._made is not None:
             return self._made
         import numba
 
-        self._made = numba.njit(**self._options)(self.py_func)  # there before the next line asks for it in a circle
+        # set before the next line, since kernels may call each other recursively
+        self._made = numba.njit(**self._options)(self.py_func)
         names = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:
             if isinstance(names.get(name), Kernel):
@@ -44,7 +46,7 @@ class Kernel:
 
 
 def compiled(signature: str = "", **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Decorator: a `Kernel`. signature: of the only types that it takes. options: as of `numba.njit`."""
+    """Decorator: a `Kernel`. signature: the only argument types. options: of `numba.njit`."""
 
     def wrap(function: Callable[..., Any]) -> Kernel:
         assert isinstance(function, FunctionType)

@@ -1,4 +1,4 @@
-"""Amounts of memory in words: one form for every message and report."""
+"""Amounts of memory as text: one form for all messages and reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def size(count: float, space: str = " ") -> str:
-    """Bytes in binary units with three significant digits, none of them a zero at the end of a fraction.
+    """Bytes in binary units with three significant digits, without trailing zeros of a fraction.
 
     `1 byte`, `999 bytes`, `0.98 KiB`, `1.5 MiB`, `19.7 GiB`. `space` stands between the number and its unit.
     """

@@ -1,7 +1,7 @@
-"""How much memory a process may use: what is free, what was asked for, and the limit of this process.
+"""How much memory a process may use: free memory, the requested limit, and the limit of this process.
 
-Whatever grows with the program that is looked at is estimated before it is made, and refused with the number when it
-would not fit. The kernel's limit (RLIMIT_DATA), which the guardian sets for workers, is the last net.
+Data that grow with the analysed program are estimated before they are allocated, and refused with the estimate if they
+would not fit. The limit that the guardian sets for workers (RLIMIT_DATA) is only the last safety net.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-LEAST = 256 << 20  # of any budget: an interpreter with its libraries takes as much
-SHARE = 2  # one part of so many of what is free is taken when nothing was asked for
+LEAST = 256 << 20  # the smallest budget: an interpreter with its libraries takes as much
+SHARE = 2  # the default budget is the free memory divided by this
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def free_memory() -> int:
-    """Bytes that processes may still take, as the kernel and the control group of this process say."""
+    """Bytes that processes may still allocate, by the kernel and the control group of this process."""
     found = []
     with suppress(OSError, ValueError, IndexError):
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -32,7 +32,7 @@ def free_memory() -> int:
 
 
 def default_budget() -> int:
-    """Bytes for a process that was given no number: a share of what is free, or of what it may use at all."""
+    """The default budget in bytes: a share of the free memory, or of the limit of this process."""
     limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
     free = free_memory() // SHARE
     return max(LEAST, free if limit == resource.RLIM_INFINITY else min(free, limit))

@@ -1,9 +1,9 @@
-"""The zip files that artefacts are (npz): written in one form, and checked byte for byte.
+"""The zip files (npz) of artefacts: written in one canonical form, and checked byte for byte.
 
-A zip file checks what its members hold, not what stands around them: names, sizes, times, flags, gaps. The last 8 bytes
-of the file, the end of the archive's comment, are the CRC-32 of all bytes that belong to no member, in hexadecimal.
-Members are stored as they are, with fixed times; sizes and places from 4 GiB on stand where the format has room for
-them. The file is written from its first byte to its last one, so that it can go into a pipe.
+A zip file has checksums of its members, but not of its other bytes: names, sizes, times, flags, gaps. The last 8 bytes
+of the file, at the end of the archive's comment, are the CRC-32 of all bytes outside members, in hexadecimal.
+Members are stored uncompressed with fixed times; sizes and offsets from 4 GiB use the zip64 fields. The file is written
+sequentially, so that it can go into a pipe.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import numpy as np
 import numpy.typing as npt
 
 CHECK_BYTES = 8
-MOST_AROUND = 1 << 24  # bytes that may stand around the members
+MOST_AROUND = 1 << 24  # largest number of bytes outside members
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")
 _ENTRY = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _LARGE_END = struct.Struct("<4sQHHIIQQQQ")
 _WHERE_LARGE_END = struct.Struct("<4sIQI")
 _END = struct.Struct("<4sHHHHIIH")
-_LONGS = struct.Struct("<HHQQQ")  # of an entry: both sizes and the place
+_LONGS = struct.Struct("<HHQQQ")  # of an entry: both sizes and the offset
 _SIZES = struct.Struct("<HHQQ")
 _VERSION, _DATE = 45, 1 << 5 | 1  # the first one with 64-bit sizes; 1980-01-01
 _FULL = 0xFFFFFFFF
 
 
 def write_zip(file: BinaryIO, members: Mapping[str, Iterable[Any]], comment: bytes) -> None:
-    """Write members, each given as pieces of bytes that can be gone through twice, by name, and a comment."""
+    """Write members (name → pieces of bytes, which are iterated twice) and a comment."""
     around, place = 0, 0
     entries = []
 
@@ -65,7 +65,7 @@ def write_zip(file: BinaryIO, members: Mapping[str, Iterable[Any]], comment: byt
 
 
 def array_pieces(array: npt.NDArray[Any]) -> list[Any]:
-    """The bytes of an array as an npy member: its header and its values, which are not copied if they lie in order.
+    """The bytes of an array as an npy member: its header and its values, which are not copied if they are contiguous.
 
     Raises ValueError for an array of objects.
     """
@@ -78,22 +78,22 @@ def array_pieces(array: npt.NDArray[Any]) -> list[Any]:
 
 
 def check_around(file: BinaryIO, members: Iterable[zipfile.ZipInfo], size: int) -> str:
-    """What is wrong with the bytes around the members of an archive of `size` bytes; empty when nothing is."""
+    """The fault in the bytes outside members of an archive of `size` bytes; empty if there is none."""
     found, place, total = 0, 0, 0
     spans = []
     for info in sorted(members, key=lambda info: info.header_offset):
         file.seek(info.header_offset + 26)
         lengths = file.read(4)
         if len(lengths) < 4:
-            return "has a member behind its end"
+            return "has a member beyond its end"
         start = info.header_offset + 30 + int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
         spans.append((start, start + info.compress_size))
     for start, end in [*spans, (size - CHECK_BYTES, size)]:
         total += start - place
         if start < place or total > MOST_AROUND:
-            return "has members that lie over one another, or far apart"
+            return "has members that overlap or have gaps between them"
         file.seek(place)
         found = zlib.crc32(file.read(start - place), found)
         place = end
     file.seek(size - CHECK_BYTES)
-    return "" if file.read(CHECK_BYTES) == b"%08x" % found else "has a wrong check sum around its members"
+    return "" if file.read(CHECK_BYTES) == b"%08x" % found else "has a wrong checksum outside its members"

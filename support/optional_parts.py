@@ -1,4 +1,4 @@
-"""Parts of a job that it can do without: when one fails, its reason is kept and the job goes on."""
+"""Optional parts of a run: if one fails, its reason is recorded and the run continues."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ LONGEST = 300
 
 @contextmanager
 def optional(part: str, failures: list[str]) -> Iterator[None]:
-    """Do what is in the block. Whatever it raises is added to `failures`: the part's name and the reason.
+    """Run the block; if it raises, add the part's name and the reason to `failures`.
 
-    What ends the process (KeyboardInterrupt, SystemExit) passes, and so does OutputError: on a full disk the results
-    themselves can not be written either.
+    KeyboardInterrupt and SystemExit propagate, and so does OutputError: on a full disk the results cannot be written
+    either.
     """
     try:
         yield
     except OutputError:
         raise
     except Exception as error:
-        failures.append(f"{part} was left out: {reason_of(error)}")
+        failures.append(f"{part} could not be made: {reason_of(error)}")
 
 
 def reason_of(error: BaseException) -> str:
-    """An exception in one line: the message of ours, name and message of any other."""
+    """An exception in one line: the message of a TracecutError, name and message of any other."""
     said = error.message if isinstance(error, TracecutError) else str(error)
     text = " ".join(said.split())
     text = text if len(text) <= LONGEST else text[: LONGEST - 2] + " …"

@@ -1,4 +1,4 @@
-"""Parquet files by pyarrow, which is an extra: `pip install 'tracecut[arrow]'`."""
+"""Parquet files, which need pyarrow: `pip install 'tracecut[arrow]'`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arrow(part: str = "") -> Any:
 
 
 def dictionary(values: npt.NDArray[Any], names: Sequence[str]) -> Any:
-    """A column of names, given by their numbers."""
+    """A column of names, given by indices."""
     return arrow().DictionaryArray.from_arrays(np.asarray(values, np.int32), list(names))
 
 
@@ -35,9 +35,10 @@ def lists(offsets: npt.NDArray[Any], values: npt.NDArray[Any]) -> Any:
 
 
 def write_parquet(path: Path, batches: Iterable[Mapping[str, Any]], metadata: Mapping[str, str] | None = None) -> Path:
-    """Write columns by name, batch by batch, as a Parquet file that appears when it is complete.
+    """Write columns by name, batch by batch, as a Parquet file, atomically.
 
-    `batches`: one or more, with the same columns. `metadata`: kept in the schema. Raises UnsupportedError, OutputError.
+    `batches`: at least one, with the same columns. `metadata`: stored in the schema. Raises UnsupportedError,
+    OutputError.
     """
     pyarrow, parquet = arrow(), arrow("parquet")
 

@@ -1,8 +1,8 @@
-"""Kernels without Numba: for inputs that are walked through before the compiler would have begun.
+"""Kernels without Numba, for inputs that plain Python processes faster than Numba compiles or loads.
 
-Compiling the walk over a trace takes more than ten seconds, once an installation, and even loading it from the cache
-takes longer than to follow a short run in plain Python. A kernel and its plain twin give the same numbers, bit by bit:
-kernels say which integers they mean (`np.int64(…)`, `np.uint64(…)`), and where these wrap around NumPy's do, too.
+Compiling the kernel that walks a trace takes more than ten seconds, once per installation, and even loading it from the
+cache takes longer than following a short run in plain Python. A kernel and its plain version give the same bits:
+kernels state their integer types (`np.int64(…)`, `np.uint64(…)`), and NumPy's integers wrap around like Numba's.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def plain(kernel: Kernel) -> Kernel:
-    """The twin of a function of `numba.njit`; what it calls is plain, too. Other functions stay as they are."""
+    """The plain version of a function of `numba.njit`; functions that it calls are plain, too. Others are returned
+    unchanged."""
     return cast(Kernel, _outermost(kernel))
 
 
 def fitting(kernel: Kernel, size: int) -> Kernel:
-    """The kernel, or its twin where it has no more than FEW elements to go through."""
+    """The kernel, or its plain version for at most FEW elements."""
     return plain(kernel) if size <= FEW else kernel
 
 
@@ -43,7 +44,7 @@ def _twin(kernel: Any) -> Any:
     return FunctionType(function.__code__, _names_of(function), function.__name__, function.__defaults__)
 
 
-_NAMES: dict[str, dict[str, Any]] = {}  # by module: its globals, with twins in the place of kernels
+_NAMES: dict[str, dict[str, Any]] = {}  # module → its globals, with plain versions in place of kernels
 
 
 def _names_of(function: FunctionType) -> dict[str, Any]:

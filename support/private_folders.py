@@ -1,7 +1,7 @@
-"""Private temporary folders: one a run, readable by nobody else, gone afterwards.
+"""Private temporary folders: one per run, readable only by the owner, removed at the end.
 
-The folder's name holds the owner's pid namespace, pid and start time, so that what a killed tracecut left behind is
-recognised and removed by the next one, and a folder in use never is.
+The folder's name has the owner's pid namespace, pid and start time, so that the next run recognises and removes the
+folder of a killed one, and never one in use.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .errors import OutputError
 def private_folder(prefix: str) -> Iterator[Path]:
     """A new empty folder of mode 0700 in the temporary folder, removed with its content on leaving the context.
 
-    Signals that the caller turned into exceptions remove it too; after a SIGKILL the next call with this prefix does.
-    Raises OutputError if it can not be made.
+    It is also removed if a signal handler raises; after a SIGKILL the next call with this prefix removes it.
+    Raises OutputError if it cannot be made.
     """
     folder = new_folder(prefix)
     try:
@@ -33,9 +33,9 @@ def private_folder(prefix: str) -> Iterator[Path]:
 
 
 def new_folder(prefix: str) -> Path:
-    """The same, to be removed by whoever makes it: for what lives as long as an object, or as the process.
+    """The same, removed by the caller: for folders that live as long as an object or the process.
 
-    What a process that was killed has left is removed by the next call with this prefix. Raises OutputError.
+    The folder of a killed process is removed by the next call with this prefix. Raises OutputError.
     """
     base = Path(tempfile.gettempdir())
     _sweep(base, prefix)
@@ -50,13 +50,13 @@ def new_folder(prefix: str) -> Path:
 
 
 def _sweep(base: Path, prefix: str) -> None:
-    """Remove the folders with this prefix whose owner is dead, as far as they are ours to judge and to remove."""
+    """Remove the folders with this prefix whose owner is dead, as far as we can tell and have permission."""
     pattern = re.compile(re.escape(prefix) + r"-(\d+)-(\d+)-(\d+)-[a-z0-9_]+")
     namespace = _namespace()
     with contextlib.suppress(OSError), os.scandir(base) as entries:
         for entry in entries:
             match = pattern.fullmatch(entry.name)
-            # A pid of another namespace (a container that shares the folder) says nothing here.
+            # A pid of another namespace (a container that shares the folder) has no meaning here.
             if match and int(match[1]) == namespace and _start_time(int(match[2])) != int(match[3]):
                 with contextlib.suppress(OSError):
                     state = entry.stat(follow_symlinks=False)
@@ -65,10 +65,10 @@ def _sweep(base: Path, prefix: str) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove as much as can be removed; what the folder held is of no use to anyone, so no failure is reported."""
+    """Remove as much as possible; nobody needs the content, so failures are not reported."""
     try:
         shutil.rmtree(folder)
-    except OSError:  # a program may have locked folders that it made in there
+    except OSError:  # a program may have removed its permissions for folders that it made there
         with contextlib.suppress(OSError):
             folder.chmod(0o700)
             for parent, names, _ in os.walk(folder):
@@ -88,7 +88,7 @@ def _start_time(pid: int) -> int:
 
 
 def _namespace() -> int:
-    """A number that tells pid namespaces apart; 0 if unknown."""
+    """An identifier of the pid namespace; 0 if unknown."""
     try:
         return Path("/proc/self/ns/pid").stat().st_ino
     except OSError:

@@ -1,7 +1,7 @@
-"""Progress of long work: one line a stage on a terminal, nothing when piped.
+"""Progress of long work: one line per stage on a terminal, nothing if piped.
 
-The work is done in a process of its own. `Stages` times it there and writes one line of JSON for each event to its
-standard output; `Progress` shows these events where the user is.
+The work runs in a child process. There `Stages` times it and writes one line of JSON per event to its standard output;
+`Progress` shows these events in the user's process.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Stages:
                 _emit(end=name, text=text, seconds=took)
 
     def detail(self, text: str) -> None:
-        """What the running stage is doing right now."""
+        """Report the current step of the running stage."""
         _emit(detail=text)
 
     def said(self, text: str) -> None:
-        """What the user's compiler has to say of a program that it compiled."""
+        """Report the warnings of the user's compiler."""
         if text.strip():
             _emit(said=text)
 
@@ -52,10 +52,10 @@ def _emit(**event: Any) -> None:
 
 
 class Progress:
-    """Shows the events of `Stages` on a terminal. `stage`: the one that runs, also when nothing is shown.
+    """Shows the events of `Stages` on a terminal. `stage`: the running stage, also if nothing is shown.
 
-    Warnings of the user's compiler go to standard error wherever that leads; `warnings`: of so many a line, None: all
-    of what it said.
+    Warnings of the user's compiler go to standard error even if it is not a terminal; `warnings`: number of warnings
+    that are shown in one line each, None: their complete text.
     """
 
     def __init__(self, *, quiet: bool = False, warnings: int | None = WARNINGS) -> None:
@@ -70,7 +70,7 @@ class Progress:
             self._console = Console(stderr=True, highlight=False, no_color="NO_COLOR" in os.environ)
 
     def follow(self, path: Path) -> None:
-        """Show what has been added to a file of events; half a line waits for its other half."""
+        """Show new events of a file; an incomplete last line waits for its rest."""
         try:
             with open(path, "rb") as file:
                 file.seek(self._seen)
@@ -88,7 +88,7 @@ class Progress:
                 self._show(event)
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Clear the progress line."""
         if self._status is not None:
             self._status.stop()
             self._status = None

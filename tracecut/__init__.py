@@ -1,4 +1,4 @@
-"""tracecut makes irregular programs fast: it watches a program run once and regroups its work by the data it touches.
+"""tracecut speeds up programs with irregular memory access: it observes one run and reorders iterations and data.
 
     import tracecut
 
@@ -6,9 +6,9 @@
     print(result.improved, result.speedup)
     print(result.run(["--steps", "1000"]).stdout.decode())
 
-`optimize` does what the command of that name does. `trace` records a run instruction by instruction. `partition` and
-`methods` give the partitioners on their own. All errors are subclasses of `errors.TracecutError`. Modules are imported
-when they are first used.
+`optimize` is the command `tracecut optimize` as a function. `trace` records a run instruction by instruction.
+`partition` and `methods` are the partitioners on their own. All errors are subclasses of `errors.TracecutError`.
+Modules are imported when they are first used.
 """
 
 from __future__ import annotations

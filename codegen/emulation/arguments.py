@@ -134,16 +134,16 @@ def _number(type: str, name: str, value: Any) -> bytes:
         try:
             return struct.pack(f"<{code}", float(value)).ljust(8, b"\0")
         except OverflowError as error:
-            raise ArgumentError(f"{name} is {value!r}, which {_FLOATS[type][0]} can not hold") from error
+            raise ArgumentError(f"{name} is {value!r}, which {_FLOATS[type][0]} cannot hold") from error
     bits = int_bits(type)
     if bits is None or bits > 64:
-        raise ArgumentError(f"{name} has the type {type}, which can not be passed here")
+        raise ArgumentError(f"{name} has the type {type}, which cannot be passed here")
     try:
         whole = operator.index(value)
     except TypeError as error:
         raise ArgumentError(f"{name} is {value!r}, an integer was expected ({type})") from error
     if not -(1 << bits - 1) <= whole < 1 << bits:
-        raise ArgumentError(f"{name} is {whole}, which {type} can not hold")
+        raise ArgumentError(f"{name} is {whole}, which {type} cannot hold")
     return (whole % (1 << bits)).to_bytes(8, "little")
 
 

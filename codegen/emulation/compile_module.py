@@ -21,7 +21,7 @@ MACHINE = ("machine.c", "warp.c", "events.c", "shadow.c")
 ACCESSORS = "accessors.c"
 ENTRIES = ("emu_phase", "emu_lanes")
 _OPTIONS = "-S -emit-llvm -O2 -fPIC -w -fno-vectorize -fno-unroll-loops -fno-stack-protector".split()
-# The processor that each function is for is the one of the whole module; what is kept apart can not be inlined.
+# The processor that each function is for is the one of the whole module; what is kept apart cannot be inlined.
 _PROCESSOR = re.compile(
     r'"(?:target-cpu|target-features|tune-cpu|no-builtins|min-legal-vector-width|probe-stack|'
     r'stack-protector-buffer-size|frame-pointer|no-trapping-math)"(?:="[^"]*")?'
@@ -102,7 +102,7 @@ def _compiled(source: Path) -> str:
         if done.returncode != 0 or not out.exists():
             raise ToolchainError(f"the emulation's {source.name} does not compile", detail=last_words(done))
         text = _PROCESSOR.sub("", out.read_text())
-        return re.sub(r"^(attributes #\d+ = \{)", r"\1 nounwind", text, flags=re.MULTILINE)  # a group can not be empty
+        return re.sub(r"^(attributes #\d+ = \{)", r"\1 nounwind", text, flags=re.MULTILINE)  # a group cannot be empty
 
 
 def _parsed(text: str) -> Any:
@@ -148,4 +148,4 @@ _OF_MACHINE = ("emu_", "more_", "shadow_", "check_slowly")
 def _check_symbol(binding: Any, name: str) -> None:
     _libraries()
     if not name.startswith(("llvm.", *_OF_MACHINE)) and binding.address_of_symbol(name) is None:
-        raise UnsupportedError(f"a kernel can not run here: this CPU's libraries have no {name}")
+        raise UnsupportedError(f"a kernel cannot run here: this CPU's libraries have no {name}")

@@ -94,7 +94,7 @@ class Consumer:
         try:
             if given:
                 self._function(tuple(given))
-        except BaseException as error:  # it can not pass through the machine code
+        except BaseException as error:  # it cannot pass through the machine code
             self._error, self.stop.value = error, 1
 
 

@@ -52,7 +52,7 @@ class Cacheable:
     Attributes:
         arrays: those that can be kept. spaces: the index spaces that get local numbers.
         others: sites of further arrays that are indexed by numbers of these spaces, and need the global ones.
-        refused: name of an array or index → why it can not be kept.
+        refused: name of an array or index → why it cannot be kept.
     """
 
     arrays: tuple[CachedArray, ...]
@@ -106,7 +106,7 @@ def cacheable_arrays(
                 reasons[array.object.name or f"array {use.array}"] = why
             rest |= {p.access.site.key for p in use.patterns if _indexed_by(plan, p, fields)}
         if rest and {index_groups.get(load) for load in _loads_of(plan, fields)} & as_data:
-            reasons[space.name] = "an index is used as data beside the addresses, so it can not have a third number"
+            reasons[space.name] = "an index is used as data beside the addresses, so it cannot have a third number"
             continue
         if kept:
             arrays += kept

@@ -1,1 +1,1 @@
-"""Code for the CPU: loops outlined, versions, and the program woven from them. Imports `schedule`."""
+"""Code for the CPU: outlining of loops, vector versions, and weaving. Imports `schedule`."""

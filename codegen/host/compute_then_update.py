@@ -5,9 +5,9 @@ for k in batch:  t[k] = f(gathered values)          no store to the program's me
 for k in batch:  a[idx[k]] = a[idx[k]] op t[k]      in the order of the jobs, one by one
 ```
 
-Every job does the same operations in the same order on the same values as before, so results keep their bits. It
-needs what the trace has shown: no iteration reads what another one writes. Vectorisers give up on the original
-loop, because they can not know that.
+Every job does the same operations in the same order on the same values as before, so results keep their bits. This
+requires that no iteration reads what another one writes, which the captured run has shown; vectorisers cannot prove
+it, so they do not vectorise the original loop.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _PLAIN = re.compile(r"(double|float|i8|i16|i32|i64)$")
 
 
 def batched(outlined: Outlined, name: str) -> Outlined | None:
-    """The range function in batches, None when the body is no single block or nothing is left to compute ahead.
+    """The range function in batches; None if the body is not a single block or nothing can be computed ahead.
 
-    The caller vouches that no job reads memory that another job writes.
+    Precondition: no job reads memory that another job writes.
     """
     function = outlined.code.copy()
     if len(function.blocks) != 3:
@@ -69,7 +69,7 @@ def _drop_dead(function: Function) -> None:
 
 
 def _late(uses: Uses, body: Block, sums: set[str]) -> set[str | int] | None:
-    """What has to stay in the order of the jobs: stores, the reductions that they close, accumulators.
+    """Instructions that must stay in the order of the jobs: stores, the reductions that they complete, accumulators.
 
     Instructions by result name, stores by identity. None when something else has effects.
     """

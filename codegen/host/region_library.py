@@ -27,7 +27,7 @@ def outline_regions(
 ) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
     """Groups and range function of each region. `views`: region → site key → new or old numbers.
 
-    Raises UnsupportedError when a region can not be cut out.
+    Raises UnsupportedError if a region cannot be outlined.
     """
     groups: dict[int, list[Group]] = {}
     outlined: dict[int, Outlined] = {}
@@ -50,7 +50,7 @@ def batch_regions(outlined: Mapping[int, Outlined], accesses: Accesses) -> dict[
 
 
 def reads_stay(accesses: Accesses, region: int) -> bool:
-    """Whether everything that a region only reads lies in other objects than what it writes."""
+    """Whether a region writes no object that it also only reads."""
     touched = [access for access in accesses.inside(region) if access.runs and access.site.private is None]
     if any(access.site.private is not None for access in accesses.inside(region)):
         return False

@@ -1,4 +1,4 @@
-"""What code for a rescheduled loop is made for: what a target refuses, how it prints the loop, and how that runs.
+"""Targets of code generation: what a target refuses, how it emits a loop, and how that code is run.
 
 The host is the first one; GPUs are in `codegen/ptx/target.py`, which also lists all of them.
 """
@@ -19,7 +19,7 @@ from tracecut.support.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class RegionCode:
-    """A loop that code is made of.
+    """A loop to emit code for.
 
     Attributes:
         number: what the functions and files made of it are called by.
@@ -41,7 +41,7 @@ class RegionCode:
 
 @dataclass(frozen=True)
 class Emitted:
-    """What a target made of a loop.
+    """The code that a target emitted for a loop.
 
     Attributes:
         files: ending of a file's name → its text; the first is the code, the others are what it was made of.
@@ -53,20 +53,20 @@ class Emitted:
 
 
 class Target(Protocol):
-    """A processor that rescheduled loops are printed for."""
+    """A processor for which rescheduled loops are emitted."""
 
     @property
     def name(self) -> str:
-        """As in the manifest: `host`, `sm_90`."""
+        """The name in the manifest: `host`, `sm_90`."""
 
     def variant(self, code: RegionCode) -> str:
-        """Which of the forms of a loop is printed, as in the manifest."""
+        """Which form of a loop is emitted, as named in the manifest."""
 
     def check(self, code: RegionCode) -> None:
-        """Raise UnsupportedError, with the reason, for a loop that the target can not run. Nothing is printed yet."""
+        """Raise UnsupportedError, with the reason, for a loop that the target cannot run. Called before `emit`."""
 
     def emit(self, code: RegionCode) -> Emitted:
-        """Print a loop that passed `check`. Raises UnsupportedError for what only its instructions show."""
+        """Emit a loop that passed `check`. Raises UnsupportedError for reasons that only its instructions show."""
 
 
 class HostTarget:
@@ -87,7 +87,7 @@ class HostTarget:
 
 
 def check_loop(view: FunctionView, loop: Loop) -> None:
-    """Raise UnsupportedError for a loop that can not be enclosed in hooks."""
+    """Raise UnsupportedError for a loop that cannot be enclosed in hooks."""
     if loop.preheader is None:
         raise UnsupportedError("the loop is entered in several places")
     for _, target in loop.exits:

@@ -1,8 +1,8 @@
-"""Range functions in two versions: as the user's flags say, and with wider vectors, chosen when the program runs.
+"""Range functions in two versions, with the user's flags and with wider vectors, selected at run time.
 
-A wider vector computes each of its lanes as a scalar does, so every bit stays what the user's flags give. What would
-not stay is left alone: the fusing of products and sums comes with the user's own -march or not at all, and conversions
-of numbers out of range, which C leaves undefined, are not made in another way.
+Each lane of a wider vector computes like a scalar, so results keep the bits that the user's flags give. Transformations
+that would change bits are not enabled: fused multiply-add only with the user's own -march, and no other instructions
+for conversions of out-of-range numbers, which are undefined in C.
 
 ```
 define void @tc.loop.5(…)         →      define void @tc.loop.5(…) { tc_wide() ? @tc.loop.5.wide : @tc.loop.5.plain }

@@ -1,4 +1,4 @@
-"""Put a rescheduled region, its layout scope and their hooks into the program, beside the original loop.
+"""Insert rescheduled regions, their layout scopes and hooks into the program, beside the original loops.
 
 ```
 preheader:                               preheader:
@@ -41,7 +41,7 @@ DECLARATIONS = (
 
 @dataclass(frozen=True)
 class WovenScope:
-    """A layout scope to weave in: the loop, and the values that the executor is told on entering."""
+    """A layout scope to weave in: the loop, and the values that are passed to the executor at its entry."""
 
     number: int
     view: FunctionView
@@ -50,7 +50,7 @@ class WovenScope:
 
 
 def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -> None:
-    """Add hooks and range functions to `module`, in place. Raises UnsupportedError when a loop can not take them.
+    """Add hooks and range functions to `module`, in place. Raises UnsupportedError when a loop cannot take them.
 
     `module` is a copy of the one that the regions are described in. Every check is made before anything is changed.
     """
@@ -117,7 +117,8 @@ def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, B
 
 
 def _slot_value(region: RegionCode, kind: str, name: str, type: str) -> tuple[str, str] | None:
-    """What the program itself puts into a slot: live-ins, and roots that are made outside of the loop."""
+    """The value that the program stores in a slot: live-in values, and base pointers that are computed outside the
+    loop."""
     if kind == "live":
         return name, type
     if kind in ("base", "data-base"):
@@ -160,7 +161,7 @@ def _phi_behind(region: RegionCode, value: str) -> str:
     for phi in region.view.flow.blocks[region.loop.header].phis:
         if value in (phi.result, entry_and_latch(phi, region.loop)[1]):
             return str(phi.result)
-    raise UnsupportedError(f"the result {value} of the loop is not understood")
+    raise UnsupportedError(f"the result {value} of the loop cannot be computed after the loop")
 
 
 def _last_count(region: RegionCode, name: str, phi: str, taken: str, *, behind: bool) -> list[Instruction]:

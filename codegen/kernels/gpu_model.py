@@ -18,8 +18,8 @@ def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
     Args:
         kernel: run on the data that the program had. gpu: a description, or its name (`Gpu.names()`).
 
-    Registers are those that ptxas gives a thread, an estimate where it is not installed or can not assemble the kernel.
-    Raises ArgumentError for an unknown GPU, or a block that it can not hold. About a second for each million threads.
+    Registers are those that ptxas gives a thread, an estimate where it is not installed or cannot assemble the kernel.
+    Raises ArgumentError for an unknown GPU, or a block that it cannot hold. About a second for each million threads.
     """
     card = described(gpu) if isinstance(gpu, str) else gpu
     try:

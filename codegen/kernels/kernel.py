@@ -193,7 +193,7 @@ class Kernel:
         if len(self.arguments) != len(self.parameters) or not places <= set(range(len(self.arrays))):
             raise ScheduleError(f"the arguments of {self.name} do not fit its parameters and arrays")
         if self.blocks < 1 or not 1 <= self.threads <= 1024 or self.shared_bytes < 0:
-            raise ScheduleError(f"{self.name} can not be launched with {self.launch}")
+            raise ScheduleError(f"{self.name} cannot be launched with {self.launch}")
         if self.schedule is not None:
             self.schedule.verify()
 

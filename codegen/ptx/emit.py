@@ -95,7 +95,7 @@ def emit_kernel(
         exclusive: groups of which no byte is touched by two jobs. Their reductions need no atomic operation.
 
     Returns the kernel; the same arguments give the same bytes. About 0.3 s, most of it the child process.
-    Raises UnsupportedError with the reason when the loop can not become a kernel, ArgumentError for a bad argument.
+    Raises UnsupportedError with the reason when the loop cannot become a kernel, ArgumentError for a bad argument.
     """
     _check_arguments(name, groups, nest, arch, variant, disjoint, exclusive)
     made = plain_kernel(

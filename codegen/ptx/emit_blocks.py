@@ -87,7 +87,7 @@ def block_kernel(
         exclusive: groups of which no byte is touched by two jobs. read_only: groups that nothing writes to.
 
     Returns the kernel; the same arguments give the same text. Raises UnsupportedError with the reason when the loop
-    can not become one.
+    cannot become one.
     """
     groups = list(outlined.groups)
     check_loop(view, nest, loop, groups)

@@ -1,6 +1,6 @@
 """The calls of a kernel: what LLVM's NVPTX backend lowers by itself, what libdevice has, and what neither knows.
 
-An intrinsic that the backend can not lower ends the process that asked for it, so nothing is left to chance: a call
+An intrinsic that the backend cannot lower ends the process that asked for it, so nothing is left to chance: a call
 is on one of the lists below, or the kernel is refused.
 """
 
@@ -73,7 +73,7 @@ def drop_markers(blocks: list[Block]) -> None:
 def lower_calls(blocks: list[Block]) -> list[str]:
     """Rewrite every call of the blocks, in place, to one that the device has.
 
-    Returns the libdevice functions that are used, sorted. Raises UnsupportedError for a call that can not be made
+    Returns the libdevice functions that are used, sorted. Raises UnsupportedError for a call that cannot be made
     on the device.
     """
     used: set[str] = set()
@@ -118,7 +118,7 @@ def _lowered_call(call: Instruction, used: set[str]) -> Instruction:
         device = LIBDEVICE.get(name, "")
     if not device:
         raise UnsupportedError(
-            f"it calls {name}, which a GPU kernel can not do",
+            f"it calls {name}, which a GPU kernel cannot do",
             hint="Arithmetic, the usual mathematical functions and memory copies can be called.",
         )
     if any(operand.type not in ("float", "double", "i32", "i64") for operand in call.operands):

@@ -124,7 +124,7 @@ class KernelModule:
             return
         if slot.type not in _PASSED:
             raise UnsupportedError(
-                f"it needs the value {slot.name} of type {slot.type}, which can not be a kernel parameter"
+                f"it needs the value {slot.name} of type {slot.type}, which cannot be a kernel parameter"
             )
         self.add(Parameter(slot.kind, slot.name, slot.type, slot.group, read_only=read_only), slot.value)
 

@@ -1,6 +1,6 @@
 """From textual LLVM IR to PTX, in a child process.
 
-LLVM's NVPTX backend ends its process on instructions that it can not select. `math_calls.py` refuses those that are
+LLVM's NVPTX backend ends its process on instructions that it cannot select. `math_calls.py` refuses those that are
 known to do so; the child process is for the others.
 """
 
@@ -26,7 +26,7 @@ TAIL = 2000
 def compile_ptx(text: str, name: str, arch: str, *, libdevice: bool) -> str:
     """PTX text of the kernel `name` of a module; `libdevice` binds the module to NVIDIA's mathematical functions.
 
-    About 0.3 s. Raises UnsupportedError when LLVM can not do it, however it says so.
+    About 0.3 s. Raises UnsupportedError when LLVM cannot do it, however it says so.
     """
     library = [find_libdevice()] if libdevice else []
     with private_folder("tracecut-ptx") as folder:
@@ -43,7 +43,7 @@ def compile_ptx(text: str, name: str, arch: str, *, libdevice: bool) -> str:
         if not finished.ok or not target.exists():
             reason = said if finished.returncode == 1 and said.startswith("refused: ") else ""
             raise UnsupportedError(
-                f"LLVM can not emit the kernel {name} for {arch}: "
+                f"LLVM cannot emit the kernel {name} for {arch}: "
                 + (reason.removeprefix("refused: ") or f"its code generator {describe(finished)}"),
                 detail="" if reason else said,
                 hint="The loop runs on the host as before.",

@@ -1,4 +1,4 @@
-"""Why a loop can not become a GPU kernel. Every reason is one sentence."""
+"""Why a loop cannot become a GPU kernel. Every reason is one sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOVING = frozenset({"counter", "opaque", "any", "state"})
 
 
 def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Group]) -> None:
-    """Raise UnsupportedError for a loop whose iterations can not run as independent threads."""
+    """Raise UnsupportedError for a loop whose iterations cannot run as independent threads."""
     info = nest.loops[view.loop_ids[loop]]
     if loop.preheader is None or len(loop.latches) != 1 or len(loop.exits) != 1:
         raise UnsupportedError(f"the loop at {info.place} is entered or left in several places")

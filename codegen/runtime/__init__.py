@@ -1,1 +1,1 @@
-"""The rescheduled program while it runs: its host, its layouts, its executor. Imports `schedule`, `tracer`."""
+"""The run time of a rescheduled program: host, layouts, executor. Imports `schedule`, `tracer`."""

@@ -1,4 +1,4 @@
-"""Layouts that are in force: what is applied to the program's data, and the CPUs of its own thread meanwhile."""
+"""Active layouts: applies them to the program's data, and binds its main thread meanwhile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ActiveLayouts:
-    """Puts layouts in force and takes them back; several may be, where one scope lies in another.
+    """Activates and deactivates layouts; nested scopes can have several active layouts.
 
     Args:
         library: the woven program. tables: what its hooks read. cpus: of the threads, the first is the program's own.
@@ -61,7 +61,8 @@ class ActiveLayouts:
         executor.enter()
         try:
             self._pin(True)
-        except OSError:  # the CPUs were taken away meanwhile; nobody else knows that the data are moved
+        # the CPUs were taken away meanwhile: restore the data here, since no caller knows that they are moved
+        except OSError:
             executor.leave()
             raise
         for region, plan in executor.plans.items():
@@ -69,7 +70,7 @@ class ActiveLayouts:
         return executor
 
     def off(self, executor: Executor | None, numbers: Mapping[int, int]) -> None:
-        """Put the data back, if they are moved; the original loops run."""
+        """Restore the data, if they are moved; the original loops run."""
         for region in numbers.values():
             self.tables.plans[region] = None
             self.tables.probes[region] = 0

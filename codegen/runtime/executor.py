@@ -1,4 +1,4 @@
-"""Applying a schedule: put the data into the new layout, run regions on it, put everything back.
+"""Applies a schedule: moves data into the new layout, runs regions on it, moves everything back.
 
 Works on addresses of this process: those of a running program, or of a capture that was loaded for measuring.
 """
@@ -100,7 +100,7 @@ class Executor:
         self.plans: dict[int, Plan] = {}
 
     def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode]) -> None:
-        """The same schedule on objects that lie elsewhere now (a new entry of the scope)."""
+        """Apply the same schedule to objects at new addresses (a new entry of the scope)."""
         if list(bases) != self.bases:
             self._buffers.clear()
         self.bases = list(bases)
@@ -112,14 +112,15 @@ class Executor:
         self.plans = {region.region: self._prepare(region) for region in self.schedule.regions}
         size = max((move.count * move.stride for move in self.schedule.moves), default=0)
         if self._room.bytes < size:
-            self._room = Block.room(size, 1)  # kept: leaving must not fail, and fresh pages have to be cleared
+            # kept: leaving must not fail for lack of memory, and new pages would have to be cleared
+            self._room = Block.room(size, 1)
         if not self._locals:
             self._locals = [self._local_order(m.space, m.first, m.count, m.shift) for m in self.schedule.moves]
-        self._permute(back=False)  # takes no memory, neither here nor on leaving: nothing can fail from here on
+        self._permute(back=False)  # from here on nothing allocates memory, also on leaving, so nothing can fail
         self.active = True
 
     def leave(self) -> None:
-        """Put every array back into the order of the program."""
+        """Restore every array to the original order."""
         self._permute(back=True)
         self.active = False
 
@@ -191,7 +192,8 @@ class Executor:
         return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, self._secret)
 
     def _filled(self, region: RegionSchedule, copy: Copy) -> Block:
-        """A copy. All threads write it, each an even share: on several nodes its pages lie near those who use them."""
+        """Fill a copy. All threads write equal shares, so that on several nodes its pages are near the threads that use
+        them."""
         address, jobs, lengths = self._delta(copy), self._jobs[region.region], self._lengths[region.region]
         if copy.mode == "offsets":
             counted = (copy.count, copy.stride)

@@ -1,8 +1,8 @@
 """The host of a rescheduled program: runs it in this process and switches layouts at the edges of its scopes.
 
-On entering a layout scope the saved schedule is used when its guard holds. Otherwise the scope is inspected anew
-when that is expected to pay, and else the original loops run. Whatever goes wrong here must not reach the program:
-it then runs as it was written.
+On entering a layout scope the saved schedule is used when its guard holds. Otherwise the scope is inspected
+again if that is expected to pay, else the original loops run. Errors here must not affect the program: its original
+loops then run.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Host:
         self._probe(region)
 
     def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None:
-        """Input for which the schedule can not be used has been seen before this host was there."""
+        """Input for which the schedule cannot be used has been seen before this host was there."""
         state = self.scopes[number]
         state.waiting = (named_numbers(state.file.values, raw), why, declined, spent)
 
@@ -156,7 +156,7 @@ class Host:
         if self.inspect is None:
             self.say(f"scope {file.number}: {why}; the original order runs")
             return
-        # Other input: see how long the original loop takes on it before an inspection is paid for.
+        # Other input: first measure the original loop on it, to decide whether an inspection pays.
         region = file.numbers[int(file.options["region"])]
         times = self.states[region]
         if file.options["single"]:
@@ -207,7 +207,7 @@ class Host:
     def _check(
         self, state: ScopeState, schedule: Schedule, secret: Secret, memory: Memory, numbers: Mapping[str, int | float]
     ) -> tuple[list[Object] | None, str]:
-        """The objects of a schedule where everything that it assumes holds; None, and what differs."""
+        """The objects of a schedule if its guard holds; else None, and what differs."""
 
         def require(objects: Sequence[Object]) -> None:
             places = [(item.base, item.size) for item in objects]

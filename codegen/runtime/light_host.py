@@ -1,10 +1,8 @@
-"""The host of a rescheduled program, as long as nothing has to be found out about its loops.
+"""The light host of a rescheduled program, which needs no analysis of loops.
 
-A scope whose numbers, objects and index arrays are those that its schedule was made for gets its layout here, where the
-listing says how its pointers are reached (`saved_schedule.py`). What looks at loops (NumPy, the inspector) takes longer
-to load
-than many programs run: it is loaded for the other scopes; or when other input has been seen to take so long that an
-inspection may pay.
+It activates the layout of a scope whose values, objects and index arrays match its schedule, if the listing has the
+locations of all pointers (`saved_schedule.py`). The analysis (NumPy, the inspector) takes longer to load than many
+programs run, so it is loaded only for other scopes, or if other input takes so long that an inspection may pay.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A schedule on arrays of this process: a function of both, without a program, its hooks or its captured memory.
+"""Runs a schedule on arrays of this process, without a program, hooks or captured memory.
 
     with Context() as context, in_force(schedule, arrays, {0: kernel}, context) as running:
         for _ in range(sweeps):
             total, = running.run(0, {"dt": 0.1})
 
-While it is in force the arrays are in the schedule's order; afterwards they are as the program left them, in their own.
+While it is active the arrays are in the schedule's order; afterwards they are back in their original order.
 """
 
 from __future__ import annotations

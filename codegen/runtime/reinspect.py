@@ -1,7 +1,7 @@
-"""Inspecting a scope again, in the running program, for input that its saved schedule was not made for.
+"""Re-inspection of a scope in the running program, for input that its saved schedule does not fit.
 
-The same steps as when the program was optimized, on live memory; the code is what was compiled then, so a plan that
-would need other code is refused.
+The same steps as during optimization, on live memory. The code is already compiled, so a plan that needs different code
+is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Reinspector:
         why: str,
         per_call: float,
     ) -> Schedule | None:
-        """A schedule for the present input, None when that is not expected to pay or can not be made.
+        """A schedule for the present input, None when that is not expected to pay or cannot be made.
 
         `per_call`: nanoseconds that the original loop took on this input.
         """
@@ -55,7 +55,7 @@ class Reinspector:
             schedule = inspect_again(host, file, numbers, memory)
         except UnsupportedError as error:
             self._failed[file.number] = why
-            host.say(f"scope {file.number}: {why}; it can not be inspected anew: {error.message}")
+            host.say(f"scope {file.number}: {why}; it cannot be inspected anew: {error.message}")
             return None
         took = time.perf_counter() - start
         host.say(f"scope {file.number}: {why}; inspected anew in {took:.2f} s")
@@ -89,7 +89,7 @@ def expected_sweeps(file: ScopeFile, numbers: Mapping[str, int | float], memory:
 
 
 def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory) -> Schedule:
-    """Inspect the scope on live memory. Raises UnsupportedError when the compiled code can not express the result."""
+    """Inspect the scope on live memory. Raises UnsupportedError when the compiled code cannot express the result."""
     from tracecut.codegen.host.region_library import reads_stay
     from tracecut.codegen.schedule.check.checker import check_schedule
     from tracecut.codegen.schedule.graph.candidate_orders import make_order

@@ -1,4 +1,4 @@
-"""What both hosts of a rescheduled program ask before they touch its data, and what they tell at its end. Light."""
+"""Checks that both hosts of a rescheduled program make before they move data, and their summary at its end. Light."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def why_closed(own_threads: int, own_signals: int) -> str:
     if thread_count() != own_threads:
         return "the program runs threads of its own"
     if handled_signals() & ~own_signals:
-        return "the program handles signals, and a handler could see the data in another order"
+        return "the program handles signals, and a handler could see the data in the new order"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""A saved schedule, used as it is: its guard is asked and its code is prepared without looking at any loop again.
+"""Use of a saved schedule: evaluates its guard and prepares its code without analysing any loop again.
 
 `schedule_listing.py` wrote into the listing where each pointer of the scope comes from: a slot that the hook hands
 over, a global, or memory behind another pointer. What comes from elsewhere is left to the host that knows the scope
@@ -37,7 +37,7 @@ class Entry(ctypes.Structure):
 
 
 class Objects:
-    """The objects of the program that are alive in one entry of a scope. Each is one `Entry`, whoever asks for it.
+    """The objects of the program that are alive in one entry of a scope. Each has a single `Entry`.
 
     Args:
         stack: arrays on the stack that are live into the scope.
@@ -133,7 +133,7 @@ class SavedSchedule:
         )
 
     def value(self, recipe: Any, raw: Sequence[int], objects: Objects) -> int | None:
-        """What is found as a recipe says (`schedule_listing.py`); None for a pointer that can not be read."""
+        """What is found as a recipe says (`schedule_listing.py`); None for a pointer that cannot be read."""
         if isinstance(recipe, int):
             return int(raw[recipe])
         kind, first, *rest = recipe

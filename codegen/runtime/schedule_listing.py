@@ -1,7 +1,7 @@
-"""What a schedule's listing says of it, so that it can be judged, and used, without its scope being looked at again.
+"""The entry of a schedule in the listing, with which it can be checked and used without analysing its scope again.
 
 Where each pointer comes from is written as a recipe: the slot that the hook hands it over in, `["global", name]`, or
-`["load", recipe, offset]` for what is stored so many bytes behind another pointer. A guard of which every pointer has
+`["load", recipe, offset]` for a pointer stored at an offset from another pointer. A guard of which every pointer has
 a recipe is complete: `saved_schedule.py` asks it in place of the host. Of any other one the listing holds as much as
 has recipes; that is necessary and not enough, and the host asks all of it.
 """
@@ -146,7 +146,8 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
 
     `pointers`: recipes. `made`, `pointers_made`: where the numbers and the pointers come from, in words. `guard`: over
     these pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region
-    → what its range function has to see, `members`: where the file's arrays lie. `talk`: what threads tell each other.
+    → what its range function has to see, `members`: where the file's arrays lie. `talk`: the values that threads
+    exchange.
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)

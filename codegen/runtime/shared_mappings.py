@@ -1,7 +1,7 @@
-"""Whether memory belongs to the program alone: what others can see, or see under another address, is not reordered.
+"""Checks that memory is private to the program: memory that is shared, or mapped at two addresses, is not reordered.
 
-Asked of the kernel each time a scope is entered; a program can remap its arrays whenever it likes. Since Linux 6.11 it
-answers for single addresses, in a few microseconds; before, the list of all mappings is read, which takes 0.3 ms.
+The kernel is queried each time a scope is entered, since a program can remap its arrays at any time. Linux 6.11 and
+newer answer for single addresses in a few microseconds; before, the list of all mappings is read in 0.3 ms.
 """
 
 from __future__ import annotations
@@ -72,14 +72,16 @@ def _require(maps: Maps, objects: Iterable[tuple[int, int]], moved: set[tuple[in
         at, end = item[0], sum(item)
         for part in maps.between(at, end):
             if part.shared:
-                raise UnsupportedError("an array lies in memory that other processes, or other addresses, can share")
+                raise UnsupportedError(
+                    "an array is in memory that is shared with other processes or mapped at other addresses"
+                )
             if part.file in files:
-                raise UnsupportedError("an array lies in a file that is also mapped as shared memory")
+                raise UnsupportedError("an array is in a file that is also mapped as shared memory")
             if part.low > at or not part.readable or (item in moved and not part.writable):
                 break
             at = part.high
         if at < end:
-            raise UnsupportedError("an array lies in memory that is protected, or not there")
+            raise UnsupportedError("an array is in memory that is protected or not mapped")
 
 
 class AskedMaps:

@@ -1,7 +1,7 @@
-"""Which of the measured orders is taken, and measuring some of them again: one after the other, round after round.
+"""Chooses among the measured orders, after measuring close ones again, interleaved.
 
-What is measured once, each order in its turn, tells what was fast and what ran while nothing else did; two orders that
-are close can only be told apart by taking turns.
+A single measurement of each order also reflects other load on the machine at that time; two orders with similar times
+can only be compared by interleaved measurements.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from .trial import Candidate, Subject, time_again
 
 ALIKE = 1.02  # times within this factor are the same
 CLOSE = 1.3  # cost over the least up to which an order may turn out to be the fastest
-ROUNDS, SECONDS = 8, 3.0  # of the second look at those that are close: at most, and at least one
+# of repeated measurements of close orders: most rounds, and seconds after which no further round is started
+ROUNDS, SECONDS = 8, 3.0
 APART_ROUNDS, APART_SECONDS = (3, 25), 5.0  # of the measurement for comparison: least and most rounds
 
 
 def best_of(candidates: Sequence[Candidate], sweeps: float, *, alone: bool = False) -> Candidate:
-    """The cheapest order for so many sweeps a scope; of those as good, the one that is found first.
+    """The cheapest order for this number of sweeps per scope entry; the first one among equals.
 
     `alone`: on one thread. Orders that are only there for comparison are passed over.
     """
@@ -31,10 +32,10 @@ def best_of(candidates: Sequence[Candidate], sweeps: float, *, alone: bool = Fal
 
 
 def look_again(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> None:
-    """Measure those again, in turns, that are close to the best; each keeps the least of its times.
+    """Measure the orders close to the best again, interleaved; each keeps its shortest time.
 
-    Were others busy when an order had its first turn, it would look slower than it is. The original, the first of
-    the candidates, has as many turns: what is gained over it is reported.
+    This corrects orders that were first measured while the machine was busy. The original, the first of the candidates,
+    is measured as often, since the gain over it is reported.
     """
     close: set[int] = set()
     for alone in (True, False):

@@ -1,9 +1,9 @@
-"""Orders for a machine that is not there: what the model says of them, and nothing that was measured here.
+"""Predicts orders for another machine, without any measurement.
 
-Two predictions, of one pass over all jobs. Cycles for data: lines that one core fetches beyond each of its caches, by
-reuse distance, times the latencies that the machine states. Where it states none, only lines from memory are compared.
-Remote share: of the values that the cores need, those that another node owns, with one even chunk of the jobs a core.
-Arithmetic, prefetching, waiting for links and the copies at the edges of a scope are in neither.
+There are two predictions for one pass over all jobs. Cycles of data accesses: cache lines that one core fetches beyond
+each of its caches, by reuse distance, times the latencies of the machine; if it states none, only lines from memory
+are compared. Remote share: the share of the values that cores need which another node owns, with one even chunk of the
+jobs per core. Neither includes arithmetic, prefetching, contention on links, or copies at scope entry and exit.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def _words(found: dict[str, Any]) -> str:
     """The prediction as a sentence."""
     name, unit = found["machine"], found["unit"]
     if found["method"] == "original":
-        said = f"predicted for {name}: no order has fewer {unit} than the program's own ({found['before']:.4g})"
+        said = f"predicted for {name}: no order has fewer {unit} than the original order ({found['before']:.4g})"
     else:
         said = f"predicted for {name}: {found['before']:.4g} -> {found['after']:.4g} {unit} with {found['method']}"
     if "remote_after" in found:
         said += f", {found['remote_before']:.1%} -> {found['remote_after']:.1%} of the values from other nodes"
-    return f"{said}; nothing is changed, as nothing can be measured there from here"
+    return f"{said}; nothing is changed, since that machine cannot be measured here"

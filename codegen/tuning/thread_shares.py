@@ -1,4 +1,4 @@
-"""What the shares of threads tell each other, of a schedule: a small graph that is stored beside it.
+"""The values that the threads of a schedule exchange: a small graph that is stored with it.
 
 The run that places its threads (`mapping/thread_cpus.py`) has neither the locality graph nor NumPy. A part is what one
 of as many threads as find work would run; fewer threads take several parts each.

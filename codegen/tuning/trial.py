@@ -1,4 +1,5 @@
-"""One order on the real kernel: made, checked, compared with the original, and timed on one thread and on all."""
+"""A trial of one order on the real loop: made, checked, compared with the original, and timed on one thread and on
+all."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ MIN_TIME, MAX_RUNS = 0.25, 12
 
 
 class ChangedResultError(ScheduleError):
-    """An order that passed every check left something else behind when it ran: the last net held a wrong plan."""
+    """An order that passed every check changed the result in its replay: a wrong plan, stopped by the last safety
+    check."""
 
 
 @dataclass
@@ -174,7 +176,7 @@ def try_order(
         base: the candidate of the same method without `CURVE`, if it was tried: its order is made use of.
         linear_too: cut linear orders into blocks as well; their chunks are even without.
 
-    A method that fails, or an order that can not be applied, leaves a note. Raises ScheduleError when an order
+    A method that fails, or an order that cannot be applied, leaves a note. Raises ScheduleError when an order
     changes the result.
     """
     subject, flat = bench.subject, bench.subject.graph.graph

@@ -140,10 +140,9 @@ class Worker:
                 break
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:
-            # By itself: what is around it says why the layout is not kept for longer, and is told beside this.
-            reason = (
-                too_large or refused.get(self.region) or next(iter(refused.values()), "it can not be run by itself")
-            )
+            # The reason of the loop itself; why the layout does not extend to the loops around it is reported
+            # separately.
+            reason = too_large or refused.get(self.region) or next(iter(refused.values()), "it cannot be run by itself")
             self.result |= {"class": "rejected", "reason": reason}
             self.result["places"] = []
             return None
@@ -298,7 +297,7 @@ class Worker:
         regions = list(inspection.plan.uses)
         failures: list[str] = self.result["failures"]
         talk: dict[str, Any] = {"parts": 1, "pairs": []}
-        with optional("what the threads tell each other", failures):
+        with optional("the exchange of values between threads", failures):
             talk = thread_talk(subject.graph, schedule)
         file = ScopeFile(
             number=int(self.spec["number"]),
@@ -352,7 +351,7 @@ class Worker:
         with optional("the placement of the threads", failures):
             allowed = sorted(int(cpu) for cpu in self.spec["cpus"])
             self.result["placement"] = thread_placement(subject.graph, schedule, count, allowed)
-        with optional("what the GPU kernels could assume", failures):
+        with optional("the analysis for GPU kernels", failures):
             self.result["gpu"] = {str(item): gpu_facts(inspection, subject.groups[item], item) for item in regions}
         with optional("reuse distances, degrees and replication", failures):
             self.result |= describe_region(inspection, subject.graph, best.ordering, self.region, self.machine, threads)

@@ -1,7 +1,7 @@
 """Memory effects of calls to functions outside of the program.
 
-Each known function is one row: which pointer arguments it reads and writes. Anything that is not in the table is
-unknown, and an unknown call is never moved, nor is data while one may run.
+Each known function is one row: which pointer arguments it reads and writes. Any other function is
+unknown: an unknown call is never reordered, and no data are moved while one may run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of C++ functions as people write them."""
+"""Demangled names of C++ functions."""
 
 from __future__ import annotations
 

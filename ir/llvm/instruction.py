@@ -1,4 +1,4 @@
-"""One instruction of textual LLVM IR: its text and attachments; the rest is parsed when it is asked for."""
+"""One instruction of textual LLVM IR: its text and attachments; the rest is parsed on demand."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A module of textual LLVM IR: parsed once, edited as text, printed back.
 
-llvmlite can not insert instructions into a parsed module, so every rewriting works on this form. Anything that
+llvmlite cannot insert instructions into a parsed module, so every rewriting works on this form. Anything that
 is not a function body is kept word for word. Debug records (`#dbg_…`) are dropped: rewriting would leave them
 pointing at values that are gone; the `!dbg` locations of instructions stay.
 """

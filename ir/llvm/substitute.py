@@ -1,4 +1,4 @@
-"""One instruction with other operands: textual edits that leave everything else of it as it was."""
+"""One instruction with other operands: textual edits that change nothing else."""
 
 from __future__ import annotations
 

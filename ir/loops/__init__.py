@@ -1,1 +1,1 @@
-"""Loop nests as expressions: made by `tracer.loops`, read by everything behind it. Imports `ir.llvm`."""
+"""Loop nests as expressions: made by `tracer.loops`, read by all later stages. Imports `ir.llvm`."""

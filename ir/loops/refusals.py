@@ -16,7 +16,7 @@ from .nest import Nest, ObstacleKind, ValueKind
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the iterations of a loop can not run in another order.
+    """Why the iterations of a loop cannot run in another order.
 
     Attributes:
         says: what the loop does, to stand behind "the loop".
@@ -74,7 +74,7 @@ def refusal(nest: Nest, loop: int) -> Refusal | None:
 
 
 def scope_refusal(nest: Nest) -> Refusal | None:
-    """Why data can not be moved while the root of a nest runs: something in it may touch any memory."""
+    """Why data cannot be moved while the root of a nest runs: something in it may touch any memory."""
     for info in nest.loops.values():
         for obstacle in info.obstacles:
             if obstacle.kind in (ObstacleKind.UNKNOWN, ObstacleKind.MEMORY):

@@ -25,7 +25,7 @@ def detected(root: Path = Path("/")) -> dict[str, Any]:
 
     Offline processors are left out. NUMA nodes are numbered without holes; those without processors are memory banks.
     Distances are the table's beyond the local one; a table that contradicts itself is left out, with a note. Whatever
-    is not stated, or can not be read, gets a common default. Raises nothing on any tree.
+    is not stated, or cannot be read, gets a common default. Raises nothing on any tree.
     """
     notes: list[str] = []
     cpus = _allowed(root)

@@ -1,4 +1,4 @@
-"""A machine as a short text: its tree, caches, memory and network. Equal branches are told once."""
+"""A machine as a short text: its tree, caches, memory and network. Equal branches are printed once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ KINDS = {
     "mesh": "mesh of {} routers, messages go along x first",
     "torus": "torus of {} routers, messages go along x first",
     "tree": "tree with fan-outs {}",
-    "full": "a link between each two of {} nodes",
+    "full": "a link between every two of {} nodes",
     "bus": "one bus for {} nodes",
 }
 
 
 def in_words(machine: Machine) -> str:
-    """One screen that says what a machine is. O(cores + units)."""
+    """A description of a machine on one screen. O(cores + units)."""
     lines = [machine.name, *_tree(machine)]
     for cache in machine.caches:
         lines.append(f"  L{cache.level} {_cache(cache)}")
@@ -32,7 +32,8 @@ def in_words(machine: Machine) -> str:
         sides = " × ".join(map(str, network.shape))
         lines.append(f"  network {KINDS[network.kind].format(sides)}")
         speed = (
-            f"{network.bandwidth:g} bytes a cycle, {network.hop_latency} cycles a hop, flits of {network.flit} bytes"
+            f"{network.bandwidth:g} bytes per cycle, {network.hop_latency} cycles per hop, flits of {network.flit} "
+            f"bytes"
         )
         lines.append(f"          {speed}")
         if network.distances:
@@ -40,7 +41,7 @@ def in_words(machine: Machine) -> str:
     if not machine.clock:
         return "\n".join([*lines, *(f"  note    {note}" for note in machine.notes)])
     core = [f"{machine.clock / 1e9:g} GHz"]
-    core += [f"{machine.issue_width} instruction{'s' * (machine.issue_width > 1)} begun a cycle"]
+    core += [f"{machine.issue_width} instruction{'s' * (machine.issue_width > 1)} per cycle"]
     core += [f"{machine.mshrs} miss{'es' * (machine.mshrs > 1)} under way"]
     lines.append(f"  core    {', '.join(core)}")
     lines += [f"  note    {note}" for note in machine.notes]

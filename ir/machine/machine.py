@@ -38,12 +38,12 @@ class Machine:
         memory: bytes of main memory.
         memory_latency: cycles until a line comes from main memory; 0 means unknown.
         network: how the nodes are joined; None: all cores at node 0.
-        units: the tree, parents before children; () where cores are all that there is.
+        units: the tree, parents before children; () if there are only cores.
         banks: memory by node; () stands for one bank at node 0.
         clock: cycles in a second, 0 means unknown.
         issue_width: instructions that a core begins in a cycle.
-        mshrs: misses that a core has under way at most.
-        notes: what the description leaves out.
+        mshrs: largest number of outstanding misses of a core.
+        notes: features of the machine that the description omits.
     """
 
     name: str
@@ -126,15 +126,15 @@ class Machine:
     def detect(cls, root: str | os.PathLike[str] = "/") -> Machine:
         """This machine from sysfs and the affinity mask, or one whose `/sys` and `/proc` were recorded under `root`.
 
-        Whatever is not stated gets a common default, whatever is strange is left out; `notes` say so.
+        Missing facts get common defaults, inconsistent ones are left out; `notes` list both.
         """
         return cls(**detected(Path(root)))
 
     @classmethod
     def named(cls, word: str) -> Machine:
-        """The machine that a word of the command line names, such as `mesh:8x8`, `detect` or `machine.toml`.
+        """The machine of a name on the command line, such as `mesh:8x8`, `detect` or `machine.toml`.
 
-        Raises ArgumentError for what names none, with all forms; ArtefactError for a damaged file.
+        Raises ArgumentError for an unknown name, with all forms; ArtefactError for a damaged file.
         """
         return cls.load(word) if names_a_file(word) else cls(**fields_named(word))
 

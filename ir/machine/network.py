@@ -1,7 +1,7 @@
-"""Networks: how the nodes of a machine are joined, how far they are from each other, which links a message takes.
+"""Networks: topology, distances and routes between the nodes of a machine.
 
 Nodes are numbered from 0. Every kind has routes that are fixed by the two ends (dimension-ordered on meshes), so a link
-is a number and a route is a list of links. What travels inside of one node takes none. The kernels, which load Numba,
+is a number and a route is a list of links. Messages within a node use no link. The kernels, which load Numba,
 are in `routes.py`.
 """
 

@@ -1,4 +1,4 @@
-"""What a machine is made of: cores, caches, memory banks, and the units between them."""
+"""The parts of a machine: cores, caches, memory banks, and the units between them."""
 
 from __future__ import annotations
 

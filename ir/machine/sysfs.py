@@ -1,6 +1,6 @@
 """Reading sysfs and its like: small files that may be missing, strange or unreadable. Loads no NumPy.
 
-Every reader answers with what stands for nothing where there is nothing to be read.
+Every reader returns a neutral value if there is nothing to read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def contents(path: Path, default: str = "") -> str:
-    """The text of a file without blanks around it, `default` where it can not be read."""
+    """The text of a file without blanks around it, `default` where it cannot be read."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(1 << 20).strip()
@@ -19,7 +19,7 @@ def contents(path: Path, default: str = "") -> str:
 
 
 def entries(folder: Path, pattern: str) -> list[Path]:
-    """What of a folder matches a pattern, empty where it can not be read."""
+    """What of a folder matches a pattern, empty where it cannot be read."""
     try:
         return list(folder.glob(pattern))
     except OSError:

@@ -1,4 +1,4 @@
-"""Machine descriptions as TOML: the fields of a Machine as text, and back, with the line of what is wrong.
+"""Machine descriptions as TOML: the fields of a Machine as text and back; errors name the line.
 
 Tables are named after the fields. A run of equal cores (or banks) is one entry with `count`: each next core has the
 next CPU number and lies `node_step` nodes on.

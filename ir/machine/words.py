@@ -1,4 +1,4 @@
-"""Machines by a word of the command line."""
+"""Machines by name on the command line."""
 
 from __future__ import annotations
 

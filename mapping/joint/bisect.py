@@ -1,4 +1,4 @@
-"""One region of a graph cut in two, with what lies around it in view: a small multilevel method in one kernel."""
+"""Bisection of one region of a graph, taking its surroundings into account: a small multilevel method in one kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .vertex_heap import Heap, put, take
 
 SMALL = 80  # vertices that are cut without coarsening further
 MIDDLE = 3000  # vertices of the level from which a region is cut several times
-HEAVIEST = 1.5  # of a coarse vertex, over the mean of so many
+HEAVIEST = 1.5  # largest load of a coarse vertex, as a multiple of total load / SMALL
 ENDED = 0.95  # coarsening that leaves more than this share of the vertices has ended
 TRIES = 3  # first cuts of the coarsest level, of which the best is kept
 PASSES = 4  # of refinement on a level, at most; one after each first cut

@@ -1,4 +1,4 @@
-"""What a move of one vertex to another region gains, and the best of the moves of a vertex."""
+"""The gain of moving a vertex to another region, and the best move of a vertex."""
 
 from __future__ import annotations
 

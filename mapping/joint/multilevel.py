@@ -1,4 +1,5 @@
-"""The regions of a machine filled from the whole to single cores: each stage halves them, then all are refined."""
+"""Multilevel mapping: each stage halves the regions of a machine, down to single cores, and then refines all of
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each region cut in two, one after the other, with those around it in view."""
+"""Bisects the regions one after the other, taking neighbouring regions into account."""
 
 from __future__ import annotations
 

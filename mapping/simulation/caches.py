@@ -1,4 +1,4 @@
-"""The caches, directory and memory banks that a simulated program shares: what there is, and what an access does to it.
+"""The caches, directory and memory banks that a simulated program shares: their state, and the effect of an access.
 
 Each core has a level of its own (L1). The last level (L2) is distributed where cores of several nodes share it: one
 slice of its stated size at each of them, lines dealt out in turn; else it is one piece for each group of `shared_by`
@@ -94,7 +94,7 @@ class Caches(NamedTuple):
 
 
 def unfit(machine: Machine) -> str:
-    """Why the caches of a machine can not be simulated; empty where they can."""
+    """Why the caches of a machine cannot be simulated; empty where they can."""
     caches = machine.caches
     if not 1 <= len(caches) <= 2:
         return f"{machine.name} has {len(caches)} levels of caches, one or two can be simulated"
@@ -106,7 +106,7 @@ def unfit(machine: Machine) -> str:
 
 
 def caches_of(machine: Machine, number: Longs) -> Caches:
-    """Empty caches of a machine for the lines of L1 with these numbers. Raises ArgumentError: what can not be."""
+    """Empty caches of a machine for the lines of L1 with these numbers. Raises ArgumentError: what cannot be."""
     levels = levels_of(machine.caches, machine.memory_latency)
     geometry, cores = levels.geometry, len(machine.cores)
     banks = machine.banks or (Bank(0, machine.memory),)

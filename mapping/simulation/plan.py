@@ -1,4 +1,4 @@
-"""Turns a placed clustering into arrays that the simulator walks through: nodes, and groups that a value feeds.
+"""Converts a placed clustering to the arrays of the simulator: nodes, and groups that a value feeds.
 
 A **node** is an instruction on the core of its home cluster, or, in a vertex cut, the **part** of an instruction whose
 operands meet on another core: they are combined there (a memory access of its edges is done there), and one word goes

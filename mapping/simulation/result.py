@@ -1,4 +1,4 @@
-"""What a simulation found."""
+"""The result of a simulation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Simulation:
     Attributes:
         time: cycles until the last instruction has finished.
         messages: values that travelled between nodes of the network, each once to each core that uses it.
-        between_clusters: values that clusters tell each other, each once to each cluster that uses it.
+        between_clusters: values that clusters exchange, each once to each cluster that uses it.
         words: the same as VertexCut §6.2.4 counts it: every cut edge, or every replica.
         link_load: int64 (links), bytes over each link.
         utilisation: float64 (cores), share of its issue slots that each core used.
@@ -112,7 +112,7 @@ class Simulation:
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of the values that clusters tell each other, each once to each cluster that uses it."""
+        """Bytes of the values that clusters exchange, each once to each cluster that uses it."""
         return WORD * self.between_clusters
 
     @property

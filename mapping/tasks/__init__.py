@@ -1,1 +1,1 @@
-"""What a clustered graph makes the cores do: which core runs what, and what they send each other. Imports `ir`."""
+"""The tasks of a clustered graph: which core runs what, and the values that cores exchange. Imports `ir`."""

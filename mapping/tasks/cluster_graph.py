@@ -1,4 +1,4 @@
-"""Clusters and what they tell each other: what placement looks at."""
+"""Clusters and their interactions: the input of placement."""
 
 from __future__ import annotations
 

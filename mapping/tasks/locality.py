@@ -1,4 +1,4 @@
-"""What clusters of a locality graph tell each other in one pass over all jobs."""
+"""The values that clusters of a locality graph exchange in one pass over all jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs where, of a clustered dependence graph: the one definition, for edge cuts and vertex cuts.
+"""Defines which cluster runs which instruction of a clustered dependence graph, for edge cuts and vertex cuts.
 
 Tasks are the instructions. Task v takes `time[v]` cycles on the core of its home cluster.
 

@@ -1,1 +1,1 @@
-"""The balance bound: what is possible, and how a partition is brought within it."""
+"""The balance bound: the least possible imbalance, and rebalancing of partitions."""

@@ -1,4 +1,4 @@
-"""No part stays empty while another has members to give."""
+"""Fills empty parts with items of larger parts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tracecut.support.arrays import Floats, Ints, Longs
 
 
 def fill_empty(labels: Ints, k: int, weights: Floats | None) -> Ints:
-    """Labels in which a part is empty only if there are fewer items than parts; the same labels where none is.
+    """Labels in which a part is empty only if there are fewer items than parts; unchanged if no part is empty.
 
-    Empty parts get one item each, from the first item to the last: first out of parts with more than the mean load,
-    then out of any with two items and more. One item never exceeds a part's capacity (`rebalance.capacities`).
+    Each empty part gets one item, in the order of items: first from parts with more than the mean load, then from any
+    part with at least two items. One item never exceeds a part's capacity (`rebalance.capacities`).
 
     Args: int32 (n) labels in [0, k), k, float64 (n) weights, None for 1 each. Returns int32 (n). O(n + k).
     """
@@ -37,7 +37,7 @@ def counted(labels: Words, k: int) -> Longs:
 
 @njit(cache=True, nogil=True)
 def _all_occur(labels: Words, k: int) -> bool:
-    """Whether each of k labels occurs; reads no further than to know."""
+    """Whether each of k labels occurs; stops reading as soon as this is known."""
     seen = np.zeros(k, np.bool_)
     left = k
     for i in range(labels.size):

@@ -1,8 +1,8 @@
-"""Hard limits of clusters: what does not fit is moved on, across borders, to where there is room.
+"""Hard limits on the loads of clusters: excess members are moved across borders towards clusters with room.
 
-A memory that is full is full: unlike a balance, a capacity may not be exceeded by anything, whatever the method made.
-Overfull clusters hand members to their neighbours, and these to theirs, along shortest paths of the quotient graph to
-clusters with room; each step of a path moves the members of a border that are tied most to the other side.
+Unlike the balance bound, a capacity (such as a memory size) must never be exceeded. Members flow from overfull clusters
+along shortest paths of the quotient graph to clusters with room; each step of a path moves the border members that are
+most strongly connected to the other side.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tracecut.support.errors import ArgumentError
 
 from .least_imbalance import ROUND, pack_by_weight
 
-LOOK = 32  # members of a net that are asked, else hubs take quadratic time
-STUCK = 2  # rounds in turn that helped nothing, after which there is no other
-ROUNDS = 32  # of paths: borders may be too short, and weights too coarse, to move as much as was planned
+LOOK = 32  # members of a net that are examined; without a limit hubs take quadratic time
+STUCK = 2  # stop after this many rounds without progress
+ROUNDS = 32  # rounds of paths: borders may be too short, and weights too coarse, to move the planned load at once
 
 
 class Nets(NamedTuple):
-    """Members are tied by the nets that they share: jobs by their data, or data by the jobs that touch them.
+    """Members and the nets that connect them: jobs connected by data, or data connected by jobs.
 
     The nets of member i are `nets[offsets[i] : offsets[i + 1]]`, and the members of net n
     `pins[starts[n] : starts[n + 1]]`; `worth` of each net, empty for 1 each.
@@ -43,20 +43,20 @@ class Nets(NamedTuple):
 def keep_capacities(
     graph: LocalityGraph, labels: Ints, weights: Floats | None, limits: Floats, capacities: Floats, of: str = "jobs"
 ) -> Ints:
-    """Labels in which no cluster holds more than its capacity; the same labels where none does.
+    """Labels in which no cluster exceeds its capacity; unchanged if none does.
 
     Args:
-        graph: the locality graph. labels: int32, of its jobs or data, as `of` says.
+        graph: the locality graph. labels: int32, of its jobs or data, by `of`.
         weights: float64, of each; None: 1 each.
-        limits: float64 (k), loads that the receivers of members should not exceed. Where that leaves no room, they go
-            up to their capacities.
-        capacities: float64 (k), loads that nothing exceeds.
+        limits: float64 (k), soft limits: receivers of members exceed them, up to their capacities, only if nothing else
+            is possible.
+        capacities: float64 (k), hard limits.
 
     Returns:
-        int32. O(pins + k) a round for few overfull clusters that have neighbours with room.
+        int32. O(pins + k) per round for few overfull clusters that have neighbours with room.
 
     Raises:
-        ArgumentError: heavy members do not fit in any way that was tried.
+        ArgumentError: no way was found to fit heavy members.
     """
     each = np.ones(labels.size) if weights is None else weights
     k = capacities.size
@@ -71,8 +71,8 @@ def keep_capacities(
     moved = labels.astype(np.int32)
     start, ceilings = loads, room
     for most in (limits, room):
-        # Clusters that only hand on must not keep what they could not pass, so these are ceilings of all. Where all
-        # weigh 1, a fraction of a member is no room.
+        # Clusters that only pass members on must not keep the surplus, so these limits hold for all clusters. If all
+        # weights are 1, a fraction of a member is no room.
         wanted = np.minimum(np.maximum(most * ROUND, start), room)
         wanted = np.floor(wanted) if weights is None else wanted
         ceilings = np.minimum(ceilings, wanted)
@@ -82,7 +82,7 @@ def keep_capacities(
             _move_along_paths(nets, floats(each), moved, loads, wanted, room)
             loads = np.bincount(moved, each, k).astype(np.float64)
             over = float(np.maximum(loads - wanted, 0.0).sum())
-            stuck = 0 if over < before else stuck + 1  # the borders have moved, and with them the paths
+            stuck = 0 if over < before else stuck + 1  # moves change the borders, so the paths are planned again
             if over == 0.0 or stuck == STUCK:
                 break
         if (loads <= room).all():
@@ -99,7 +99,7 @@ def keep_capacities(
         raise ArgumentError(
             f"no way was found to keep all capacities: cluster {worst} would hold {loads[worst]:.17g}, "
             f"its capacity is {capacities[worst]:.17g}",
-            hint=f"The heaviest member weighs {each.max():.17g}; larger capacities leave room for such.",
+            hint=f"The heaviest member weighs {each.max():.17g}; larger capacities make room for it.",
         )
     return moved
 
@@ -134,11 +134,12 @@ def _move_along_paths(
 def _borders(offsets: Longs, pins: Words, labels: Words, k: int, on_border: npt.NDArray[np.bool_]) -> Longs:
     """Marks members with another cluster in one of their nets. Returns k · a + b for clusters a ≠ b that meet in a net.
 
-    Both directions, with repetitions.
+    In both directions, with duplicates.
     """
     found = np.empty(64, np.int64)
     count = 0
-    last = np.full(k, -1, np.int64)  # of each cluster: most that it meets in a row are one other
+    # the last neighbour of each cluster: consecutive ones are mostly equal, which skips duplicates cheaply
+    last = np.full(k, -1, np.int64)
     for net in range(offsets.size - 1):
         for pin in range(offsets[net] + 1, min(offsets[net + 1], offsets[net] + LOOK)):
             u, v = pins[pin - 1], pins[pin]
@@ -160,9 +161,10 @@ def _borders(offsets: Longs, pins: Words, labels: Words, k: int, on_border: npt.
 
 @njit(cache=True, nogil=True)
 def _plan(begins: Longs, targets: Longs, backward: Longs, loads: Floats, wanted: Floats) -> Floats:
-    """float64 (arcs of the quotient graph): load to move over each, from clusters above `wanted` to the nearest below.
+    """float64 (arcs of the quotient graph): load to move over each arc, from clusters above `wanted` to the nearest
+    below.
 
-    Breadth-first from one overfull cluster after another, until what it has too much has found room.
+    A breadth-first search from each overfull cluster, until its excess load has found room.
     """
     k = loads.size
     flow = np.zeros(targets.size)
@@ -201,7 +203,7 @@ def _plan(begins: Longs, targets: Longs, backward: Longs, loads: Floats, wanted:
 
 
 def _downstream_first(begins: Longs, targets: Longs, flow: Floats) -> list[int]:
-    """Clusters with flow out of them, those first that others hand on to. Circles are entered anywhere."""
+    """Clusters with outgoing flow, downstream clusters first. Cycles start anywhere."""
     order: list[int] = []
     state = np.zeros(begins.size - 1, np.int8)
     onward = [
@@ -241,9 +243,9 @@ def _by_cluster(items: Longs, labels: Words, k: int) -> tuple[Longs, Words]:
 
 @njit(cache=True, nogil=True)
 def _loss(item: np.uint32, here: int, there: int, nets: Nets, labels: Ints) -> tuple[float, bool]:
-    """What a move unties: of each net of the item, the share of its other members here, less those there.
+    """The loss of a move: over the nets of the item, the share of their other members here, minus the share there.
 
-    And whether any is there. For nets of two members the loss is what the move adds to the cut.
+    Also returns whether any member is there. For nets of two members the loss is the increase of the cut.
     """
     loss, meets = 0.0, False
     for at in range(nets.offsets[item], nets.offsets[item + 1]):
@@ -273,9 +275,9 @@ def _hand_over(
     loads: Floats,
     room: Floats,
 ) -> None:
-    """Move members of one cluster to its neighbours, as much as the flow says: least loss first, then first met."""
+    """Move members of one cluster to its neighbours by the planned flow: least loss first, then first found."""
     left = flow.copy()
-    heap = [(0.0, 0, np.uint32(0), 0) for _ in range(0)]  # loss, when it was found, who, to which
+    heap = [(0.0, 0, np.uint32(0), 0) for _ in range(0)]  # loss, order of discovery, member, target
     count = 0
     for member in members:
         for slot in range(targets.size):
@@ -290,7 +292,7 @@ def _hand_over(
         if labels[item] != source or left[slot] <= 0.0 or loads[target] + weight > room[target]:
             continue
         loss, _ = _loss(item, source, target, nets, labels)
-        if loss > before:  # it has become worse since
+        if loss > before:  # stale: its loss has increased since
             heapq.heappush(heap, (loss, count, item, slot))
             count += 1
             continue
@@ -309,7 +311,7 @@ def _hand_over(
 
 @njit(cache=True, nogil=True)
 def _move_anywhere(order: Longs, weights: Floats, labels: Ints, loads: Floats, room: Floats) -> None:
-    """Members of clusters above `room` go, from the heaviest that helps on, to the cluster with the most room."""
+    """Move members out of clusters above `room`, the heaviest that fits first, to the cluster with the most room."""
     for item in order:
         here = labels[item]
         if loads[here] <= room[here] or weights[item] == 0.0:

@@ -1,4 +1,4 @@
-"""The least imbalance that a set of weights allows, and labels that keep it whatever was there before."""
+"""The least imbalance that a set of weights allows, and labels that achieve it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from numba import njit
 from tracecut.partition.datastructures.typed_views import floats
 from tracecut.support.arrays import Floats, Ints, Longs
 
-FEW = 24  # items that are packed as well as can be
-STEPS = 1 << 18  # of the search for that
-WORK = 1 << 25  # items times clusters of a greedy packing at most; lighter items fill up what is left
+FEW = 24  # number of items that are packed optimally
+STEPS = 1 << 18  # steps of the search for an optimal packing
+WORK = 1 << 25  # largest items × clusters of a greedy packing; lighter items fill the rest
 ROUND = 1 + 1e-12
 
 
 def best_balance(weights: Floats, targets: Floats, balance: float) -> float:
-    """The largest load over its target that is asked for, `balance`, or the least that can be had where that is more.
+    """The balance bound `balance`, or the least possible imbalance if it is larger.
 
-    Heavy items are packed: the heaviest first, each where it fills least, or of a few items in the best of all ways.
-    Items lighter than the slack of a mean cluster always find room behind them: as long as no cluster is above its
-    limit, the one with the most room takes one more. No cluster is to stay empty where there are as many items.
+    Heavy items are packed greedily, the heaviest first, each where it fills least; a few items are packed optimally.
+    Items lighter than the slack of a mean cluster always find room afterwards: as long as no cluster is above its
+    limit, the one with the most room can take another item. No cluster stays empty if there are enough items.
 
     Args: float64 (n) at least 0; float64 (k) shares summing to 1; a number from 1 on. O(n log n + heavy · k).
     """
@@ -26,10 +26,10 @@ def best_balance(weights: Floats, targets: Floats, balance: float) -> float:
 
 
 def seated(labels: Ints, weights: Floats, targets: Floats, limits: Floats, balance: float) -> Ints:
-    """Labels within `limits`, which are those of `rebalance.bounds`, and without empty clusters.
+    """Labels within `limits`, from `rebalance.bounds`, and without empty clusters.
 
-    First each item, from the heaviest on, stays where it is if that has room, or goes where there is most. Where that
-    leaves one over, the heavy ones are packed anew. O(n log n + moved · k).
+    First each item, heaviest first, stays in its cluster if that has room, or goes to the one with the most room. If
+    an item does not fit, the heavy items are packed again. O(n log n + moved · k).
     """
     if _keeps(labels, weights, limits):
         return labels
@@ -42,7 +42,8 @@ def seated(labels: Ints, weights: Floats, targets: Floats, limits: Floats, balan
 def pack_by_weight(
     labels: Ints, weights: Floats, limits: Floats, fixed: Longs | None = None, *, fill: bool = False
 ) -> Ints:
-    """Labels within `limits` if that is found: from the heaviest on, items stay where they fit, or go where most fits.
+    """Labels within `limits` if possible: heaviest first, items stay where they fit, or go to the cluster with the most
+    room.
 
     `fixed` bins, int64 (n), come first, -1 for none; with `fill` the lightest items go to bins that are empty. int32
     (n). O(n log n + moved · k).
@@ -65,7 +66,7 @@ def _packed(weights: Floats, targets: Floats, balance: float) -> tuple[float, Lo
     if k == 1 or weights.size == 0 or total == 0:
         return balance, places
     order = np.argsort(-weights, kind="stable")
-    light = (balance - 1.0) * total / (k - 1)  # what any cluster has room for, as long as all keep `balance`
+    light = (balance - 1.0) * total / (k - 1)  # lighter items fit into some cluster as long as all keep `balance`
     heavy = weights.size if weights.size <= FEW else int(np.count_nonzero(weights > light))
     heavy = min(heavy, max(FEW, WORK // k))
     wanted = floats(targets * total)
@@ -73,21 +74,22 @@ def _packed(weights: Floats, targets: Floats, balance: float) -> tuple[float, Lo
     places[order[:heavy]] = bins
     if heavy < weights.size:
         ratio = max(ratio, 1.0 + float(weights[order[heavy]]) * (k - 1) / total)
-        if weights.size >= k:  # the lightest may have to go where least is wanted
+        if weights.size >= k:  # the lightest item may have to go to the cluster with the smallest target
             ratio = max(ratio, float((np.sort(weights)[:k] / np.sort(wanted)).max()))
     return max(balance, ratio), places
 
 
 @njit(cache=True, nogil=True)
 def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[float, Longs]:
-    """The largest load over what is wanted, and the bin of each item; `others` are at hand for bins that stay empty."""
+    """The largest load over target, and the bin of each item; `others`: number of lighter items, which can fill empty
+    bins."""
     n, k = weights.size, wanted.size
     bins = np.zeros(n, np.int64)
     loads, sizes = np.zeros(k), np.zeros(k, np.int64)
     empty = k
     most = 0.0
     for i in range(n):
-        needed = n - i + others <= empty  # all that are left must open a bin
+        needed = n - i + others <= empty  # all remaining items are needed for empty bins
         best = -1
         for b in range(k):
             if needed and sizes[b] > 0 and empty > 0:
@@ -102,7 +104,7 @@ def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[
         most = max(most, loads[b] / wanted[b])
     if most <= enough or n > FEW:
         return most, bins
-    # Depth first over all packings that may be better.
+    # Branch and bound: depth-first over all packings that may be better.
     own = np.full(n, -1, np.int64)
     loads[:], sizes[:] = 0.0, 0
     empty, depth = k, 0
@@ -119,7 +121,7 @@ def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[
             depth -= 1
             continue
         b = own[depth]
-        if b >= 0:  # take it out again
+        if b >= 0:  # backtrack
             loads[b] -= weights[depth]
             sizes[b] -= 1
             empty += sizes[b] == 0
@@ -129,7 +131,7 @@ def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[
             left = empty - (sizes[b] == 0)
             if fits and left <= n - depth - 1 + others:
                 twin = False
-                for c in range(b):  # the same as in a bin of the same load and target
+                for c in range(b):  # symmetric to a bin of the same load and target
                     twin |= loads[c] == loads[b] and wanted[c] == wanted[b] and sizes[c] == sizes[b]
                 if not twin:
                     break
@@ -148,7 +150,8 @@ def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[
 
 @njit(cache=True, nogil=True)
 def _seat(order: Longs, weights: Floats, limits: Floats, labels: Longs, fixed: Longs, fill: bool) -> Longs:
-    """Items in `order` go to their `fixed` bin, else to their own label if there is room, else where most room is."""
+    """Items in `order` go to their `fixed` bin, else to their own label if it has room, else to the bin with the most
+    room."""
     k = limits.size
     found, loads, sizes = labels.copy(), np.zeros(k), np.zeros(k, np.int64)
     for turn in range(2):
@@ -165,7 +168,7 @@ def _seat(order: Longs, weights: Floats, limits: Floats, labels: Longs, fixed: L
             sizes[place] += 1
     lightest = order.size - 1
     for _ in range(k if fill else 0):
-        target = -1  # of the empty bins that with the least room
+        target = -1  # of the empty bins, the one with the least room
         for b in range(k):
             if sizes[b] == 0 and (target < 0 or limits[b] < limits[target]):
                 target = b

@@ -1,4 +1,4 @@
-"""Loads: contiguous chunks of equal load, and moving jobs out of clusters that hold too much.
+"""Loads: contiguous chunks of equal load, and moving jobs out of overfull clusters.
 
 `targets` is everywhere float64 (k), positive, summing to 1: the share of the total load that each cluster should get.
 """
@@ -15,7 +15,7 @@ from tracecut.support.arrays import Floats, Ints, Longs
 from .fill_empty import counted, fill_empty
 from .least_imbalance import ROUND, best_balance, seated
 
-LOOK = 32  # a hub's jobs are not all asked, else settling takes quadratic time
+LOOK = 32  # number of jobs of a datum that are examined; without a limit hubs take quadratic time
 
 
 def equal_targets(k: int) -> Floats:
@@ -29,23 +29,23 @@ def loads_and_shares(n: int, k: int, weights: Floats | None, targets: Floats | N
 
 
 def capacities(weights: Floats, targets: Floats, balance: float) -> Floats:
-    """What each cluster may hold while a method works: `limits_of` any order in which items come. float64 (k)."""
+    """Limits on the loads of clusters for methods, which `limits_of` guarantees for any order of items. float64 (k)."""
     return limits_of(float(weights.sum()), float(weights.max(initial=0.0)), targets, balance)
 
 
 def limits_of(total: float, heaviest: float, targets: Floats, balance: float) -> Floats:
-    """Limits that any weights with this sum and this largest one can keep, in whatever order they come. O(k).
+    """Limits that any weights with this sum and maximum can keep, in any order. O(k).
 
-    With every cluster below `target + heaviest · (1 - share)`, the one with the most room always takes one more job.
+    If every cluster is below `target + heaviest · (1 - share)`, the one with the most room can take another job.
     """
     return np.maximum(balance * total * targets, total * targets + heaviest * (1.0 - targets)) * ROUND
 
 
 def bounds(weights: Floats, targets: Floats, balance: float) -> Floats:
-    """What each cluster may hold in the end: `balance` times its target or, where weights allow no such partition, the
-    least multiple of it with which there is one (`least_imbalance.best_balance`). float64 (k).
+    """Final limits on the loads of clusters: `balance` times the target or, if weights allow no such partition, the
+    least multiple that allows one (`least_imbalance.best_balance`). float64 (k).
 
-    Where all weights and all targets are the same it is `capacities`: loads are whole numbers of them.
+    If all weights and all targets are equal, these are the `capacities`, since loads are multiples of the weight.
     """
     limits = capacities(weights, targets, balance)
     total = float(weights.sum())
@@ -57,15 +57,15 @@ def bounds(weights: Floats, targets: Floats, balance: float) -> Floats:
 
 
 def chunk_offsets(weights: Floats, targets: Floats) -> Longs:
-    """Cut a sequence where its running load comes nearest to the running target.
+    """Cut a sequence where its cumulative load is nearest to the cumulative target.
 
     Args:
         weights: float64 (n), the loads in sequence.
         targets: float64 (k).
 
     Returns:
-        int64 (k + 1): chunk c is `[result[c], result[c + 1])`. No chunk is further than the heaviest item from its
-        target. O(n + k · log n).
+        int64 (k + 1): chunk c is `[result[c], result[c + 1])`. The load of each chunk differs from its target by at
+        most the heaviest item. O(n + k · log n).
     """
     running = np.concatenate([[0.0], np.cumsum(weights)])
     wanted = np.cumsum(targets)[:-1] * running[-1]
@@ -97,7 +97,7 @@ def chunks(
 
 
 def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:
-    """Each job's weight spread evenly over its pins; untouched data count like the least of the others.
+    """The weight of each job, spread evenly over its pins; untouched data get the smallest weight of the others.
 
     `weights` is float64 (jobs), empty for 1 each. Returns float64 (data). O(pins).
     """
@@ -111,12 +111,11 @@ def work_on_data(graph: LocalityGraph, weights: Floats) -> Floats:
 def rebalance(
     graph: LocalityGraph, labels: Ints, weights: Floats | None, targets: Floats, balance: float, of: str = "jobs"
 ) -> Ints:
-    """Labels of jobs, or of data, in which no cluster exceeds its bound; the same labels where none does.
+    """Labels of jobs, or of data, in which no cluster exceeds its bound; unchanged if none does.
 
-    Jobs leave an overfull cluster from the last to the first: those first that find room in the cluster of another
-    job on one of their data (the first 32 jobs of each are asked), then any. For data the same with jobs and data
-    exchanged. Where heavy ones find no room so, they are placed first. No `weights` mean 1 each. O(jobs + pins of
-    overfull clusters).
+    Jobs leave an overfull cluster from the last to the first: preferably to the cluster of another job that shares a
+    datum (the first 32 jobs of each datum are examined), else to any. For data, jobs and data change roles. If heavy
+    members find no room, they are placed first. No `weights` mean 1 each. O(jobs + pins of overfull clusters).
     """
     even = targets.size == 0 or targets.min() == targets.max()
     if weights is None and not even:
@@ -140,7 +139,7 @@ def rebalance(
 
 
 def filled(labels: Ints, weights: Floats | None, targets: Floats, balance: float) -> Ints:
-    """`fill_empty` for labels that `rebalance` gave: none comes above its bound by it. O(n + k)."""
+    """`fill_empty` for labels from `rebalance`, which does not exceed any bound. O(n + k)."""
     found = fill_empty(labels, targets.size, weights)
     if found is labels or weights is None or weights.min() == weights.max():
         return found
@@ -148,12 +147,12 @@ def filled(labels: Ints, weights: Floats | None, targets: Floats, balance: float
 
 
 def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: Floats, balance: float) -> Ints:
-    """A job partition out of a data partition: each job goes to the cluster that holds most of its data.
+    """A job partition from a data partition: each job goes to the cluster that has most of its data.
 
-    Jobs inside one cluster stay there. Then, in job order, each cut job goes to the cluster with most of its pins, by
-    the weight of their data, ties to the one that is fuller least for its target, as in the greedy variant of
-    degree-weighted vertex partition (Bourse et al. 2014, SPAC §3.3.3); clusters at their capacity are passed over. Jobs
-    without data fill up.
+    Jobs with all data in one cluster go there. Then, in job order, each cut job goes to the cluster with most of its
+    pins, weighted by their data, ties to the least loaded for its target, as in the greedy variant of degree-weighted
+    vertex partition (Bourse et al. 2014, SPAC §3.3.3); clusters at their capacity are skipped. Jobs without data fill
+    the remaining room.
 
     Args:
         graph: the locality graph.
@@ -172,7 +171,7 @@ def jobs_of_data(graph: LocalityGraph, labels: Ints, weights: Floats, targets: F
 
 @njit(cache=True, nogil=True)
 def _roomiest(weight: float, loads: Floats, limits: Floats, cursor: int) -> int:
-    """A cluster that can take `weight`, the first from `cursor` on; the one with the most room when none can."""
+    """The first cluster from `cursor` on with room for `weight`; the one with the most room if there is none."""
     for step in range(loads.size):
         place = (cursor + step) % loads.size
         if loads[place] + weight <= limits[place]:

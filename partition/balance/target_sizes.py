@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tracecut.support.arrays import Floats, Longs
 from tracecut.support.errors import ArgumentError
 
-MOST = 2**53  # whole numbers that a float holds; nothing here is larger
+MOST = 2**53  # integers up to this are exact as floats
 
 
 def target_sizes(total: int, speeds: npt.ArrayLike, capacities: npt.ArrayLike | None = None) -> Longs:
@@ -23,20 +23,20 @@ def target_sizes(total: int, speeds: npt.ArrayLike, capacities: npt.ArrayLike | 
     Args:
         total: the load, such as the number of vertices; a whole number of at least 0.
         speeds: float (k), operations in a time, positive; only their ratios matter.
-        capacities: float (k), what fits into the memory of each unit, in units of load, at least 0; `inf` and None mean
-            that all fits. Fractions of a unit of load hold nothing.
+        capacities: float (k), the memory of each unit in units of load, at least 0; `inf` and None: unlimited.
+            Fractions of a unit of load are ignored.
 
     Returns:
         int64 (k), summing to `total`, none above its capacity. O(k log k).
 
     Raises:
-        ArgumentError: an argument is out of its domain, or the load does not fit: the message says what is missing.
+        ArgumentError: an argument is out of its domain, or the load does not fit: the message states the shortfall.
     """
     load, speed, room = _checked(total, speeds, capacities)
     exact = _optimal(float(load), speed, room)
     sizes = np.minimum(np.floor(exact), room).astype(np.int64)
     by_remainder = np.argsort(sizes - exact, kind="stable")
-    while left := load - int(sizes.sum()):  # once, but for rounding errors of the sums
+    while left := load - int(sizes.sum()):  # one pass suffices, except for rounding errors of the sums
         able = sizes < room if left > 0 else sizes > 0
         ranked = by_remainder[able[by_remainder]]
         if left > 0:
@@ -67,9 +67,9 @@ def relative_size(sizes: npt.ArrayLike, speeds: npt.ArrayLike) -> float:
 
 
 def scaled_memory(total: float, memories: npt.ArrayLike, slack: float = 1.2) -> Floats:
-    """Capacities in units of load out of relative memories: together they hold `slack` times the load.
+    """Capacities in units of load from relative memory sizes: their sum is `slack` times the load.
 
-    Hetero states memories without a unit. Its experiments come out with a total of 1.2 n (Table III within 0.1).
+    Hetero states memories without a unit. A total of 1.2 n reproduces its experiments (Table III within 0.1).
     """
     memory = _numbers("memories", memories)
     if not (np.isfinite(memory) & (memory > 0)).all():
@@ -78,15 +78,16 @@ def scaled_memory(total: float, memories: npt.ArrayLike, slack: float = 1.2) -> 
 
 
 def _optimal(load: float, speed: Floats, room: Floats) -> Floats:
-    """Algorithm 1. By Lemma 1 the saturated units come first in its order, so that one search finds the last of them.
+    """Algorithm 1. By Lemma 1 the saturated units come first in the order by ratio, so that one search finds the last
+    of them.
 
-    With zero capacity a unit has an infinite ratio and is saturated with nothing.
+    A unit with zero capacity has an infinite ratio and is saturated at load 0.
     """
     with np.errstate(divide="ignore"):
         order = np.argsort(-(speed / room), kind="stable")
     fast, full = speed[order], room[order]
     finite = np.where(np.isfinite(full), full, 0.0)
-    before = np.concatenate([[0.0], np.cumsum(finite)[:-1]])  # load of the units before, if they are all saturated
+    before = np.concatenate([[0.0], np.cumsum(finite)[:-1]])  # load of the preceding units if all of them are saturated
     speeds_left = np.cumsum(fast[::-1])[::-1]
     free = fast * (load - before) <= full * speeds_left
     first = int(np.argmax(free)) if free.any() else full.size

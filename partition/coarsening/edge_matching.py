@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
     @property
     def entries(self) -> int:
-        """What the rows hold, and the gaps between them."""
+        """Number of entries of the rows, including gaps."""
         return int(self.last[-1] - self.first[0]) if self.size else 0
 
     def tight(self, pool: ThreadPool) -> Weighted:
@@ -83,7 +83,7 @@ def halved(graph: Weighted, labels: Words, parts: Longs, heaviest: float, pool: 
         The coarser graph, in the same order, and the coarse vertex of each vertex, uint32. O(edges).
     """
     mates = np.full(graph.size, NONE, np.uint32)
-    # Whole parts at a time, since nothing is matched across parts.
+    # Ranges of whole parts, since vertices are not matched across parts.
     cuts = np.searchsorted(parts, [begin for begin, _ in blocks(graph.size)])
     ends = [int(parts[c]) for c in np.unique([*cuts, 0, parts.size - 1])]
     pool.each(match, [(graph.rows, labels, heaviest, mates, *part) for part in pairwise(ends)])

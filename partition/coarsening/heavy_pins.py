@@ -21,10 +21,11 @@ from .visit_order import Visits, shuffled_visits
 Singles = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
 
-LARGE = 64  # pins; larger nets say little about which two nodes belong together, and scoring them costs their square
+LARGE = 64  # most pins of a net for rating: larger nets carry little information, and rating them takes quadratic time
 LIGHT = np.float32(1e-25)  # what a group without load counts for where something is divided by it
 STUCK = 0.8  # share of unmatched nodes from which on nodes without a shared net are paired,
-MANY = 4  # where there are so many times more nodes than enough; fewer are stuck because they are heavy
+# if there are this many times more nodes than enough; if there are fewer, they are unmatched because they are heavy
+MANY = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +263,7 @@ def _sum_equals(sizes: Words, keys: Keys, weights: Ints, sums: Ints, part: int, 
         key = keys[net]
         if sizes[net] < 2 or (key >> shift) & mask != chosen:
             continue
-        # Nets whose 64-bit sums of mixed ids and sizes agree are taken for equal: at worst a poorer partition.
+        # Nets with equal 64-bit hashes and sizes count as equal: a collision only makes the partition worse.
         slot = key & (slots - np.uint64(1))
         while True:
             first = table[slot]

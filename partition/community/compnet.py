@@ -95,7 +95,7 @@ def _proposed(level: Weighted, volume: Floats, twice: float, total: float, evenn
     mates = np.arange(level.size, dtype=np.uint32)
     some = min(most, max(1, int(SHARE * order.size)))
     made = _pair(words(order), best, mates, some)
-    if made < some * LEAST:  # all want the same few: hubs
+    if made < some * LEAST:  # most proposals are for the same few communities: hubs
         _pair(words(order), words(partners), mates, some - made)
     return mates
 

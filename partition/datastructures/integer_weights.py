@@ -1,8 +1,8 @@
-"""Weights as objectives take them: what it costs to cut a job, and to copy a datum, in whole numbers.
+"""Integer weights for objectives: the cost of cutting a job, and of copying a datum.
 
 `LocalityGraph` has weights of jobs and of data. A partition of jobs balances the former and pays the latter for each
-copy; a partition of data balances the latter and pays the former for each job that it cuts. Where all weights are the
-same there is nothing to weigh, and methods get none: an empty array.
+copy; a partition of data balances the latter and pays the former for each cut job. If all weights are equal, methods
+get an empty array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST = 1 << 30  # what all costs may sum up to: kernels add up the costs of one 
 
 
 def uneven(weights: Floats) -> Floats:
-    """The weights, or none where all are the same."""
+    """The weights, or an empty array if all are equal."""
     return weights[:0] if weights.size == 0 or weights.min() == weights.max() else weights
 
 
@@ -58,20 +58,20 @@ def whole_costs(weights: Floats, most: int = MOST) -> Longs:
 
 
 def cut_costs(graph: LocalityGraph) -> Longs:
-    """What it costs to cut each job, int64 (jobs); none where all cost the same."""
+    """The cost of cutting each job, int64 (jobs); empty if all are equal."""
     return whole_costs(graph.job_weights)
 
 
 def copy_costs(graph: LocalityGraph) -> Longs:
-    """What a copy of each datum costs, int64 (data); none where all cost the same."""
+    """The cost of a copy of each datum, int64 (data); empty if all are equal."""
     return whole_costs(graph.data_weights)
 
 
 def charging_copies(graph: LocalityGraph) -> LocalityGraph:
-    """The graph that a partition of its data is made of which jobs shall follow.
+    """The graph for partitioning data if jobs are to follow their data.
 
-    To cut a job does not cost its load then, but copies of its data: of all but the dearest at worst. So it costs what
-    these weigh on average; of two data, the cheaper one. O(pins).
+    Cutting a job then does not cost its load, but copies of its data: at worst of all but the most expensive. So its
+    cost is their average weight; of two data, the smaller weight. O(pins).
     """
     weights = uneven(graph.data_weights)
     if weights.size == 0 and graph.job_weights.size == 0:

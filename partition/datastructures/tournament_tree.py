@@ -27,7 +27,7 @@ def contest(values: Floats, entered: int, room: int) -> Words:
 
 @njit(cache=True, nogil=True)
 def play(tree: Words, values: Floats, place: int, enters: bool) -> None:
-    """Play the games of a place again: its value changed, it enters, or it leaves. O(log room)."""
+    """Update the winners above a place whose value changed, that enters or that leaves. O(log room)."""
     node = tree.size // 2 + place
     tree[node] = place if enters else NOBODY
     node //= 2

@@ -1,7 +1,7 @@
 """Read-only views in the few types that kernels are compiled for.
 
-Numba compiles a kernel again for every type it meets, and a writable array is another type than a read-only one.
-Every input of a kernel goes through here, so that each is compiled once.
+Numba compiles a kernel again for each combination of types, and writable and read-only arrays are different types.
+Every input of a kernel is converted here, so that each kernel is compiled once.
 """
 
 from __future__ import annotations

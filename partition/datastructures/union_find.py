@@ -1,7 +1,7 @@
-"""Disjoint sets that many threads may join at the same time, without locks.
+"""Disjoint sets that several threads can join concurrently, without locks.
 
 An entry below 0 is a root and holds minus the size of its set; any other is the number of the parent. A root is linked
-by one compare-and-swap, always under a root of lower number, so that links never close a ring.
+by one compare-and-swap, always under a root of lower number, so that links never form a cycle.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ swap: Any = intrinsic(_swap)
 
 @njit(cache=True, nogil=True)
 def find(parents: Longs, item: int | np.int64) -> int:
-    """The root of an item. No path is shortened: others may be walking it. O(depth)."""
+    """The root of an item. Paths are not compressed, since other threads may be following them. O(depth)."""
     while True:
         parent = parents[item]
         if parent < 0:

@@ -1,4 +1,4 @@
-"""SPAC, contracted: a vertex partitioner on the jobs through the split-and-connect graph, and refinement after it."""
+"""SPAC, contracted: a vertex partitioner on the contracted split-and-connect graph of the jobs, then refinement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INNER: dict[str, dict[str, str]] = {
     "mtkahypar": {"preset": "default"},
 }
 EXPANSION = "expansion"  # ours, on the jobs themselves
-SMALL = 1 << 17  # pins up to which METIS takes no longer than starting it does
+SMALL = 1 << 17  # pins up to which starting METIS takes longer than running it
 
 
 def spac_labels(

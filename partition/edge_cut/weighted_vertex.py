@@ -1,4 +1,4 @@
-"""Weighted vertex partition: the data are partitioned by the work on them, and each job follows its data."""
+"""Weighted vertex partition: partitions the data, weighted by their work, and places each job with its data."""
 
 from __future__ import annotations
 

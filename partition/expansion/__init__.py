@@ -1,1 +1,1 @@
-"""Neighbour expansion: clusters grown one after the other."""
+"""Neighbourhood expansion: clusters grown one after the other."""

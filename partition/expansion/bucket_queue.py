@@ -11,23 +11,24 @@ from tracecut.partition.datastructures.bit_operations import lowest_bit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Longs
 
-BUCKETS = 64  # data with more open jobs are never the best while any other is left; one word holds the bucket set
-HUBS = np.uint64(1) << np.uint64(BUCKETS - 1)  # the bucket set when no other datum is left
-PATIENCE = 16  # a hub waits while its open jobs would take more than this part of the room that a cluster has left
+# Data with this many open jobs or more share the last bucket, so that the set of used buckets fits one word
+BUCKETS = 64
+HUBS = np.uint64(1) << np.uint64(BUCKETS - 1)  # the set of used buckets if only the last one is used
+PATIENCE = 16  # a hub is deferred while its open jobs would fill more than 1 / PATIENCE of the room left in the cluster
 NONE = np.uint32(0xFFFFFFFF)
 
-# Columns of the record table: what one visit needs lies in one cache line.
+# Columns of the record table: a visit of a datum reads one cache line.
 BEGIN, END, OPEN, SET, NEXT, PREVIOUS, BUCKET, CURSOR = range(8)
 
 Table = npt.NDArray[np.uint32]
 
 
 class Queue(NamedTuple):
-    """The border of the cluster that grows: data by their number of open jobs, in buckets that are linked lists.
+    """The border of the growing cluster: a priority queue of data by number of open jobs, in buckets of linked lists.
 
     Attributes:
         data: uint32 (data, 8), the record of each datum; NEXT, PREVIOUS and BUCKET are its links.
-        heads, tails: uint32 (BUCKETS), the first and the last of each bucket, NONE where it is empty.
+        heads, tails: uint32 (BUCKETS), the first and the last of each bucket, NONE if it is empty.
     """
 
     data: Table
@@ -37,7 +38,7 @@ class Queue(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def link(queue: Queue, x: np.uint32, bucket: np.uint32, last: bool) -> None:
-    """Queue x: `last` to be taken after all others of its bucket, else before them. The tail is taken first."""
+    """Insert x: `last`: to be taken after all others of its bucket, else before them. The tail is taken first."""
     data, heads, tails = queue
     if last:
         other = heads[bucket]
@@ -60,7 +61,7 @@ def link(queue: Queue, x: np.uint32, bucket: np.uint32, last: bool) -> None:
 
 @njit(cache=True, nogil=True, inline="always")
 def unlink(queue: Queue, x: np.uint32, used: np.uint64) -> np.uint64:
-    """Take x off the queue; the set of used buckets after that."""
+    """Remove x from the queue; returns the set of used buckets."""
     data, heads, tails = queue
     bucket, after, before = data[x, BUCKET], data[x, NEXT], data[x, PREVIOUS]
     if before != NONE:
@@ -79,14 +80,14 @@ def unlink(queue: Queue, x: np.uint32, used: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True, inline="always")
 def pop(queue: Queue, used: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """Take the next datum of the lowest used bucket off the queue; it, and the set of used buckets after that."""
+    """Remove the next datum of the lowest used bucket; returns it and the set of used buckets."""
     x = queue.tails[lowest_bit(used)]
     return x, unlink(queue, x, used)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def push(queue: Queue, x: np.uint32, used: np.uint64) -> np.uint64:
-    """Queue x while it has open jobs, after all others of its bucket; the set of used buckets after that."""
+    """Insert x if it has open jobs, after all others of its bucket; returns the set of used buckets."""
     if queue.data[x, OPEN] != 0:
         bucket = min(queue.data[x, OPEN], np.uint32(BUCKETS - 1))
         link(queue, x, bucket, True)
@@ -96,7 +97,7 @@ def push(queue: Queue, x: np.uint32, used: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True, inline="always")
 def close_job(queue: Queue, x: np.uint32, used: np.uint64, even: bool) -> np.uint64:
-    """Datum x has one open job less: it changes its bucket if it is queued. Returns the set of used buckets."""
+    """Datum x has one open job less: if queued, it changes its bucket. Returns the set of used buckets."""
     left = queue.data[x, OPEN] - np.uint32(1)
     queue.data[x, OPEN] = left
     old = queue.data[x, BUCKET]
@@ -111,7 +112,7 @@ def close_job(queue: Queue, x: np.uint32, used: np.uint64, even: bool) -> np.uin
 
 @njit(cache=True, nogil=True)
 def sorted_border(data: Table, members: Words) -> Words:
-    """Empty the queue; the members with open jobs, by their number, then by id."""
+    """Empty the queue; returns the members with open jobs, sorted by that number, then by id."""
     keys = np.empty(members.size, np.int64)
     size = 0
     for i in range(members.size):

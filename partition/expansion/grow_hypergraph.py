@@ -1,8 +1,9 @@
-"""Neighbourhood expansion: one cluster after the other grows along its own border.
+"""Neighbourhood expansion: clusters grow one after the other, each along its own border.
 
-A cluster holds a set of data. The datum on its border with the fewest open jobs (jobs in no cluster yet) is taken into
-the core: all data of its open jobs join the set, and each job whose data are then all inside belongs to the cluster.
-A full cluster is closed and the next one starts. Data with open jobs left on a border are what gets copied.
+A cluster has a set of data. The datum on its border with the fewest open jobs (jobs without a cluster) moves to the
+core: all data of its open jobs join the set, and each job whose data are all in the set is placed in the cluster. A
+full cluster is closed and the next one starts. Data that still have open jobs at that time are the ones that are
+copied.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from tracecut.support.errors import ArgumentError
 from . import bucket_queue as bq
 from .grow_graph import MOST_CLUSTERS, grow_pairs
 
-SKEWED = 16  # a largest degree above this many times the mean: the graph has hubs
-HUGE = 1 << 10  # pins of a job at least that is set apart
-ASSIGNED = np.uint32(0x80000000)  # flag in a job's state; the other bits are its cluster
+SKEWED = 16  # the graph has hubs if its largest degree is above this many times the mean
+HUGE = 1 << 10  # least pins of a job that is set apart
+ASSIGNED = np.uint32(0x80000000)  # flag in the state of a job; the other bits are its cluster
 
 STATE, MISSING, FIRST, SIZE = range(4)  # columns of the record table of the jobs
 
@@ -48,12 +49,12 @@ class Hypergraph(NamedTuple):
 def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None) -> Ints:
     """Grow k clusters of jobs, each from the border of the one before; int32 (jobs).
 
-    Deterministic. The running load is cut where it comes nearest to the running target, so loads are exact up to one
-    job. Where degrees are even, the border is taken first come, first served, and each cluster starts at the lowest
-    datum with open jobs: fronts stay round. Where there are hubs, the datum touched last goes first, and a cluster
-    starts at the border datum of the one before that has the fewest open jobs. When a border has hubs alone, and the
-    first would fill more than a sixteenth of what the cluster has left, one small datum beside it joins instead, and
-    the cluster grows on from there: jobs of a hub are shared out along what else they touch, not as they are listed.
+    Deterministic. The cumulative load is cut where it is nearest to the cumulative target, so loads are exact up to one
+    job. Without hubs, ties on the border are first in, first out, and each cluster starts at the lowest datum with open
+    jobs, which keeps fronts round. With hubs, ties are last in, first out, and a cluster starts at the border datum of
+    the previous cluster with the fewest open jobs. If a border has only hubs, and the first would fill more than a
+    sixteenth of the room left in the cluster, one small datum next to it joins instead, and the cluster grows from
+    there: the jobs of a hub are divided by their other data, not by their position in its list.
 
     Args:
         graph: the locality graph; jobs may touch any number of data. Those that touch none go to the last clusters.
@@ -61,12 +62,12 @@ def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, ta
         weights: float64 (jobs), positive; None means 1 each.
         targets: float64 (k), shares of the load summing to 1; None means equal.
 
-    Jobs with more pins than a cluster has on average (and than `HUGE`) would pull most of the data into every border
-    that they touch: they are set apart, and fill the first clusters, of which the others then get the less.
+    Jobs with more pins than the mean of a cluster (and than `HUGE`) would pull most data into every border that they
+    touch. They are set apart and fill the first clusters, which get fewer of the other jobs.
 
     Returns:
-        Labels in [0, k). O(Σ over data of p(v) · open jobs of v), which is O(pins · k) at worst and near linear in
-        practice: the open jobs of a hub shrink with every cluster.
+        Labels in [0, k). O(Σ over data of p(v) · open jobs of v), which is O(pins · k) at worst and nearly linear in
+        practice: the list of open jobs of a hub shrinks with every cluster.
 
     Raises:
         ArgumentError: 2**31 pins or more.
@@ -81,7 +82,7 @@ def expansion(graph: LocalityGraph, k: int, *, weights: Floats | None = None, ta
 def grow(
     graph: LocalityGraph, k: int, *, weights: Floats | None = None, targets: Floats | None = None
 ) -> tuple[Ints, Ints]:
-    """The labels of `expansion`, and the jobs in the order in which they were placed: an order of good locality."""
+    """The labels of `expansion`, and the jobs in the order of placement, which has good locality."""
     if graph.n_pins >= 2**31:
         raise ArgumentError(f"the graph has {graph.n_pins} pins, expansion takes fewer than 2**31")
     shares = equal_targets(k) if targets is None else targets
@@ -91,7 +92,7 @@ def grow(
 
 
 def _grown(graph: LocalityGraph, loads: Floats, shares: Floats) -> tuple[Ints, Ints]:
-    """`grow` where no job is set apart; no `loads` mean 1 each."""
+    """`grow` if no job is set apart; no `loads` mean 1 each."""
     k, total = shares.size, float(loads.sum()) if loads.size else float(graph.n_jobs)
     even = int(graph.degrees().max(initial=0)) * graph.n_data <= SKEWED * graph.n_pins
     ends = floats(np.cumsum(shares) * total)
@@ -106,14 +107,14 @@ def _grown(graph: LocalityGraph, loads: Floats, shares: Floats) -> tuple[Ints, I
 
 
 def _huge_jobs(graph: LocalityGraph, k: int) -> npt.NDArray[np.bool_]:
-    """Which jobs are set apart, bool (jobs); empty where all are small. O(jobs)."""
+    """Which jobs are set apart, bool (jobs); empty if none is. O(jobs)."""
     sizes = np.diff(graph.offsets)
     least = max(HUGE, graph.n_pins // k)
     return sizes > least if k > 1 and int(sizes.max(initial=0)) > least else np.zeros(0, np.bool_)
 
 
 def _beside(graph: LocalityGraph, huge: npt.NDArray[np.bool_], loads: Floats, shares: Floats) -> tuple[Ints, Ints]:
-    """`grow` where some jobs are set apart: these are placed last, and their load is taken off the targets first."""
+    """`grow` if some jobs are set apart: they are placed last, and their load is subtracted from the targets first."""
     apart, others = np.flatnonzero(huge), np.flatnonzero(~huge)
     weights = loads if loads.size else np.ones(graph.n_jobs)
     wanted = shares * weights.sum()
@@ -130,8 +131,8 @@ def _beside(graph: LocalityGraph, huge: npt.NDArray[np.bool_], loads: Floats, sh
 
 @njit(cache=True, nogil=True)
 def _packed(weights: Floats, wanted: Floats) -> tuple[Ints, Floats]:
-    """Each cluster in turn takes jobs up to where its load comes nearest to what is wanted, one at least: int32 (jobs),
-    and the loads."""
+    """Each cluster in turn takes at least one job, until its load is nearest to its target. int32 (jobs), and the
+    loads."""
     labels, held = np.empty(weights.size, np.int32), np.zeros(wanted.size)
     cluster = 0
     for job in range(weights.size):
@@ -146,8 +147,8 @@ def _packed(weights: Floats, wanted: Floats) -> tuple[Ints, Floats]:
 def _grow(
     offsets: Longs, pins: Words, starts: Longs, near: Words, weights: Floats, ends: Floats, even: bool
 ) -> tuple[Words, Words]:
-    """Labels and jobs as placed. `near` is overwritten; `ends` is the running target after each cluster, `weights`
-    empty for 1 each."""
+    """Labels and jobs in the order of placement. `near` is overwritten; `ends`: the cumulative target after each
+    cluster, `weights` empty for 1 each."""
     n_jobs, n_data, k = offsets.size - 1, starts.size - 1, ends.size
     jobs, data = _job_table(offsets), bq.data_table(starts)
     heads, tails = np.full(bq.BUCKETS, bq.NONE, np.uint32), np.full(bq.BUCKETS, bq.NONE, np.uint32)
@@ -226,9 +227,11 @@ def _grow(
 
 @njit(cache=True, nogil=True)
 def _next_small(x: np.uint32, part: np.uint32, jobs: bq.Table, data: bq.Table, pins: Words, near: Words) -> np.uint32:
-    """A datum outside of the set that shares an open job with x and has fewer than `BUCKETS` itself; NONE without one.
+    """A datum outside the set that shares an open job with x and has fewer than `BUCKETS` open jobs; NONE if there is
+    none.
 
-    What was passed over once stays so until the cluster is full: open jobs outside of the set do not get fewer.
+    A datum that was skipped can be skipped until the cluster is full, since the open jobs of data outside the set do
+    not decrease.
     """
     for i in range(data[x, bq.CURSOR], data[x, bq.END]):
         job = near[i]
@@ -248,7 +251,7 @@ def _join(
     y: np.uint32, part: np.uint32, hypergraph: Hypergraph, queue: bq.Queue, end: float, load: float, used: np.uint64,
     even: bool, order: Words, placed: int,
 ) -> tuple[bool, float, np.uint64, int]:  # fmt: skip
-    """Datum y is now in the set: complete its jobs, drop the assigned ones from its list, queue it while some are open.
+    """Datum y joins the set: place its complete jobs, drop placed jobs from its list, queue it if some are open.
 
     Returns whether the cluster is full, the running load, the set of used buckets and the number of placed jobs.
     """
@@ -285,7 +288,7 @@ def _join(
 
 @njit(cache=True, nogil=True)
 def _finish(jobs: bq.Table, weights: Floats, ends: Floats, load: float, order: Words, placed: int) -> Words:
-    """Read the labels off; jobs left over fill the clusters in turn up to the running targets."""
+    """Extract the labels; remaining jobs fill the clusters in turn up to the cumulative targets."""
     labels = np.empty(order.size, np.uint32)
     cluster = 0
     for job in range(order.size):

@@ -1,1 +1,1 @@
-"""Partitioners of others, each run in a worker process behind checked input."""
+"""External partitioners, each in a worker process with validated input."""

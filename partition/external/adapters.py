@@ -1,4 +1,4 @@
-"""How each foreign partitioner is called. Runs in the worker's process only: a bad call may end the process.
+"""Calls of the external partitioners. Runs in the worker's process only: a bad call may end the process.
 
 Every function takes the arrays and settings that `backend` wrote and checked, and returns labels. `arrays` holds int64
 `offsets` and int32 `members` (neighbours of each vertex, or pins of each net), int64 `edge_weights` and

@@ -1,9 +1,9 @@
-"""Foreign partitioners, each run in a process of its own.
+"""External partitioners, each in a process of its own.
 
 METIS ends its process on some valid graphs (heap overflows, floating-point exceptions), and the others do on inputs
-that they do not expect, so none of them runs inside the user's. The graph goes over in a file, the labels come back in
-one; a crash, a time-out or a bad answer becomes a `BackendError` that names the saved graph, so that the failure can be
-seen again.
+that they do not expect, so none of them runs inside the user's. Graph and labels are exchanged
+in files; a crash, a time-out or an invalid result becomes a `BackendError` that names the saved graph, so that the
+failure can be reproduced.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INSTALL = "pip install 'tracecut[partitioners]'"
 
 @dataclass(frozen=True)
 class Tool:
-    """A foreign partitioner: the name of its authors, the module of its wheel, the bits that it counts weights in."""
+    """An external partitioner: its title, the module of its wheel, the bits of its weights."""
 
     title: str
     module: str
@@ -122,8 +122,8 @@ def run_tool(
     Args:
         tool: a name of `TOOLS`; `"mtkahypar-km1"` takes Nets, the others a simple symmetric PlainGraph.
         graph: what to partition.
-        k: number of parts, at least 1. With 1 part, without edges, or with as many parts as vertices no library is
-            asked.
+        k: number of parts, at least 1. With 1 part, without edges, or with as many parts as vertices, no library is
+            called.
         vertex_weights: int64 (vertices), non-negative; None means 1 each. For METIS also several, (vertices, loads).
         targets: float64 (k), summing to 1; None means equal shares.
         balance: largest load of a part over its target, as far as the tool keeps it.
@@ -137,7 +137,7 @@ def run_tool(
         An Answer; parts may be empty, and a tool may miss `balance`.
 
     Raises:
-        BackendError: the tool is not installed, can not count weights as large as these, crashed, ran past the limit
+        BackendError: the tool is not installed, cannot count weights as large as these, crashed, ran past the limit
             or answered with something else than labels. The graph is kept in a file that the message names if the
             tool was started; nothing is left behind otherwise.
     """
@@ -210,7 +210,7 @@ def _ask(title: str, about: str, arrays: dict[str, Any], meta: dict[str, Any], t
         raise BackendError(
             f"{title} {problem} {about}",
             detail="\n".join(filter(None, (evidence, f"The graph is saved in {saved}"))),
-            hint=f"Try another seed or method. To see it again: {_command(saved, folder / 'labels.npz')}",
+            hint=f"Try another seed or method. To reproduce it: {_command(saved, folder / 'labels.npz')}",
         )
     finally:
         if not keep:

@@ -1,8 +1,8 @@
 """Partitioners of other projects that come as wheels of the extra `partitioners`; METIS has a file of its own.
 
-Each runs in a worker process behind validated input (`backend`). What is not installed is a BackendError that says how
-to install it. Programs without a wheel are played by the nearest one here: ParMETIS by METIS, PaToH and hMETIS by
-Mt-KaHyPar on the hypergraph, which is the strongest of the kind.
+Each runs in a worker process behind validated input (`backend`). A missing wheel is a BackendError that says how to
+install it. Programs without a wheel are represented by the most similar one here: ParMETIS by METIS, PaToH and hMETIS
+by Mt-KaHyPar on the hypergraph, which is the strongest of the kind.
 """
 
 from __future__ import annotations

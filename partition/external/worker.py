@@ -1,4 +1,4 @@
-"""The process that foreign partitioners run in: `python -m tracecut.partition.external.worker GRAPH LABELS`.
+"""The process that external partitioners run in: `python -m tracecut.partition.external.worker GRAPH LABELS`.
 
 Reads a graph file that `client` wrote and writes the labels.
 """

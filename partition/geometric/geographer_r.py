@@ -19,10 +19,10 @@ from tracecut.support.errors import ArgumentError
 from .kmeans import along_curve, cluster
 from .points import unit_points
 
-SMALLEST = 40  # vertices a part on the coarsest level
-SWEEPS = 4  # on each level
+SMALLEST = 40  # vertices per part on the coarsest level
+SWEEPS = 4  # sweeps on each level
 REFINEMENTS = ("pairs", "k-way")
-PIECES = 20  # a vertex of the coarsest level holds at most one part's mean load over this
+PIECES = 20  # largest load of a coarse vertex: the mean load of a part divided by this
 
 
 def geographer_r(
@@ -43,8 +43,8 @@ def geographer_r(
     Args:
         graph: the locality graph; `plain_graphs.data_graph` says how jobs of many data are modelled.
         k, coords, weights, targets, balance, threads: as in `kmeans.kmeans`.
-        cycles: how often the graph is coarsened inside the parts and refined on the way back.
-        layers: how far from a border, in steps, data may move between two parts in one search.
+        cycles: number of V-cycles: coarsening within parts, then refinement.
+        layers: largest distance from a border, in edges, of data that move in one search.
         refinement: `"pairs"`, searches on pairs of parts; `"k-way"`, greedy moves to any neighbouring part, as ParMETIS
             refines the k-means clusters of Hetero's geoPMRef.
 
@@ -52,7 +52,7 @@ def geographer_r(
         int32 (data), labels in [0, k), the same for any `threads`. O(cycles · pins · log data + k-means).
 
     Raises:
-        ArgumentError: there are no coordinates, or no such refinement.
+        ArgumentError: there are no coordinates, or the refinement is unknown.
 
     Source: Hetero §V; for `"k-way"` Karypis and Kumar 1998.
     """
@@ -78,7 +78,7 @@ def geographer_r(
 
 
 def _cycle(finest: Weighted, labels: Words, limits: Floats, layers: int, refinement: str, pool: ThreadPool) -> Words:
-    """Coarsen inside the parts of `labels`, which are sorted, and refine on the way back."""
+    """One V-cycle: coarsen within the parts of the sorted `labels`, and refine during uncoarsening."""
     k = limits.size
     levels, coarse_of, fine_labels = [finest], [], words(labels)
     heaviest = float(finest.loads.sum()) / (PIECES * k)

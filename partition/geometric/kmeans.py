@@ -1,4 +1,4 @@
-"""Balanced k-means: compact clusters of given loads out of coordinates, with borders that follow the graph."""
+"""Balanced k-means: compact clusters of given loads from coordinates, with borders that follow the graph."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from .space_filling_curves import curve_order
 from .trim_cells import trim
 from .voronoi_cells import FLAT, Cells, padded
 
-SAMPLES = ((64, 60), (16, 80), (4, 60), (1, 12))  # one point in so many, and how often centres move on them
-AGAIN = ((4, 120), (1, 30))  # the same from a start that is nearly right
-PER_CELL = 32  # points of a cell that a sample needs to tell where its centre is
-MANY, LONGEST = 1 << 16, 40  # of that many points, all of them are not swept more often than that
-EVEN = 30  # more sweeps, with centres at rest, for the loads to come inside the balance
-SLACK = 0.014  # a reach rests while its load is that close: freer cells are rounder
+# (sampling rate: one point in this many, sweeps with moving centres on that sample)
+SAMPLES = ((64, 60), (16, 80), (4, 60), (1, 12))
+AGAIN = ((4, 120), (1, 30))  # the same for a start that is nearly right
+PER_CELL = 32  # least points per cell in a sample, so that its mean is meaningful
+MANY, LONGEST = 1 << 16, 40  # from MANY points on, at most LONGEST sweeps over all of them
+EVEN = 30  # further sweeps with fixed centres, to bring the loads within the balance bound
+SLACK = 0.014  # a reach is not changed while the load is this close to its target: cells stay rounder
 
 
 def kmeans(
@@ -40,17 +41,18 @@ def kmeans(
     threads: int | None = None,
     borders: bool = True,
 ) -> Ints:
-    """Compact clusters with their targets' loads, from where the data lie.
+    """Compact clusters of the target loads, by coordinates.
 
     Centres start along the Hilbert curve. Sweeps assign every point to the centre with the least distance over reach,
     move centres to the means, and widen the reach of cells with less than their target; first on samples, then on all.
-    Cells that still hold too much give the points closest to a neighbour with room. So far only coordinates count;
-    last, data about as near to two centres go with most of their neighbours in the graph (`smooth_borders.follow`).
+    Cells that are still overfull give away the points closest to a neighbour with room. Up to here only coordinates
+    count; finally, data at nearly equal distance to two centres join most of their neighbours in the graph
+    (`smooth_borders.follow`).
 
     Args:
         graph: the locality graph; without `borders` only its number of data counts.
         k: number of clusters.
-        coords: float64 (data, dimensions), where the data lie; required.
+        coords: float64 (data, dimensions), coordinates of the data; required.
         weights: float64 (data), positive; None means 1 each.
         targets: float64 (k), shares summing to 1; None means equal.
         balance: largest load of a cluster over its target.
@@ -88,15 +90,15 @@ def hkmeans(
     smooth: bool = True,
     borders: bool = True,
 ) -> Ints:
-    """k-means level by level: clusters that follow each other in number lie together, for machines with levels.
+    """Hierarchical k-means: clusters with consecutive numbers are close together, for machines with a hierarchy.
 
     Args:
         graph, k, coords, weights, targets, balance, threads, borders: as in `kmeans`.
         hierarchy: the fan-outs, from the outermost level to the innermost, of product k; None takes two levels, the
-            outer one the largest divisor of k up to its square root. Cluster c of the result is child
-            `c % fan_out[-1]` of cluster `c // fan_out[-1]` of the level above.
-        smooth: repartition all data at the end, from the centres that were found: levels mix a little at borders.
-            Without, borders do not follow the graph either.
+            outer one the largest divisor of k up to its square root. Cluster c of the result is child `c % fan_out[-1]`
+            of cluster `c // fan_out[-1]` of the level above.
+        smooth: repartition all data at the end, starting from the centres found, so that borders between levels are
+            smoothed. Without it, borders do not follow the graph.
 
     Returns:
         int32 (data), as `kmeans`. O(levels · sweeps · data + k²).
@@ -132,7 +134,7 @@ def hkmeans(
 
 
 def fan_outs(hierarchy: Sequence[int] | None, k: int) -> list[int]:
-    """The fan-outs of `hkmeans`, checked. Raises ArgumentError naming the first that is no positive whole number."""
+    """The fan-outs of `hkmeans`, checked. Raises ArgumentError naming the first that is not a positive whole number."""
     if hierarchy is None:
         outer = max(i for i in range(1, int(k**0.5) + 1) if k % i == 0)
         return [outer, k // outer] if outer > 1 else [k]
@@ -158,7 +160,7 @@ def cluster(
     """Cells of points of the unit cube; from `start`, int32 (n), where given, else from the Hilbert curve.
 
     `order` is that curve (`along_curve`), for callers that have it already. Returns labels, int32 (n), and the cells,
-    within whose loads they are but for some points on borders.
+    which match the labels except for some points on borders.
     """
     n, k = points.shape[0], shares.size
     if k == 1 or n <= k:
@@ -178,7 +180,7 @@ def cluster(
     slack = min(SLACK, (balance - 1.0) / 2)
     sweeps = 0
     for stride, more in SAMPLES if start is None else AGAIN:
-        sweeps += more  # those of a sample that is too small are done on the next
+        sweeps += more  # the sweeps of a sample that is too small are done on the next one
         if n > MANY and stride == 1:
             sweeps = min(sweeps, LONGEST)
         if stride == 1 or n // stride >= max(PER_CELL * k, 1 << 12):
@@ -196,7 +198,7 @@ def cluster(
 
 
 def along_curve(points: Floats, pool: ThreadPool) -> Words:
-    """The Hilbert curve through the points, as fine as memory order profits from; uint32 (n). O(n · log n)."""
+    """The points along the Hilbert curve, at the resolution that memory locality needs; uint32 (n). O(n · log n)."""
     return curve_order(points, bits=points.shape[0].bit_length() + 4, pool=pool)
 
 

@@ -1,4 +1,4 @@
-"""Sweeps of balanced k-means: every point goes to its cell, centres move to the means, reaches towards the targets."""
+"""Sweeps of balanced k-means: assign points to cells, move centres to the means, adapt reaches to the targets."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tracecut.support.arrays import Floats, Longs
 
 from .voronoi_cells import WALLS, Cells, Walls, assign_block, find_walls
 
-BLOCKS, SMALLEST = 16, 512  # points are summed up in so many blocks at most, and not in smaller ones
+BLOCKS, SMALLEST = 16, 512  # points are summed in at most this many blocks of at least this size
 STEP = 1.2  # largest change of a reach in one sweep
-MOVING = -1.0  # in the place of an aim: centres move
-CALMING = 15  # sweeps with centres at rest after which steps of reaches are half as long
+MOVING = -1.0  # value of `aim` if centres move
+CALMING = 15  # with fixed centres, steps of reaches are halved after this many sweeps
 
 
 class Rule(NamedTuple):
@@ -29,7 +29,7 @@ class Rule(NamedTuple):
 
 
 class SweepSpace(NamedTuple):
-    """What the threads of a sweep share.
+    """Data that the threads of a sweep share.
 
     Attributes:
         cuts: int64 (blocks + 1), blocks of points that are summed up on their own.
@@ -59,19 +59,19 @@ def swept(
     slack: float,
     aim: float | None = None,
 ) -> tuple[Cells, Floats]:
-    """Move centres and reaches `sweeps` times, each point going to its cell before.
+    """Assign points to cells and then move centres and reaches, `sweeps` times.
 
     Args:
         points: float64 (n, dimensions), from `voronoi_cells.padded`.
         loads: float64 (n).
-        labels: uint32 (n), any valid labels, overwritten; the closer to right, the faster.
-        cells: where to start.
+        labels: uint32 (n), any valid labels, overwritten; the better, the faster.
+        cells: the initial cells.
         shares: float64 (k), the targets, of sum 1.
         pool: the threads; the result does not depend on them.
-        power: a reach changes with that power of its target over its load.
-        slack: a reach rests while that ratio is so close to 1.
-        aim: where given, centres are at rest, and reaches move in ever shorter steps until no load is above `aim`
-            times its target.
+        power: a reach is multiplied by this power of target / load.
+        slack: a reach is not changed while that ratio is this close to 1.
+        aim: if given, centres are fixed, and reaches change in decreasing steps until no load exceeds `aim` times its
+            target.
 
     Returns:
         The cells; and float64 (k, 1 + dimensions), loads and sums of the points, times their loads, of the last labels.
@@ -95,7 +95,7 @@ def _sweep(
     points: Floats, loads: Floats, labels: Words, start: Cells, shares: Floats, rule: Rule, space: SweepSpace,
     barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """One of several threads. Each keeps its own copy of the cells, out of the sums that all made together."""
+    """The work of one thread. Each computes its own copy of the cells from the shared sums."""
     sweeps, power, slack, aim = rule
     cuts, walls, sums, total, last_cells = space
     k, dims = start.centres.shape
@@ -151,7 +151,8 @@ def _widest_axis(centres: Floats) -> int:
 
 @njit(cache=True, nogil=True)
 def _widen(reach: Floats, loads: Floats, wanted: Floats, power: float, slack: float) -> None:
-    """A step towards the targets: a cell's load goes with the power `dimensions` of its reach. Their mean stays 1."""
+    """A step towards the targets: the load of a cell grows with the power `dimensions` of its reach. The mean reach
+    stays 1."""
     logs = 0.0
     for c in range(reach.size):
         lack = wanted[c] / max(loads[c], 1e-300)

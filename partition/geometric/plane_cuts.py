@@ -13,7 +13,7 @@ from tracecut.support.arrays import Floats, Ints, Longs
 from .points import unit_points
 
 Cut = Callable[[Floats, Floats, Floats], tuple[Floats, list[int]]]
-FLAT = 1e-12  # of the cube; principal axes that differ by rounding alone must not depend on it
+FLAT = 1e-12  # tilt relative to the cube: chooses between principal axes of equal length independently of rounding
 
 
 def rcb(
@@ -27,7 +27,7 @@ def rcb(
     """Recursive coordinate bisection: halve the clusters, and the data across their longest extent.
 
     Args:
-        graph: the locality graph; of it only the number of data counts.
+        graph: the locality graph; only its number of data is used.
         k: number of clusters, any; an odd one splits unevenly.
         coords: float64 (data, dimensions), where the data lie; required.
         weights: float64 (data), positive; None means 1 each.
@@ -72,7 +72,7 @@ def multijagged(
 ) -> Ints:
     """Multi-jagged: sections across one dimension after the other, widest first, about the d-th root of k each.
 
-    Each section is cut on its own in the next dimension, so that lines do not go through. Arguments and result as
+    Each section is cut separately in the next dimension. Arguments and result as
     `rcb`; any k. O(data · log data · dimensions).
 
     Source: Deveci et al. 2016 (Hetero §III).
@@ -81,7 +81,8 @@ def multijagged(
 
 
 def _recursive(points: Floats, k: int, weights: Floats | None, targets: Floats | None, cut: Cut) -> Ints:
-    """Cut until every piece is one cluster; `cut` gives where points lie along a line, and clusters of each piece."""
+    """Cut until every piece is one cluster; `cut` returns the positions of points along a line, and the clusters of
+    each piece."""
     n = points.shape[0]
     loads, shares = loads_and_shares(n, k, weights, targets)
     labels = np.zeros(n, np.int32)
@@ -107,7 +108,7 @@ def _across_longest(points: Floats, loads: Floats, shares: Floats) -> tuple[Floa
 
 
 def _across_principal(points: Floats, loads: Floats, shares: Floats) -> tuple[Floats, list[int]]:
-    if not loads.any():  # a piece without any work: all its data count alike
+    if not loads.any():  # a piece without load: all its data count equally
         loads = np.ones_like(loads)
     centred = points - np.average(points, axis=0, weights=loads)
     inertia = (centred * loads[:, None]).T @ centred / loads.sum()
@@ -119,13 +120,13 @@ def _across_principal(points: Floats, loads: Floats, shares: Floats) -> tuple[Fl
 
 
 def _across_each(points: Floats, loads: Floats, shares: Floats) -> tuple[Floats, list[int]]:
-    """The longest extent, in as many sections as make pieces of about equal extents."""
+    """Cut the longest extent, into sections so that pieces have about equal extents."""
     k = shares.size
     extents = np.ptp(points, axis=0)
     longest = int(extents.argmax())
     used = extents > extents[longest] * 1e-6
     volume = float(np.exp(np.log(extents[used] / extents[longest]).sum())) if used.any() else 1.0
-    side = (volume / k) ** (1.0 / max(1, int(used.sum())))  # of a cubic piece, the longest extent being 1
+    side = (volume / k) ** (1.0 / max(1, int(used.sum())))  # extent of a cubic piece relative to the longest extent
     sections = min(k, max(2, round(1.0 / side)))
     return points[:, longest], [k * (i + 1) // sections - k * i // sections for i in range(sections)]
 

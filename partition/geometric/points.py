@@ -1,4 +1,4 @@
-"""Coordinates as geometric methods want them: given at all, and in the unit cube."""
+"""Validation of coordinates, and scaling to the unit cube."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracecut.support.errors import ArgumentError
 
 
 def unit_points(graph: LocalityGraph, coords: Floats | None, method: str) -> Floats:
-    """Where the data lie, shifted and scaled by one common factor into the unit cube.
+    """The coordinates, shifted and scaled by a common factor into the unit cube.
 
     Args:
         graph: the locality graph.
@@ -26,15 +26,15 @@ def unit_points(graph: LocalityGraph, coords: Floats | None, method: str) -> Flo
     """
     if coords is None:
         raise ArgumentError(
-            f"method {method!r} needs coords, where each of the {graph.n_data} data lies; none were given",
-            hint="Give coords, an array of shape (data, dimensions), or choose a method that looks at the graph alone.",
+            f"method {method!r} needs coords, the coordinates of the {graph.n_data} data; none were given",
+            hint="Give coords, an array of shape (data, dimensions), or choose a method that uses only the graph.",
         )
     if coords.shape[0] == 0:
         return np.zeros(coords.shape)
     largest, low, high = _extremes(floats(coords))
     if largest == 0.0:
         return np.zeros(coords.shape)
-    # A difference of two given numbers may overflow, of these it does not.
+    # The difference of two original values may overflow; of these it does not.
     low, high = low / largest, high / largest
     extent = float((high - low).max())
     return _scaled(floats(coords), largest, low, extent if extent > 0 else 1.0)

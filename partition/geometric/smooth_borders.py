@@ -1,4 +1,5 @@
-"""Cell boundaries that follow the graph: data about as near to several centres join the cell of their neighbours."""
+"""Cell boundaries that follow the graph: data at nearly equal distance to several centres join the cell of most of
+their neighbours."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ from tracecut.support.arrays import Floats, Ints, Longs
 
 from .voronoi_cells import Cells
 
-ASIDE = 0.2  # a centre that much further than the nearest, each over its reach, is about as near
-SWEEPS = 12  # at most; on meshes the last of them move one datum in a thousand
-LARGEST = 32  # data of a job that votes: one of more would cost its square, and lies in many cells anyway
-LEAST = 1e-6  # votes are sums of 1 / (size - 1): less than that is rounding
+ASIDE = 0.2  # a centre farther than the nearest by at most this share, in distance over reach, counts as equally near
+SWEEPS = 12  # most sweeps; on meshes the last ones move one datum in a thousand
+LARGEST = 32  # most data of a job that votes: larger jobs cost quadratic time and touch many cells anyway
+LEAST = 1e-6  # votes are sums of 1 / (size - 1): smaller differences are rounding errors
 
 Flags = npt.NDArray[np.bool_]
 
@@ -50,14 +51,14 @@ def follow(
     """Labels in which data near a border have the label of most of their neighbours.
 
     A datum may go to the label of a neighbour whose centre is at most 1.2 times as far, over its reach, as the nearest
-    centre among its own and its neighbours'. It goes where it has most votes, of equals to the nearer centre, if there
-    is room. The other data of each of its jobs have one vote together, times the job's weight over the mean; jobs of
-    more than 32 data have none.
+    centre among its own and its neighbours'. It goes to the label with most votes, on ties to the nearer centre, if
+    there is room. The other data of each of its jobs share one vote, times the job's weight over the mean; jobs of more
+    than 32 data have none.
 
     Each of up to 12 sweeps has two steps. All threads find the active data, at first those on borders and later those
     next to a datum that moved, whose best cell is another one. Then these are moved one after the other, each to the
-    best cell as things are by then. Every move lowers the cut, or keeps it and lowers a distance, so that sweeps end;
-    and the result does not depend on the threads.
+    best cell in the present state. Every move reduces the cut, or keeps it and reduces a distance, so the sweeps
+    terminate. The result does not depend on the threads.
 
     Args:
         graph: the locality graph.
@@ -83,7 +84,7 @@ def follow(
     pool.each(_activate, [(cell_graph, own, active, *part) for part in blocks(graph.n_jobs)])
     workspaces = pool.workspaces(lambda: (np.zeros(k), np.empty(k, np.uint32)))
     votes, seen = np.zeros(k), np.empty(k, np.uint32)
-    parts = blocks(own.size) if pool.threads > 1 else [(0, own.size)]  # what is found does not depend on the cuts
+    parts = blocks(own.size) if pool.threads > 1 else [(0, own.size)]  # the movers do not depend on the cuts
     for _ in range(SWEEPS if k > 1 else 0):
         found = workspaces.each(_movers, [(cell_graph, own, active, *part) for part in parts])
         if _move(cell_graph, loads, limits, own, held, active, np.concatenate(found), votes, seen) == 0:
@@ -126,9 +127,9 @@ def _move(
     graph: CellGraph, loads: Floats, limits: Floats, labels: Words, held: Floats, active: Flags, movers: Words,
     votes: Floats, seen: Words,
 ) -> int:  # fmt: skip
-    """Move each of `movers` whose best cell still is another one and has room; how many moved.
+    """Move each of `movers` whose best cell is still another one with room; returns the number of moves.
 
-    Activates their neighbours, and those for which there was no room.
+    Activates their neighbours, and movers that found no room.
     """
     offsets, data, starts, jobs = graph.offsets, graph.data, graph.starts, graph.jobs
     moved = 0
@@ -155,7 +156,7 @@ def _move(
 
 @njit(cache=True, nogil=True)
 def _best_cell(graph: CellGraph, labels: Words, v: np.uint32, votes: Floats, seen: Words) -> np.uint32:
-    """The cell where `v` should be by the rule of `follow`; `votes` is all zero before and after."""
+    """The best cell of `v` by the rule of `follow`; `votes` is all zero before and after."""
     offsets, data, starts, jobs, costs, points, centres, inverse = graph
     own = labels[v]
     seen[0] = own

@@ -1,4 +1,4 @@
-"""Space-filling curves: the data along a Hilbert or a Morton curve, cut into chunks of their targets' loads."""
+"""Space-filling curves: the data along a Hilbert or a Morton curve, cut into chunks of the target loads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tracecut.support.arrays import Floats, Ints
 
 from .points import unit_points
 
-BITS = 48  # of a key: 24 a dimension on a plane, 16 in space; each eight cost one pass of the sort
-AXES = 16  # a curve through more dimensions has under three bits for each
+BITS = 48  # of a key: 24 per dimension in 2D, 16 in 3D; each 8 bits cost one pass of the radix sort
+AXES = 16  # with more dimensions a curve would have fewer than three bits for each
 
 
 def hilbert(
@@ -54,7 +54,7 @@ def morton(
     weights: Floats | None = None,
     targets: Floats | None = None,
 ) -> Ints:
-    """Chunks of the Morton curve through the data: cheaper and rougher than `hilbert`, whose arguments it takes.
+    """Chunks of the Morton curve through the data: faster but with worse locality than `hilbert`; same arguments.
 
     Source: Morton 1966.
     """

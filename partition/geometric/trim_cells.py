@@ -1,4 +1,4 @@
-"""Cells that hold too much give their outermost points to neighbours with room."""
+"""Overfull cells give their outermost points to neighbours with room."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tracecut.support.arrays import Floats, Ints, Longs
 
 from .voronoi_cells import Cells
 
-NEAREST = 16  # cells that a point may go to
-ROUNDS = 8  # a cell among full ones passes on the points it got in the next round
+NEAREST = 16  # number of nearest cells that a point may go to
+ROUNDS = 8  # a cell among full ones passes its new points on in the next round
 
 
 def trim(points: Floats, loads: Floats, labels: Words, cells: Cells, limits: Floats) -> Ints:
-    """Labels in which cells above their limit gave points to one of the 16 nearest, closest to the boundary first.
+    """Move points out of cells above their limit to one of the 16 nearest cells, those closest to the boundary first.
 
-    Points go where there is room; where no near cell has any, to the emptiest for its limit, which passes points on in
-    the next of 8 rounds. A rest may stay above its limit: `rebalance.rebalance` ends it.
+    Points go to a cell with room; if no near cell has room, to the least full, which passes points on in the next of 8
+    rounds. Some cells may stay above their limits; `rebalance.rebalance` corrects them.
 
     Args:
         points: float64 (n, dimensions); loads: float64 (n); labels: uint32 (n); cells, limits: float64 (k).

@@ -1,7 +1,7 @@
-"""Cells of weighted centres: each point belongs to the centre with the least distance over that centre's reach.
+"""Weighted Voronoi cells: each point belongs to the centre with the smallest distance divided by that centre's reach.
 
-Reaches multiply (Geographer's influence), so that they work alike where points are dense and where they are sparse:
-doubling a reach doubles the cell, whatever its size.
+Reaches are multiplicative (Geographer's influence), so that they act equally in dense and sparse regions: doubling a
+reach doubles the extent of the cell, whatever its size.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numba import njit
 from tracecut.partition.datastructures.typed_views import Words
 from tracecut.support.arrays import Floats
 
-WALLS = 40  # a cell has about 6 walls on a plane and 15 in space; beyond the last, all centres are compared
-FLAT = 3  # coordinates of every point; planes are padded, so that the innermost loop has a fixed length
+WALLS = 40  # walls stored per cell: it has about 6 in 2D and 15 in 3D; beyond the last, all centres are compared
+FLAT = 3  # coordinates of every point; 2D points are padded, so that the innermost loop has a fixed length
 
 
 class Cells(NamedTuple):
@@ -49,10 +49,10 @@ def padded(points: Floats) -> Floats:
 
 @njit(cache=True, nogil=True)
 def find_walls(cells: Cells, line: Words, axis: int, widest: float, found: Walls, begin: int, end: int) -> None:
-    """The nearest walls of the cells at the places [begin, end) of `line`, nearest first.
+    """The nearest walls of the cells at positions [begin, end) of `line`, nearest first.
 
-    `line` has the centres in order along `axis`. Going outwards on it, a centre has no wall nearer than its distance
-    along the axis would allow with the `widest` reach, so that few of the k centres are looked at.
+    `line` has the centres in order along `axis`. The search goes outwards on it and stops when the distance along
+    the axis, with the `widest` reach, excludes nearer walls, so that few of the k centres are visited.
     """
     centres, reach = cells
     walls, other = found
@@ -107,8 +107,8 @@ def assign_block(
 ) -> None:  # fmt: skip
     """Move the points of [begin, end) to their cells and add their loads and centres of mass to `sums`.
 
-    A point closer to its old centre than all walls of the old cell is settled by one distance; others ask the cells
-    behind the walls that are nearer than themselves, nearest wall first. A point between equals stays.
+    A point closer to its old centre than all walls of the old cell needs one distance; others compare the cells behind
+    the walls that are nearer than themselves, nearest wall first. On ties a point stays.
     """
     walls, other = found
     count = walls.shape[1]

@@ -1,4 +1,4 @@
-"""First labels along paths: jobs that follow each other among those of a datum stay together."""
+"""Initial labels along paths: consecutive jobs of a datum stay together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracecut.support.arrays import Floats
 from .greedy_growing import Parts, attempts, fill_parts, improve
 
 COARSEST = 40  # vertices a cluster, from which clusters are grown,
-STARTS = 4  # so many times, to keep the best
+STARTS = 4  # partitions that are grown, of which the best is kept
 HEAVIEST = 0.25  # of a cluster's mean load, that a vertex holds at most
 STUCK = 0.9  # matching that leaves more than this share of the vertices has ended
 SWEEPS = 6  # of greedy moves on each level, at most

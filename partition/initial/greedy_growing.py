@@ -1,4 +1,4 @@
-"""First partitions by growing one part after the other, and greedy moves of single vertices between parts."""
+"""Initial partitions by growing parts one after the other, and greedy moves of single vertices between parts."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def improve(rows: Rows, parts: Parts, sweeps: int) -> None:
     """Move each vertex, in their order, to the part that it has most edges to, where that has room.
 
     Of equals the emptier one for its limit wins. A vertex of a part above its limit leaves it for the best that has
-    room; where none has, for one that is less full afterwards than its own is before. Never empties a part. Ends after
+    room; if none has, for one that is less full afterwards than its own is now. Never empties a part. Ends after
     `sweeps` over all vertices, or one that moved none. O(edges · sweeps).
     """
     connected = connections(parts.limits.size)

@@ -1,1 +1,1 @@
-"""What a user hands over as a graph, checked and converted."""
+"""The graphs that users pass, validated and converted."""

@@ -1,4 +1,4 @@
-"""Checking what a caller hands to `partition` and `order`, before any method sees it."""
+"""Validates the arguments of `partition` and `order`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .machine_arguments import loads_for
 
 # None where they are not given.
 OPTIONAL = ("targets", "capacities", "weights", "coords", "order", "refine", "hierarchy")
-# Harmless to give to a method that makes no use of them; capacities are kept whatever the method makes.
+# Accepted by all methods, even if they do not use them; capacities are enforced after every method.
 SHARED = frozenset({"seed", "threads", "balance", "capacities"})
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The arguments of one `partition` call, checked and completed.
+    """The arguments of one `partition` call, validated and with defaults filled in.
 
     Attributes:
         k, balance, passes, seed, threads, refine, hierarchy: as given.
@@ -63,7 +63,7 @@ class Request:
 
     @cached_property
     def weights(self) -> Floats:
-        """float64 (size), made when it is first asked for: streaming takes little longer than to write it."""
+        """float64 (size), made on first use: streaming takes little longer than writing it."""
         return np.ones(self.size) if self.own_weights is None else self.own_weights
 
 
@@ -143,7 +143,7 @@ def check_used(request: Request, method: str, uses: Collection[str], users: Call
     for name in sorted(request.given - SHARED - set(uses)):
         others = users(name)
         raise ArgumentError(
-            f"method {method!r} makes no use of {name}",
+            f"method {method!r} does not use {name}",
             hint=f"Methods that do: {', '.join(others)}." if others else "No method does.",
         )
 
@@ -164,7 +164,7 @@ def check_options(method: str, known: Mapping[str, Any], options: Mapping[str, A
         else:
             fits = value is None or (isinstance(value, numbers.Real) and math.isfinite(value) and float(value) >= 0)
         if not fits:
-            raise ArgumentError(f"{name} = {value!r} does not suit method {method!r}; its default is {default!r}")
+            raise ArgumentError(f"{name} = {value!r} is not valid for method {method!r}; the default is {default!r}")
 
 
 def check_whole(name: str, value: Any, low: int, high: int) -> None:

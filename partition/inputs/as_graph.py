@@ -1,6 +1,6 @@
-"""What `partition` takes as a graph, and how it becomes a locality graph. Label i belongs to job i.
+"""The inputs of `partition`, and their conversion to a locality graph. Label i belongs to job i.
 
-- A `LocalityGraph`: as it is.
+- A `LocalityGraph`: unchanged.
 - A tuple `(u, v)` of two integer arrays or lists, or `(u, v, w)`: job i touches the data u[i] and v[i], and weighs
   w[i]. Self-loops and duplicates are legal.
 - A list or an iterator of pairs, or an array of two columns: job i touches the two data of row i. Of triples, or three
@@ -12,8 +12,8 @@
   sparse matrix-vector product, one job for each stored entry, touching the datum of its row and that of its column, two
   index spaces; entries in the order in which a COO matrix stores them, or a CSR matrix, which others are turned into.
   Values are the weights of the jobs, as for every other program that reads a matrix as a graph; those of duplicates add
-  up. Values that can not be weights (negative, complex, no numbers) are refused. `unweighted` takes the pattern alone,
-  which is what to ask for where values are the coefficients of an operator.
+  up. Values that cannot be weights (negative, complex, no numbers) are refused. `unweighted` uses only the pattern;
+  use it if the values are the coefficients of an operator.
 - A networkx graph: data are the nodes in their order, job i is the i-th of `graph.edges`; the attribute "weight" of
   edges is the weight of the jobs, that of nodes the weight of the data (1 for those without, where any has it).
 - A `DependenceGraph`: data are the instructions, job i is edge i, with its weight (1 for edges that weigh nothing).

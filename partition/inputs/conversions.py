@@ -14,7 +14,7 @@ from tracecut.support.errors import ArgumentError
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-UNWEIGHTED = "unweighted=True (--unweighted) takes the pattern alone."
+UNWEIGHTED = "unweighted=True (--unweighted) uses only the pattern."
 
 
 def from_pairs(u: npt.ArrayLike, v: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> LocalityGraph:
@@ -73,7 +73,7 @@ def _attributes(what: str, members: Any, values: list[Any]) -> Floats | None:
         if not 0 <= found[i] < np.inf:
             raise ArgumentError(
                 f"the {what} {member!r} has the weight {value!r}, a finite number of at least 0 was expected",
-                hint="unweighted=True leaves the weights out.",
+                hint="unweighted=True ignores the weights.",
             )
     return found
 

@@ -1,4 +1,4 @@
-"""What a machine asks of a partition that is made for it: how many clusters, of which loads, within which memories."""
+"""Arguments of a partition from a machine: number of clusters, targets and capacities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clusters_for(machine: Machine, k: int | None) -> int:
     if k is not None and k != cores:
         raise ArgumentError(
             f"k = {k!r}, machine {machine.name!r} has {cores} cores",
-            hint="Give as many clusters as it has cores, or leave k out.",
+            hint="Give as many clusters as it has cores, or omit k.",
         )
     return cores
 

@@ -1,4 +1,4 @@
-"""Reverse Cuthill-McKee: the linear order that every clever partition has to beat on one core."""
+"""Reverse Cuthill-McKee: the baseline that every partition has to beat on one core."""
 
 from __future__ import annotations
 

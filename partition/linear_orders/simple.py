@@ -1,4 +1,4 @@
-"""Linear orders that look at no neighbour: as given, by first touch, at random; and what all orders share."""
+"""Linear orders that do not use neighbours: original, first touch, random. Also helpers of all orders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracecut.support.lazy_kernels import compiled
 
 
 def original_order(graph: LocalityGraph) -> Ordering:
-    """Everything where it is: the order that every other one is compared with. O(jobs + data)."""
+    """The original order, with which all others are compared. O(jobs + data)."""
     jobs = np.arange(graph.n_jobs, dtype=np.int32)
     return Ordering(jobs, np.arange(graph.n_data, dtype=np.int32), "original")
 

@@ -1,8 +1,8 @@
 """Jobs along the Z-curve of the places of their data.
 
-Sorted by (lowest, highest) datum, jobs that follow each other update the same datum, and each such update waits for
-the one before: where a datum has many jobs, that takes longer than what the caches save. Along the curve both data
-change, while runs of any length still touch few distinct ones.
+Sorted by (lowest, highest) datum, consecutive jobs update the same datum, and each update waits for the previous one
+(store forwarding). If a datum has many jobs, that costs more time than the caches save. Along the curve both data
+change from job to job, while runs of any length still touch few distinct data.
 """
 
 from __future__ import annotations

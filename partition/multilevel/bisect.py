@@ -16,7 +16,7 @@ from tracecut.partition.refinement.km1_fm import compiled_workspace
 from tracecut.support.arrays import Floats
 
 SMALL = 120  # nodes that are bisected without coarsening further
-HEAVIEST = 1.5  # of a node, over the mean of so many nodes
+HEAVIEST = 1.5  # largest load of a node, as a multiple of total load / SMALL
 LARGE = 32  # pins; nets of more say little, and there are many bisections
 ENDED = 0.95  # coarsening that leaves more than this share of the nodes has ended
 TRIES = 6  # first bisections, of which the best is kept

@@ -1,4 +1,4 @@
-"""Multilevel job partitioning: coarsen by shared data, partition the little that is left, refine on the way back."""
+"""Multilevel job partitioning: coarsen by shared data, partition the coarsest level, refine during uncoarsening."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .initial import contest
 NODES = 160  # per cluster, at which coarsening stops
 FEW_NODES = 20  # per cluster, for the cycle inside the coarsest level
 REPEATS = 4  # of each bisection, where that costs little beside the rest:
-SHRUNK = 8  # the coarsest level has fewer pins than one in so many,
+SHRUNK = 8  # the coarsest level has less than 1 / SHRUNK of the pins,
 TINY = 1 << 16  # or there are fewer than these
 STUCK = 0.95  # coarsening that leaves more than this share of the nodes has ended
 # Expansion starts near a local optimum and bisection of the coarse hypergraph does not: it gains more on the way up.

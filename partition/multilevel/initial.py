@@ -79,7 +79,7 @@ def contest(
     pool: ThreadPool,
     rival: Callable[[], tuple[Words, int]],
 ) -> tuple[Words, int, Words | None]:
-    """What `rival` returns, labels and their cost, and beside it `first_partition`, or None when that falls behind.
+    """The result of `rival` (labels and their cost), and that of `first_partition`, or None if it was given up.
 
     The rival is found while the first bisection runs. After each depth the cost is compared with that of the rival, of
     which clusters that are still to be parted count as one. Bisection is strongest at first: it may cost `HOPELESS`

@@ -1,4 +1,4 @@
-"""Short V-cycles: most of the vertex copies that refinement can save, in little time."""
+"""Short V-cycles: save most of the vertex copies that refinement can save, in little time."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tracecut.support.arrays import Floats, Ints
 from .driver import NODES, hierarchy
 
 SPEND = 0.65  # passes of FM on a level: at most what a pass over so large a share of the finest level's pins costs,
-PASSES = 4  # and at most so many;
-SWEEPS = 3  # levels too large for a pass have rounds of label propagation
+PASSES = 4  # and at most this many;
+SWEEPS = 3  # larger levels get rounds of label propagation
 MIDDLE = 1 / 3  # the inner cycles stand on the first level of so small a share of the pins
 INNER_NODES = 40  # per cluster, at which an inner cycle stops coarsening
 CYCLES = 5  # inner ones at most;
@@ -40,10 +40,10 @@ def short_cycles(
 ) -> Ints:
     """Labels of jobs with no more vertex copies than those given; int32 (jobs).
 
-    One hierarchy that keeps to the labels, refined on the way up. The way halts at a level of about a third of the
-    pins: inner cycles there cost little and save most. A level is given as many passes of FM as its size allows, the
-    largest levels label propagation alone, so that all refinement together reads the pins a few times. Above `LARGE`
-    pins there is one round of label propagation and nothing else.
+    One hierarchy that keeps to the labels, refined during uncoarsening. At a level of about a third of the pins, inner
+    V-cycles are run, which cost little there and save most. Each level gets as many passes of FM as its size allows,
+    the largest levels only label propagation, so that all refinement together reads the pins a few times. Above `LARGE`
+    pins there is only one round of label propagation.
 
     Args:
         graph, labels, weights, targets, balance, seed, threads: as in `driver.refine_km1`, which tries harder and

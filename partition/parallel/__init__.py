@@ -1,1 +1,1 @@
-"""Threads: pools, barriers, ordered pieces."""
+"""Threads: pools, barriers, ordered pieces of work."""

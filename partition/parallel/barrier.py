@@ -1,7 +1,7 @@
 """Threads that go through the same kernel side by side and wait for each other inside it.
 
-Handing work to a pool costs tens of microseconds, which is what a sweep over a sample takes. A kernel that is entered
-once by every thread and waits at a barrier between its phases costs about one.
+Submitting work to a pool takes tens of microseconds, as long as a sweep over a sample. A kernel that every thread
+enters once, with barriers between its phases, needs about one microsecond per phase.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Work in pieces for threads inside one kernel, some of it in the order of the pieces, as soon as each is ready.
+"""Pieces of work for threads inside one kernel, with a sequential part that follows in the order of the pieces.
 
-`ThreadPool.each` hands work over in some 50 microseconds a call, a barrier in about one. What has to be done piece
-after piece is done by the first thread while the others are still at later pieces; so it costs no time as long as it is
-less than its share.
+`ThreadPool.each` hands work over in some 50 microseconds a call, a barrier in about one. The sequential part is
+done by the first thread while the others work on later pieces; it takes no extra time as long as it is less than the
+thread's share.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def parts(items: int, least: int, most: int) -> int:
 
 @njit(cache=True, nogil=True)
 def span(items: int, i: int, pieces: int) -> tuple[int, int]:
-    """Piece i of `items` in so many of nearly equal length."""
+    """Piece i of `items`, divided into pieces of nearly equal length."""
     return items * i // pieces, items * (i + 1) // pieces
 
 
 @njit(cache=True, nogil=True)
 def row_range(begins: Longs, entries: int, i: int, pieces: int) -> tuple[int, int]:
-    """Piece i of rows that begin there, in so many pieces of nearly equal numbers of entries."""
+    """Piece i of rows with these begins, divided into pieces of nearly equal numbers of entries."""
     first, last = 0, begins.size
     if i > 0:
         first = int(np.searchsorted(begins, begins[0] + entries * i // pieces))

@@ -1,4 +1,4 @@
-"""Threads for kernels that release the lock, on blocks that the number of threads does not change."""
+"""Threads for kernels that release the GIL, on blocks that do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MOST = 16  # blocks: each has sums of its own, which are added up after every sw
 
 
 class ThreadPool:
-    """At most `threads` threads, used as a context manager; None takes one a usable core.
+    """At most `threads` threads, used as a context manager; None: one per usable core.
 
-    Results never depend on the number of threads: callers cut their work by `blocks`, which looks at its size alone,
-    and `each` returns what the blocks gave in block order, to be added up in that order.
+    Results never depend on the number of threads: callers divide work by `blocks`, which depends only on its size,
+    and `each` returns the results in block order, to be summed in that order.
     """
 
     def __init__(self, threads: int | None, items: int) -> None:

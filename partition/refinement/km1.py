@@ -19,11 +19,11 @@ from .km1_fm import Workspace, begin_pass, improving_nodes, mark_boundary, propa
 from .km1_gains import ClusterState, cluster_state, cost_of, cost_of_nets, fill_lists, list_begins
 from .km1_parallel_fm import NODES_PER_SEARCH, Replica, Spare, search_count, search_in_parallel, spare_state
 
-THIN = 8  # where fewer than one node in so many is on the boundary, each search has one seed
-FEW = 1024  # boundary nodes from which on searches run in parallel
-ASKED = 1024  # nodes whose gains one thread computes; more are shared among the threads
+THIN = 8  # if fewer than one node in this many is on the boundary, each search has one seed
+FEW = 1024  # least boundary nodes for parallel searches
+ASKED = 1024  # most nodes whose gains one thread computes; more are divided among the threads
 NO_END = 1 << 62
-SLICES = 4  # of the boundary: label propagation sees the moves of the slices before
+SLICES = 4  # slices of the boundary: label propagation sees the moves of earlier slices
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Effort:
     Attributes:
         sweeps: largest number of rounds of label propagation.
         passes: largest number of FM passes,
-        more: and of further ones where the boundary is not thin.
+        more: and of further ones if the boundary is not thin.
         least: an FM pass that gains less than this share of the cost is the last, and ends early when
             half of that cannot be expected any more.
         batch: seeds of one local search where the boundary is not thin. Many share the cost of climbing out of a
@@ -61,7 +61,7 @@ def refine(
     pool: ThreadPool | None = None,
     spare: Spare | None = None,
 ) -> tuple[Words, int]:
-    """Labels of a cost that is never higher, and that cost.
+    """Refined labels, whose cost is never higher, and their cost.
 
     Label propagation first, then localised FM. Both update the lists of `ClusterState` move by move, and no move breaks
     the balance constraint.
@@ -69,7 +69,7 @@ def refine(
     Args:
         level: the hypergraph.
         labels: uint32 (nodes).
-        limits: float64 (k), the balance constraint. A cluster above its limit gets nothing, and may stay above it.
+        limits: float64 (k), the balance constraint. A cluster above its limit receives no nodes, and may stay above it.
         effort, seed: see above; the seed shuffles the nodes.
         pool: the threads, for large hypergraphs; the result does not depend on them. None: one search after the other.
         spare: from `km1_parallel_fm.spare_state`, where one level is refined after the other.
@@ -108,7 +108,7 @@ def _refine_parallel(
         shuffle(active, seed + turn)
         touched = np.zeros(level.n_nodes, np.bool_)
         for piece in np.array_split(active, SLICES):
-            # Computing gains changes nothing, so the result does not depend on how the nodes are shared out.
+            # Computing gains has no side effects, so the result does not depend on how nodes are divided among threads.
             shares = np.array_split(piece, 2 * pool.threads if pool.threads > 1 and piece.size > ASKED else 1)
             for some in pool.each(improving_nodes, [(level, first.state, share) for share in shares]):
                 cost -= int(propagate_labels(level, first.state, some, touched))
@@ -125,7 +125,7 @@ def _refine_parallel(
             first.start()
             ways = (batch, effort.patience, wanted, NO_END, 0, NO_END)
             gain = int(search(level, first.state, first.work, seeds, *ways)[0])
-            replicas = [first]  # a serial search changes the first state alone, so copies are made anew
+            replicas = [first]  # a serial search changes only the first state, so the copies are made again
         else:
             if len(replicas) == 1:
                 replicas += first.copies(spare_state(level, k, pool) if spare is None else spare, pool)
@@ -168,7 +168,7 @@ def refine_serial(
         shuffle(asked, seed + turn)
         active[:] = False
         cost -= propagate_labels(level, state, asked, active)
-    low: Any = np.int64(0)  # not literals, for each of which Numba would compile the search once more
+    low: Any = np.int64(0)  # not literals: Numba would compile the search again for each value
     ever: Any = np.int64(NO_END)
     for turn in range(passes):
         if cost == 0:

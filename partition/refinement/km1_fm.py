@@ -15,14 +15,15 @@ from .km1_gains import CLUSTER, PINS, ClusterState, add_pin, best_move, drop_pin
 
 Flags = npt.NDArray[np.bool_]
 
-WIDE = 32  # pins; a move does not update the gains of the other nodes of larger nets, which change least
-CAUTION = 0.3  # β of the stopping rule over ln(nodes): what a search may lose where its gains do not vary
-BROAD, SKEWED = 1 << 10, 256  # nets, in all and over the mean: FM never moves a node of more, label propagation does
-LONGEST = 1000  # moves without a new best sum after which a search ends in any case
+WIDE = 32  # most pins of a net whose other nodes get new gains after a move; in larger nets gains change least
+CAUTION = 0.3  # β of the stopping rule divided by ln(nodes): the loss that a search tolerates if its gains do not vary
+# Most nets of a node that FM moves, absolute and over the mean; label propagation has no limit
+BROAD, SKEWED = 1 << 10, 256
+LONGEST = 1000  # a search always ends after this many moves without a new best sum
 
 
 class Workspace(NamedTuple):
-    """What `search` works in, one for each thread. Nodes of a coarser level use the front of each array.
+    """Working memory of `search`, one per thread. Nodes of a coarser level use the front of each array.
 
     Attributes:
         clock: int64 (1), the number of moves made so far.
@@ -48,7 +49,8 @@ class Workspace(NamedTuple):
 def workspace(nodes: int) -> Workspace:
     """A clean workspace.
 
-    NumPy's zeros cost nothing until they are touched, and a search touches little; those of a kernel are written.
+    Allocated with NumPy, whose zero pages cost nothing until they are touched; a search touches little. A kernel would
+    write all zeros.
     """
     return Workspace(
         np.zeros(1, np.int64), np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32), np.empty(nodes, np.int32),
@@ -61,11 +63,11 @@ compiled_workspace = njit(cache=True, nogil=True)(workspace)
 
 @njit(cache=True, nogil=True)
 def begin_pass(node_offsets: Longs, moved: Flags) -> None:
-    """Clear `moved`, but set it for nodes of very many nets: each move near them would compute their gain anew.
+    """Clear `moved`, but set it for nodes of very many nets, whose gains would be recomputed after each move near them.
 
     O(nodes).
     """
-    n = node_offsets.size - 1  # `moved` may be longer
+    n = node_offsets.size - 1  # `moved` may be longer than this level
     least = max(BROAD, SKEWED * node_offsets[n] // max(n, 1))
     for u in range(n):
         moved[u] = node_offsets[u + 1] - node_offsets[u] > least
@@ -73,7 +75,7 @@ def begin_pass(node_offsets: Longs, moved: Flags) -> None:
 
 @njit(cache=True, nogil=True)
 def improving_nodes(level: Level, state: ClusterState, nodes: Words) -> Words:
-    """Those of `nodes` whose best move has a positive gain; changes nothing."""
+    """Those of `nodes` whose best move has a positive gain; no side effects."""
     k = state.loads.size
     joint, clusters = np.zeros(k, np.int32), np.empty(k, np.uint32)
     found = np.empty(nodes.size, np.uint32)
@@ -129,7 +131,7 @@ def propagate_labels(level: Level, state: ClusterState, nodes: Words, active: Fl
             net = node_nets[i]
             left = drop_pin(state, net, own)
             now = add_pin(state, net, there)
-            # A move that leaves several pins behind and joins others raises no gain of another pin.
+            # A move from a cluster with several other pins to one with pins cannot increase the gain of another pin.
             if (left > 1 and now > 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
                 continue
             for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
@@ -211,7 +213,7 @@ def search(
             if target < 0:
                 size = _take(heap, place, keys, size)
                 continue
-            if gain < keys[u]:  # keys are lowered only here: other nodes' moves may have made this gain worse
+            if gain < keys[u]:  # keys are lowered lazily, only here: moves of other nodes may have reduced this gain
                 keys[u] = gain
                 _down(heap, place, keys, size, 0)
                 continue
@@ -235,8 +237,9 @@ def search(
                 net = node_nets[i]
                 left = drop_pin(state, net, own)
                 now = add_pin(state, net, there)
-                # Gains of other pins change where one pin is left behind (it could free the net) or where the first one
-                # has arrived (a new cluster to go to); the other changes only lower gains.
+                # Gains of other pins can increase only if one pin is left behind (moving it would free the net) or if
+                # the first
+                # pin has arrived (a new target cluster); all other changes only lower gains.
                 if (left != 1 and now != 1) or net_offsets[net + np.uint32(1)] - net_offsets[net] > WIDE:
                     continue
                 for j in range(net_offsets[net], net_offsets[net + np.uint32(1)]):
@@ -264,15 +267,15 @@ def search(
             change = keys[u] - mean
             mean += change / tried
             squares += change * (keys[u] - mean)
-            # Mean and variance of the gains since the best sum (Welford's update); a random walk with these would
-            # hardly come back to it.
+            # Mean and variance of the gains since the best sum (Welford's update); stop if a random walk with these is
+            # unlikely to exceed it.
             if tried > 1 and mean < 0 and tried * mean * mean > patience * squares / (tried - 1) + beta:
                 break
             if tried > LONGEST:
                 break
         for i in range(size):
             place[heap[i]] = 0
-        # Undone in reverse order, so that loads and lists pass through the states before.
+        # Undone in reverse order, so that loads and lists pass through the same states.
         for i in range(n_path - 1, best_length - 1, -1):
             move_back(path[i], origin[i], level, state)
         total += best

@@ -1,7 +1,7 @@
 """Which clusters hold pins of each net, and the gains of moves: the state of km1 refinement.
 
-The cost is Σ over nets of weight · (clusters with a pin - 1). A net keeps a short list of `(cluster, pins)`, never
-longer than the least of its size and k, so the lists of all nets need no more room than the pins.
+The cost is Σ over nets of weight · (clusters with a pin - 1). A net has a list of `(cluster, pins)`, not longer
+than the minimum of its size and k, so all lists together need no more memory than the pins.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def cluster_state(level: Level, labels: Words, limits: Floats) -> ClusterState:
 
 @njit(cache=True, nogil=True, inline="always")
 def add_pin(state: ClusterState, net: int, cluster: np.uint32) -> int:
-    """Count one more pin of the net in the cluster; returns how many there are now."""
+    """Count one more pin of the net in the cluster; returns the new number."""
     begins, lengths, entries = state.begins, state.lengths, state.entries
     begin = begins[net]
     end = begin + int(lengths[net])
@@ -92,7 +92,7 @@ def add_pin(state: ClusterState, net: int, cluster: np.uint32) -> int:
 
 @njit(cache=True, nogil=True, inline="always")
 def drop_pin(state: ClusterState, net: int, cluster: np.uint32) -> int:
-    """Count one pin of the net less in the cluster; returns how many are left."""
+    """Count one pin less of the net in the cluster; returns the new number."""
     begins, lengths, entries = state.begins, state.lengths, state.entries
     begin = begins[net]
     end = begin + int(lengths[net])
@@ -111,7 +111,7 @@ def drop_pin(state: ClusterState, net: int, cluster: np.uint32) -> int:
 
 @njit(cache=True, nogil=True)
 def cost_of(lengths: Words, net_weights: Ints) -> int:
-    """The cost that the lists stand for. O(nets)."""
+    """The cost by the lists. O(nets)."""
     cost = 0
     for net in range(lengths.size):
         if lengths[net] > 1:
@@ -138,7 +138,7 @@ def cost_of_nets(level: Level, labels: Words, k: int, first: int, last: int) -> 
 
 @njit(cache=True, nogil=True)
 def best_move(u: np.uint32, level: Level, state: ClusterState, joint: Ints, clusters: Words) -> tuple[int, int]:
-    """The gain of the best move of node u to a cluster that has room, and that cluster; -1 when there is none.
+    """The gain of the best move of node u to a cluster with room, and that cluster; -1 if there is none.
 
     Only clusters that share a net with u are candidates; ties go to the one with the most room for its limit, then to
     the lowest: the order of the lists does not matter. `joint` is int32 (k), zero before and after; `clusters` has room
@@ -172,7 +172,7 @@ def best_move(u: np.uint32, level: Level, state: ClusterState, joint: Ints, clus
         cluster = clusters[i]
         value = joint[cluster]
         joint[cluster] = 0
-        if value < most:  # most candidates end here, before their loads are read
+        if value < most:  # most candidates are discarded here, before their loads are read
             continue
         after = loads[cluster] + weight_of_u
         if after > limits[cluster]:

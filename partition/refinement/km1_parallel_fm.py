@@ -1,4 +1,4 @@
-"""Parallel FM with one result: several searches at a time, whose moves are made in the order of the searches."""
+"""Deterministic parallel FM: several concurrent searches, whose moves are applied in the order of the searches."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from tracecut.support.arrays import Longs
 from .km1_fm import Flags, Workspace, begin_pass, move_back, search, workspace
 from .km1_gains import ClusterState, add_pin, drop_pin
 
-SEARCHES = 4  # at a time, on any number of threads,
-NODES_PER_SEARCH = 8192  # each with about so many nodes at least, unless the caller says otherwise;
-ROUNDS = 8  # after each of which, at least, their moves are made on all replicas;
-OFFSETS = (0.0, 0.5, 0.25, 0.75)  # of the ranges of nodes in each pass: what one separates, another joins
-SHARE = 32  # a search ends its round after it has moved one in so many of its nodes
+SEARCHES = 4  # concurrent searches, on any number of threads,
+NODES_PER_SEARCH = 8192  # each with at least this many nodes, by default;
+ROUNDS = 8  # least rounds of a pass, after each of which the moves are applied to all replicas
+# Of the ranges of nodes in each pass, so that nodes at a border of ranges can move in another pass
+OFFSETS = (0.0, 0.5, 0.25, 0.75)
+SHARE = 32  # a search ends its round after it has moved one in this many of its nodes
 
 
 Spare: TypeAlias = list[tuple[npt.NDArray[Any], ...]]
 
 
 class Replica:
-    """The state of a refinement, for one thread at a time, and how many of the logs of searches it has committed.
+    """A copy of the state of a refinement, used by one thread at a time, and the number of search logs applied to it.
 
     `level` and `state` are as `km1_fm.search` takes them.
     """
@@ -40,7 +41,7 @@ class Replica:
         self.done, self.gain = 0, 0
 
     def copies(self, spare: Spare, pool: ThreadPool) -> list[Replica]:
-        """Equal ones for other threads, in memory that `spare_state` made."""
+        """Copies for other threads, in memory from `spare_state`."""
         changing: list[Any] = list(self.state[1:5])
         copied = [tuple(part[: len(own)] for part, own in zip(parts, changing, strict=True)) for parts in spare]
         pairs = [pair for parts in copied for pair in zip(parts, changing, strict=True)]
@@ -56,7 +57,7 @@ class Replica:
         self.done, self.gain = 0, 0
 
     def catch_up(self, found: list[Any]) -> None:
-        """Commit the logs in `found` that are new."""
+        """Apply the new logs in `found`."""
         for log in found[self.done :]:
             self.gain += int(commit(self.level, self.state, self.work.moved, *log))
         self.done = len(found)
@@ -75,7 +76,7 @@ def spare_state(level: Level, k: int, pool: ThreadPool) -> Spare:
 
 
 def search_count(nodes: int, nodes_per_search: int = NODES_PER_SEARCH) -> int:
-    """How many searches a pass over so many nodes has, each with about `nodes_per_search` at least.
+    """The number of searches of a pass over this number of nodes, each with at least about `nodes_per_search`.
 
     Below 2, one `search` runs on its own.
     """
@@ -94,17 +95,17 @@ def search_in_parallel(
 ) -> int:
     """A pass of FM; the gain.
 
-    Each search starts from its own stripe of the seeds, on a state of its own, and takes its moves back. Then every
-    replica makes the moves of all searches in their order, as far as they still gain: all replicas end in the same
-    state, the first one, which holds the arrays of the caller, included. Where a search has many seeds, paths are long
-    and would mostly be the same in all searches: there a search moves only nodes of its own range of numbers.
+    Each search starts from its own stripe of the seeds, on its own replica, and undoes its moves. Then every replica
+    applies the moves of all searches in order, as far as they still gain, so that all replicas end in the same state,
+    including the first one, which has the arrays of the caller. If a search has many seeds, its paths are long and
+    would be mostly the same in all searches; then a search moves only nodes of its own range of numbers.
 
     Args:
         replicas: equal ones, one a thread.
         seeds: uint32, nodes at the border, ascending.
         batch, patience: as in `km1_fm.search`.
-        wanted: the pass ends when it is not on its way to this gain.
-        turn: of the passes. searches: see `search_count`.
+        wanted: the pass ends if it is not expected to reach this gain.
+        turn: number of the pass. searches: see `search_count`.
         pool: the threads; the result does not depend on them.
     """
     free: SimpleQueue[Replica] = SimpleQueue()
@@ -173,7 +174,7 @@ def explore(
             move_back(u, origin[i], level, state)
     for u in nodes:
         work.moved[u] = False
-    loads[:] = before  # floating-point sums do not come back to the same bits
+    loads[:] = before  # undoing floating-point sums does not restore the same bits
     return total, used, nodes, origin, targets, cuts
 
 
@@ -181,10 +182,10 @@ def explore(
 def commit(
     level: Level, state: ClusterState, moved: Flags, nodes: Words, origin: Words, targets: Words, cuts: Longs
 ) -> int:
-    """Make the moves that `explore` found, as far as they still gain after others' moves; returns the gain.
+    """Apply the moves that `explore` found, as far as they still gain after other searches' moves; returns the gain.
 
-    Of each search those are kept that lead to its best sum; moves of nodes that others moved, or to clusters that
-    have become full, are left out. Sets `moved` for all nodes that were tried.
+    Of each search the moves up to its best sum are kept; moves of nodes that others moved, or to clusters that have
+    become full, are skipped. Sets `moved` for all nodes of the log.
     """
     node_offsets, node_nets, node_weights = level.node_offsets, level.node_nets, level.node_weights
     net_weights, labels, loads, limits = level.net_weights, state.labels, state.loads, state.limits

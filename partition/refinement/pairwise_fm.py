@@ -1,4 +1,4 @@
-"""Fiduccia-Mattheyses search on pairs of neighbouring parts, many pairs that share no part at a time."""
+"""Fiduccia-Mattheyses search on pairs of neighbouring parts; pairs that share no part are searched concurrently."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tracecut.support.arrays import Floats, Longs
 from .quotient_graph import QuotientGraph, coloured, quotient_graph
 
 NONE = np.uint32(0xFFFFFFFF)
-FEW = 512  # boundary vertices; with fewer, one thread is done before another has started
-SEARCHES = 2  # of each pair: one for each of its two processors, the better one is kept (Hetero §V)
+FEW = 512  # least boundary vertices for threads: with fewer, one thread finishes before another has started
+SEARCHES = 2  # searches per pair: one for each of its two processors, the better one is kept (Hetero §V)
 
 
 class PairState(NamedTuple):
-    """A partition, as searches on pairs of parts that share no part change it side by side.
+    """The state of a partition, which concurrent searches on disjoint pairs of parts change.
 
     Attributes:
         labels: uint32 (vertices), the part of each vertex.
         held: float64 (k), the load of each part.
         limits: float64 (k), the balance constraint.
         place: uint32 (vertices), the place of a vertex among the candidates of the search that it is in, else NONE.
-        changed: bool (k), the parts that got or lost vertices in this sweep.
+        changed: bool (k), the parts that changed in this sweep.
     """
 
     labels: Words
@@ -49,24 +49,24 @@ def refine_pairs(
     layers: int,
     patience: int,
 ) -> int:
-    """Move vertices between neighbouring parts where that cuts fewer edges.
+    """Move vertices between neighbouring parts to reduce the edge cut.
 
     In each sweep the pairs of parts that share cut edges are coloured so that pairs of one colour share no part; the
     pairs of one colour are refined at the same time. Moving a vertex between two parts changes no other pair's gains,
-    so the result does not depend on the threads. Pairs of which neither part changed in the last sweep are skipped.
+    so the result does not depend on the threads. Pairs whose parts did not change in the last sweep are skipped.
 
     Args:
         graph: the graph.
         labels: uint32 (vertices), in [0, k); overwritten.
         held: float64 (k), the loads; overwritten.
-        limits: float64 (k); parts above theirs only shrink, others never come above.
+        limits: float64 (k); parts above their limit only shrink, others never exceed it.
         pool: the threads.
         sweeps: largest number of sweeps.
         layers: of a breadth-first search from the boundary whose vertices may move.
         patience: moves without a better state after which a search ends.
 
     Returns:
-        How much less weight of edges is cut. O(sweeps · edges + moves · degree · log).
+        The reduction of the edge cut. O(sweeps · edges + moves · degree · log).
 
     Source: Geographer-R (Hetero §V); Fiduccia and Mattheyses 1982; rounds as in Holtgrewe et al. 2010.
     """
@@ -100,7 +100,7 @@ def _refine_rounds(
     graph: Weighted, state: PairState, quotient: QuotientGraph, in_turn: Longs, rounds: Longs, gains: Longs,
     layers: int, patience: int, barrier: Longs, rank: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """One of several threads: refines pairs of one colour until none is left, then waits for the others."""
+    """The work of one thread: refines pairs of one colour until none is left, then waits for the others."""
     for colour in range(rounds.size - 1):
         while True:
             turn = rounds[colour] + next_item(barrier, rounds[colour] + colour * n_threads)
@@ -118,7 +118,7 @@ def _refine_rounds(
 def _refine_pair(
     graph: Weighted, state: PairState, seeds: Words, a: np.uint32, b: np.uint32, layers: int, patience: int
 ) -> int:
-    """Make the moves of the best of several searches between parts a and b; their gain."""
+    """Apply the moves of the best of several searches between parts a and b; returns their gain."""
     labels, held, _, place, changed = state
     loads = graph.loads
     members = _candidates(graph, state, seeds, a, b, layers)
@@ -175,7 +175,8 @@ def _candidates(graph: Weighted, state: PairState, seeds: Words, a: np.uint32, b
 def _search(
     graph: Weighted, state: PairState, members: Words, a: np.uint32, b: np.uint32, patience: int, salt: int
 ) -> tuple[int, float, Words]:
-    """One search: gain, load above the limits at its best state, and the moves that lead there; changes nothing."""
+    """One search: its gain, the load above the limits in its best state, and the moves that lead there; no side
+    effects."""
     offsets, near, edges, loads = graph
     labels, held, limits, place, _ = state
     size = members.size
@@ -244,7 +245,7 @@ def _search(
 def _side(
     heaps: Words, counts: Longs, gains: Longs, loads: Floats, members: Words, load: Floats, limit: Floats, salt: int
 ) -> int:
-    """The side to move from: one that is too full, else the best gain that fits; -1 when nothing can move."""
+    """The side to move from: an overfull one, else the one with the best gain that fits; -1 if nothing can move."""
     best, most = -1, 0
     for s in range(2):
         if counts[s] == 0:
@@ -262,7 +263,7 @@ def _side(
 
 @njit(cache=True, nogil=True, inline="always")
 def _before(m: int, n: int, gains: Longs, salt: int) -> bool:
-    """Whether m comes off the heap before n: more gain; of equals the earlier one, or with `salt` the later."""
+    """Whether m leaves the heap before n: larger gain; on ties the earlier one, or with `salt` the later."""
     if gains[m] != gains[n]:
         return gains[m] > gains[n]
     return m < n if salt == 0 else m > n
@@ -304,7 +305,7 @@ def _sink(heap: Words, spots: Words, gains: Longs, count: int, spot: int, salt: 
 
 @njit(cache=True, nogil=True)
 def _drop(heap: Words, spots: Words, gains: Longs, counts: Longs, s: int, salt: int) -> None:
-    """Take the first off the heap."""
+    """Remove the first entry of the heap."""
     spots[heap[0]] = NONE
     counts[s] -= 1
     if counts[s] > 0:

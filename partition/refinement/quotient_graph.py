@@ -14,7 +14,7 @@ from tracecut.support.arrays import Longs
 
 
 class QuotientGraph(NamedTuple):
-    """Pairs of parts with cut edges between them, by rising parts.
+    """Pairs of parts with cut edges between them, sorted.
 
     Attributes:
         first, second: int64 (pairs), the lower and the higher part.
@@ -100,7 +100,8 @@ def _pairs(order: Words, keys: Longs, ends: Words, weights: Longs, k: int) -> Qu
 
 @njit(cache=True, nogil=True)
 def coloured(pairs: Longs, first: Longs, second: Longs, k: int) -> Longs:
-    """Greedy colours of `pairs`, edges of the quotient graph, in that order: the least free at both ends."""
+    """Greedy edge colouring of `pairs` of the quotient graph, in that order: the least colour that is free at both
+    ends."""
     degrees = np.zeros(k, np.int64)
     for pair in pairs:
         degrees[first[pair]] += 1

@@ -1,4 +1,4 @@
-"""Greedy moves of boundary vertices on the finest graph, whose rows are read from the stream of edges."""
+"""Greedy moves of boundary vertices on the finest graph, which reads adjacency lists from the edge stream."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .cluster_graph import ClusterEdges
 
 Margins = npt.NDArray[np.int8]
 
-SAMPLE = 1 << 8  # vertices of which it is counted how many would move,
-FEW = 1 << 12  # where there are as many at least;
-SHARE = 0.2  # where no larger share would, all vertices are tested,
-MOST_PIECES = 16  # in so many pieces at most
+SAMPLE = 1 << 8  # size of the sample of vertices that estimates how many would move,
+FEW = 1 << 12  # taken if there are at least this many;
+SHARE = 0.2  # if at most this share of the sample would move, all vertices are tested,
+MOST_PIECES = 16  # in at most this many pieces
 BATCH = 128  # vertices whose rows are prefetched together
 AHEAD = 16
 LINE = np.uint64(0)
 ONE, TWO = np.uint64(1), np.uint64(2)
-MOST = 120  # what a margin, int8, counts at most
+MOST = 120  # largest value of a margin (int8)
 
 
 class Batch(NamedTuple):
@@ -47,14 +47,14 @@ class Batch(NamedTuple):
 
 
 class CutEdges(NamedTuple):
-    """The cut edges of each piece, written where the piece begins, and what is found from them.
+    """The cut edges of each piece, written at its beginning, and the vertices found from them.
 
     Attributes:
         cut: uint32 (edges), their names.
-        forced: uint8 (edges), not 0 where a part at either end is above its limit.
-        margin: int8 (n), edges of each vertex less twice those that are cut, as far as these are counted.
-        found: uint32 (2 · edges + 1), the vertices whose margin fell below 0.
-        size: int64 (1), how many there are.
+        forced: uint8 (edges), not 0 if the part of either end is above its limit.
+        margin: int8 (n), edges of each vertex minus twice its cut edges counted so far.
+        found: uint32 (2 · edges + 1), the vertices with a negative margin.
+        size: int64 (1), their number.
     """
 
     cut: Words
@@ -73,14 +73,14 @@ def boundary(
         stream: the edges.
         links: the edges between clusters.
         labels: uint32 (clusters), their parts.
-        full: uint8 (parts): of parts where it is not 0 all vertices at the border are taken.
-        groups: uint32 (n), overwritten with the part of each vertex, by
-        part: uint32, the part of what `groups` says.
+        full: uint8 (parts): of parts with a value other than 0, all boundary vertices are returned.
+        groups: uint32 (n), the cluster of each vertex, overwritten with its part.
+        part: uint32, the part of each cluster.
         pool: the threads; the result does not depend on them.
 
     Returns:
-        The vertices, and the margin of each, int8 (n): its edges less twice those that are cut, below 0 for what is
-        returned. O(n + edges between clusters).
+        The vertices, and the margin of each, int8 (n): its edges minus twice its cut edges, negative for the returned
+        vertices. O(n + edges between clusters).
     """
     count, names = int((links.spans[:, 1] - links.spans[:, 0]).sum()), links.names.size
     margin, found, size = np.empty(stream.size, np.int8), np.empty(2 * count + 1, np.uint32), np.zeros(1, np.int64)
@@ -110,7 +110,7 @@ def _boundary(
             break
         if i < pieces:
             finish(barrier, i, _cut(links, labels, full, cuts, spans[i, 0], spans[i, 1]))
-        else:  # no thread waits for labels
+        else:  # so that no thread waits for labels
             low, high = span(groups.size, i - pieces, pieces)
             relabel(groups, part, low, high)
     while rank == 0 and chain < pieces:
@@ -153,9 +153,9 @@ def _cut(links: ClusterEdges, part: Words, full: Bytes, cuts: CutEdges, begin: i
 
 @njit(cache=True, nogil=True)
 def _take_off_margins(cuts: CutEdges, begin: int, end: int, stream: Words, size: int) -> int:
-    """Take the cut edges of [begin, end) off the margins of their ends.
+    """Subtract the cut edges of [begin, end) from the margins of their ends.
 
-    Vertices whose margin falls below 0 are put behind the first `size` found. Returns how many there are then.
+    Vertices whose margin becomes negative are appended to the first `size` found. Returns their new number.
     """
     cut, forced, margin, found = cuts.cut[begin:end], cuts.forced[begin:end], cuts.margin, cuts.found
     for i in range(cut.size):
@@ -173,9 +173,9 @@ def _take_off_margins(cuts: CutEdges, begin: int, end: int, stream: Words, size:
 
 
 def movable(stream: EdgeStream, loads: Floats, parts: Parts, chosen: Words, pool: ThreadPool) -> Words:
-    """The vertices of `chosen` that would move if each were the only one; all of `chosen` where many would.
+    """The vertices of `chosen` that would move in the present state; all of `chosen` if many would.
 
-    Where many move, some have a gain only after their neighbours moved: without these cuts were up to 4 % larger.
+    If many move, others gain only after their neighbours have moved: without these, cuts were up to 4 % larger.
 
     Args: as those of `polish`. O(edges of `chosen`), on all threads.
     """
@@ -215,9 +215,9 @@ def _new_batch(edges: int) -> Batch:
 
 @njit(cache=True, nogil=True)
 def _fetch(edges: EdgeStream, labels: Words, chosen: Words, begin: int, batch: Batch) -> Batch:
-    """The edges of the vertices of `chosen` from `begin` on, in the memory of `batch` where that is long enough.
+    """Fetch the edges of the vertices of `chosen` from `begin` on into the memory of `batch`, enlarged if too short.
 
-    Every row is prefetched before it is read.
+    Rows are prefetched before they are read, to overlap cache misses.
     """
     starts, names, stream = edges.starts, edges.names, edges.ends
     size = min(chosen.size - begin, BATCH)
@@ -311,7 +311,7 @@ def polish(stream: EdgeStream, loads: Floats, parts: Parts, margin: Margins, cho
                 if labels[u] == own:
                     margin[u] = max(margin[u] - 2, -MOST)
                     margin[v] = max(margin[v] - 2, -MOST)
-                    if margin[u] < 0:  # may gain now; it may be listed more than once, and moves at its first turn
+                    if margin[u] < 0:  # may gain now; listed several times, it moves at its first occurrence
                         following[found] = u
                         found += 1
                 elif labels[u] == best:

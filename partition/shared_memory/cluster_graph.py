@@ -1,4 +1,4 @@
-"""The graph of clusters out of the edges between them, parallel ones merged, on several threads."""
+"""Builds the graph of clusters from the edges between them, merging parallel edges, on several threads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ ROW = 1 << 11  # entries of a range of rows
 
 
 class Halves(NamedTuple):
-    """A graph each of whose edges stands once, in the row of its lower end.
+    """A graph that stores each edge once, in the row of its lower end.
 
     Attributes:
         far, merged: uint32, int64: the higher ends and the weights; row v lies in [begun[v], ends[v]).
         first, upper, last: int64 (n): where the row of each vertex with both directions begins, has its first higher
             neighbour, and ends.
-        cuts: int64 (ranges + 1), ranges of rows; lower: uint32 (ranges, n), where each range writes lower neighbours.
+        cuts: int64 (ranges + 1), ranges of rows; lower: uint32 (ranges, n), where each range writes lower neighbours in
+            each row.
     """
 
     far: Words
@@ -54,14 +55,14 @@ class ClusterEdges(NamedTuple):
 
 
 class LinkSpace(NamedTuple):
-    """What `linked` works in.
+    """Working memory of `linked`.
 
     Attributes:
         cuts: int64 (ranges + 1), ranges of `spans`.
         counts: uint32 (ranges, n), how many edges of a range each row gets, then where the range writes them.
         begins: int64 (n + 1), where each row begins before parallel edges are merged.
         far, weight: uint32, int64: the higher ends and the weights of these rows; no weights where all are 1. Merging
-            writes over `far`, never ahead of what it reads.
+            overwrites `far` in place; its write position never passes its read position.
     """
 
     cuts: Longs
@@ -80,7 +81,7 @@ def linked(links: ClusterEdges, size: int, pool: ThreadPool) -> Halves:
         pool: the threads; the result does not depend on them.
 
     Returns:
-        Rows in which neighbours come as they do in the stream. O(edges + size · threads).
+        The graph; neighbours in each row are in stream order. O(edges + size · threads).
     """
     spans = links.spans
     count = int((spans[:, 1] - spans[:, 0]).sum())
@@ -145,7 +146,7 @@ def _count(pairs: Words, counts: Words, begin: int, end: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _places(counts: Words, begins: Longs) -> None:
-    """Where each row begins, int64 (size + 1); `counts` becomes where each range of edges writes."""
+    """Where each row begins, int64 (size + 1); turns `counts` into the write positions of each range of edges."""
     begins[0] = 0
     total = np.uint32(0)
     for v in range(counts.shape[1]):
@@ -168,9 +169,10 @@ def _spread(links: ClusterEdges, places: Words, far: Words, weight: Longs, begin
 
 @njit(cache=True, nogil=True)
 def _merge(space: LinkSpace, halves: Halves, lower: Words, spot: Longs, begin: int, end: int) -> None:
-    """The rows of [begin, end) without parallel edges, one right after the other, from `begun` to `ends`.
+    """Merge parallel edges in the rows of [begin, end), and store the rows contiguously, from `begun` to `ends`.
 
-    `lower` counts how often each vertex is the higher end of what is left. `spot` is below what is written here.
+    `lower` counts how often each vertex is the higher end of a remaining edge. Old entries of `spot` are below all
+    positions written here, so it needs no clearing.
     """
     begins, weight = space.begins, space.weight
     far, merged, begun, ends = halves.far, halves.merged, halves.begun, halves.ends

@@ -1,4 +1,4 @@
-"""Inflation along a stream of edges: small clusters, and the edges between them, in one look at each edge."""
+"""Inflation along a stream of edges: makes small clusters and the edges between them in one pass over the edges."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tracecut.support.arrays import Bytes, Floats, Longs
 from .cluster_graph import ClusterEdges
 
 NONE = np.uint32(0xFFFFFFFF)
-AHEAD = 16  # edges between asking for a label and reading it
+AHEAD = 16  # prefetch distance in edges
 LINE = np.uint64(0)
-LEAST = 1 << 12  # edges of a piece
-PIECES = 32  # at most
-LAG = 8  # pieces between both: memory that one thread writes costs time to read
-LOOPS, ASSIGNED = 33, 34  # places of a barrier: loops in the stream, pieces whose vertices all have their cluster
+LEAST = 1 << 12  # least edges of a piece
+PIECES = 32  # most pieces
+LAG = 8  # pieces between the writing and the reading thread: reading lines that another core writes is slow
+LOOPS, ASSIGNED = 33, 34  # slots of a barrier: loops in the stream, pieces whose vertices all have clusters
 
 
 def inflated(
@@ -29,13 +29,13 @@ def inflated(
 ) -> tuple[int, ClusterEdges]:  # fmt: skip
     """`claim` on a whole stream, on any number of threads.
 
-    The cluster of a vertex depends on its first edge to another vertex alone. Threads find these edges, one thread
-    assigns clusters along them in stream order, and the others follow and write the edges between clusters.
+    The cluster of a vertex depends only on its first edge to another vertex. All threads find these edges; then one
+    thread assigns clusters along them in stream order, and the others follow and write the edges between clusters.
 
     Args:
         stream: the edges.
         loads, most, wide, groups, held, out, out_names: as in `claim`.
-        pool: the threads; clusters and edges do not depend on them, only gaps between pieces do.
+        pool: the threads; the result does not depend on them, except for gaps between pieces.
 
     Returns:
         The number of clusters, and the edges between them, in `out` and `out_names`. O(edges + n).
@@ -75,7 +75,7 @@ def _inflate(
         low, high = span(marks.size, i % pieces, pieces)
         if i < pieces:
             finish(barrier, i, _pack(marks, out_names, low, high))
-        # The first thread assigns the pieces that are packed; before it writes links, it assigns all.
+        # The first thread assigns clusters in packed pieces, and writes links only after it has assigned all pieces.
         while rank == 0 and chain < pieces and (i >= pieces or ready(barrier, chain) >= 0):
             begin = span(marks.size, chain, pieces)[0]
             found = _assign_piece(pairs, loads, most, wide, out_names[begin:], groups, held, found, barrier, chain)
@@ -101,7 +101,7 @@ def _inflate(
 
 @njit(cache=True, nogil=True)
 def _loops(pairs: Words) -> int:
-    """How many edges join a vertex to itself."""
+    """Number of self-loops."""
     count = 0
     for i in range(pairs.size // 2):
         count += pairs[2 * i] == pairs[2 * i + 1]
@@ -110,7 +110,7 @@ def _loops(pairs: Words) -> int:
 
 @njit(cache=True, nogil=True)
 def _mark(stream: EdgeStream, loops: bool, marks: Bytes, begin: int, end: int) -> None:
-    """Mark the first edge of each vertex of [begin, end) that is no loop."""
+    """Mark the first edge of each vertex of [begin, end) that is not a loop."""
     pairs, starts, names = stream.ends, stream.starts, stream.names
     for v in range(begin, end):
         i = starts[v]
@@ -122,7 +122,7 @@ def _mark(stream: EdgeStream, loops: bool, marks: Bytes, begin: int, end: int) -
 
 @njit(cache=True, nogil=True)
 def _pack(marks: Bytes, out: Words, begin: int, end: int) -> int:
-    """How many edges of [begin, end) are marked; they are written from `begin` on."""
+    """Write the marked edges of [begin, end) from `begin` on; returns their number."""
     given, called = marks[begin:end], out[begin:end]
     place = 0
     for i in range(given.size):
@@ -136,7 +136,7 @@ def _assign_piece(
     pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int,
     barrier: Longs, i: int,
 ) -> int:  # fmt: skip
-    """`_assign` for piece i, which begins `packed`, as soon as it is there; -1 when a thread failed."""
+    """`_assign` for piece i, packed from its begin, as soon as it is ready; -1 if a thread failed."""
     count = wait(barrier, i)
     if count < 0:
         return -1
@@ -149,7 +149,7 @@ def _assign_piece(
 def _assign(
     pairs: Words, loads: Floats, most: float, wide: bool, packed: Words, groups: Words, held: Floats, found: int
 ) -> int:
-    """The clusters of all ends of these edges, each of which has a free end; how many clusters there are now."""
+    """Assign clusters to the ends of these edges, each of which has a free end; returns the new number of clusters."""
     even = loads.size == 0
     clusters = np.uint32(found)
     for j in range(packed.size):
@@ -184,17 +184,17 @@ def _write_links(pairs: Words, wide: bool, groups: Words, out: Words, out_names:
             prefetch_row(groups, np.uint64(given[2 * (i + AHEAD)]), LINE)
             prefetch_row(groups, np.uint64(given[2 * (i + AHEAD) + 1]), LINE)
         a, b = groups[given[2 * i]], groups[given[2 * i + 1]]
-        # Written in any case, and kept where the clusters differ: there is no branch to mispredict.
+        # Always written, and kept only if the clusters differ: without a branch, which would be mispredicted.
         own[2 * place], own[2 * place + 1] = a, b
         called[place] = begin + i
-        # The end of a loop may get its cluster between both reads.
+        # The vertex of a loop may get its cluster between the two reads.
         place += (a != b) & (given[2 * i] != given[2 * i + 1])
     return begin + place
 
 
 @njit(cache=True, nogil=True)
 def _gather(loads: Floats, most: float, groups: Words, held: Floats, found: int) -> int:
-    """Clusters of the vertices that have none, in their order; how many clusters there are then."""
+    """Put the vertices without a cluster into clusters, in order; returns the new number of clusters."""
     last, clusters = NONE, np.uint32(found)
     for v in range(groups.size):
         if groups[v] == NONE:
@@ -213,25 +213,25 @@ def claim(
     pairs: Words, count: int, names: Words, loads: Floats, most: float, wide: bool, groups: Words, held: Floats,
     out: Words, out_names: Words,
 ) -> tuple[int, int]:  # fmt: skip
-    """Clusters of a load up to `most`, grown edge by edge in the order of the stream.
+    """Clusters of load up to `most`, grown edge by edge in stream order.
 
-    An edge founds a cluster of its two ends if both are free. A free end joins the cluster of the other one while that
-    has room, and else founds one of its own. So after an edge both its ends have their cluster for good, and an edge
-    between two clusters is handed on at once. Vertices without edges are gathered last, in their order.
+    An edge with two free ends starts a cluster of both. A free end joins the cluster of the other end if that has room,
+    else it starts its own. So both ends of an edge have their final clusters once it is processed, and an edge between
+    two clusters can be output at once: one pass suffices. Vertices without edges are clustered last, in order.
 
     Args:
-        pairs: uint32 (2 · count at least), the ends of edge i at 2 i and 2 i + 1; loops are passed over.
-        names: uint32 (count), what the edges are called; empty means by their place.
+        pairs: uint32 (at least 2 · count), the ends of edge i at 2 i and 2 i + 1; loops are skipped.
+        names: uint32 (count), names of the edges; empty: their positions.
         loads: float64 (n); empty means 1 each.
-        most: a vertex of more load stands alone.
-        wide: whether first ends, too, are mostly far from those before; a matter of speed alone.
+        most: a vertex of larger load is a cluster of its own.
+        wide: whether first ends are scattered in memory, too, and so need prefetching; affects only speed.
         groups: uint32 (n), overwritten with the cluster of each vertex.
         held: float64 (n), whose first entries are overwritten with the loads of the clusters.
-        out, out_names: uint32 (2 · count), (count), overwritten with the clusters and the names of edges handed on;
-            they may be the memory of `pairs` and `names`, which are read before.
+        out, out_names: uint32 (2 · count), (count), overwritten with the clusters and names of output edges; may share
+            the memory of `pairs` and `names`, which are read first.
 
     Returns:
-        The number of clusters, and of edges handed on. O(edges + n).
+        The number of clusters, and of output edges. O(edges + n).
     """
     found, links, named = np.uint32(0), 0, 0
     even, unnamed = loads.size == 0, names.size == 0
@@ -262,7 +262,7 @@ def claim(
             groups[free], held[found] = found, load
             a, b = other, found
             found += np.uint32(1)
-        # Written in any case, and kept where the clusters differ: there is no branch to mispredict.
+        # Always written, and kept only if the clusters differ: without a branch, which would be mispredicted.
         out[2 * links], out[2 * links + 1] = a, b
         out_names[links] = i if unnamed else names[i]
         links += a != b

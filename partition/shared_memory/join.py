@@ -15,21 +15,21 @@ from tracecut.support.arrays import Floats, Longs
 
 from .cluster_graph import Halves, mirror
 
-LEAST = 1 << 10  # entries of rows in a piece
-PIECES = 16  # at most
-ROOM = 4  # times the finest level that all levels have room for, before more is made,
-ROOMIER, MANY = 12, 10  # or as many where a vertex has that many neighbours: hardly any edges fall together
-LEVELS = 256  # at most: each is smaller by a tenth
-LEVEL, FULL, GO = range(3)  # what threads agree on: the coarsest level, whether room is short, whether to go on
+LEAST = 1 << 10  # least row entries of a piece
+PIECES = 16  # most pieces
+ROOM = 4  # initial memory for all levels, as a multiple of the finest level,
+ROOMIER, MANY = 12, 10  # or ROOMIER if vertices have MANY neighbours: then few edges are merged
+LEVELS = 256  # most levels: each is smaller by at least a tenth
+LEVEL, FULL, GO = range(3)  # shared state of the threads: coarsest level, whether memory is short, whether to continue
 
 
 class Levels(NamedTuple):
-    """A graph and coarser ones, one behind the other in the same arrays.
+    """A graph and its coarser levels, stored one after the other in the same arrays.
 
     Attributes:
         bounds: int64 (levels + 1): level i owns the vertices of [bounds[i], bounds[i + 1]), the finest is level 0.
-        first, last, near, edges, loads: as in `Rows`, all levels together; neighbours are counted within a level.
-        coarse: uint32 (vertices): the vertex of the next level that each became, counted within that.
+        first, last, near, edges, loads: as in `Rows`, for all levels; neighbours are numbered within their level.
+        coarse: uint32 (vertices): the coarse vertex of each vertex, numbered within the next level.
     """
 
     bounds: Longs
@@ -55,12 +55,12 @@ class Levels(NamedTuple):
 
 
 class JoinSpace(NamedTuple):
-    """What the threads of `joined` share beside the levels.
+    """Data that the threads of `joined` share in addition to the levels.
 
     Attributes:
-        mates: uint32 (vertices of the finest level), the matching of the level at hand.
+        mates: uint32 (vertices of the finest level), the matching of the present level.
         heads, begins: uint32, int64 (vertices + 1), of its contraction: see `edge_matching.number_pairs`.
-        state: int64 (3), what they agree on: the coarsest level, whether memory is short, whether to go on.
+        state: int64 (3), decisions: the coarsest level, whether memory is short, whether to continue.
     """
 
     mates: Words
@@ -70,12 +70,12 @@ class JoinSpace(NamedTuple):
 
 
 def joined(graph: Halves, loads: Floats, heaviest: float, goal: int, pool: ThreadPool) -> Levels:
-    """A graph of clusters and ever coarser ones, until one has up to `goal` vertices or hardly fewer than the last.
+    """Coarsen a graph of clusters level by level, until a level has at most `goal` vertices or is hardly smaller.
 
-    Each vertex, one after the other, takes the free neighbour with the most weight² for its load, so that both weigh up
-    to `heaviest`; coarse vertices are numbered by rising first member. Whoever is matched within a range of its own
-    only, for the sake of threads, gets worse mates: where neighbours have numbers far apart, cuts were 3 to 10 %
-    larger. So one thread matches, behind those that make the rows. O(edges).
+    Each vertex, in order, is matched with the free neighbour of largest weight² / load, if both together weigh at most
+    `heaviest`; coarse vertices are numbered by their first members. Matching in parallel within ranges of vertices gave
+    cuts 3 to 10 % larger where neighbours have distant numbers, so one thread matches while the others make the rows.
+    O(edges).
     """
     n = loads.size
     entries = int(graph.last[-1]) if n else 0
@@ -100,8 +100,7 @@ def _join(
     halves: Halves, levels: Levels, shared: JoinSpace, heaviest: float, goal: int, least: int, barrier: Longs,
     rank: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """The finest rows out of `Halves`, unless `cuts` says that they are there; then level after level while there is
-    memory."""
+    """Make the finest rows from `Halves`, unless `cuts` shows that they exist; then coarsen while memory lasts."""
     bounds, first, last, near, edges, loads, coarse = levels
     mates, heads, begins, state = shared
     cuts, no_labels = halves.cuts, np.empty(0, np.uint32)
@@ -133,7 +132,7 @@ def _join(
         return
     spot = np.zeros(bounds[1], np.int64)
     while True:
-        # All others wait for what the first thread decides.
+        # All other threads wait for the decision of the first.
         if rank == 0:
             state[GO] = 0
             state[FULL] = 0
@@ -159,8 +158,9 @@ def _join(
         fine = Rows(first[begin:end], last[begin:end], near, edges, loads[begin:end])
         coarser = Rows(first[end:top], last[end:top], near, edges, loads[end:top])
         further, chain = count > goal, 0
-        # Rows of the coarser graph by all; as they come, they are matched by the first. Old mates are still looked at,
-        # so new ones are written where `heads` does not need them: behind, in the coarse numbers of the new level.
+        # All threads make rows of the coarser graph; the first thread matches rows as soon as they are complete.
+        # Contraction
+        # still reads the old mates, so new mates are written to the unused part of the array behind them.
         fresh = coarse[end:top]
         if rank == 0:
             fresh[:] = NONE

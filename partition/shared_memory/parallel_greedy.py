@@ -1,4 +1,4 @@
-"""Greedy moves of single vertices between parts, found in parallel and made in order."""
+"""Greedy moves of single vertices between parts: found in parallel, made in order."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ from tracecut.support.arrays import Floats, Longs
 
 from .join import Levels
 
-LEAST = 1 << 9  # entries of rows in a piece
-PIECES = 24  # at most
+LEAST = 1 << 9  # least row entries of a piece
+PIECES = 24  # most pieces
 
 
 def improve_levels(graph: Levels, limits: Floats, coarsest: Words, sweeps: int, pool: ThreadPool) -> Words:
-    """Labels of the finest level out of those of the coarsest: moves by the rule of `greedy_growing.improve` on every
+    """Labels of the finest level from those of the coarsest: moves by the rule of `greedy_growing.improve` on every
     level.
 
-    A sweep has two steps, the same for any number of threads. The best part of every vertex is found by the state
-    before the sweep; then each vertex whose best part is another one moves to its best part by the state at that time,
-    in order. One thread makes moves while the others still find them. Visiting only the neighbours of vertices moved
-    in the last sweep is faster, but loads of parts change gains everywhere: cuts were 1 to 3 % larger.
+    A sweep has two steps, so that the result does not depend on the number of threads. First, all threads find the best
+    part of every vertex in the state before the sweep. Then, in order, each vertex with a better part moves to its best
+    part in the present state. One thread makes moves while the others still find them. Visiting only the neighbours of
+    vertices moved in the last sweep is faster, but the loads of parts change gains everywhere: cuts were 1 to 3 %
+    larger.
 
     Args:
         graph: the levels.
         limits: float64 (k).
         coarsest: uint32, labels of the coarsest level.
-        sweeps: over each level but the coarsest; one that moved nothing is the last.
+        sweeps: largest number over each level but the coarsest; stops after a sweep without moves.
         pool: the threads.
 
     Returns:
@@ -60,7 +61,7 @@ def _improve_levels(
     levels: Levels, moving: Parts, asking: Parts, wishes: Words, sweeps: int, least: int, state: Longs, barrier: Longs,
     rank: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """One of several threads. All ask by the state before the sweep, `asking`; rank 0 alone changes `moving`."""
+    """The work of one thread. All threads read the state before the sweep, `asking`; only rank 0 changes `moving`."""
     bounds, first, last, near, edges, loads, coarse = levels
     connected = connections(moving.limits.size)
     for level in range(bounds.size - 3, -1, -1):
@@ -116,7 +117,7 @@ def _project(labels: Words, coarse: Words, fine: Words, begin: int, end: int) ->
 
 @njit(cache=True, nogil=True)
 def propose(rows: Rows, parts: Parts, begin: int, end: int, wishes: Words, connected: Connections) -> int:
-    """How many of the vertices of [begin, end) would move; they are put in `wishes` from `begin` on.
+    """Write the vertices of [begin, end) that would move to `wishes` from `begin` on; returns their number.
 
     O(their edges).
     """
@@ -130,7 +131,8 @@ def propose(rows: Rows, parts: Parts, begin: int, end: int, wishes: Words, conne
 
 @njit(cache=True, nogil=True)
 def commit(rows: Rows, parts: Parts, chosen: Words, connected: Connections) -> int:
-    """Move each of `chosen`, in that order, to its best part as things are by then; how many moved. O(their edges)."""
+    """Move each of `chosen`, in order, to its best part in the present state; returns the number of moves. O(their
+    edges)."""
     moved = 0
     for v in chosen:
         best = best_part(v, rows, parts, connected)

@@ -15,13 +15,13 @@ from tracecut.partition.datastructures.union_find import depth, find, join, swap
 from tracecut.partition.parallel.thread_pool import ThreadPool
 from tracecut.support.arrays import Ints, Longs
 
-GROWING = -(1 << 62)  # the mark of a seed: a root, and not alone
-GPART_PASSES = (0.5, 0.75, 1.25)  # of the final size, ParCubed §4
+GROWING = -(1 << 62)  # mark of a seed: a root, and not a singleton
+GPART_PASSES = (0.5, 0.75, 1.25)  # largest parts of each pass, relative to the final size, ParCubed §4
 
 
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """What the phases made (ParCubed figure 6).
+    """The results of the phases (ParCubed figure 6).
 
     Attributes:
         labels: int32 (vertices) in [0, k).
@@ -39,22 +39,22 @@ class Phases:
 def parcubed(
     graph: LocalityGraph, k: int, *, threads: int | None = None, inflate: float = 1.0, join: float = 1.0
 ) -> Ints:
-    """Inflate, join, fold: very fast parts of equal numbers of data, without regard to weights or balance.
+    """Inflate, join, fold: a very fast partition into parts of similar size that ignores weights and the balance bound.
 
     Each thread inflates from the vertices of its block, then joins parts along edges in its block; the fold is serial
-    and pairs parts by size alone. On several threads labels differ from run to run, as published.
+    and pairs parts by size. On several threads labels differ between runs, as in the published algorithm.
 
     Args:
         graph: the locality graph; `plain_graphs.data_graph` says how jobs of many data are modelled.
         k: number of clusters.
         threads: threads at most, None takes all cores.
         inflate: largest part that inflation makes, in units of data / k.
-        join: largest part that joining makes, in the same units. Folding knows no limit.
+        join: largest part that joining makes, in the same units. Folding has no limit.
 
     Returns:
-        int32 (data), labels in [0, k). Fewer parts than k are filled up with single data. O(pins · depth).
+        int32 (data), labels in [0, k). If there are fewer than k parts, the rest are single data. O(pins · depth).
 
-    Source: ParCubed §2, §3; the seed counts once and roots are compared before a join, which its figures leave out.
+    Source: ParCubed §2, §3; counting the seed once and comparing roots before a join, which its figures omit.
     """
     with ThreadPool(threads, graph.n_data) as pool:
         return parcubed_phases(data_graph(graph), k, pool, inflate, join).labels
@@ -63,8 +63,8 @@ def parcubed(
 def gpart(graph: LocalityGraph, k: int) -> Ints:
     """Parts merged along edges in three passes of up to 50, 75 and 125 % of the final size.
 
-    Args: the locality graph, the number of clusters. Parts beyond k are folded as in `parcubed`, missing ones filled
-    up with single data. Returns int32 (data), labels in [0, k). O(pins · depth).
+    Args: the locality graph, the number of clusters. More than k parts are folded as in `parcubed`; missing parts are
+    single data. Returns int32 (data), labels in [0, k). O(pins · depth).
 
     Source: GPart of Han and Tseng 2001, as run in ParCubed §4.
     """
@@ -112,10 +112,9 @@ def _finished(parents: Longs, k: int, inflated: int) -> Phases:
 
 
 def _fold(by_size: Longs, k: int) -> Longs:
-    """The new part of each part, given all parts from the smallest to the largest, by figure 5.
+    """The new part of each part, given all parts in ascending size, by figure 5.
 
-    The k largest adopt. From the fold on, smaller and smaller parts go to larger and larger ones, then again from the
-    smallest adopter.
+    The k largest parts absorb the others: in descending size, these go to ever larger parts, cyclically.
     """
     found = by_size.size
     extra = max(0, found - k)
@@ -128,10 +127,10 @@ def _fold(by_size: Longs, k: int) -> Longs:
 
 @njit(cache=True, nogil=True)
 def _inflate(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, end: int) -> None:
-    """Figure 3 from each vertex of [begin, end) that stands alone.
+    """Figure 3 from each singleton vertex of [begin, end).
 
-    A seed is marked while it grows, and takes only what stands alone at that very moment: so no other thread can take
-    it or what it has, and no part gets larger than `most`.
+    A seed is marked while its part grows, and takes only vertices that are singletons at that moment (by
+    compare-and-swap). So no other thread can take it or its members, and no part exceeds `most`.
     """
     queue = np.empty(1024, np.uint32)
     for seed in range(begin, end):
@@ -142,7 +141,7 @@ def _inflate(offsets: Longs, near: Words, parents: Longs, most: int, begin: int,
         while True:
             for i in range(offsets[v], offsets[v + 1]):
                 if parents[near[i]] != -1:
-                    continue  # it would be passed over when it is taken from the queue
+                    continue  # it would be skipped when it is taken from the queue
                 if tail == queue.size:
                     longer = np.empty(2 * tail, np.uint32)
                     longer[:tail] = queue
@@ -168,7 +167,8 @@ def _join(offsets: Longs, near: Words, parents: Longs, most: int, begin: int, en
         for i in range(offsets[v], offsets[v + 1]):
             other = find(parents, np.int64(near[i]))
             own = find(parents, own)
-            # Another thread may link a root right here; what is read then is a parent, and the sum is no size.
+            # Another thread may link a root at this moment; then a parent is read instead of a size, and the sum is
+            # meaningless.
             first, second = parents[own], parents[other]
             if other != own and first < 0 and second < 0 and -(first + second) <= most:
                 join(parents, own, other)

@@ -1,4 +1,4 @@
-"""ParCubed made deterministic: inflate once, join and fold on the graph of clusters, a few passes over the border."""
+"""Deterministic ParCubed: inflate once, join and fold on the graph of clusters, then refine the boundary."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from .inflate import claim, inflated
 from .join import joined
 from .parallel_greedy import improve_levels
 
-LARGEST = 32  # vertices of a cluster at most
-PIECES = 16  # clusters a part at least, to balance with
-SECOND = 160  # vertices of a cluster of clusters, where the stream jumps about
-FEWEST = 7  # of these a part at least
-PLENTY = 40  # clusters a part, and
-MANY = 1 << 16  # clusters, from which on they are gathered again if that is no harm
-SAMPLE = 8192  # ends of edges that are looked at to tell whether the order of a stream says anything
-COARSEST = 14  # vertices a part at most on the coarsest graph of clusters: those of a stream in order are long and thin
-COARSER = 24  # where they were gathered again
-TRIES = 24  # first partitions of a small graph
-SMALL = 1 << 14  # ends of its edges at most
+LARGEST = 32  # most vertices of a cluster
+PIECES = 16  # least clusters per part, so that parts can be balanced
+SECOND = 160  # vertices of a cluster of clusters, if the stream has no locality
+FEWEST = 7  # least such clusters per part
+PLENTY = 40  # clusters per part, and
+MANY = 1 << 16  # clusters, from which on they are clustered again if the order allows it
+SAMPLE = 8192  # ends of edges that are sampled to find out whether the stream has locality
+COARSEST = 14  # most vertices per part on the coarsest level: clusters of a stream with locality are long and thin
+COARSER = 24  # the same if they were clustered again
+TRIES = 24  # initial partitions of a small graph
+SMALL = 1 << 14  # most ends of edges of a small graph
 SPANS = 16  # pieces of a list of edges
-BATCHES = 12  # that share them, for as many threads
-FINAL = 4  # passes over the vertices at borders, each over few but those near what moved in the one before
-FIRST = 3  # sweeps over a small graph that was just partitioned
-SWEEPS = 2  # over a large one
-ROUNDS = 3  # over each level on the way back
+BATCHES = 12  # batches that these are divided into, for at most as many threads
+FINAL = 4  # passes over boundary vertices, each mostly near the moves of the last pass
+FIRST = 3  # sweeps over a newly partitioned small graph,
+SWEEPS = 2  # over a large one,
+ROUNDS = 3  # over each level during uncoarsening
 
 
 def parcubed_det(
@@ -46,12 +46,12 @@ def parcubed_det(
     balance: float = 1.03,
     threads: int | None = None,
 ) -> Ints:
-    """ParCubed's phases, each the better way: exactly k parts, balanced, the same labels for any number of threads.
+    """ParCubed's phases with improvements: exactly k balanced parts, the same labels for any number of threads.
 
-    Inflate: small clusters and the edges between them, in one look at each edge in the order of the jobs; where that
-    order jumps about and leaves very many clusters, they are gathered once more. Join: clusters are matched along heavy
-    edges, level by level. Fold: parts grow over what is left, by adjacency instead of by size, and greedy moves improve
-    them on every level. Last, greedy passes over the vertices at borders.
+    Inflate: small clusters and the edges between them, in one pass over the edges in the order of the jobs; if that
+    order has no locality and leaves very many clusters, these are clustered once more. Join: clusters are matched along
+    heavy edges, level by level. Fold: parts grow on the coarsest level, by adjacency instead of by size, and greedy
+    moves improve them on every level. Finally, greedy passes over the boundary vertices.
 
     Args:
         graph: the locality graph; `plain_graphs.data_graph` says how jobs of many data are modelled.
@@ -108,10 +108,10 @@ def split(stream: EdgeStream, k: int, loads: Floats, shares: Floats, balance: fl
 
 
 def _jumps(stream: EdgeStream, groups: Words, clusters: int) -> bool:
-    """Whether edges join clusters that were founded at any time; `groups` are the clusters of the vertices.
+    """Whether edges join clusters with distant numbers; `groups`: the clusters of the vertices.
 
-    Where clusters founded soon after each other are neighbours, gathering them in the order of the stream makes long
-    rows of them; where the order says nothing, it makes good clusters.
+    If consecutive clusters are neighbours, clustering them again in stream order makes long, thin clusters; if the
+    order has no locality, it makes good ones.
     """
     some = groups[_sample(stream.ends)].astype(np.int64)
     apart = np.abs(some[:, 0] - some[:, 1])
@@ -119,13 +119,13 @@ def _jumps(stream: EdgeStream, groups: Words, clusters: int) -> bool:
 
 
 def _scattered(pairs: Words, n: int) -> bool:
-    """Whether edges that follow each other begin anywhere."""
+    """Whether consecutive edges begin at distant vertices."""
     some, following = _sample(pairs[:-2]), _sample(pairs[2:])
     return some.size > 0 and float(np.abs(some[:, 0] - following[:, 0]).mean()) > n / 8
 
 
 def _sample(pairs: Words) -> Longs:
-    """Some of these ends of edges, int64 (some, 2)."""
+    """A sample of these edges, int64 (sample, 2)."""
     return pairs.reshape(-1, 2)[:: max(1, pairs.size // SAMPLE)].astype(np.int64)
 
 
@@ -140,15 +140,15 @@ def _inflated(
 
 
 def _gathered(links: ClusterEdges, loads: Floats, most: float) -> tuple[Words, Floats, ClusterEdges]:
-    """The same for clusters of clusters, out of the edges between them, which are overwritten; see `claim`.
+    """The same for clusters of clusters, from the edges between them, which are overwritten; see `claim`.
 
-    This is one stream on one thread. Two ranges of vertices, each with its own half of the stream, would be independent
-    of threads as well; but where the order says nothing half of all edges cross, and cuts were 2 to 3 % larger.
+    This uses one stream on one thread. Two ranges of vertices with half of the stream each would be deterministic as
+    well, but without locality half of all edges cross between the ranges, and cuts were 2 to 3 % larger.
     """
     pairs, names, count = links.pairs, links.names, 0
     for begin, end in links.spans.tolist():
         stop = count + end - begin
-        if begin > count:  # gaps are closed
+        if begin > count:  # without gaps
             pairs[2 * count : 2 * stop], names[count:stop] = pairs[2 * begin : 2 * end], names[begin:end]
         count = stop
     groups, held = np.empty(loads.size, np.uint32), np.empty(loads.size)
@@ -159,11 +159,11 @@ def _gathered(links: ClusterEdges, loads: Floats, most: float) -> tuple[Words, F
 
 
 def _fold(halves: Halves, loads: Floats, coarsest: int, shares: Floats, limits: Floats, pool: ThreadPool) -> Words:
-    """Labels of the clusters: join level by level, grow parts some times, improve the best on the way back."""
+    """Labels of the clusters: join level by level, grow several partitions, improve the best during uncoarsening."""
     k = shares.size
     levels = joined(halves, loads, float(loads.sum()) / (4 * k), coarsest * k, pool)
     level = levels.level(levels.n_levels - 1)
-    # Of a small graph all first partitions are improved and the best is taken, of a large one there is but one.
+    # Small graphs: all initial partitions are improved and the best is taken; large graphs have only one.
     small = level.entries <= SMALL
     tries, batches, sweeps = (TRIES, BATCHES, FIRST) if small else (1, 1, SWEEPS)
     starts = level.size * np.arange(tries) // tries

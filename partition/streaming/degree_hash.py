@@ -13,12 +13,13 @@ from .stream_pins import count_pins
 
 
 def dbh(graph: LocalityGraph, k: int, *, seed: int = 0) -> Ints:
-    """Degree-based hashing: each job goes where the hash of its datum of lowest degree says. Labels, int32 (jobs).
+    """Degree-based hashing: each job goes to the cluster given by the hash of its datum of lowest degree. Labels, int32
+    (jobs).
 
     Jobs of one low-degree datum stay together, hubs are cut. Ties take the first datum of the job; a job without data
-    is hashed by its own number. Balanced by chance only: a datum's jobs all go to one cluster. O(pins).
+    is hashed by its own number. Loads are balanced only in expectation. O(pins).
 
-    Source: Xie et al. 2014, the algorithm of the paper that VertexCut cites for Libra.
+    Source: Xie et al. 2014, the paper that VertexCut cites for Libra.
     """
     degree = count_pins(words(graph.data), graph.n_data)
     labels = _hash_jobs(longs(graph.offsets), words(graph.data), words(degree), np.uint64(k), np.uint64(seed))

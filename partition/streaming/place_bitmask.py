@@ -1,9 +1,9 @@
 """The placement rules of `streaming` on bit masks: jobs of two data, whole-number weights, equal targets.
 
-A cluster's load and number are one key, `load << shift | cluster`, so that the smallest key is the least loaded cluster
-and the lowest number on ties. Loads only grow, so a cluster too full for the lightest job is closed for good; closed
-clusters leave the candidates by one `and`, and the smallest key of 64 masked ones is a few vector minima. Rows of data
-that come soon are prefetched.
+A cluster's load and number form one key, `load << shift | cluster`, so that the smallest key is the least loaded
+cluster, with the lowest number on ties. Loads only grow, so a cluster too full for the lightest job is closed
+permanently; one `and` removes closed clusters from the candidates, and the smallest of 64 masked keys takes a few
+vector minima. Rows of data that are needed soon are prefetched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ONE, ZERO, SIX, LAST = np.uint64(1), np.uint64(0), np.uint64(6), np.uint64(63)
 NARROW = 64  # clusters of one mask
 WIDE = 64 * 64  # clusters of one summary mask over 64 masks
 SHIFT = np.uint64(12)  # bits of a cluster's number in a wide key
-SOON, SOONER = 24, 8  # jobs ahead whose heads and rows are fetched: about a trip to memory each
+SOON, SOONER = 24, 8  # how many jobs ahead heads and rows are prefetched, to hide the latency of memory
 
 
 @njit(cache=True, nogil=True)
@@ -38,9 +38,9 @@ def place_narrow(
         pins: uint32 (2 · jobs), the data of each job in stream order.
         heads: uint64 (data, 2), the clusters of each datum (none) and its number of pins. Overwritten.
         libra: prefer the datum of the lower degree; else that of more unassigned pins.
-        either: any cluster of one of the data will do (the simple rule).
+        either: candidates are all clusters of any of the data (the simple rule).
         weights: uint64 (jobs) in stream order, positive; empty for 1 each.
-        limit: what a cluster may hold. lightest: least weight of a job.
+        limit: largest load of a cluster. lightest: smallest weight of a job.
     """
     jobs = pins.size // 2
     labels = np.empty(jobs, np.uint32)
@@ -66,7 +66,8 @@ def place_narrow(
         some &= opened
         some = wanted if wanted != ZERO else some
         some = some if some != ZERO else everything
-        # A vector load of keys that were stored just now would wait for the store: the last one stays in a register.
+        # A vector load that covers a key stored just before would stall on the store (no store forwarding from a narrow
+        # store to a wide load), so the last key is kept in a register and merged in.
         if some & (some - ONE) == ZERO:
             keys[last] = last_key
             key = keys[lowest_bit(some)]
@@ -96,9 +97,9 @@ def place_wide(
 ) -> Words:
     """The same for k ≤ 4096. The clusters of a datum are a row of masks and a summary of the masks with any bit.
 
-    Only masks that both summaries and the summary of open clusters name are looked at. The smallest key of each 64
-    clusters is kept, so the least loaded of all is a minimum of k / 64. O(jobs · k / 64), nearly O(jobs) where most
-    clusters are still empty or already closed, as in natural orders.
+    Only masks whose bits are set in both summaries and in the summary of open clusters are read. The smallest key of
+    each 64 clusters is kept, so the least loaded cluster is a minimum over k / 64 keys. O(jobs · k / 64), nearly
+    O(jobs) while most clusters are empty or closed, as in natural orders.
 
     Args:
         heads: uint64 (data, 2), the summary of each datum (none) and its number of pins. Overwritten.
@@ -180,7 +181,7 @@ def count_held(offsets: Longs, data: Words, labels: Words, held: Masks) -> int:
 
 @njit(inline="always")
 def _prefers_first(heads: Masks, u: Any, v: Any, libra: bool) -> Any:
-    """Whether the rule prefers u over v; the rule without degrees counts the pins down."""
+    """Whether the rule prefers u over v; the PowerGraph rule counts down the unassigned pins."""
     pins_u, pins_v = heads[u, 1], heads[v, 1]
     if libra:
         return pins_u <= pins_v
@@ -191,7 +192,7 @@ def _prefers_first(heads: Masks, u: Any, v: Any, libra: bool) -> Any:
 
 @njit(inline="always")
 def _least(keys: Whole, base: Any, mask: Any) -> Any:
-    """Smallest of the 64 keys from `base` on that `mask` names; FULL for none."""
+    """Smallest of the 64 keys from `base` on whose bits are set in `mask`; FULL if none is."""
     if mask != ZERO and mask & (mask - ONE) == ZERO:
         return keys[base + lowest_bit(mask)]
     return least_masked(keys, np.uint64(base), mask)
@@ -199,7 +200,8 @@ def _least(keys: Whole, base: Any, mask: Any) -> Any:
 
 @njit(inline="always")
 def _least_shared(rows: Masks, u: Any, v: Any, groups: Any, opened: Masks, keys: Whole) -> Any:
-    """Smallest key of an open cluster in both rows, and whether the groups looked at share any cluster."""
+    """Smallest key of an open cluster in both rows, and whether the rows share any cluster in the groups that were
+    read."""
     best, shared = FULL, False
     while groups != ZERO:
         group = lowest_bit(groups)

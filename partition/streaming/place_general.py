@@ -1,7 +1,8 @@
-"""The placement rules of `streaming` on lists, for any jobs, weights and targets; and the pass that places again.
+"""The placement rules of `streaming` on lists, for any jobs, weights and targets; and further passes over the stream.
 
-Each datum has a list of the clusters that hold a job of it, at most as long as it has pins, so memory stays O(pins) for
-any k. Loads are compared after multiplication with `scale`, which is 1 for equal targets and larger for smaller ones.
+Each datum has a list of the clusters that have a job of it, not longer than its number of pins, so memory stays O(pins)
+for any k. Loads are compared after multiplication by `scale`, which is 1 for equal targets and larger for small
+targets.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ NOBODY = np.uint32(0xFFFFFFFF)
 
 
 def list_offsets(degree: Words, k: int) -> Longs:
-    """Where the list of each datum begins: room for one cluster a pin, k at most; int64 (data + 1). O(data)."""
+    """Where the list of each datum begins: space for one cluster per pin, at most k; int64 (data + 1). O(data)."""
     return np.concatenate([[0], np.cumsum(np.minimum(degree, np.uint32(min(k, 2**31))), dtype=np.int64)])
 
 
@@ -40,8 +41,8 @@ def place_lists(
         offsets, data: the incidence. order: uint32, the stream.
         rooms: int64 (data + 1), see `list_offsets`. degree: uint32 (data), pins of each datum. Overwritten.
         libra: prefer the datum of the lowest degree; else that of most unassigned pins.
-        either: any cluster of one of the data will do (the simple rule).
-        weights: float64 (jobs). scale: float64 (k). limits: float64 (k), what each may hold; infinite for unbounded.
+        either: candidates are all clusters of any of the data (the simple rule).
+        weights: float64 (jobs). scale: float64 (k). limits: float64 (k), largest load of each; infinite for unbounded.
     """
     k = limits.size
     labels = np.empty(order.size, np.uint32)
@@ -99,7 +100,8 @@ def place_lists(
 
 @njit(cache=True, nogil=True)
 def tally(offsets: Longs, data: Words, labels: Words, rooms: Longs) -> tuple[Words, Words, Longs]:
-    """Clusters of each datum, its pins in each, and how many clusters: `members`, `counts` (rooms), `sizes` (data)."""
+    """For each datum: its clusters and its pins in each (`members`, `counts`, in its list), and their number
+    (`sizes`)."""
     members = np.empty(rooms[rooms.size - 1], np.uint32)
     counts = np.zeros(members.size, np.uint32)
     sizes = np.zeros(rooms.size - 1, np.int64)
@@ -124,14 +126,14 @@ def place_again(
     limits: Floats,
     labels: Words,
 ) -> None:
-    """One more pass over the stream: each job is taken out and put where it now belongs. Overwrites what it gets.
+    """One more pass over the stream: each job is removed and placed again. Overwrites its arguments.
 
-    That is the cluster that holds most of its data; among those, where most of these data's pins are (sum over the
-    data of their share there); then the least loaded, then the lowest number. Clusters that it does not fit are passed
-    over, but where it was it may stay. So the cost never rises. O(Σ over pins of the copies).
+    The job goes to the cluster that has most of its data; among those, to the one with most pins of these data (sum
+    over the data of their share there); then to the least loaded, then to the lowest number. Clusters without room are
+    skipped, except the job's present one. So the cost never increases. O(Σ over pins of the copies).
 
     Args:
-        members, counts, sizes: what `tally` makes of `labels`, uint32 (jobs).
+        members, counts, sizes: from `tally`. labels: uint32 (jobs).
         others: as in `place_lists`.
     """
     k = limits.size
@@ -155,7 +157,8 @@ def place_again(
             part = 1.0 / degree[v]
             for i in range(rooms[v], rooms[v] + sizes[v]):
                 cluster = members[i]
-                touched[count] = cluster  # kept if it is new: no branch, since none could be foreseen
+                # always written, and kept only if it is new: without a branch, which would be unpredictable
+                touched[count] = cluster
                 count += visits[cluster] == 0
                 visits[cluster] += 1
                 shares[cluster] += counts[i] * part
@@ -214,7 +217,7 @@ def _lesser(cluster: Any, best: Any, weight: Any, loads: Floats, scale: Floats, 
 
 @njit(cache=True, nogil=True)
 def _tree(k: int) -> Words:
-    """A tournament of k clusters without load: node 1 is the winner, leaves begin at the first power of 2 ≥ k."""
+    """A tournament tree of k clusters without load: node 1 is the winner, leaves begin at the first power of 2 ≥ k."""
     width = 1
     while width < k:
         width *= 2
@@ -228,7 +231,7 @@ def _tree(k: int) -> Words:
 
 @njit(inline="always")
 def _climb(tree: Words, cluster: Any, loads: Floats, scale: Floats) -> None:
-    """Play the games of `cluster` again, up to the root."""
+    """Update the winners on the path from `cluster` to the root."""
     node = (tree.size // 2 + np.int64(cluster)) // 2
     while node > 0:
         left, right = tree[2 * node], tree[2 * node + 1]

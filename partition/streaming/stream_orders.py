@@ -23,8 +23,8 @@ def stream(graph: LocalityGraph, name: str, *, seed: int = 0) -> Ints:
     - shuffled: a random permutation by `seed`.
     - bfs: by the (first, last) reached of their data in a breadth-first search that takes neighbours by rising degree
       (a Cuthill-McKee walk). Good where the graph has locality.
-    - degree: by the lowest degree of their data, rising, then by that datum. Good where the graph has hubs: what
-      touches no hub is settled first, and hubs are cut last.
+    - degree: by the lowest degree of their data, rising, then by that datum. Good where the graph has hubs: jobs
+      without hubs are placed first, and hubs are cut last.
 
     Raises ArgumentError for another name. O(pins) and radix sorts.
     """
@@ -40,7 +40,7 @@ def stream(graph: LocalityGraph, name: str, *, seed: int = 0) -> Ints:
         bits = int(degree.max(initial=0)).bit_length(), graph.n_data.bit_length()
         keys = _degree_keys(longs(graph.offsets), words(graph.data), words(degree), bits[1])
         return radix_order(keys, sum(bits)).view(np.int32)
-    raise ArgumentError(f"there is no stream order {name!r}", hint=f"Known: {', '.join(STREAMS)}.")
+    raise ArgumentError(f"unknown stream order {name!r}", hint=f"Known: {', '.join(STREAMS)}.")
 
 
 @njit(cache=True, nogil=True)

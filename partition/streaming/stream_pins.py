@@ -1,4 +1,4 @@
-"""Pins in stream order and back: the passes over memory around the placement kernels."""
+"""Gathers pins in stream order and scatters labels back, so that the placement kernels read memory sequentially."""
 
 from __future__ import annotations
 

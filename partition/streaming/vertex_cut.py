@@ -1,19 +1,19 @@
-"""Streaming vertex cut: jobs are placed one after the other, each by the clusters that hold its data already.
+"""Streaming vertex cut: jobs are placed one by one, by the clusters that already have their data.
 
-One rule, with the choices of VertexCut §4.3, PowerGraph and SPAC §3.3.2 as its cases. A(v) is the set of
-clusters that a job of datum v has been placed in; the candidates for a job are
+One rule with parameters covers the rules of VertexCut §4.3, PowerGraph and SPAC §3.3.2. A(v) is the set of
+clusters that have a job of datum v; the candidates for a job are
 
-- the clusters that hold every one of its data that any cluster holds (cases 1 and 3 of the seed);
-- if there are none, A(v) of the preferred datum (case 2): of those with any cluster, the one of the lowest degree
-  (Libra), or the one with the most pins of jobs that are not placed yet (PowerGraph), the first in the job on ties;
-- if no cluster holds any of its data, all clusters (case 4).
+- the intersection of the non-empty A(v) of its data (cases 1 and 3 of the paper);
+- if it is empty, A(v) of the preferred datum (case 2): of the data with non-empty A(v), the one of the lowest degree
+  (Libra), or the one with the most pins of unplaced jobs (PowerGraph), the first in the job on ties;
+- if all A(v) are empty, all clusters (case 4).
 
-The job goes to the least loaded candidate, ties to the lowest number. `powergraph-simple` has one case for the first
-two: the clusters that hold any of its data. Load is the number of jobs, or in the W rules the weight.
+The job goes to the least loaded candidate, ties to the lowest number. In `powergraph-simple` the union of
+the A(v) replaces the first two cases. Load is the number of jobs, or in the W rules their weight.
 
-The WB rules have a bound: `balance` times the target of a cluster, which the weight of the job must keep. Where no
-candidate can take it, the least loaded cluster that can and that holds any of the job's data gets it, else the least
-loaded of all, bound or not. Hence the largest load is at most max(bound, mean + heaviest job). With unequal targets,
+The WB rules have a bound on the load: `balance` times the target of a cluster. If no candidate has room for the job, it
+goes to the least loaded cluster with room that has any of the job's data, else to the least loaded of all, even above
+the bound. Hence the largest load is at most max(bound, mean + heaviest job). With unequal targets,
 "least loaded" compares load over target.
 
 The degree of a datum is its number of pins in the whole graph; those of a self-loop, a job of one datum, count twice.
@@ -36,10 +36,8 @@ from .stream_orders import stream
 from .stream_pins import count_pins, gather_pins, scatter_labels
 
 NO_BOUND = 1 << 50
-SLACK = (
-    1 + 1e-12
-)  # as in `rebalance.capacities`: shares that do not sum to 1 exactly must not close a cluster one job early
-MOST_ROWS = 1 << 30  # bytes of masks; above, lists take less
+SLACK = 1 + 1e-12  # as in `rebalance.capacities`: rounding errors of shares must not close a cluster one job early
+MOST_ROWS = 1 << 30  # largest memory of masks in bytes; above it, lists need less
 COLLAPSED = 0.9
 
 
@@ -51,7 +49,7 @@ def powergraph(graph: LocalityGraph, k: int, *, order: Ints | None = None) -> In
     """The greedy rule of PowerGraph on numbers of jobs, without a bound. Labels of the jobs, int32.
 
     Args:
-        graph: any locality graph; jobs of two data, k ≤ 4096 take a path of 20 ns a job.
+        graph: any locality graph; for jobs of two data and k ≤ 4096 a fast kernel takes 20 ns per job.
         order: int32 permutation of the jobs, the stream; None is the natural order, in which the rule often collapses
             into one cluster (CollapseWarning).
 
@@ -117,9 +115,9 @@ def wb_libra(
         balance: λ, largest load over target.
         order: int32 permutation of the jobs, the stream. None: the natural order for one pass; for more, see below.
         passes: 1 is the rule as published. With more, the first pass places by the rule and the others place each
-            job again, by what all the others are then (`place_general.place_again`). Without an `order` the first two
+            job again, given the places of all others (`place_general.place_again`). Without an `order` the first two
             passes are by the rule, on the streams "degree" and "bfs" (`stream_orders`), and the better result is kept:
-            so the answer hardly depends on the order of the jobs.
+            so the result hardly depends on the order of the jobs.
 
     Returns:
         int32 (jobs), labels in [0, k). O(pins) a pass on masks (jobs of two data, whole weights, equal targets,
@@ -142,8 +140,8 @@ def _unbounded(
     sizes = np.bincount(labels, minlength=k)
     if k > 1 and labels.size > k and sizes.max() > COLLAPSED * labels.size:
         warnings.warn(
-            f"{name} put {int(sizes.max())} of {labels.size} jobs in one cluster: a rule without a bound follows any "
-            "connected stream into the same cluster. Take wb-pg or wb-libra, or order='shuffled'.",
+            f"{name} put {int(sizes.max())} of {labels.size} jobs in one cluster: a rule without a bound places a "
+            f"connected stream in the same cluster. Use wb-pg or wb-libra, or order='shuffled'.",
             CollapseWarning,
             stacklevel=2,
         )
@@ -193,7 +191,8 @@ def _bounded(
 
 
 def _held(graph: LocalityGraph, labels: Ints, k: int) -> int:
-    """Pairs of a datum and a cluster that holds a job of it: the cost and a constant. O(pins)."""
+    """Number of (datum, cluster) pairs in which the cluster has a job of the datum: the cost plus a constant.
+    O(pins)."""
     groups = (k + 63) // 64
     offsets, pins = longs(graph.offsets), words(graph.data)
     if graph.n_data * groups * 8 <= MOST_ROWS:
@@ -212,7 +211,7 @@ def _place(
     libra: bool,
     either: bool = False,
 ) -> Ints:
-    """One pass of the rule, on masks where they apply. `targets` None is equal, `balance` None is no bound."""
+    """One pass of the rule, on masks if possible. `targets` None: equal; `balance` None: no bound."""
     whole = _whole(weights) if targets is None else None
     rows = graph.n_data * ((k + 63) // 64) * 8
     if whole is None or k > WIDE or (k > NARROW and rows > MOST_ROWS) or not has_pairs(graph):
@@ -267,7 +266,7 @@ def _loads(graph: LocalityGraph, weights: Floats | None) -> Floats:
 
 
 def _limits(loads: Floats, k: int, targets: Floats | None, balance: float | None) -> tuple[Floats, Floats]:
-    """What loads are multiplied with to be compared, and what each cluster may hold; float64 (k) each."""
+    """The scale for comparing loads, and the largest load, of each cluster; float64 (k) each."""
     shares = equal_targets(k) if targets is None else targets
     scale = np.ones(k) if targets is None else 1.0 / (k * shares)
     if balance is None:
@@ -278,7 +277,7 @@ def _limits(loads: Floats, k: int, targets: Floats | None, balance: float | None
 
 
 def _whole(weights: Floats | None) -> Whole | None:
-    """Weights as uint64, empty for all 1; None where they are no whole numbers or their sum could overflow a key."""
+    """Weights as uint64, empty for all 1; None if they are not whole numbers or their sum could overflow a key."""
     if weights is None or (weights.size and weights.min() == weights.max() == 1.0):
         return np.zeros(0, np.uint64)
     if weights.size == 0 or weights.sum() >= NO_BOUND or (weights != np.rint(weights)).any():

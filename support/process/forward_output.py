@@ -1,4 +1,4 @@
-"""What a traced program writes, passed on to where its user looks for it."""
+"""Forwards the output of a traced program to the user's files or descriptors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Target = AnyPath | int | None
 
 @contextlib.contextmanager
 def passed_on(folder: Path, name: str, *, stdout: Target, stderr: Target) -> Iterator[None]:
-    """What a program that runs in the block has written goes on to files or descriptors, however the block ends.
+    """Forward the output of a program that runs in the block to files or descriptors, however the block ends.
 
     Args:
         folder, name: of the child runner, which captures it in `folder/name.stdout` and `folder/name.stderr`.
-        stdout, stderr: a file, made anew before the block begins, an open descriptor, or None: it stays where it is.
+        stdout, stderr: a file, created before the block begins, an open descriptor, or None: not forwarded.
 
-    Both may name one file: it gets what came out first, then the errors. Raises OutputError if a file can not be made,
-    OSError if it can not be written; not where the block itself fails, whose error comes first.
+    Both may name one file: it gets stdout, then stderr. Raises OutputError if a file cannot be created, OSError if it
+    cannot be written; an error of the block itself takes precedence.
     """
     with contextlib.ExitStack() as stack:
         sinks: dict[Path, BinaryIO] = {}
@@ -45,7 +45,7 @@ def passed_on(folder: Path, name: str, *, stdout: Target, stderr: Target) -> Ite
 
 
 def _copy(sinks: Mapping[Path, BinaryIO]) -> None:
-    """Copy what was captured, all that can be; raises the first error."""
+    """Copy both captured files as far as possible; raises the first error."""
     failed: OSError | None = None
     for captured, sink in sinks.items():
         try:
@@ -55,14 +55,14 @@ def _copy(sinks: Mapping[Path, BinaryIO]) -> None:
                 sink.flush()
         except OSError as error:
             failed = failed or error
-            with contextlib.suppress(OSError):  # what could not be written is not tried again
+            with contextlib.suppress(OSError):  # data that could not be written are not tried again
                 sink.close()
     if failed is not None:
         raise failed
 
 
 def descriptor(stream: TextIO) -> int | None:
-    """The open descriptor behind a stream of Python, all that was printed there before written; None without one."""
+    """The open descriptor of a Python stream, which is flushed first; None if it has none."""
     with contextlib.suppress(OSError, ValueError):
         stream.flush()
         return stream.fileno()

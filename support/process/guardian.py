@@ -3,14 +3,14 @@
 It sets the program up between fork and exec (never done in tracecut itself, which has threads), watches its
 limits, and leaves nothing running: as a *child subreaper* it inherits every process that the program orphans, so
 daemons stay its descendants, and "no child left" is exactly "nothing left". It stops the tree when the socket to
-tracecut closes or when the kernel tells it of tracecut's death, whichever comes first.
+tracecut closes or when the kernel signals that tracecut died, whichever comes first.
 
 A pid namespace would let the kernel do the killing, and is used on request. It is not the default: a program in
 one sees a small `getpid()` that does not fit `/proc`, and without privileges also another user namespace, where
-supplementary groups and set-uid helpers are lost. What is traced should be what runs by hand.
+supplementary groups and set-uid helpers are lost. A traced program should behave as if it were started by hand.
 
-Start-up is on the path of every run: nothing of tracecut is imported here, and only light standard modules. Several
-programs, one after the other, may be asked of one guardian.
+Start-up is on the path of every run: nothing of tracecut is imported here, and only light standard modules. One
+guardian can run several programs, one after the other.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 
-FAST, SLOW = 0.002, 0.1  # seconds between two looks at the limits; the slow rhythm costs under 0.5 % of one core
-GRACE = 0.2  # seconds for processes that are about to end by themselves when the program has ended
-PATIENCE = 5.0  # seconds to insist on killing; a process in an uninterruptible sleep may outlast it
+FAST, SLOW = 0.002, 0.1  # seconds between two checks of the limits; the slow interval costs under 0.5 % of one core
+GRACE = 0.2  # seconds that other processes get to end by themselves when the program has ended
+PATIENCE = 5.0  # seconds to keep killing; a process in an uninterruptible sleep may survive longer
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -89,7 +89,7 @@ class Tree:
                 self.left_behind += 1
 
     def kill(self) -> None:
-        """Kill until nothing is left. New forks between two looks are met by the next one."""
+        """Kill until nothing is left; processes forked in between are killed in the next pass."""
         end = time.monotonic() + PATIENCE
         while self.reap(killing=True) and time.monotonic() < end:
             if self.namespace:
@@ -180,7 +180,7 @@ def enter_namespace(control: int) -> bool:
 
     The first process stays as a waiter. It dies with tracecut, the init dies with it, and the rest with the init.
     """
-    probe = os.fork()  # there is no way back from half a namespace
+    probe = os.fork()  # a half-made namespace cannot be undone
     if probe == 0:
         os._exit(0 if unshare() else 1)
     if os.waitpid(probe, 0)[1] != 0 or not unshare():
@@ -196,7 +196,7 @@ def enter_namespace(control: int) -> bool:
 
 
 def unshare() -> bool:
-    """Have the next fork open a pid namespace, with the same user and group ids inside as outside."""
+    """Make the next fork open a pid namespace, with the same user and group ids inside as outside."""
     user, group = os.getuid(), os.getgid()
     if _libc.unshare(CLONE_NEWPID) == 0:
         return True
@@ -306,9 +306,9 @@ def supervise(request: Request, control: int, wake: int, tree: Tree, started: fl
 
 
 def wait(poller: select.poll, control: int, wake: int, seconds: float) -> str:
-    """Sleep until something happens; `abandoned` when tracecut is gone or asks to stop."""
+    """Sleep until an event; `abandoned` if tracecut has died or asks to stop."""
     for descriptor, _ in poller.poll(max(0, seconds) * 1000):
-        if descriptor == control:  # tracecut sends nothing after the request: this is its end
+        if descriptor == control:  # tracecut sends nothing after the request, so this is end of file
             return "abandoned"
         if any(number in STOPS for number in os.read(wake, 4096)):
             return "abandoned"
@@ -321,7 +321,7 @@ def output_size() -> int:
 
 
 def guard(request: Request, control: int, wake: int) -> str:
-    """Run the program; the answer for tracecut, one line of words."""
+    """Run the program; returns the answer for tracecut, one line."""
     if request.isolate and enter_namespace(control):
         namespace, protection = True, "pid namespace"
     else:
@@ -356,8 +356,8 @@ def read_request(control: int, data: bytes = b"") -> Request:
 
 
 def next_request(control: int) -> Request:
-    """Another request. The standard streams of its program come along."""
-    import socket  # as slow as all of the above: one program does without
+    """Receive another request, with the standard streams of its program."""
+    import socket  # imported here because it is as slow as all imports above, and a single program does not need it
 
     with socket.socket(fileno=os.dup(control)) as channel:
         head, streams, _, _ = socket.recv_fds(channel, 8, 3)
@@ -377,7 +377,7 @@ def main() -> None:
             answer = guard(request, control, wake)
         except Exception as error:
             answer = f"broken {error!r}"
-        with suppress(OSError):  # tracecut may be gone
+        with suppress(OSError):  # tracecut may have died
             os.write(control, f"{answer}\n".encode())
         if not request.more:
             os._exit(0)  # skips the interpreter's own clean-up, some milliseconds

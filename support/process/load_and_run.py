@@ -1,7 +1,7 @@
-"""Running a program inside of this process: load its library, call `main`, leave as it leaves.
+"""Running a program inside this process: load its library, call `main`, exit with its status.
 
-The process belongs to the program from then on: signals have their default meaning, `exit` ends it, a crash is a
-crash. Nothing of Python is torn down.
+From then on the process belongs to the program: signals have their default actions, `exit` ends the process, a crash
+ends it too. Python is not finalised.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _kept: list[Any] = []
 
 
 def load_library(path: Path) -> ctypes.CDLL:
-    """Load a program's shared library. Raises ProgramError when a name in it is defined nowhere."""
+    """Load a program's shared library. Raises ProgramError if a symbol is undefined."""
     try:
         return ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
     except OSError as error:
-        raise ProgramError(f"{path} can not be loaded: {error}") from error
+        raise ProgramError(f"{path} cannot be loaded: {error}") from error
 
 
 def at_exit(call: Callable[[], None]) -> None:
-    """Have `call` run when the program exits, after the handlers that the program itself installs."""
+    """Register `call` to run at exit, after the handlers that the program itself installs."""
     callback = ExitCallback(lambda _: call())
     _kept.append(callback)
     ctypes.CDLL(None).__cxa_atexit(callback, None, None)
@@ -45,7 +45,7 @@ def run_main(library: ctypes.CDLL, argv: Sequence[str | bytes], address: int) ->
     """Call `main` with these arguments and exit with what it returns. `address`: where `become` put them."""
     for number in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)):
         signal.signal(number, signal.SIG_DFL)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # in the background of a script it stays ignored
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # in a background job of a script it stays ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     place = ctypes.c_void_p(address)
     libc = ctypes.CDLL(None)
@@ -63,7 +63,7 @@ def thread_count() -> int:
 
 
 def handled_signals() -> int:
-    """Bit n − 1 for each signal n that has a handler; those that the C library uses for threads left out."""
+    """Bit n − 1 for each signal n that has a handler, without those that the C library uses for threads."""
     with open("/proc/self/status") as file:
         for line in file:
             if line.startswith("SigCgt:"):
@@ -72,15 +72,15 @@ def handled_signals() -> int:
 
 
 def own_signals() -> int:
-    """The signals that the interpreter handles, and the program does not. SIGINT it gets as it expects it."""
+    """Reset the signals that the interpreter handles and the program does not expect, SIGINT included."""
     return handled_signals() & ~(1 << (signal.SIGINT - 1))
 
 
 @contextlib.contextmanager
 def borrowed_environment(word: str) -> Iterator[None]:
-    """While something is loaded that reads the environment: another one that begins with `NAME=VALUE`.
+    """A temporary environment that begins with `NAME=VALUE`, while a library that reads it is loaded.
 
-    The program's own is not touched. `setenv` would move it, and the program may hold on to where it is.
+    The program's own environment is not changed: `setenv` would move it, and the program may have pointers into it.
     """
     current = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "environ")
     own, words = current.value, [ctypes.create_string_buffer(word.encode())]

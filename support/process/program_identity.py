@@ -1,9 +1,9 @@
-"""Being the program to the program itself, and to whoever looks at the process.
+"""Gives this process the identity of the user's program.
 
-A rescheduled program runs in a process that the interpreter started. What a program can ask for is what it would find
-if the kernel had started it: the words of `argv`, the names that `warnx`, `assert` and `getopt` print, the path in the
-auxiliary vector, the name of the process, and streams of the C library that nobody has touched. What a process can
-not change (`/proc/self/exe`, its maps, who the main program is to the dynamic linker) is told by `self_inspection.py`.
+A rescheduled program runs in a process that the interpreter started, but finds what it would find if the kernel had
+started it: the strings of `argv`, the names that `warnx`, `assert` and `getopt` print, the path in the auxiliary
+vector, the name of the process, and unused streams of the C library. `self_inspection.py` lists what a process cannot
+change (`/proc/self/exe`, its maps, the main program of the dynamic linker).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AT_EXECFN = 31
 PR_SET_NAME, PR_SET_MM, PR_SET_MM_MAP = 15, 35, 14
 USER_BUFFER, UNBUFFERED, LINE_BUFFERED = 1, 2, 0x200  # flags of a FILE, as its public header has them
 MAGIC = 0xFBAD0000
-POINTERS = range(8, 72, 8)  # in a FILE: where it reads, where it writes, its buffer
+POINTERS = range(8, 72, 8)  # offsets in a FILE: read pointers, write pointers, buffer
 _kept: list[Any] = []
 
 
@@ -29,7 +29,7 @@ _PLACES = "start_code end_code start_data end_data start_brk brk start_stack arg
 
 
 class _Map(ctypes.Structure):
-    """`struct prctl_mm_map`: what the kernel is told of a process's memory."""
+    """`struct prctl_mm_map`: the memory layout of a process, for the kernel."""
 
     _fields_ = [
         *((name, ctypes.c_uint64) for name in _PLACES.split()),
@@ -41,7 +41,8 @@ class _Map(ctypes.Structure):
 def become(words: Sequence[str | bytes]) -> int:
     """Give this process the arguments and the name of a program. Returns the address of its `argv`.
 
-    To be called before the program's library is loaded: its constructors may look. The first word is the program.
+    Call this before the program's library is loaded, since its constructors may read them. The first word is the
+    program.
     """
     libc = ctypes.CDLL(None)
     given = [os.fsencode(word) if isinstance(word, str) else word for word in words]
@@ -56,7 +57,7 @@ def become(words: Sequence[str | bytes]) -> int:
 
 
 def _place(libc: ctypes.CDLL, words: Sequence[bytes]) -> tuple[int, int]:
-    """Where the words lie now: in the place of the interpreter's own, else in memory of their own. (count, argv)"""
+    """Write the words over the interpreter's own arguments if they fit, else into new memory. Returns (count, argv)."""
     block = b"".join(word + b"\0" for word in words)
     found = _vectors(libc)
     if found is not None:
@@ -65,7 +66,8 @@ def _place(libc: ctypes.CDLL, words: Sequence[bytes]) -> tuple[int, int]:
         first, last = (ctypes.c_uint64.from_address(argv + 8 * place).value for place in (0, count - 1))
         end = last + len(ctypes.string_at(last)) + 1
         if len(words) <= count and len(block) <= end - first:
-            # At the end of both places, so that the environment follows as it does when the kernel starts a program.
+            # At the end of the space, so that the environment follows directly, as in a program that the kernel
+            # started.
             argv += 8 * (count - len(words))
             ctypes.memset(first, 0, end - first)
             _point(argv, end - len(block), words, block)
@@ -80,7 +82,7 @@ def _place(libc: ctypes.CDLL, words: Sequence[bytes]) -> tuple[int, int]:
 
 
 def _point(argv: int, at: int, words: Sequence[bytes], block: bytes) -> None:
-    """Put words at an address, and pointers to them, the last one null, into a vector."""
+    """Write words to an address, and pointers to them, null-terminated, into a vector."""
     ctypes.memmove(at, block, len(block))
     for place, word in enumerate(words):
         ctypes.c_uint64.from_address(argv + 8 * place).value = at
@@ -89,10 +91,10 @@ def _point(argv: int, at: int, words: Sequence[bytes], block: bytes) -> None:
 
 
 def _vectors(libc: ctypes.CDLL) -> tuple[int, int, int] | None:
-    """Where the kernel put this process's (argv, its length, auxiliary vector); None when that is not found.
+    """The addresses of this process's (argv, its length, auxiliary vector) on the stack; None if not found.
 
-    The kernel leaves argc, argv, a null, the environment, a null, and the auxiliary vector on the stack, one behind the
-    other. `unsetenv` may have moved the environment's null forward, so that others follow it.
+    The kernel puts argc, argv, a null, the environment, a null, and the auxiliary vector on the stack, in this order.
+    `unsetenv` may have moved the environment's null forward, so that there are several.
     """
     try:
         start = ctypes.c_void_p.in_dll(libc, "__libc_stack_end").value
@@ -114,7 +116,7 @@ def _vectors(libc: ctypes.CDLL) -> tuple[int, int, int] | None:
 
 
 def _move_environment_back(libc: ctypes.CDLL, home: int) -> None:
-    """The environment behind the arguments is the one in force again, when nothing is left of what was set since."""
+    """Use the environment on the stack again if its content is unchanged."""
     current = ctypes.c_void_p.in_dll(libc, "environ")
     at = current.value or home
     length = 0
@@ -138,7 +140,8 @@ def _set_path(auxiliary: int, path: bytes) -> None:
 
 
 def _tell_kernel(libc: ctypes.CDLL, start: int, end: int) -> None:
-    """Where the words end, for /proc/self/cmdline and `ps`. A kernel that does not let us shows nulls behind them."""
+    """Tell the kernel the end of the arguments, for /proc/self/cmdline and `ps`. Without permission, nulls are shown
+    after them."""
     with contextlib.suppress(OSError, ValueError):
         with open("/proc/self/stat", "rb") as file:
             fields = [int(word) for word in file.read().rpartition(b")")[2].split()[1:]]
@@ -147,7 +150,7 @@ def _tell_kernel(libc: ctypes.CDLL, start: int, end: int) -> None:
         found = _Map(code[0], code[1], data[0], data[1], data[2], 0, stack, start, end, env[0], env[1])
         found.exe_fd = 0xFFFFFFFF
         libc.sbrk.restype = ctypes.c_void_p
-        while True:  # once more, where the heap grew between the question and the answer
+        while True:  # again, in case the heap grew between reading and setting
             found.brk = top = libc.sbrk(0)
             failed = libc.prctl(PR_SET_MM, PR_SET_MM_MAP, ctypes.byref(found), ctypes.sizeof(found), 0)
             if failed or libc.sbrk(0) == top:
@@ -155,10 +158,10 @@ def _tell_kernel(libc: ctypes.CDLL, start: int, end: int) -> None:
 
 
 def restore_streams() -> None:
-    """Undo PYTHONUNBUFFERED: `stdin`, `stdout` and `stderr` of the C library as they are when a program starts.
+    """Undo PYTHONUNBUFFERED: `stdin`, `stdout` and `stderr` of the C library in the state of a newly started program.
 
-    `setvbuf` can not do that: it keeps the buffer of one byte, and a buffer of ours would be as large for a terminal
-    as for a file. Nothing was read or written by way of these streams.
+    `setvbuf` cannot do that: it keeps the buffer of one byte, and a buffer from here would have the same size for a
+    terminal as for a file. The streams must not have been used.
     """
     libc = ctypes.CDLL(None)
     for name in ("stdin", "stdout", "stderr"):

@@ -1,12 +1,13 @@
-"""The one child runner: every foreign program (the user's, a compiler, a partitioner's worker) runs through `run`.
+"""Runs child processes: every external program (the user's, a compiler, a partitioner's worker) runs through `run`.
 
-A guardian process (`guardian.py`) starts the program, watches its limits and kills all that is left of it when it
-ends, when a limit passes, or when tracecut itself dies, however that happens.
+A guardian process (`guardian.py`) starts the program, watches its limits and kills all of its processes when it
+ends, when it exceeds a limit, or when tracecut itself dies for any reason.
 
-Output goes straight into files whose sizes the guardian looks at, and not through a pipe: the program then never
-waits for a reader, nothing is copied while it is measured, and order and completeness are the kernel's. The price
-is that a flood passes its cap by what fits between two looks (2 to 100 ms); the file is cut to the cap afterwards.
-A limit on file sizes (RLIMIT_FSIZE) would be exact, but would also break the files that the program itself writes.
+Output goes directly into files whose sizes the guardian checks, and not through a pipe: the program never waits for a
+reader, nothing is copied while it is measured, and the kernel guarantees order and completeness. The drawback is that
+output may exceed its limit by what is written between two checks (2 to 100 ms); the file is cut to the limit
+afterwards. A limit on file sizes (RLIMIT_FSIZE) would be exact, but would also limit the files that the program itself
+writes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = ["Finished", "Guardian", "Limits", "describe", "private_folder", "run"
 
 GUARDIAN = Path(__file__).with_name("guardian.py")
 TICK = 0.1  # seconds between two calls of `tick`
-OVERDUE = 15.0  # seconds past the limit after which the guardian itself must be stuck
+OVERDUE = 15.0  # seconds past the limit after which the guardian counts as stuck
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Limits:
     seconds: float | None = None  # wall clock
     output_bytes: int = 64 << 20  # captured stdout, and as much stderr
     memory_bytes: int | None = None  # private writable memory of each process (RLIMIT_DATA)
-    processes: int = 1024  # alive at one time, for fork storms; counted now and then, so passed by a little
+    # alive at one time, against fork storms; counted from time to time, so it may be slightly exceeded
+    processes: int = 1024
     isolate: bool = False  # ask for a pid namespace: `Finished.protection` says whether it was permitted
 
     def __post_init__(self) -> None:
@@ -65,20 +67,21 @@ class Finished:
 
     returncode: int  # as of Popen: minus the signal number when a signal killed it
     seconds: float  # wall clock from the program's exec to its end
-    cpu_seconds: float  # user + system, of the program (2 ms to start it included) and all that was waited for
+    # user + system, of the program (including 2 ms to start it) and all processes that were waited for
+    cpu_seconds: float
     max_rss: int  # bytes, of the largest process; at least the guardian's own 10 MB, inherited through fork
     stdout: Path
     stderr: Path
     timed_out: bool
     output_capped: bool  # the files hold the first `limits.output_bytes` bytes
     process_capped: bool
-    survivors: int  # processes that the program left behind when it ended by itself, and that were killed
+    survivors: int  # processes that were still running when the program ended by itself, and were killed
     protection: str  # "subreaper", "pid namespace" or, on kernels without both, "parent-death signal"
     limits: Limits
 
     @property
     def ok(self) -> bool:
-        """The program ended by itself with status 0, and all of its output is there."""
+        """The program ended by itself with status 0, and its output is complete."""
         return self.returncode == 0 and not (self.timed_out or self.output_capped or self.process_capped)
 
 
@@ -95,17 +98,18 @@ def run(
     tick: Callable[[float], None] | None = None,
     guardian: Guardian | None = None,
 ) -> Finished:
-    """Run `command` (never through a shell) to its end and say how it went.
+    """Run `command` (never through a shell) to its end.
 
-    Output lands in `folder/name.stdout` and `folder/name.stderr`. The program runs as by hand: the caller's folder
-    and environment unless `cwd` or `env` say otherwise, default signals, stdin from the file or empty; but in a
-    session of its own, without core dumps. `pass_fds` keep their numbers. `tick(elapsed seconds)` is called about
-    ten times a second; what it raises stops the program, like any exception here (KeyboardInterrupt).
-    A program that fails is a result, not an exception. `guardian`: the one to ask (which has `pass_fds` of its own),
-    None: one for this program alone.
+    Output lands in `folder/name.stdout` and `folder/name.stderr`. The program runs as if started by hand: the caller's
+    folder and environment unless `cwd` or `env` are given, default signals, stdin from the file or empty; but in a
+    session of its own, without core dumps. `pass_fds` keep their numbers. `tick(elapsed seconds)` is called about ten
+    times a second; if it raises, the program is stopped, as by any exception here (KeyboardInterrupt). A program that
+    fails is a result, not an exception. `guardian`: a running guardian (which has its own `pass_fds`), None: a new one
+    for this program.
 
-    Raises ProgramError if the program can not be started, ArgumentError for unusable arguments, OutputError if the
-    output files can not be made, BackendError if the guardian was killed or is stuck, ToolchainError if there is none.
+    Raises ProgramError if the program cannot be started, ArgumentError for unusable arguments, OutputError if the
+    output files cannot be made, BackendError if the guardian was killed or is stuck, ToolchainError if it cannot be
+    started.
     """
     if Path(name).name != name:
         raise ArgumentError(f"name is {name!r}, a file name without folders was expected")
@@ -120,13 +124,13 @@ def run(
 
 
 class Guardian:
-    """A guardian for several programs, one after the other: its start takes as long as a small file's compiler.
+    """A guardian for several programs, one after the other, since starting one takes as long as compiling a small file.
 
-    It is started with the first program, again with the next one when it did not survive one, and ends with `with`.
-    For one thread: a guardian ends with the thread that started it.
+    It is started with the first program, restarted if it died, and ends with the context. Use it from one thread only:
+    a guardian ends with the thread that started it.
 
     Args:
-        pass_fds: descriptors that all of the programs get. last: it ends with its first program.
+        pass_fds: descriptors that all programs inherit. last: it ends with its first program.
     """
 
     def __init__(self, pass_fds: Sequence[int] = (), *, last: bool = False) -> None:
@@ -148,7 +152,7 @@ class Guardian:
         limits: Limits,
         tick: Callable[[float], None] | None,
     ) -> str:
-        """Have a program run. The guardian's answer; empty, or part of one, when it was killed. Errors as of `run`."""
+        """Run a program. Returns the guardian's answer; empty or incomplete if it was killed. Errors as in `run`."""
         sent: Sequence[int] = streams
         if self._started is None:
             self._started, sent = self._start(name, streams), ()  # it inherits these
@@ -170,7 +174,7 @@ class Guardian:
                 raise
 
     def close(self) -> None:
-        """Have what is still running killed, and wait for the guardian's end."""
+        """Kill what is still running, and wait for the guardian's end."""
         if self._started is not None:
             (process, control), self._started = self._started, None
             with control:
@@ -178,7 +182,7 @@ class Guardian:
 
 
 def describe(finished: Finished) -> str:
-    """One phrase, to stand after the program's name: "killed by SIGSEGV (segmentation fault)"."""
+    """One phrase to follow the program's name: "killed by SIGSEGV (segmentation fault)"."""
     limits, code = finished.limits, finished.returncode
     killed = code == -signal.SIGKILL
     if finished.timed_out:
@@ -197,7 +201,7 @@ def describe(finished: Finished) -> str:
 
 
 def describe_status(code: int) -> str:
-    """How a process ended: its exit status, or the signal that killed it (minus its number, as of Popen)."""
+    """How a process ended: its exit status, or the signal that killed it (its negative number, as in Popen)."""
     if code >= 0:
         return f"left with status {code}"
     with suppress(ValueError):
@@ -230,7 +234,7 @@ def _readable(path: Path | None) -> BinaryIO:
     try:
         return open(path or os.devnull, "rb", buffering=0)
     except OSError as error:
-        raise ArgumentError(f"stdin can not be read from {path}: {error.strerror}") from error
+        raise ArgumentError(f"stdin cannot be read from {path}: {error.strerror}") from error
 
 
 def _writable(path: Path) -> BinaryIO:
@@ -247,8 +251,9 @@ def _writable(path: Path) -> BinaryIO:
 def _start_guardian(
     name: str, control: socket.socket, streams: Sequence[int], pass_fds: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    # -I -S: a quick start, and no site or user code. The program's environment goes through the socket, so that
-    # what it preloads into the program does not load here.
+    # -I -S: a fast start without site or user code. The program's environment goes through the socket, so that
+    # libraries
+    # that it preloads are not loaded here.
     command = [sys.executable, "-I", "-S", str(GUARDIAN), str(control.fileno()), name]
     stdin, stdout, stderr = streams
     try:
@@ -262,7 +267,7 @@ def _start_guardian(
         )
     except OSError as error:
         raise ToolchainError(
-            f"cannot start {sys.executable or 'Python'}, which guards every foreign program: {error.strerror}",
+            f"cannot start {sys.executable or 'Python'}, which guards every external program: {error.strerror}",
             hint="Run tracecut with an ordinary Python interpreter.",
         ) from error
 
@@ -274,9 +279,9 @@ def _converse(
     limits: Limits,
     tick: Callable[[float], None] | None,
 ) -> str:
-    """Send the request, wait for the guardian to finish, return its answer, one line; what there is of it if it died.
+    """Send the request, wait for the guardian to finish, return its answer of one line, which is incomplete if it died.
 
-    `streams`: descriptors to send along, none to a guardian that has inherited them.
+    `streams`: descriptors to send, none to a guardian that has inherited them.
     """
     started = time.monotonic()
     overdue = math.inf if limits.seconds is None else limits.seconds + OVERDUE
@@ -304,13 +309,13 @@ def _converse(
 
 
 def _let_go(guardian: subprocess.Popen[bytes], control: socket.socket) -> None:
-    """Have the guardian kill what is still running, and wait for its end."""
+    """Make the guardian kill what is still running, and wait for its end."""
     with suppress(OSError):
         control.shutdown(socket.SHUT_WR)
         control.settimeout(OVERDUE)
         while control.recv(4096):
             pass
-    guardian.kill()  # has ended already, unless it is stuck; its death takes the program along
+    guardian.kill()  # has already ended, unless it is stuck; the program dies with it
     guardian.wait()
 
 
@@ -351,7 +356,7 @@ def _launch_error(number: int, stage: str, program: str, cwd: Path | None) -> Pr
     if stage == "limits":
         return ProgramError(f"cannot limit {program}: {reason}", hint="Run it without a memory limit.")
     hints = {
-        errno.ENOENT: "Check the path; if it exists, the interpreter or loader that it names does not.",
+        errno.ENOENT: "Check the path; if the file exists, the interpreter or loader that it names does not.",
         errno.EACCES: "It has to be a file with execute permission (chmod +x) on a file system that allows programs.",
         errno.ENOEXEC: "It is not a program for this machine; a script needs a first line such as #!/bin/sh.",
         errno.E2BIG: "Its arguments and environment are too long; pass data through a file.",

@@ -10,12 +10,12 @@ from tracecut.support.errors import ArgumentError
 from tracecut.support.files import descriptor_of
 from tracecut.support.memory_amounts import size
 
-LIMIT = 1 << 30  # bytes of what is no file, and so has to be kept
+LIMIT = 1 << 30  # largest input that is not a file and so has to be stored
 PIECE = 1 << 20
 
 
 def problem_of(stdin: str | os.PathLike[str]) -> str:
-    """Why nothing can be read from a path; empty when it can. A pipe is not opened: it can be read once only."""
+    """Why a path cannot be read; empty if it can. A pipe is not opened, since it can be read only once."""
     path = os.fspath(stdin)
     try:
         mode = Path(path).stat().st_mode if path else 0
@@ -34,11 +34,11 @@ def problem_of(stdin: str | os.PathLike[str]) -> str:
 
 
 def kept_input(stdin: Path | None, folder: Path) -> Path | None:
-    """A file that can be read again and again, in any process: `stdin` itself, or a copy in `folder` of what it gives.
+    """A file that can be read repeatedly, in any process: `stdin` itself, or a copy of its content in `folder`.
 
     A pipe, a device and an open descriptor (`/dev/stdin`, `<(command)`) are read to their end, once. None: empty input.
 
-    Raises ArgumentError when there is more than a program could be given again, or nothing can be read.
+    Raises ArgumentError if the content is too large or cannot be read.
     """
     if stdin is None or (stdin.is_file() and descriptor_of(stdin) is None):
         return stdin
@@ -51,8 +51,8 @@ def kept_input(stdin: Path | None, folder: Path) -> Path | None:
                 if copy.tell() > LIMIT:
                     raise ArgumentError(
                         f"stdin is {str(stdin)!r}, which gives more than {size(LIMIT)}",
-                        hint="The program runs several times. Put what it is to read into a file.",
+                        hint="The program runs several times. Put its input into a file.",
                     )
     except OSError as error:
-        raise ArgumentError(f"stdin can not be read from {stdin}: {error.strerror or error}") from error
+        raise ArgumentError(f"stdin cannot be read from {stdin}: {error.strerror or error}") from error
     return target

@@ -1,4 +1,4 @@
-"""Compilers and linkers, which answer in text. They run as all foreign programs do (`runner.py`)."""
+"""Compilers and linkers. They run like all external programs (`runner.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .runner import Limits, describe, run
 
 @dataclass(frozen=True)
 class Said:
-    """What a tool wrote, its status (minus the signal that killed it), and its end in words."""
+    """The output of a tool, its status (negative: the signal that killed it), and how it ended, as text."""
 
     returncode: int
     stdout: str
@@ -21,7 +21,7 @@ class Said:
 
 
 def ask_tool(command: Sequence[str], *, env: Mapping[str, str] | None = None, seconds: float | None = None) -> Said:
-    """Run a tool without input to its end, `seconds` at the most. To fail is a result; errors as of `runner.run`."""
+    """Run a tool without input, for at most `seconds`. A failing tool is not an error; errors as in `runner.run`."""
     with private_folder("tracecut-tool-") as folder:
         finished = run(command, folder=folder, name="tool", env=env, limits=Limits(seconds=seconds))
         said = [path.read_text(errors="replace") for path in (finished.stdout, finished.stderr)]

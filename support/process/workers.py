@@ -1,4 +1,4 @@
-"""Running the program under analysis, natively and traced, and the workers of the later stages."""
+"""Runs the analysed program, original and instrumented, and the workers of the later stages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAIL = 2_000
 def run_native(
     program: Path, argv: Sequence[str], *, stdin: Path | None, folder: Path, timeout: float | None
 ) -> Finished:
-    """Run the program as the user would. Its exit status is a result, whatever it is; to be killed is an error."""
+    """Run the program as the user would. Any exit status is a result; being killed is an error."""
     finished = run(
         [program, *argv],
         stdin=stdin,
@@ -36,7 +36,7 @@ def run_native(
         count = "a process" if finished.survivors == 1 else f"{finished.survivors} processes"
         raise ProgramError(
             f"the program left {count} running when it ended",
-            hint="tracecut can not follow programs that leave processes running.",
+            hint="tracecut cannot follow programs that leave processes running.",
         )
     if finished.stdout.stat().st_size and not os.statvfs(folder).f_bavail:
         raise OutputError(
@@ -47,12 +47,12 @@ def run_native(
 
 
 def ended_by_itself(finished: Finished) -> bool:
-    """Whether a program left with a status of its own, and all of its output is there."""
+    """Whether a program exited by itself, with complete output."""
     return finished.returncode >= 0 and not (finished.timed_out or finished.output_capped or finished.process_capped)
 
 
 def phrase(finished: Finished, original: int | None = None) -> str:
-    """How a program ended, to stand after "the program". `original`: the status that it should have ended with."""
+    """How a program ended, to follow "the program". `original`: the expected status."""
     if original is not None and ended_by_itself(finished) and finished.returncode != original:
         return f"ended with status {finished.returncode}, the original with {original}"
     text = describe(finished)
@@ -71,7 +71,7 @@ def run_hosted(
     tick: Callable[[float], None] | None = None,
     memory: int | None = None,
 ) -> Finished:
-    """Run one of our own modules in a child process. -P: the folder that the user is in is no place for modules."""
+    """Run one of our own modules in a child process. -P: modules are not imported from the current folder."""
     return run(
         [sys.executable, "-P", "-m", module, *arguments],
         stdin=stdin,

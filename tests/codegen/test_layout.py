@@ -50,20 +50,20 @@ def test_what_moves(inspected: Catalogue, name: str, mark: str, modes: dict[str,
 
 
 KEPT = [
-    ("pairs", "mixed_widths", "40000", "the index at", "can not be renumbered"),  # 5000 data do not fit a byte
-    ("pairs", "wrapping_index", "320000", "the index at", "can not be renumbered"),
-    ("pairs", "index_bound", "1600", "the index at", "can not be renumbered"),  # an index that is a trip count too
-    ("pairs", "triangle", "1600", "the index at", "can not be renumbered"),
+    ("pairs", "mixed_widths", "40000", "the index at", "cannot be renumbered"),  # 5000 data do not fit a byte
+    ("pairs", "wrapping_index", "320000", "the index at", "cannot be renumbered"),
+    ("pairs", "index_bound", "1600", "the index at", "cannot be renumbered"),  # an index that is a trip count too
+    ("pairs", "triangle", "1600", "the index at", "cannot be renumbered"),
     ("pairs", "two_distances", "1600", "the index at", "reaches it at two distances"),
     ("pairs", "downwards", "4800", "the loop at", "reaches it at two distances"),
-    ("rows", "column_major", "1600", "the index at", "can not be renumbered"),
-    ("indirect", "index_in_companion", "1600", "the loop at", "walks it together with something that stays"),
-    ("indirect", "swapping_and_kept", "1600", "the access at", "reaches it and something that stays"),
-    ("locals", "hidden_in_choice", "1600", "the access at", "reaches it and something that stays"),
+    ("rows", "column_major", "1600", "the index at", "cannot be renumbered"),
+    ("indirect", "index_in_companion", "1600", "the loop at", "accesses it together with an array that is not moved"),
+    ("indirect", "swapping_and_kept", "1600", "the access at", "reaches it and an array that is not moved"),
+    ("locals", "hidden_in_choice", "1600", "the access at", "reaches it and an array that is not moved"),
     ("locals", "hidden_in_choice", "%i", "every iteration", "has it for itself"),
     ("pieces", "flat_part", "4800", "the loop at", "walks a part of a record"),
-    ("pieces", "flat_shifted", "4800", "the loop at", "walks it together with something that stays"),
-    ("pieces", "two_sizes", "4800", "the loop at", "walks it together with something that stays"),
+    ("pieces", "flat_shifted", "4800", "the loop at", "accesses it together with an array that is not moved"),
+    ("pieces", "two_sizes", "4800", "the loop at", "accesses it together with an array that is not moved"),
     ("pieces", "cut_number", "3200", "the loop at", "picks by its number what is not renumbered"),
     ("pieces", "masked_number", "1600", "the loop at", "picks by its number what is not renumbered"),
     ("pieces", "staying", "1600", "the index at", "reaches it at two distances"),

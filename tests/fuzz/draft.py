@@ -41,7 +41,7 @@ class Draft:
     """Collects one kernel.
 
     A tangled draft may use an array in several statements and give several parameters to one array. Its numbers
-    then go around in circles, so that it is kept short and to arithmetic that can not overflow.
+    then go around in circles, so that it is kept short and to arithmetic that cannot overflow.
     """
 
     def __init__(self, seed: int, number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 REAL = ("double", "float")
-WRAPPING = ("unsigned", "short", "unsigned char")  # integers whose arithmetic can not overflow
+WRAPPING = ("unsigned", "short", "unsigned char")  # integers whose arithmetic cannot overflow
 CODES = {"double": "d", "float": "f", "int": "i", "long": "l", "unsigned": "u", "short": "s", "unsigned char": "c"}
 
 # First contents of an array by name: least and greatest value.

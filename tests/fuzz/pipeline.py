@@ -166,7 +166,7 @@ def inspect_any(host: Any, state: Any, numbers: Any, memory: Any, why: str, per_
     try:
         return inspect_again(host, state.file, numbers, memory)
     except UnsupportedError as error:
-        host.say(f"scope {state.file.number}: {why}; it can not be inspected anew: {error.message}")
+        host.say(f"scope {state.file.number}: {why}; it cannot be inspected anew: {error.message}")
         return None
 
 

@@ -97,7 +97,7 @@ def test_nothing_changes_on_one_node_with_one_cache(threads: int) -> None:
     places = CpuPlaces((1, 4, 5, 9), (0,) * 4, (0,) * 4, (1, 4, 5, 9))
     found = place_threads(places, threads, {(0, 3): 100.0} if threads == 4 else None, here=9)
     assert found.cpus == (1, 4, 5, 9)[:threads]
-    assert ("can not matter" if threads > 1 else "single thread") in found.remark
+    assert ("cannot matter" if threads > 1 else "single thread") in found.remark
 
 
 def test_what_could_not_be_made_out_is_said(tmp_path: Path) -> None:

@@ -179,13 +179,13 @@ def test_targets_weights_and_balance_are_kept(mesh: LocalityGraph) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"budget": -1.0}, "budget = -1.0 does not suit method 'auto'"),
-        ({"budget": float("nan")}, "budget = nan does not suit"),
-        ({"budget": "long"}, "budget = 'long' does not suit"),
+        ({"budget": -1.0}, "budget = -1.0 is not valid for method 'auto'"),
+        ({"budget": float("nan")}, "budget = nan is not valid"),
+        ({"budget": "long"}, "budget = 'long' is not valid"),
         ({"rings": True}, "method 'auto' has no option 'rings'\nIts options: budget."),
-        ({"passes": 2}, "method 'auto' makes no use of passes"),
-        ({"order": "bfs"}, "method 'auto' makes no use of order"),
-        ({"hierarchy": [2, 3]}, "method 'auto' makes no use of hierarchy"),
+        ({"passes": 2}, "method 'auto' does not use passes"),
+        ({"order": "bfs"}, "method 'auto' does not use order"),
+        ({"hierarchy": [2, 3]}, "method 'auto' does not use hierarchy"),
         ({"method": "rcm", "budget": 1.0}, "method 'rcm' has no option 'budget'"),
     ],
 )

@@ -75,7 +75,7 @@ def test_cuts_stay_near_those_of_metis(name: str, bound: float) -> None:
 @pytest.mark.parametrize("name", PLACED)
 def test_coordinates_are_asked_for(name: str) -> None:
     graph = LocalityGraph.from_edges([0, 1, 2], [1, 2, 0])
-    with pytest.raises(ArgumentError, match=f"method '{name}' needs coords, where each of the 3 data lies"):
+    with pytest.raises(ArgumentError, match=f"method '{name}' needs coords, the coordinates of the 3 data"):
         partition(graph, 2, name)
     with pytest.raises(ArgumentError, match="needs coords"):
         partition(graph, 1, name)

@@ -40,9 +40,9 @@ def test_a_partitioner() -> None:
     heavy = partition(graph, 2, NAME, weights=[1, 1, 1, 4, 1], balance=1.3)
     assert heavy.labels.tolist() == [1, 0, 1, 0, 1] and heavy.method == NAME
     assert partition(graph, 5, NAME, block=4).labels.tolist() == [0, 1, 4, 2, 3]
-    with pytest.raises(ArgumentError, match=f"method '{NAME}' makes no use of coords"):
+    with pytest.raises(ArgumentError, match=f"method '{NAME}' does not use coords"):
         partition(graph, 2, NAME, coords=np.zeros((4, 2)))
     with pytest.raises(ArgumentError, match="has no option 'blocks'"):
         partition(graph, 2, NAME, blocks=2)
-    with pytest.raises(ArgumentError, match=r"block = 0\.5 does not suit"):
+    with pytest.raises(ArgumentError, match=r"block = 0\.5 is not valid"):
         partition(graph, 2, NAME, block=0.5)

@@ -287,7 +287,7 @@ def test_loads_that_are_not_balanced_are_refused_by_name(name: str) -> None:
 
 
 def test_several_weights_of_a_vertex(tmp_path: Path) -> None:
-    """Two loads that no order of one of them balances: METIS keeps both, all others say that they can not."""
+    """Two loads that no order of one of them balances: METIS keeps both, all others say that they cannot."""
     both = np.stack([OWN, np.where(CELLS.ravel() % SIDE < SIDE // 2, 4.0, 0.0)], 1)
     path = written(metis_text("011 2", both), ".graph")(tmp_path)
     found = partition(path, K, "metis", of="data")
@@ -336,7 +336,7 @@ def test_values_of_a_matrix() -> None:
     lower = sp.csr_array(np.array([[0, -1.0], [-1.0, 3.0]]))
     with pytest.raises(ArgumentError, match=r"entry \(0, 1\) of the matrix is -1.0, which is no weight") as caught:
         partition(lower, 2, "chunks")
-    assert "unweighted=True (--unweighted) takes the pattern alone" in str(caught.value)
+    assert "unweighted=True (--unweighted) uses only the pattern" in str(caught.value)
     assert partition(lower, 2, "chunks", unweighted=True).labels.size == 1
     with pytest.raises(ArgumentError, match="the matrix holds complex128 values"):
         partition(sp.csr_array(np.array([[0, 1j], [1j, 0]])), 2, "chunks")

@@ -67,7 +67,7 @@ def test_it_comes_back_through_json(tree: Tree) -> None:
         ({"path": 1}, r"Tree\.path is 1, Path was expected"),
         ({"counts": {"1": 1.5}}, r"Tree\.counts\.1 is 1\.5, int was expected"),
         ({"counts": {"x": 1}}, r"Tree\.counts is \{'x': 1\}"),
-        ({"roots": 1}, r"Tree has roots, which Tree has not"),
+        ({"roots": 1}, r"Tree has roots, which Tree does not have"),
     ],
 )
 def test_what_does_not_fit_is_named(value: Any, message: str) -> None:

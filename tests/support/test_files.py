@@ -115,7 +115,7 @@ def test_a_device_that_is_really_full(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
-    """The kernel cuts the write short in the middle; in a process of its own, since the limit can not be lifted."""
+    """The kernel cuts the write short in the middle; in a process of its own, since the limit cannot be lifted."""
     code = """
 import resource, sys
 from tracecut.support.errors import OutputError

@@ -184,7 +184,7 @@ def test_a_sum_over_data_in_a_new_order_is_told(tmp_path: Path, capsys: pytest.C
     assert region["class"] == "parallel" and region["max_rel_error"] == 0 and region["tolerance"] == {"output": OUTPUT}
     assert [Path(line).name for line in region["rounding"]] == [place] and region["bit_equal"] is False
     assert region["scope"]["rounding"] == region["rounding"]
-    assert f"Sums in another order</dt><dd>{place}" in re.sub(r"\s*\n\s*", "", (output / "report.html").read_text())
+    assert f"Reordered sums</dt><dd>{place}" in re.sub(r"\s*\n\s*", "", (output / "report.html").read_text())
     assert "RoundedOtherwise" in (output / "remarks.yaml").read_text()
     assert print_usage(output, as_json=False) == 0
     assert f"rounded differently: sums of {place}, in the order of the new layout" in capsys.readouterr().out

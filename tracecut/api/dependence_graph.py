@@ -26,12 +26,12 @@ from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import Static
 from tracecut.tracer.trace.trace import ENDS_EARLY, Trace
 
-REPEATS = 3  # runs that are measured
-FREE_SHARE = 0.75  # of the memory that is free, for a graph without a stated bound
+REPEATS = 3  # number of runs whose times are measured
+FREE_SHARE = 0.75  # share of the free memory that a graph without a stated limit may take
 UNFENCED = (
-    "weights are the vertex-cut paper's pairs of time stamps without fences, which do not wait for the memory: around "
-    "independent accesses they read the same 20 cycles or so for an empty pair, for a hit in the nearest cache and for "
-    "a miss in all; where they read more, the processor stalled there for whatever reason"
+    "weights are pairs of time stamps without fences, as in the vertex-cut paper, which do not wait for memory: "
+    "around independent accesses they read about 20 cycles for an empty pair, a hit in the nearest cache and a miss "
+    "in all caches alike; where they read more, the processor stalled there for some reason"
 )
 Source = Trace | AnyPath | Sequence[AnyPath] | Callable[..., Any]
 
@@ -75,28 +75,29 @@ def dependence_graph(
 ) -> DependenceGraph:
     """The dynamic dependence graph of one run: all executed IR instructions and the dependences between them.
 
-    A graph depends on the program, its input and the weights alone: neither on where the system puts the program's
-    memory nor on the folder it is made in.
+    A graph depends only on the program, its input and the weights: not on the addresses that the system gives the
+    program, nor on the current folder.
 
     Args:
         source: a Trace, a trace file (`.tct`), or what `trace` takes: the graph is then built while the program runs.
         argv: arguments of the program.
         weights: `"model"`: cycles of simulated caches; `"unit"`: 1 for every memory access; `"measured"`: medians of
-            the times of three runs, refused where the runs do not agree (`tracer.depgraph.measured_weights`);
-            `"seed"`: the times of one run between time stamps without fences, as VertexCut §3.2 takes them. These do
-            not wait for the memory: around independent accesses an empty pair, a hit in the nearest cache and a miss
-            in all caches read the same 20 cycles or so, so that they carry hardly any information.
+            the times of three runs, refused where the runs do not agree (`tracer.depgraph.measured_weights`); `"seed"`:
+            the times of one run between time stamps without fences, as VertexCut §3.2 takes them. These do not wait for
+            memory: around independent accesses an empty pair, a hit in the nearest cache and a miss in all caches all
+            read about 20 cycles, so they carry hardly any information.
         machine: the caches and latencies of the model, None: `Machine.model()`, the core of VertexCut §6.1.
-        kinds: kinds of dependences: `"raw"` (true ones, through registers and memory) always; `"war"`: of each write on
-            those that read its bytes before; `"waw"`: on those that wrote them before; `"control"`: of each instruction
-            on the branch that let its block run.
-        addresses: keep which memory each instruction accesses first, for simulated caches (`DependenceGraph.address`).
+        kinds: kinds of dependences: `"raw"` (true dependences, through registers and memory) always; `"war"`: of each
+            write on earlier reads of its bytes; `"waw"`: on the earlier writes of them; `"control"`: of each
+            instruction on the branch that made its block run.
+        addresses: store the address of each instruction's first access, for simulated caches
+            (`DependenceGraph.address`).
         memory: largest size of the graph in bytes, None: three quarters of the free memory. A larger graph is refused
-            with the size that it would have.
+            with its estimated size.
         options: of `trace` (`opt`, `functions`, `max_instructions`, `stdin`, `timeout`, …).
 
     Returns:
-        A DependenceGraph; with a PartialGraphWarning when the program failed or records are missing.
+        A DependenceGraph; with a PartialGraphWarning if the program failed or records are missing.
 
     Raises:
         ArgumentError, SourceError, UnsupportedError: as `trace`; UnsupportedError also for programs with several
@@ -147,29 +148,29 @@ def graph_totals(
     kinds: Collection[str] = ("raw",),
     **options: Any,
 ) -> Summed:
-    """Exact numbers of instructions and dependences of a run of any length, in memory that does not grow with it.
+    """Exact numbers of instructions and dependences of a run of any length, in bounded memory.
 
     Arguments and errors as of `dependence_graph`; weights `"model"` or `"unit"`. Memory: the buffers of the trace,
     about 3 MiB, and about 1.1 times what the program touches.
     """
     if weights not in ("model", "unit"):
-        raise ArgumentError(f"weights = {weights!r}: totals are of model or unit weights")
+        raise ArgumentError(f"weights = {weights!r}: totals need model or unit weights")
     sink = _Sink(weights=weights, machine=machine, kinds=kinds, totals=True)
     trace = _follow(source, argv, sink, options)
     return Summed(sink.made().totals(), trace, sink.made().ending())
 
 
 def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str, Any]) -> Trace:
-    """Give all records of a run to a sink."""
+    """Pass all records of a run to a sink."""
     if not isinstance(source, Trace) and str(source).endswith(".tct"):
         source = Trace.load(str(source))
     if isinstance(source, Trace):
         if argv or options.keys() - {"timed"}:
-            raise ArgumentError("the source is a trace: argv and options of `trace` have no effect on it")
+            raise ArgumentError("the source is a trace: argv and options of `trace` do not apply to it")
         if source.path is None:
-            raise ArgumentError("the trace was made with keep=False: there are no records to build from")
+            raise ArgumentError("the trace was made with keep=False: it has no records")
         if options.get("timed") == "seed" and source.static.timed and source.meta.get("timed") != "seed":
-            raise ArgumentError("weights = 'seed': the time stamps of this trace stand between fences")
+            raise ArgumentError("weights = 'seed': the time stamps of this trace have fences")
         take = sink.begin(source.static)
         for stream, words in source.chunks(runs=sink.runs):
             take(stream, words)
@@ -180,7 +181,7 @@ def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str,
 
     for name in ("sink", "build", "runs"):
         if name in options:
-            raise ArgumentError(f"{name}: the graph takes the records itself")
+            raise ArgumentError(f"{name}: not an option here: the graph reads the records itself")
     options = {"keep": "output" in options, **options}
     return trace(source, argv, build=sink.begin, runs=sink.runs, **options)
 
@@ -188,7 +189,7 @@ def _follow(source: Source, argv: Sequence[Any], sink: _Sink, options: dict[str,
 def _measured(source: Any, argv: Sequence[Any], how: dict[str, Any], options: dict[str, Any]) -> Built:
     if isinstance(source, Trace) or str(source).endswith(".tct"):
         raise ArgumentError(
-            "weights = 'measured': a trace is one run, several are compared", hint="Give the program's source."
+            "weights = 'measured': several runs are compared, a trace is one run", hint="Give the program's source."
         )
     runs: list[Built] = []
     silent: dict[str, None] = {}
@@ -198,9 +199,9 @@ def _measured(source: Any, argv: Sequence[Any], how: dict[str, Any], options: di
         for _ in range(REPEATS):
             sink = _Sink(weights="measured", **how)
             trace = _follow(source, argv, sink, {**options, **silent, "timed": True})
-            silent = {"stdout": None, "stderr": None}  # what the program writes is passed on once
+            silent = {"stdout": None, "stderr": None}  # the program's output is passed on from one run only
             if not trace.ok:
-                raise ProgramError(f"the program {trace.outcome}: its times are not measured")
+                raise ProgramError(f"the program {trace.outcome}: times are measured only of programs that succeed")
             if sink.refused is not None:
                 raise _too_large(sink, trace, sink.refused, how["most"])
             runs.append(Built(sink.made().graph(), trace, sink.made().ending()))
@@ -213,11 +214,11 @@ class _Sink:
 
     def __init__(self, *, weights: str, **options: Any) -> None:
         self.options = {**options, "weights": weights if weights in ("model", "unit") else "times"}
-        self.runs = bool(options.get("totals"))  # whether it takes runs as they come
+        self.runs = bool(options.get("totals"))  # whether the builder reads compact runs without expansion
         self.builder: Builder | None = None
         self.feed: Callable[[Words], None] | None = None
         self.stream: int | None = None
-        self.refused: tuple[int, int] | None = None  # bytes and vertices when the graph became too large
+        self.refused: tuple[int, int] | None = None  # bytes and vertices at the time the graph became too large
 
     def begin(self, static: Static) -> Callable[[int, Words], None]:
         threads = min(2, len(os.sched_getaffinity(0)))
@@ -237,7 +238,7 @@ class _Sink:
             )
         self.stream = stream
         if self.builder is None or self.feed is None:
-            return  # what comes is only counted, to know how large the graph would be
+            return  # further records are only counted, to estimate the size of the whole graph
         try:
             self.feed(words)
         except TooLarge as large:
@@ -269,13 +270,13 @@ def free_memory() -> int:
 
 
 def shortfall(built: Built | Summed) -> str:
-    """Why the graph is incomplete, empty when it is not."""
+    """Why the graph is incomplete; empty if it is complete."""
     if not built.trace.complete:
         return f"{built.trace.path} {ENDS_EARLY}; the graph ends there"
     if not built.trace.ok:
         return f"the program {built.trace.outcome}; the graph ends there"
     if built.ending.lost:
-        return f"{built.ending.lost} records were not kept; the graph lacks them"
+        return f"{built.ending.lost} records were not kept and are missing from the graph"
     return ""
 
 

@@ -42,7 +42,7 @@ def emit(
     Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`; `.considered` has what
     `auto` looked at.
 
-    Raises ArgumentError for bad arguments, UnsupportedError with the reason when the loop can not become a kernel, and
+    Raises ArgumentError for bad arguments, UnsupportedError with the reason when the loop cannot become a kernel, and
     the errors of `optimize` for programs that do not compile or run any more.
     """
     from tracecut.codegen.ptx.ptxas import check_architecture

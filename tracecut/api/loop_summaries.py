@@ -1,6 +1,6 @@
 """Loop-carried dependences of the hottest loops: `loop_summaries`, `tracecut graph --loops`.
 
-The records of a kept trace are read twice: to see which loops ran, and to follow them.
+The records of a kept trace are read twice: to find the hottest loops, and to follow their dependences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tracecut.tracer.trace.tables.static_tables import Static
 from tracecut.tracer.trace.trace import Trace
 
 MOST_LOOPS = 8
-SHOWN = 4  # distances that are printed
+SHOWN = 4  # number of distances that are printed
 
 
 def loop_summaries(source: Trace | AnyPath, *, most: int = MOST_LOOPS) -> list[LoopSummary]:
@@ -36,7 +36,7 @@ def loop_summaries(source: Trace | AnyPath, *, most: int = MOST_LOOPS) -> list[L
     Args:
         source: a Trace that was kept, or a trace file (`.tct`).
         most: how many loops; those that executed the most instructions of their own function come first. Loops that
-            never came to a second iteration are left out.
+            never reached a second iteration are left out.
 
     Raises ArgumentError, ArtefactError, and UnsupportedError for programs with several threads.
     """
@@ -54,7 +54,7 @@ def job_regions(kept: Trace, *, most: int = MOST_LOOPS, datum: int = DATUM) -> l
     Args:
         most: how many loops. datum: bytes of a datum, a power of two; 64 makes it a line of the caches.
 
-    Memory: 6 bytes for each pair of a job and a datum that it touches, and 32 for each datum. Raises ArgumentError, and
+    Memory: 6 bytes per pin (a job and a datum that it touches) and 32 per datum. Raises ArgumentError, and
     UnsupportedError for programs with several threads.
     """
     names = hottest_loops(kept.static, segments_of(kept), most)
@@ -70,7 +70,7 @@ def _few(kept: Trace) -> bool:
 def segments_of(kept: Trace) -> npt.NDArray[np.int64]:
     """How often each segment of a kept trace ran. Raises ArgumentError; UnsupportedError for several streams."""
     if kept.path is None:
-        raise ArgumentError("the trace was made with keep=False: there are no records to follow")
+        raise ArgumentError("the trace was made with keep=False: it has no records")
     counter = SegmentCounter(kept.static)
     streams = set()
     for stream, words in kept.chunks():
@@ -85,7 +85,7 @@ def segments_of(kept: Trace) -> npt.NDArray[np.int64]:
 
 
 def feed_all(kept: Trace, followers: Sequence[LoopFollower | JobFollower]) -> None:
-    """Give all records to each of them, chunk by chunk."""
+    """Pass all records to each sink, chunk by chunk."""
     for _, words in kept.chunks() if followers else ():
         for follower in followers:
             follower.feed(words)
@@ -108,7 +108,7 @@ def hottest_loops(static: Static, segments: npt.NDArray[np.int64], most: int) ->
 
 
 def loop_rows(static: Static, summaries: Sequence[LoopSummary]) -> list[dict[str, Any]]:
-    """The summaries as plain values with the lines of the source, for JSON."""
+    """The summaries as plain values with source lines, for JSON."""
     places = places_of(static, nearest=True)
 
     def shown(place: Place | None) -> str:
@@ -133,8 +133,8 @@ def loop_rows(static: Static, summaries: Sequence[LoopSummary]) -> list[dict[str
 
 
 def loop_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The same for people."""
-    yield "loops (by work)" if rows else "no loop came to a second iteration"
+    """The summaries as lines of text."""
+    yield "loops (by work)" if rows else "no loop reached a second iteration"
     for row in rows:
         name = f"{row['function']} {row['line'] or row['header']}"
         verdict = "iterations are independent" if row["parallel"] else "iterations depend on each other"
@@ -152,9 +152,9 @@ def loop_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"    reduced  by {datum['reduction']} at {where}"
             elif datum["private"]:
                 first = ", with the value from before the loop" if datum["copied_in"] else ""
-                yield f"    private  each iteration may have its own copy of what {where} touches{first}"
+                yield f"    private  each iteration may have its own copy of the data that {where} touches{first}"
         if row["unknown"]:
-            yield f"    unknown  what {', '.join(row['unknown'])} does to memory: independence can not be concluded"
+            yield f"    unknown  the memory effects of {', '.join(row['unknown'])}: iterations may depend on each other"
 
 
 def _distances(pairs: Mapping[str, int]) -> str:

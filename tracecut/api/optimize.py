@@ -34,33 +34,34 @@ def optimize(
     exact: bool = False,
     reduce: str = FAST,
 ) -> Optimized:
-    """Make a program faster, starting from its source: `tracecut optimize` without its output on the terminal.
+    """Make a faster program from C or C++ source: `tracecut optimize` without its terminal output.
 
-    The program is compiled, run, traced and inspected, and rebuilt with its hot irregular loops rescheduled; the result
-    is verified against the original. All of it happens in child processes: whatever the program or a compiler
-    does, this process goes on. Takes some ten runs of the program, and `budget` seconds for each hot loop.
+    The program is compiled, run, instrumented and inspected, and rebuilt with its hot irregular loops rescheduled; the
+    result is compared with the original. All of it happens in child processes, so a crash of the program or of a
+    compiler does not end this process. Takes about ten runs of the program, and `budget` seconds for each hot loop.
 
     Args:
-        source: a C or LLVM IR file (`.c`, `.ll`, `.bc`), or all words of a compiler command: files and options.
-        argv: arguments to run the program with; the result is made for what the program then reads.
-        machine: what to predict for where it is not this machine: nothing is changed then. None: this machine.
+        source: a C, C++ or LLVM IR file, or all arguments of a compiler command: files and options.
+        argv: arguments to run the program with; the schedules are made for the input that the program then reads.
+        machine: if it is not this machine, orders are predicted for it and nothing is changed. None: this machine.
         method: `"auto"`, or the name of one of `tracecut.methods()`.
         k: number of clusters, None: from the cache sizes.
         seed: of all random choices; the same seed gives the same schedule where the measured times agree.
         threads: threads of the result, None: one per core.
-        output: folder for the results; None is a temporary one, removed together with the returned object.
+        output: folder for the results; None: a temporary folder, removed with the returned object.
         stdin: file, pipe or device that the program reads as its standard input, None: empty input.
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
         budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
-        memory: bytes that each tracecut process may use, None: half of the free memory. What needs more is refused.
-        exact: only orders that keep every bit: sums of floating-point numbers stay in order.
-        reduce: `"fast"`, or `"ordered"`: the sums of a schedule are the same bits on any number of threads.
+        memory: bytes that each tracecut process may use, None: half of the free memory. A loop that needs more is
+            refused.
+        exact: only orders that keep every bit: floating-point sums keep their order.
+        reduce: `"fast"`, or `"ordered"`: the sums of a schedule have the same bits on any number of threads.
 
-    Returns an `Optimized`, also when every loop was refused: the reasons are in its `regions`.
+    Returns an `Optimized`, even if every loop was refused; the reasons are in its `regions`.
 
     Raises ArgumentError, UsageError (options for the compiler, `region`), SourceError (missing file, does not compile),
-    ProgramError (the program fails), OutputError (the results can not be written) and ToolchainError; the output
-    folder is then as it was.
+    ProgramError (the program fails), OutputError (the results cannot be written) and ToolchainError; the output
+    folder is then unchanged.
     """
     from tracecut.partition import METHODS
     from tracecut.pipeline.stages.settings import Settings, checked
@@ -71,7 +72,7 @@ def optimize(
 
     if not isinstance(source, str | bytes | os.PathLike | Sequence):
         raise ArgumentError(
-            f"source is a {type(source).__name__}, the path of a file or several of them were expected",
+            f"source is a {type(source).__name__}, a path or a list of paths was expected",
             hint="A Numba function can be traced (tracecut.trace, tracecut.dependence_graph), not optimized.",
         )
     words = [source] if isinstance(source, str | bytes | os.PathLike) else list(source)
@@ -85,7 +86,7 @@ def optimize(
     if method not in METHODS and method not in ("auto", "original"):
         raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
     if method in METHODS and "coords" in METHODS[method].uses:
-        raise ArgumentError(f"method is {method!r}, which needs coordinates of the data; a trace has none")
+        raise ArgumentError(f"method is {method!r}, which needs coordinates of the data; a captured run has none")
     if output is not None and not os.fspath(output):
         raise ArgumentError("output is empty, the name of a folder was expected")
     if stdin is not None and (problem := problem_of(stdin)):

@@ -222,7 +222,7 @@ def trace(
         build: called with the tables before the run; returns the sink.
         runs: pass compact records (`tracer.trace.compact.loop_runs`) to the sink, not those that they stand for.
 
-    Raises ArgumentError, SourceError (missing file, does not compile), UnsupportedError (memory operations that can not
+    Raises ArgumentError, SourceError (missing file, does not compile), UnsupportedError (memory operations that cannot
     be followed, listed), OutputError and ToolchainError.
     """
     settings = BuildSettings(opt, functions, timed, region, every)

@@ -1,1 +1,1 @@
-"""The command line, one file a command. Imports `api`, `pipeline`, `report`."""
+"""The command line, one file per command. Imports `api`, `pipeline`, `report`."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tracecut.tracer.trace.trace import Trace
 
 USAGE = "tracecut annotate SOURCE… [compiler options] [options] [-- program arguments]"
-LEAST = 0.01  # share of the work of a file that is shown
+LEAST = 0.01  # files with a smaller share of the work are not shown
 AROUND = 2
 
 
@@ -37,10 +37,10 @@ class Annotated:
 
 
 def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **options: Any) -> Annotated:
-    """Run a program (as `tracecut.trace` takes it), or read a trace file, and sum the work of each line.
+    """Run a program (given as for `tracecut.trace`), or read a trace file, and sum the work of each source line.
 
-    `cycles`: weigh instructions by the cycles of the cache model, which needs the memory of a whole dependence graph;
-    otherwise each counts 1, in bounded memory. Raises what `trace` raises.
+    `cycles`: weigh each instruction by its cycles in the cache model; this takes the memory of a whole dependence
+    graph. Otherwise each instruction counts 1, in bounded memory. Raises what `trace` raises.
     """
     from tracecut.tracer.trace.line_profile import SegmentCounter, hot_lines, instruction_counts
 
@@ -76,7 +76,7 @@ def measure(source: Any, argv: Sequence[Any] = (), *, cycles: bool = False, **op
 
 
 def run_annotate(words: list[str]) -> int:
-    """Print the busiest source files. Returns 1 when the program fails; what ran until then is shown.
+    """Print the source files with most work. Returns 1 when the program fails; the work up to the failure is shown.
 
     The output of the program goes to stderr.
     """
@@ -84,13 +84,13 @@ def run_annotate(words: list[str]) -> int:
     parser = Parser(
         prog="tracecut annotate",
         usage=USAGE,
-        description="Show the share of each source line in the work of a run. All options that are not listed here go "
+        description="Show which share of a run's work each source line does. Options that are not listed here go "
         "to the compiler; a trace file (.tct) may be given instead of sources.",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("--cycles", action="store_true", help="weigh instructions by the cycles of the cache model")
-    add("--whole", action="store_true", help="show whole files, not only the lines that ran and those around them")
+    add("--whole", action="store_true", help="show whole files, not only the executed lines and their neighbours")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
     add("--timeout", type=seconds, metavar="S", help="time limit of the program in seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
@@ -129,8 +129,8 @@ def run_annotate(words: list[str]) -> int:
 
 
 def listing(found: Annotated, *, whole: bool = False, width: int = 110) -> str:
-    """The files with at least one per cent of the work, the busiest first, system headers last; one line names the
-    others."""
+    """The files with at least one per cent of the work, in decreasing order, system headers last; one line names the
+    other files."""
     from tracecut.tracer.trace.line_profile import annotate
 
     total = sum(line.weight for line in found.lines) or 1.0

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 USAGE = "tracecut graph SOURCE… [compiler options] [options] [-- program arguments]"
 
 
-COMPILING = "compiling the graph builder: some seconds, once for this installation"
+COMPILING = "compiling the graph builder: takes some seconds, once per installation"
 
 
 @contextlib.contextmanager
 def told_of_compiling(*, quiet: bool = False) -> Iterator[None]:
-    """Tell on stderr when Numba begins to compile, which it does when its cache lacks the code."""
+    """Print a message on stderr when Numba starts to compile, which it does if its cache does not have the code."""
     from numba.core import event
 
     class Once(event.Listener):
@@ -47,7 +47,7 @@ def told_of_compiling(*, quiet: bool = False) -> Iterator[None]:
 
 
 def run_graph(words: list[str]) -> int:
-    """Build a graph. Returns 1 when the program fails; the graph then ends there. Program output goes to stderr.
+    """Build a graph. Returns 1 if the program fails; the graph then ends at the failure. Program output goes to stderr.
 
     Raises UsageError, and what `build_graph` and `DependenceGraph.export` raise.
     """
@@ -65,7 +65,9 @@ def run_graph(words: list[str]) -> int:
     if options.totals and options.output is not None:
         raise UsageError("-o and --totals exclude each other: --totals keeps no graph", hint=USAGE)
     if options.addresses and (options.output is None or not options.output.endswith(".npz")):
-        raise UsageError("--addresses: only a file of the graph that ends in .npz keeps them (-o)", hint=USAGE)
+        raise UsageError(
+            "--addresses needs -o with a name that ends in .npz: other formats do not store addresses", hint=USAGE
+        )
     if options.output is not None:
         from tracecut.ir.dependence_graph_export import check_export
 
@@ -126,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="tracecut graph",
         usage=USAGE,
-        description="Build the dynamic dependence graph of one run. All options that are not listed here go to the "
+        description="Build the dynamic dependence graph of one run. Options that are not listed here go to the "
         "compiler; a trace file (.tct) may be given instead of sources.",
         allow_abbrev=False,
     )
@@ -135,20 +137,21 @@ def _parser() -> argparse.ArgumentParser:
         "-o",
         "--output",
         metavar="FILE",
-        help="the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), or edges as .txt. Opcode, function and "
-        "file:line of the vertices are attributes in GraphML and DOT, tables in an npz, and files beside all others "
+        help="file for the graph: .npz, .parquet, .graphml, .dot, .graph (METIS), or .txt (edges). Opcode, function "
+        "and "
+        "file:line of the vertices are attributes in GraphML and DOT, tables in .npz, extra files otherwise "
         "(NAME.instructions.tsv, NAME.vertices.tsv, .parquet)",
     )
     add(
         "--weights",
         choices=WEIGHTS,
         default="model",
-        help="where the times of memory accesses come from (default: %(default)s)",
+        help="source of the times of memory accesses (default: %(default)s)",
     )
     add(
         "--addresses",
         action="store_true",
-        help="keep the address of each instruction's first access in the graph, for the caches of simulate",
+        help="store the address of each instruction's first access, so that simulate can model caches",
     )
     add(
         "--kinds",
@@ -157,12 +160,17 @@ def _parser() -> argparse.ArgumentParser:
         metavar="LIST",
         help="dependences: raw, and any of war, waw, control (default: raw)",
     )
-    add("--memory", type=_size, metavar="SIZE", help="refuse a larger graph (default: 3/4 of the free memory)")
-    add("--totals", action="store_true", help="only count, in memory that does not grow with the run")
+    add(
+        "--memory",
+        type=_size,
+        metavar="SIZE",
+        help="refuse a graph that needs more memory (default: 3/4 of the free memory)",
+    )
+    add("--totals", action="store_true", help="only compute totals, in bounded memory; no graph is stored")
     add("--loops", action="store_true", help="also report the loop-carried dependences of the hottest loops")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
-    add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
-    add("--max-instructions", type=_count, metavar="N", help="keep N IR instructions")
+    add("--function", action="append", metavar="NAME", help="record only this function; repeatable")
+    add("--max-instructions", type=_count, metavar="N", help="keep the first N IR instructions")
     add("--timeout", type=seconds, metavar="S", help="time limit of the program in seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
     add("--json", action="store_true", help="print the statistics as JSON")
@@ -173,12 +181,12 @@ def _parser() -> argparse.ArgumentParser:
 def _kinds(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(["raw", *(word.strip() for word in text.split(","))]))
     if not set(found) <= set(WANTED):
-        raise argparse.ArgumentTypeError(f"{text}: some of {', '.join(WANTED)} expected, separated by commas")
+        raise argparse.ArgumentTypeError(f"{text}: a comma-separated list of {', '.join(WANTED)} expected")
     return found
 
 
 def report(built: Built | Summed) -> dict[str, Any]:
-    """Statistics of the graph (`DependenceGraph.stats`), how the program ended, and what the graph lacks."""
+    """Statistics of the graph (`DependenceGraph.stats`), how the program ended, and what is missing from the graph."""
     import numpy as np
 
     from tracecut.api.dependence_graph import Built
@@ -231,7 +239,7 @@ def _print(found: dict[str, Any], output: str | None) -> None:
 
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN: numbers that a graph does not have are null."""
+    """Replace NaN, which JSON does not have, by null."""
     return {key: None if isinstance(item, float) and item != item else item for key, item in value.items()}
 
 

@@ -1,4 +1,4 @@
-"""`tracecut machine`: what a machine is, the one at hand or a modelled one, as text, JSON, TOML or a picture."""
+"""`tracecut machine`: describe this machine or a modelled one, as text, JSON, TOML or a picture."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ def run_machine(words: list[str]) -> int:
     parser = Parser(
         prog="tracecut machine",
         usage=USAGE,
-        description="Describe the machine at hand, or one that a word or a file names: cores, caches, memory, network.",
+        description="Describe this machine, or a model given by name or file: cores, caches, memory, network.",
         allow_abbrev=False,
     )
     parser.add_argument("what", nargs="?", default="detect", metavar="detect|show", help="default: detect")
     parser.add_argument("machine", nargs="?", metavar="MACHINE", help=MACHINE)
-    parser.add_argument("-o", "--output", metavar="FILE", help="file for the description as TOML, to be edited")
-    parser.add_argument("--svg", metavar="FILE", help="file for a picture")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the description to this file, as TOML that you can edit"
+    )
+    parser.add_argument("--svg", metavar="FILE", help="file for a picture (SVG)")
     parser.add_argument("--json", action="store_true", help="print the description as JSON")
     options = parser.parse_args(words)
     if options.what not in ("detect", "show"):
@@ -53,7 +55,7 @@ def run_machine(words: list[str]) -> int:
 
 
 def write_picture(path: str, picture: str) -> None:
-    """Write a drawing as a file of its own. Raises OutputError."""
+    """Write a drawing to a file. Raises OutputError."""
     from tracecut.support.files import write_atomic
 
     text = picture.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)

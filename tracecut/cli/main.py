@@ -1,6 +1,6 @@
-"""The entry of the command line: finds the command, and says what went wrong.
+"""The entry point of the command line: dispatches to a command and reports errors.
 
-Nothing heavy is imported before it is needed: `--help` and `run` have to start at once.
+Large modules are imported only when they are needed, because `--help` and `run` must start quickly.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
     from typing import NoReturn
 
-DESCRIPTION = "Makes irregular programs fast: traces a program, regroups its work, emits the rescheduled program."
+DESCRIPTION = "Speeds up programs with irregular memory access: reorders their iterations and data."
 WIDEST = 600  # characters of a line of a message
 COMMANDS = {  # each is `run_COMMAND` of the file of its name
-    "optimize": "make a program faster, starting from its source",
-    "run": "run the optimized program in place of the original",
+    "optimize": "make a faster program from C or C++ source",
+    "run": "run an optimized program in place of the original",
     "methods": "list the partitioning and ordering methods",
     "partition": "partition a graph from a file",
     "trace": "record every instruction and address of a run",
-    "info": "describe a trace file, or count the runs of a result",
+    "info": "describe a trace file, or how often schedules of a result were used",
     "annotate": "show the work of each source line",
     "graph": "build the dynamic dependence graph of a run",
-    "machine": "describe the machine at hand, or a modelled one",
-    "map": "put a graph on the cores of a machine",
-    "simulate": "predict time and traffic of a clustered graph on a machine",
+    "machine": "describe this machine or a modelled one",
+    "map": "assign a graph or its clusters to the cores of a machine",
+    "simulate": "predict time and traffic of a clustered dependence graph on a machine",
 }
 MODULES = {"info": "trace"}  # but for these
 
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             code = done.code if isinstance(done.code, int) else 0
         sys.stdout.flush()
     except KeyboardInterrupt:
-        if words[:1] == ["run"]:  # the program has not started, but it is what was interrupted
+        if words[:1] == ["run"]:  # the program has not started yet, but the user interrupted it
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.raise_signal(signal.SIGINT)
         print("tracecut: interrupted", file=sys.stderr)
@@ -84,7 +84,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _complain(error: Exception) -> int:
-    """Say what is wrong. Returns the exit status."""
+    """Report an error. Returns the exit status."""
     from tracecut.support.errors import InternalError, TracecutError
 
     if isinstance(error, InternalError) or not isinstance(error, TracecutError | OSError | MemoryError):
@@ -108,13 +108,13 @@ def _complain(error: Exception) -> int:
 
 
 def _shown(line: str) -> str:
-    """One line for a terminal: no control characters, of names that hold some; the middle of a long one left out."""
+    """One line for a terminal: control characters are replaced, the middle of a long line is left out."""
     text = "".join(char if char.isprintable() or char == "\t" else ascii(char)[1:-1] for char in line)
     return text if len(text) <= WIDEST else f"{text[: WIDEST // 2]} … {text[-WIDEST // 2 :]}"
 
 
 def _fill_closed_descriptors() -> None:
-    """Open what the caller closed of 0, 1 and 2: no file of ours may get a number that children take for a stream."""
+    """Open the closed ones of descriptors 0, 1 and 2, so that no other file gets the number of a standard stream."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -123,14 +123,15 @@ def _fill_closed_descriptors() -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Give Python something to write to where the user closed a stream, without opening a descriptor for it."""
+    """Replace standard streams that the user closed by a sink, without opening a descriptor."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, io.StringIO())
 
 
 def _give_up_stdout() -> None:
-    """What can not be written at the very end (a full disk) has been reported; the interpreter need not try again."""
+    """Discard output that cannot be written (a full disk): the error was reported, the interpreter must not try
+    again."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""`tracecut map`: clusters of a graph on the cores of a machine, or the graph partitioned right into the machine."""
+"""`tracecut map`: place the clusters of a graph on the cores of a machine, or partition and place in one step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def run_map(words: list[str]) -> int:
     options.prog = "tracecut map"
     placing = options.place is not None or options.parts is not None or options.k is not None
     if placing and options.memory is not None:
-        raise UsageError("--memory limits what is partitioned into the machine; clusters have their sizes", hint=USAGE)
+        raise UsageError(
+            "--memory needs a graph without --place, -k and --parts: clusters that are given have fixed sizes",
+            hint=USAGE,
+        )
     handle_signals()
     from tracecut.ir.machine.machine import Machine
 
@@ -35,7 +38,7 @@ def run_map(words: list[str]) -> int:
     if options.svg is not None:
         from tracecut.report.machine_picture import machine_picture
 
-        legend = f"darkest core: {max(work):,.0f} of work; reddest link: {max(links, default=0.0):,.0f} messages"
+        legend = f"darkest core: work {max(work):,.0f}; reddest link: {max(links, default=0.0):,.0f} messages"
         write_picture(options.svg, machine_picture(machine, work, f"load of {machine.name}", links, legend))
 
     def write(file: BinaryIO) -> None:
@@ -105,7 +108,7 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     from tracecut.support.files import holds
 
     if holds(options.graph, "DependenceGraph"):
-        raise UsageError(f"{options.graph}: instructions are clustered first", hint="Give -k or --parts.")
+        raise UsageError(f"{options.graph}: a dependence graph needs clusters", hint="Give -k or --parts.")
     if options.method is not None:
         raise UsageError("--method makes clusters: give -k as well", hint=USAGE)
     graph = read_graph(options.graph, unweighted=options.unweighted)
@@ -156,9 +159,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="tracecut map",
         usage=USAGE,
-        description="Put a graph on a machine. Without --place, -k and --parts its vertices are partitioned into the "
-        "machine, so that little data crosses few hops. With them clusters are placed on cores. GRAPH is what "
-        "`partition` reads, or a dependence graph (.npz). One core a line is written.",
+        description="Map a graph to a machine. Without --place, -k and --parts, vertices are partitioned and placed "
+        "in one step, for few hops between data of the same job. With them, clusters are placed on "
+        "cores. GRAPH is a file that `partition` reads, or a dependence graph (.npz). The output has one "
+        "core per line.",
         allow_abbrev=False,
     )
     add = parser.add_argument
@@ -171,11 +175,11 @@ def _parser() -> argparse.ArgumentParser:
         "--memory",
         type=float,
         metavar="X",
-        help="the machine's memories hold X times the load together (default: their bytes, 8 for a unit of load)",
+        help="total memory of the machine as a multiple of the total load (default: its bytes, 8 per unit of load)",
     )
-    add("--unweighted", action="store_true", help="leave out the file's weights")
-    add("-o", "--output", metavar="FILE", help="file for the cores (default: standard output)")
-    add("--save", metavar="FILE", help="file for the placement, which `simulate --placement` reads")
-    add("--svg", metavar="FILE", help="file for a heat map of the cores' work and of what links carry")
+    add("--unweighted", action="store_true", help="ignore the weights in the file")
+    add("-o", "--output", metavar="FILE", help="file for the core of each vertex or cluster (default: standard output)")
+    add("--save", metavar="FILE", help="file for the placement, for `simulate --placement`")
+    add("--svg", metavar="FILE", help="file for a heat map (SVG) of the work of cores and the load of links")
     add("--json", action="store_true", help="print the numbers as JSON")
     return parser

@@ -1,4 +1,4 @@
-"""`tracecut optimize`: its options, and the terminal's answer."""
+"""`tracecut optimize`: its options, and the summary on the terminal."""
 
 from __future__ import annotations
 
@@ -53,30 +53,30 @@ def run_optimize(words: list[str]) -> int:
 
 
 def optimize_parser() -> Parser:
-    """The options of the command: those of the settings, and what is printed."""
+    """The options of the command: the fields of `Settings`, and options for printing."""
     parser = Parser(
         prog="tracecut optimize",
         usage=USAGE,
-        description="Everything that is not listed here goes to the compiler (-I, -D, -O3, -lm, …).",
+        description="Options that are not listed here go to the compiler (-I, -D, -O3, -lm, …).",
         epilog=f"stages: {', '.join(STAGES)}",
         allow_abbrev=False,
     )
     add = parser.add_argument
     for name, option in OPTIONS.items():
-        default = None if name == "arch" else option.default  # to which argparse would add
+        default = None if name == "arch" else option.default  # a list as a default would be extended by argparse
         words = {"default": default, **option.metadata["words"]}
         add(*(["-o"] if name == "output" else []), f"--{name}", **words)
     add("--fail-if-no-gain", action="store_true", help="exit with status 3 if nothing was improved")
     add("--json", action="store_true", help="print the manifest as JSON")
-    add("-q", "--quiet", action="store_true", help="no progress lines and no compiler warnings")
+    add("-q", "--quiet", action="store_true", help="print no progress and no compiler warnings")
     add("-v", "--verbose", action="store_true", help="show all compiler warnings")
     return parser
 
 
 def print_result(result: Optimized, name: Path) -> None:
-    """Print what was found and what to do next; fits one screen. `name`: what the user calls the output folder.
+    """Print a summary and what to do next, on one screen. `name`: the output folder as the user wrote it.
 
-    The result is there by now: where it can not be summed up, the folder and the reason are printed.
+    The result exists by now: if the summary fails, the folder and the reason are printed.
     """
     from tracecut.report import ReportData, print_summary
     from tracecut.support.optional_parts import reason_of
@@ -95,10 +95,12 @@ def _known_method(name: str) -> str:
     from tracecut.partition import METHODS
 
     if name not in METHODS:
-        hint = f"{known_names(name, ('auto', *METHODS))} `tracecut methods` tells more."
-        raise UsageError(f"--method {name}: no such method", hint=hint)
+        hint = f"{known_names(name, ('auto', *METHODS))} `tracecut methods` lists all methods."
+        raise UsageError(f"--method {name}: unknown method", hint=hint)
     if name in METHODS and "coords" in METHODS[name].uses:
-        raise UsageError(f"--method {name}: it needs coordinates of the data, which a trace does not have")
+        raise UsageError(
+            f"--method {name}: this method needs coordinates of the data, which a captured run does not have"
+        )
     return name
 
 

@@ -1,4 +1,4 @@
-"""`tracecut partition FILE -k K`: a partitioner by itself, from a graph file to a file of labels."""
+"""`tracecut partition FILE -k K`: partition a graph file into a file of labels."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 USAGE = "tracecut partition FILE (-k K | --tile-bytes N | --machine MACHINE) [options]"
 DESCRIPTION = (
     "Partition the graph in FILE: Matrix Market (.mtx), METIS (.graph), hMETIS (.hgr) or an edge list (.txt, .el, "
-    ".edges, .tsv), each also with .gz. Labels are written one a line, in the order of the edges (the strict upper "
+    ".edges, .tsv), each also with .gz. Labels are written one per line, in the order of the edges (the strict upper "
     "triangle of a symmetric matrix, row by row), or of the vertices with --of data."
 )
-# What sets the arguments that `partition` itself has.
+# The options for arguments that `partition` itself has, which --option must not set.
 _NAMES = (
     "method of balance targets capacities weights coords order passes refine hierarchy machine memory seed "
     "threads unweighted"
@@ -39,7 +39,7 @@ TABLE = (
 def run_partition(words: list[str]) -> int:
     """The sub-command. Returns the exit status.
 
-    Raises UsageError, ArgumentError, ArtefactError (the file), BackendError (a foreign partitioner), OutputError.
+    Raises UsageError, ArgumentError, ArtefactError (the file), BackendError (an external partitioner), OutputError.
     """
     options = _parser().parse_args(words)
     from tracecut.ir.machine.machine import Machine
@@ -48,16 +48,16 @@ def run_partition(words: list[str]) -> int:
 
     handle_signals()
     if options.method != "auto" and options.method not in METHODS:
-        hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` tells more."
-        raise UsageError(f"--method {options.method}: no such method", hint=hint)
+        hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` lists all methods."
+        raise UsageError(f"--method {options.method}: unknown method", hint=hint)
     if options.k is None and options.tile_bytes is None and options.machine is None:
         raise UsageError("one of -k, --tile-bytes and --machine is required", hint=USAGE)
     if options.k is not None and options.tile_bytes is not None:
-        raise UsageError("-k and --tile-bytes exclude each other: both say how many clusters", hint=USAGE)
+        raise UsageError("-k and --tile-bytes exclude each other: both set the number of clusters", hint=USAGE)
     if options.tile_bytes is not None and options.machine is not None:
-        raise UsageError("--tile-bytes and --machine exclude each other: both say how many clusters", hint=USAGE)
+        raise UsageError("--tile-bytes and --machine exclude each other: both set the number of clusters", hint=USAGE)
     if options.memory is not None and options.machine is None:
-        raise UsageError("--memory scales the memories of a --machine, which is not given", hint=USAGE)
+        raise UsageError("--memory needs --machine: it scales the memories of the machine", hint=USAGE)
     if options.output is not None and is_folder(options.output):
         raise UsageError(f"-o {options.output}: a folder, the name of a file expected", hint=USAGE)
     optional = {name: getattr(options, name) for name in ("order", "threads", "refine")}
@@ -111,7 +111,7 @@ def run_partition(words: list[str]) -> int:
 
 
 def _over_speeds(found: Clustering, machine: Machine) -> dict[str, float]:
-    """Largest load over speed (Hetero Eq. 2): what was achieved, and what the targets would have."""
+    """Largest load over speed (Hetero Eq. 2): of the partition, and of the targets."""
     from tracecut.partition.balance.target_sizes import relative_size
 
     loads, speeds = found.loads(), machine.speeds()
@@ -121,15 +121,15 @@ def _over_speeds(found: Clustering, machine: Machine) -> dict[str, float]:
 
 
 def read_numbers(path: Path, *, columns: bool = False) -> Floats:
-    """The numbers in a `.npy` file, or in a text with one a line; with `columns` the same number of them a line.
+    """The numbers in a `.npy` file, or in a text file with one per line; with `columns`, the same number on each line.
 
-    Raises ArtefactError for a missing or damaged file and for what is no number, naming the file and the line.
+    Raises ArtefactError for a missing or damaged file and for anything but numbers, with the file and the line.
     """
     import numpy as np
 
     try:
         if path.suffix == ".npy":
-            # Mapped, so that a header which promises more than the file holds allocates nothing.
+            # Mapped, so that a header that claims more than the file has allocates nothing.
             found = np.load(path, mmap_mode="r", allow_pickle=False)
             if found.dtype.kind not in "fiu":
                 raise ValueError(f"it holds {found.dtype}, numbers were expected")
@@ -160,11 +160,11 @@ def _fan_outs(text: str) -> list[int]:
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
-        raise UsageError(f"--hierarchy {text}: whole numbers with commas expected, such as 4,4,2") from None
+        raise UsageError(f"--hierarchy {text}: comma-separated whole numbers expected, such as 4,4,2") from None
 
 
 def _option(word: str) -> tuple[str, Any]:
-    """`NAME=VALUE` as the keyword and its value: true, false, none, a number, or a word."""
+    """`NAME=VALUE` as a keyword and its value: true, false, none, a number, or a string."""
     name, sign, value = word.partition("=")
     if not sign or not name.isidentifier():
         raise UsageError(f"--option {word}: NAME=VALUE expected")
@@ -197,18 +197,18 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("file", metavar="FILE", help="the graph")
     add("-k", type=int, help="number of clusters")
-    add("--tile-bytes", type=float, metavar="N", help="bytes of data that a cluster may hold, instead of -k")
+    add("--tile-bytes", type=float, metavar="N", help="bytes of data per cluster, instead of -k")
     add(
         "--machine",
         metavar="MACHINE",
-        help="a cluster for each core, with load as its speed, within its memory, in the machine's hierarchy: as for "
+        help="one cluster per core, with load in proportion to its speed and within its memory; values as for "
         "`tracecut map`",
     )
     add(
         "--memory",
         type=float,
         metavar="X",
-        help="the machine's memories hold X times the load together (default: their bytes, 8 for a unit of load)",
+        help="total memory of the machine as a multiple of the total load (default: its bytes, 8 per unit of load)",
     )
     add("--method", default="auto", help="auto, or a name from `tracecut methods` (default: auto)")
     add("-o", "--output", metavar="PARTS", help="file for the labels (default: standard output)")
@@ -219,24 +219,24 @@ def _parser() -> argparse.ArgumentParser:
         default=1.03,
         help="balance constraint: largest load of a cluster over its target (default: 1.03)",
     )
-    add("--order", metavar="NAME", help="stream: natural, shuffled, bfs, degree, or a linear order")
+    add("--order", metavar="NAME", help="stream order: natural, shuffled, bfs, degree, or a linear order")
     add("--passes", type=int, default=1, help="passes of streaming methods (default: 1)")
     add("--refine", metavar="km1", help="refine the partition: fewer vertex copies")
-    add("--coords", metavar="FILE", help="coordinates of the data: .npy, or a text file with one point a line")
+    add("--coords", metavar="FILE", help="coordinates of the data: .npy, or a text file with one point per line")
     add("--hierarchy", metavar="A,B,…", help="fan-outs of hkmeans, whose product is K (default: those of --machine)")
-    add("--targets", metavar="FILE", help="load of each cluster: .npy, or one number a line (default: equal)")
-    add("--capacities", metavar="FILE", help="load that each cluster may hold at most, in such a file (default: any)")
+    add("--targets", metavar="FILE", help="target load of each cluster: .npy, or one number per line (default: equal)")
+    add("--capacities", metavar="FILE", help="largest load of each cluster, in the same format (default: no limit)")
     add(
         "--weights",
         metavar="FILE",
-        help="load of each edge or vertex: .npy, or one number a line (default: the file's)",
+        help="load of each edge or vertex: .npy, or one number per line (default: from the graph file)",
     )
     add(
         "--unweighted",
         action="store_true",
-        help="leave out the file's weights; of a matrix take the pattern, not its values (default: values are weights)",
+        help="ignore the weights in the file; of a matrix, use only the pattern (default: its values are weights)",
     )
-    add("--budget", type=float, metavar="S", help="CPU seconds that auto may take (default: 20)")
+    add("--budget", type=float, metavar="S", help="CPU seconds that auto may use (default: 20)")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="method-specific option; repeatable")
     add("--seed", type=int, default=0, help="seed of all random choices (default: 0)")
     add("--threads", type=int, help="largest number of threads")

@@ -1,7 +1,7 @@
 """`tracecut run`: the optimized program in place of the original.
 
-The user's program is to notice nothing: it has this process's folder, environment, descriptors, limits and signals,
-and ends as it ends. Until it starts, everything that can go wrong is a named error; then it is the program's turn.
+The user's program must see no difference: it gets this process's folder, environment, descriptors, limits and signals,
+and its exit status becomes ours. Errors before the start of the program are reported as errors of tracecut.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ USAGE = "tracecut run OUT [options] [-- program arguments]"
 
 
 def run_run(words: list[str]) -> int:
-    """The command: ends as the program does, or returns the exit status of a check."""
+    """The command: exits as the program does, or returns the exit status of --check."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # as the program would end, also before it has started
+        # as it would end the program, also before the program has started
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     ours, program = split_words(words)
     parser = Parser(prog="tracecut run", usage=USAGE, allow_abbrev=False)
     parser.add_argument("output", help="folder that `tracecut optimize` wrote")
     parser.add_argument("-v", "--verbose", action="store_true", help="report on stderr which schedules are used")
     parser.add_argument("--threads", type=positive, help="number of threads (default: fastest measured)")
     parser.add_argument("--original", action="store_true", help="run the original loops (for comparison)")
-    compared = "also run the original and compare: status 0 if they agree, 4 if not"
+    compared = "also run the original and compare: exit status 0 if they agree, 4 if not"
     parser.add_argument("--check", action="store_true", help=compared)
     parser.add_argument("--counters", type=Path, help=argparse.SUPPRESS)
     options, extra = parser.parse_known_args(ours)
@@ -50,7 +51,7 @@ def run_run(words: list[str]) -> int:
         raise UsageError(f"{extra[0]}: not an option of `tracecut run`", hint="Program arguments go after `--`.")
     if options.check:
         if options.original or options.counters is not None:
-            raise UsageError("--check runs both programs: it can not be combined with --original or --counters")
+            raise UsageError("--check runs both programs: it cannot be combined with --original or --counters")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         from .run_check import check_result
 
@@ -75,11 +76,11 @@ def run_output(
     original: bool = False,
     counters: Path | None = None,
 ) -> NoReturn:
-    """Run what `tracecut optimize` made; ends as the program does.
+    """Run a result of `tracecut optimize`; exits as the program does.
 
-    Where nothing was optimized, or the original was measured to be faster with these arguments on the `threads` that
-    are asked for, the native program takes the place of this process. Raises ArtefactError when the folder is not a
-    result, is damaged, or was made by another version.
+    Where nothing was optimized, or the original was measured to be faster with these arguments on this number of
+    `threads`, the original program replaces this process. Raises ArtefactError if the folder is not a result, is
+    damaged, or was made by another version.
     """
     with opened(output) as listing:
         program = output / "program"
@@ -89,11 +90,11 @@ def run_output(
             _run_original(program, argv, "nothing was optimized: the original program runs" if verbose else "")
         listed = listing.get("guards", [])
         if len(listed) != len(listing["scopes"]):
-            raise damaged(f"{output} does not say what its schedules were made for")
+            raise damaged(f"{output} does not state the input that its schedules were made for")
         allowed = sorted(os.sched_getaffinity(0))
         slower = listing.get("slower", {})
-        # Ordered results have the same bits on any number of threads, so no time may decide what runs: neither which
-        # program, nor whether other input is inspected anew.
+        # Ordered results have the same bits on any number of threads, so measured times must not decide which program
+        # runs or whether other input is inspected again.
         ordered = listing["reduce"] == ORDERED
         known = counters is None and not original and slower.get("argv") == list(argv) and not ordered
         cpus = allowed[:threads]
@@ -107,7 +108,8 @@ def run_output(
         from tracecut.codegen.runtime.light_host import run_listed
         from tracecut.support.process.program_identity import become
 
-        folder = Path.cwd() / output  # the program may go elsewhere; a library without a slash is looked for elsewhere
+        # absolute: the program may change its folder, and a library name without a slash is searched in system folders
+        folder = Path.cwd() / output
         sys.path[:] = [str(Path.cwd() / path) for path in sys.path]
         words = [str(program), *argv]
         _restore()
@@ -115,7 +117,7 @@ def run_output(
         try:  # under the lock
             library = ctypes.CDLL(str(folder / "program.so"), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:
-            raise damaged(f"{folder / 'program.so'} can not be loaded: {error}") from error
+            raise damaged(f"{folder / 'program.so'} cannot be loaded: {error}") from error
     wanted = threads if threads is not None else max(item["threads"] for item in listed)
     cpus = allowed[: max(1, wanted)]
     remark = ""
@@ -129,7 +131,7 @@ def run_output(
     def read(name: str) -> bytes:
         data = (folder / name).read_bytes()
         if digest_of(data) != listing["files"][name]:
-            raise damaged(f"{output} was made anew since the program started")
+            raise damaged(f"{output} was replaced since the program started")
         return data
 
     def load(front: LightHost, say: Callable[[str], None]) -> Host:
@@ -171,7 +173,8 @@ def run_output(
 
 
 def placed_cpus(allowed: Sequence[int], threads: int, listed: Sequence[Any]) -> tuple[list[int], str]:
-    """The CPU of each thread, the program's own first, and why; by what the schedules' threads tell each other."""
+    """The CPU of each thread, the main thread first, and why; from the values that the threads of the schedules
+    exchange."""
     import ctypes
 
     from tracecut.mapping.thread_cpus import joined_talk, threads_here
@@ -184,18 +187,18 @@ def placed_cpus(allowed: Sequence[int], threads: int, listed: Sequence[Any]) -> 
 
 
 def _run_original(program: Path, argv: Sequence[str], remark: str) -> NoReturn:
-    """The native program takes the place of this process."""
+    """Replace this process by the original program."""
     if remark:
         _say(remark)
     _restore()
     try:
         os.execv(program, [str(program), *argv])
     except OSError as error:
-        raise damaged(f"{program} can not be run: {error.strerror}") from error
+        raise damaged(f"{program} cannot be run: {error.strerror}") from error
 
 
 def _restore() -> None:
-    """Undo what the interpreter changed for itself: signals, the locale, and its environment variable."""
+    """Undo what the interpreter changed in this process: signals, locale, environment variable."""
     if faulthandler.is_enabled():  # PYTHONFAULTHANDLER
         _disable_faulthandler()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
@@ -213,7 +216,7 @@ def _restore() -> None:
 
 
 def _disable_faulthandler() -> None:
-    """Give back the signals of crashes, and the stack that their handlers run on."""
+    """Restore the handlers of crash signals, and the stack that they run on."""
     import ctypes
 
     class Stack(ctypes.Structure):
@@ -237,10 +240,13 @@ def _conclude(found: dict[str, Any]) -> None:
     for scope in found["scopes"].values():
         copying = scope["nanoseconds"] / 1e9
         why = f"; {scope['refused']}" if scope["refused"] else ""
-        _say(f"layout used in {scope['used']} of {scope['entries']} entries, {copying:.3f} s to enter and leave{why}")
+        _say(f"layout used in {scope['used']} of {scope['entries']} entries, {copying:.3f} s of copies{why}")
     for loop, region in found["regions"].items():
         spent = (region["nanoseconds"] + region["original_nanoseconds"]) / 1e9
-        _say(f"loop {loop}: {region['calls']} sweeps in the new order, {region['declined']} as written, {spent:.3f} s")
+        _say(
+            f"loop {loop}: {region['calls']} sweeps in the new order, {region['declined']} in the original order, "
+            f"{spent:.3f} s"
+        )
 
 
 def _say(text: str) -> None:

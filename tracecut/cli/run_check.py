@@ -1,8 +1,8 @@
 """`tracecut run OUT --check`: the original and the rescheduled program on the same input, and what differs.
 
-Both run in a copy of the current folder, so that what the one writes the other does not find, and the user's files
-stay as they are. Compared are the exit status, standard output, standard error, and every file that either of the two
-made or changed in its copy. What a program does elsewhere (absolute names, the network) happens twice and is not seen.
+Each runs in its own copy of the current folder, so that neither sees files of the other, and the user's files do not
+change. Compared are the exit status, standard output, standard error, and every file that either of them created or
+changed in its copy. Effects elsewhere (absolute paths, the network) happen twice and are not compared.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ OUTPUT_LIMIT = 1 << 30
 
 @dataclass(frozen=True)
 class Found:
-    """What a program left behind: how it ended, and all that it wrote, by what it wrote it to."""
+    """The results of a run: how it ended, and what it wrote, by file or stream."""
 
     status: str
     written: dict[str, bytes]
 
 
 def check_result(output: Path, argv: Sequence[str], *, threads: int | None) -> int:
-    """Run both programs and say how they compare. Returns 0 when they agree, else `DIFFERENT`."""
+    """Run both programs and print how they compare. Returns 0 if they agree, else `DIFFERENT`."""
     with opened(output) as listing:
         if not listing["scopes"]:
             print("nothing was optimized: the original program runs in either case")
@@ -52,7 +52,7 @@ def check_result(output: Path, argv: Sequence[str], *, threads: int | None) -> i
         original = _observe([folder / "program", *argv], base, folder, work, "original", stdin)
         other = _observe([*hosted, "--counters", work / "counters.json", "--", *argv], base, folder, work, "new", stdin)
         differences = compare(original, other, exact=exact)
-        if differences:  # what two runs of the original do not agree on is no fault of the other
+        if differences:  # what differs between two runs of the original is not compared
             again = _observe([folder / "program", *argv], base, folder, work, "again", stdin)
             differences = compare(original, other, exact=exact, again=again)
         used = _usage(work / "counters.json")
@@ -68,7 +68,7 @@ def check_result(output: Path, argv: Sequence[str], *, threads: int | None) -> i
 
 
 def _given(work: Path) -> Path | None:
-    """What is on standard input, for both programs alike; nothing when that is a terminal or closed."""
+    """The standard input, read once for both programs; empty if it is a terminal or closed."""
     try:
         kind = os.fstat(0).st_mode
         if stat.S_ISCHR(kind):
@@ -102,7 +102,7 @@ def _ending(finished: Finished) -> str:
 
 
 def _copy(base: Path, target: Path, without: set[Path]) -> None:
-    """A copy of a folder, its times kept. Raises OutputError when there is too much of it."""
+    """Copy a folder with its file times. Raises OutputError if the folder is too large."""
     total = count = 0
     target.mkdir(parents=True)
     for here, folders, files in os.walk(base):
@@ -124,7 +124,7 @@ def _copy(base: Path, target: Path, without: set[Path]) -> None:
             if count > MOST_FILES or total > MOST_BYTES:
                 raise OutputError(
                     f"{base} is too large to copy for a check: over {MOST_FILES} files or {MOST_BYTES >> 30} GiB",
-                    hint="Run the check in a folder with only what the program reads.",
+                    hint="Run the check in a folder that has only the files that the program reads.",
                 )
             shutil.copy2(source, to / name)
 
@@ -140,7 +140,7 @@ def _files(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def compare(original: Found, other: Found, *, exact: bool, again: Found | None = None) -> list[str]:
-    """What differs, a line each. `again`: a second run of the original, for what differs by itself."""
+    """The differences, one per line. `again`: a second run of the original; what differs there is not compared."""
     lines = []
     if original.status != other.status and (again is None or again.status == original.status):
         lines.append(f"the original ended with {original.status}, the rescheduled program with {other.status}")
@@ -167,18 +167,18 @@ def _where(found: Difference) -> str:
 
 
 def _gap(first: bytes, second: bytes) -> float | None:
-    """Largest relative difference of two numbers in two outputs that are equal otherwise."""
+    """Largest relative difference between numbers of two outputs that are otherwise equal."""
     return compare_outputs(first, second, tolerance=OUTPUT).largest
 
 
 def _usage(counters: Path) -> str:
-    """In how many entries of its scopes the rescheduled program used its layout."""
+    """How many of its scope entries used the new layout."""
     import json
 
     try:
         scopes = json.loads(counters.read_text())["scopes"].values()
     except (OSError, ValueError, KeyError):
-        return "layout: not known, the program was stopped"
+        return "layout: unknown, the program was stopped"
     used, entries = (sum(scope[name] for scope in scopes) for name in ("used", "entries"))
     why = "; ".join(dict.fromkeys(scope["refused"] for scope in scopes if scope["refused"]))
     return f"layout: used in {used} of {entries} entries{f' ({why})' if why else ''}"

@@ -104,7 +104,7 @@ def run_simulate(words: list[str]) -> int:
 
 
 def _heat_map(machine: Machine, found: Simulation) -> str:
-    """How busy cores and links were."""
+    """A heat map of the use of cores and links."""
     from tracecut.report.machine_picture import machine_picture
 
     legend = f"darkest core: {found.utilisation.max():.1%} of its issue slots; reddest link: {found.busiest_link():,} B"
@@ -113,7 +113,7 @@ def _heat_map(machine: Machine, found: Simulation) -> str:
 
 
 def _chart(found: Simulation, label: str) -> str:
-    """When cores were busy."""
+    """A chart of when each core is busy."""
     import numpy as np
 
     from tracecut.report.gantt import gantt
@@ -127,26 +127,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="tracecut simulate",
         usage=USAGE,
-        description="Simulate a clustered dependence graph (`tracecut graph SOURCE -o GRAPH.npz`) on a machine that "
-        "need not be there. All numbers are predictions.",
+        description="Simulate a clustered dependence graph (`tracecut graph SOURCE -o GRAPH.npz`) on this or a "
+        "modelled machine. All numbers are predictions.",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("graph", metavar="GRAPH.npz", help="the dependence graph")
     add("--machine", required=True, metavar="MACHINE", help=MACHINE)
     add_clusters(parser)
-    add("--place", default="memory-centric", metavar="METHOD", help="how clusters are placed (default: memory-centric)")
+    add(
+        "--place",
+        default="memory-centric",
+        metavar="METHOD",
+        help="method that places the clusters (default: memory-centric)",
+    )
     add("--placement", metavar="FILE", help="a placement that `map --save` wrote, instead of --place")
     add(
         "--caches",
         choices=tuple(CACHES),
         default="auto",
-        help="simulate caches, coherence and memory banks: where the graph has addresses (auto, which `tracecut graph "
-        "--addresses` keeps), always, or never: accesses then take the cycles that the graph states (default: auto)",
+        help="simulate caches, coherence and memory banks; off: accesses take the cycles that the graph states; "
+        "auto: on if the graph has addresses (`tracecut graph --addresses`) (default: auto)",
     )
     add("--timeline", metavar="FILE", help="file for a timeline that Perfetto opens")
     add("--gantt", metavar="FILE", help="file for a chart (SVG) of when each core is busy, with the critical path")
-    add("--svg", metavar="FILE", help="file for a heat map of cores and links")
+    add("--svg", metavar="FILE", help="file for a heat map (SVG) of cores and links")
     add("-o", "--output", metavar="FILE", help="file for all results (.npz)")
     add("--json", action="store_true", help="print the numbers as JSON")
     return parser

@@ -19,33 +19,37 @@ TRACE_USAGE = "tracecut trace SOURCE… [compiler options] [options] [-- program
 
 
 def run_trace(words: list[str]) -> int:
-    """Record a program. Returns 1 when the program fails; what was recorded until then is kept.
+    """Record a program. Returns 1 if the program fails; what was recorded before is kept.
 
-    The output of the program goes where it would without tracecut, whose own messages go to stderr. With --json stdout
-    holds the JSON object alone, and all output of the program goes to stderr.
+    The output of the program goes where it would without tracecut, and tracecut's messages go to stderr. With --json,
+    stdout has only the JSON object, and all output of the program goes to stderr.
     """
     ours, program = split_words(words)
     parser = Parser(
         prog="tracecut trace",
         usage=TRACE_USAGE,
-        description="Everything that is not listed here goes to the compiler (-I, -D, -lm, …).",
+        description="Options that are not listed here go to the compiler (-I, -D, -lm, …).",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("-o", "--output", default="trace.tct", metavar="FILE", help="the trace file (default: %(default)s)")
-    add("--function", action="append", metavar="NAME", help="record only this function; may be given again")
-    add("--region", metavar="FILE:LINE", help="record only the loop that begins there, and what it calls")
+    add("--function", action="append", metavar="NAME", help="record only this function; repeatable")
+    add(
+        "--region",
+        metavar="FILE:LINE",
+        help="record only the loop that starts on this line, and the functions it calls",
+    )
     add("--every", type=_count, default=1, metavar="N", help="record one of every N iterations of that loop")
-    add("--max-instructions", type=_count, metavar="N", help="keep N IR instructions, count the others")
+    add("--max-instructions", type=_count, metavar="N", help="keep the first N IR instructions, only count the others")
     add("--start", type=_count, default=0, metavar="N", help="skip the first N instructions")
-    add("--stop", action="store_true", help="stop the program after the instructions to keep")
+    add("--stop", action="store_true", help="stop the program when these instructions are recorded")
     add("--memory", type=_size, metavar="SIZE", help="size of the buffers between program and recorder (default: 8M)")
     add("--opt", choices=("O1", "seed"), default="O1", help="O1: optimised, scalar; seed: unoptimised")
     add("--timed", action="store_true", help="measure each access between fenced time stamps (slow)")
     add("--timeout", type=seconds, metavar="S", help="time limit of the program in seconds")
     add("--stdin", metavar="FILE", help="standard input of the program (default: empty)")
-    add("--stdout", metavar="FILE", help="standard output of the program (default: as without tracecut)")
-    add("--totals", action="store_true", help="count only, write no file")
+    add("--stdout", metavar="FILE", help="file for the standard output of the program (default: not redirected)")
+    add("--totals", action="store_true", help="only count instructions, write no file")
     add("--json", action="store_true", help="print JSON; the output of the program goes to stderr")
     add("-q", "--quiet", action="store_true", help="print only the program's output, and errors")
     mine, compiler = sort_words(parser, ours)
@@ -53,8 +57,8 @@ def run_trace(words: list[str]) -> int:
     if not any(not word.startswith("-") for word in compiler):
         raise UsageError("no source file was given", hint=TRACE_USAGE)
     if not options.output:
-        raise UsageError("-o: the name of a file expected", hint=TRACE_USAGE)
-    with uncollected():  # what is loaded stays
+        raise UsageError("-o: a file name expected", hint=TRACE_USAGE)
+    with uncollected():  # imported modules stay in memory: nothing to collect
         from tracecut.api.trace import trace
         from tracecut.support.process.forward_output import descriptor
 
@@ -91,14 +95,17 @@ def run_trace(words: list[str]) -> int:
 
 
 def tell_warnings(trace: Any) -> None:
-    """Print the compiler's warnings about a program that was compiled just now, on stderr."""
+    """Print the compiler's warnings about the program on stderr."""
     if trace.meta.get("warnings"):
         print(trace.meta["warnings"], file=sys.stderr)
 
 
 def run_info(words: list[str]) -> int:
     """Print the contents of a trace file."""
-    parser = Parser(prog="tracecut info", description="Print what a trace file holds, or how a result was used.")
+    parser = Parser(
+        prog="tracecut info",
+        description="Print the contents of a trace file, or how often the schedules of a result were used.",
+    )
     parser.add_argument("file", help="a file that `tracecut trace` wrote, or a folder that `tracecut optimize` wrote")
     parser.add_argument("--check", action="store_true", help="read the whole file and count its records")
     parser.add_argument("--parquet", metavar="FILE", help="also export the records to FILE.parquet (needs pyarrow)")
@@ -165,7 +172,7 @@ def _lines(trace: Any) -> Iterator[str]:
         kept = totals["kept_instructions"]
         part = "" if kept == totals["instructions"] else f" (kept: {kept:,})"
         yield f"  instructions     {totals['instructions']:,}{part}"
-        yield f"  records          {totals['records']:,}, {4 * totals['words']:,} bytes as they came"
+        yield f"  records          {totals['records']:,}, {4 * totals['words']:,} bytes uncompressed"
         if trace.path is not None and kept:
             yield f"  stored           {trace.path.stat().st_size / kept:.4f} bytes an instruction"
     else:
@@ -203,5 +210,5 @@ def _count(text: str) -> int:
 def _size(text: str) -> int:
     found = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text)
     if found is None or not int(found[1]):
-        raise argparse.ArgumentTypeError(f"{text}: a number of bytes such as 64M expected")
+        raise argparse.ArgumentTypeError(f"{text}: a size in bytes expected, such as 64M")
     return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2]]

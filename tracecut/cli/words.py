@@ -1,6 +1,6 @@
-"""What the subcommands share: sorting the words of the command line, kinds of values, signals.
+"""What the commands share: splitting the command line, types of values, signals.
 
-Words before `--` are the options of tracecut and of the compiler, those behind it the program's arguments.
+Arguments before `--` are options of tracecut and of the compiler, those after it are arguments of the program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # as in `typing`, which a run does without
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-# The long options of all commands: what one of them does not have is a mistake, and nothing for the compiler.
+# The long options of all commands: one that a command does not have is an error, and is not passed to the compiler.
 _NAMES = (
     "addresses arch budget check cycles every exact fail-if-no-gain function json k kinds loops machine "
     "max-instructions memory method opt original output quiet reduce region seed start stdin stdout stop "
@@ -27,13 +27,13 @@ _NAMES = (
 )
 OPTIONS = frozenset(f"--{name}" for name in _NAMES.split())
 
-positive, seconds = COUNT.word, SECONDS.word  # kinds of values, for argparse
+positive, seconds = COUNT.word, SECONDS.word  # types of values, for argparse
 
 
 def leave_at_once() -> None:
-    """Let the signals that ask to stop end the process: for as long as there is nothing to tidy up.
+    """Let the signals that ask to stop end the process at once, while there is nothing to clean up.
 
-    An exception would come up anywhere in the imports, and be printed by whoever can not hand it on.
+    An exception could be raised anywhere in the imports, and be printed by code that cannot propagate it.
     """
 
     def stop(number: int, frame: object) -> None:
@@ -47,7 +47,8 @@ def leave_at_once() -> None:
 
 
 def handle_signals() -> None:
-    """Turn the signals that ask to stop into exceptions, once: what is cleaned up then is not interrupted again."""
+    """Turn the first signal that asks to stop into an exception, and ignore later ones, which could interrupt
+    clean-up."""
 
     def stop(number: int, frame: object) -> None:
         for other in stops:
@@ -62,7 +63,7 @@ def handle_signals() -> None:
 
 
 def begin_work() -> None:
-    """What a command does when its words are understood, before it compiles and runs anything."""
+    """What each command does after parsing its arguments, before it compiles or runs anything."""
     handle_signals()
     from tracecut.tracer.toolchain.find_compilers import cache_note
 
@@ -72,28 +73,28 @@ def begin_work() -> None:
 
 
 def _stops() -> list[signal.Signals]:
-    """The signals that ask to stop, without those that are ignored: by nohup, or for a job in the background."""
+    """The signals that ask to stop, without those that are ignored (by nohup, or in a background job)."""
     stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [number for number in stops if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises what is wrong with a command line, in place of printing it: messages have one form, and one place."""
+    """Raises UsageError for an invalid command line instead of printing it, so that all messages have one form."""
 
-    width: int | None = 80  # of lines: argparse asks for the terminal's at each option, and loads a lot for that
+    width: int | None = 80  # line width: argparse would query the terminal for each option, which imports large modules
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         return argparse.HelpFormatter(self.prog, width=self.width)
 
     def format_help(self) -> str:
-        self.width = None  # the terminal's
+        self.width = None  # the width of the terminal
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"`{self.prog} --help` lists the options.")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Help and version: what can not be written is an error like any other; argparse passes over it."""
+        """Print help or version. Unlike argparse, a failed write is an error."""
         (file or sys.stdout).write(message)
 
 
@@ -115,7 +116,7 @@ def input_file(name: str) -> Path:
 
 
 def sort_words(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
-    """Our own options, and what belongs to the compiler. Raises UsageError for an option of another command of ours."""
+    """Our own options, and the compiler's. Raises UsageError for an option of another tracecut command."""
     takes_value = {
         name: action.nargs is None and not isinstance(action, argparse._StoreTrueAction | argparse._HelpAction)
         for action in parser._actions
@@ -128,7 +129,7 @@ def sort_words(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[
         name = word.partition("=")[0] if word.startswith("--") else word
         if name not in takes_value:
             if name in OPTIONS:
-                hint = f"`{parser.prog} --help` lists those that it has."
+                hint = f"`{parser.prog} --help` lists its options."
                 raise UsageError(f"{name}: not an option of `{parser.prog}`", hint=hint)
             compiler.append(word)
             continue

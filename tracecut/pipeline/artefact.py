@@ -1,4 +1,4 @@
-"""What goes from stage to stage: everything that is known of a program so far."""
+"""The artefact that goes from stage to stage: everything that is known of a program so far."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ from .stages.weave import Run
 
 @dataclass(frozen=True, eq=False)
 class Artefact:
-    """What is asked for, and what the stages have found; each stage gives a new one with more in it.
+    """The settings and the results of the stages so far; each stage returns a new artefact with its own results added.
 
     Attributes:
-        settings, progress: what to do, and where it is told. machine: what for.
-        work: folder of what is needed on the way. staging: folder of what is kept.
-        program: what `compile` made. native: the run of `original`. captured: what `capture` found, or why nothing.
-        results: one for each hot loop, of `tune`. why: why no loop is looked at.
-        runs: whole runs of the result by their names in the manifest. weighed: what `accept` made of their times.
-        listing: what `tracecut run` has to know. manifest: what `publish` wrote.
+        settings, progress: the options, and where progress is reported. machine: the target machine.
+        work: folder of intermediate files. staging: folder of files of the result.
+        program: what `compile` made. native: the run of `original`. captured: what `capture` found, or why it found
+            nothing.
+        results: of `tune`, one for each hot loop. why: why no loop is inspected.
+        runs: whole runs of the result by their names in the manifest. weighed: the comparison of their times by
+            `accept`.
+        listing: what `tracecut run` needs. manifest: what `publish` wrote.
     """
 
     settings: Settings
@@ -52,7 +54,7 @@ class Artefact:
 
     @property
     def chosen(self) -> list[RegionResult]:
-        """The loops with a schedule that is kept so far."""
+        """The loops whose schedules have not been dropped."""
         return [result for result in self.results if result.optimized]
 
     @property
@@ -63,7 +65,7 @@ class Artefact:
 
     @property
     def status(self) -> int:
-        """What the program ends with."""
+        """The exit status of the program."""
         return 0 if self.native is None else self.native.returncode
 
     def folder(self, name: str) -> Path:

@@ -65,7 +65,7 @@ def _loops(settings: Settings, analysis: Analysis, traced: Traced) -> list[int]:
     if not found:
         why = hots[0].verdict[1] if hots[0].verdict is not None else "it was not captured"
         place = analysis.nest(hots[0].loop).loops[hots[0].loop].place
-        raise UnsupportedError(f"the loop at {place.told} can not become a kernel: {why}")
+        raise UnsupportedError(f"the loop at {place.told} cannot become a kernel: {why}")
     return list(dict.fromkeys(found))
 
 

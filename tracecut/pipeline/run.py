@@ -1,8 +1,8 @@
 """`tracecut optimize`, stage by stage, in a process of its own.
 
-LLVM ends the process that it runs in when it meets what it was not made for; that must not be the user's.
-`python -m tracecut.pipeline.run SPEC` reads settings and folders from a JSON file, writes the result or the error to
-another, and says on standard output what it is doing.
+LLVM ends its process on internal errors, which must not be the user's process. `python -m tracecut.pipeline.run SPEC`
+reads settings and folders from a JSON file, writes the result or the error to another one, and reports progress on
+standard output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .stages.settings import Settings
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its name, what it does, and whether there is anything to do for it."""
+    """One stage: its name, its function, and whether it is needed."""
 
     name: str
     run: Callable[[Artefact], Artefact]
@@ -49,9 +49,9 @@ PIPELINE = (
 
 
 def run_stages(settings: Settings, progress: Stages, work: Path, staging: Path) -> Artefact:
-    """Run all stages that are needed. `work` is for what is needed on the way, `staging` for what is kept.
+    """Run all stages that are needed. `work`: folder for intermediate files; `staging`: for files of the result.
 
-    A `settings.machine` like this one is this one; for any other one orders are predicted, none runs.
+    If `settings.machine` describes this machine, orders are measured; for another machine they are only predicted.
     """
     here = Machine.detect()
     if settings.machine is not None and settings.machine.like(here):
@@ -80,7 +80,7 @@ def answer(job: Callable[[dict[str, Any], Settings, Path, Path], dict[str, Any]]
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         result = _plain(
-            OutputError(f"{name}{error.strerror or error}", hint="A file could not be written, or read again.")
+            OutputError(f"{name}{error.strerror or error}", hint="A file could not be written or read back.")
         )
         result["traceback"] = traceback.format_exc()
     except MemoryError:
@@ -89,7 +89,7 @@ def answer(job: Callable[[dict[str, Any], Settings, Path, Path], dict[str, Any]]
         result = {"internal": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
     write_json(Path(spec["result"]), result)
     sys.stdout.flush()
-    os._exit(0)  # nothing here needs tearing down
+    os._exit(0)  # nothing here needs clean-up
 
 
 def optimized(spec: dict[str, Any], settings: Settings, work: Path, staging: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The stages of `tracecut optimize` in their order: name (files, manifest, help) and what the terminal says."""
+"""The stages of `tracecut optimize` in their order: name (files, manifest, help) and progress line."""
 
 STAGES = {
     "compile": "compiling",

@@ -1,4 +1,4 @@
-"""What each stage does: a function from what is known to what is known then. `run.py` puts them into their order."""
+"""The stages, each a function from an artefact to the next one. `run.py` lists them in order."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def compile_sources(artefact: Artefact) -> Artefact:
 
 
 def run_original(artefact: Artefact) -> Artefact:
-    """The program as it is: its output, status and time are what the result is compared with."""
+    """Run the original program: the result is compared with its output, status and time."""
     return replace(artefact, native=_original(artefact, "."))
 
 
 def capture_memory(artefact: Artefact) -> Artefact:
-    """The instrumented program → how often each loop ran, and the memory of the hot ones."""
+    """Run the instrumented program → execution counts of loops, and the memory of the hot loops."""
     assert artefact.program is not None
     program, folder = artefact.staging / "program", artefact.folder("capture")
     captured = trace_program(artefact.settings, artefact.program.analysis, program, folder, status=artefact.status)
@@ -53,7 +53,7 @@ def capture_memory(artefact: Artefact) -> Artefact:
 
 
 def tune_loops(artefact: Artefact) -> Artefact:
-    """Captured memory → for each hot loop its fastest schedule, or why there is none."""
+    """Captured memory → for each hot loop its fastest schedule, or the reason why it has none."""
     assert artefact.program is not None and isinstance(artefact.captured, Traced)
     analysis = artefact.program.analysis
     hots = choose_loops(artefact.settings, analysis, artefact.captured.profile)
@@ -71,7 +71,7 @@ def tune_loops(artefact: Artefact) -> Artefact:
 
 
 def weave_schedules(artefact: Artefact) -> Artefact:
-    """The schedules that are kept → the program with them, and the files that it reads them from."""
+    """Schedules → the rescheduled program, and the schedule files."""
     assert artefact.program is not None
     scopes = [(result.scope, result.outlined) for result in artefact.chosen if result.scope is not None]
     try:
@@ -89,7 +89,7 @@ def weave_schedules(artefact: Artefact) -> Artefact:
 
 
 def accept_result(artefact: Artefact) -> Artefact:
-    """Whole runs of the result → the result, if they print what the original prints and are faster.
+    """Compare whole runs; keep the result if its output equals the original's and it is faster.
 
     A schedule that changes the output is dropped with all others.
     """
@@ -100,7 +100,7 @@ def accept_result(artefact: Artefact) -> Artefact:
         expected = artefact.native.stdout.read_bytes()
         unstable = unstable_tokens(expected, artefact.captured.finished.stdout.read_bytes())
         for name, run in runs.items():
-            # In its own order nothing may change at all.
+            # The original order must not change any bit.
             own = name == "original" and not artefact.settings.flags.relaxed
             rounding = not (own or artefact.settings.exact)
             found = check_output(expected, run.stdout, rounding=rounding, unstable=unstable)
@@ -113,7 +113,7 @@ def accept_result(artefact: Artefact) -> Artefact:
 
 
 def publish_results(artefact: Artefact) -> Artefact:
-    """All of it → kernels, remarks, report and manifest, in the folder of what is kept."""
+    """Write kernels, remarks, report and manifest into the staging folder."""
     from .stages.publish import emit_kernels, write_report
 
     assert artefact.program is not None and artefact.native is not None
@@ -142,7 +142,7 @@ def publish_results(artefact: Artefact) -> Artefact:
     if settings.machine is not None:
         manifest["notes"].append(
             f"predicted for {settings.machine.name}, which is not this machine: nothing was measured there, and the "
-            "program is left as it is"
+            f"program is not changed"
         )
     manifest["notes"] += [why for region in regions for why in region["failures"]] + failures
     manifest["notes"] += stopped_plans(regions)
@@ -154,7 +154,7 @@ def publish_results(artefact: Artefact) -> Artefact:
 
 
 def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
-    """Keep the result only if it is faster as a whole; it then runs on as many threads as that was best with."""
+    """Keep the result only if whole runs are faster; it then uses the fastest number of threads."""
     assert artefact.native is not None
     settings = artefact.settings
 
@@ -186,7 +186,7 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
 
 
 def _sealed(artefact: Artefact) -> Artefact:
-    """Write the listing, with what of each schedule can be judged without loading it."""
+    """Write the listing, with the properties of each schedule that are needed before it is loaded."""
     scopes = [result.scope for result in artefact.chosen if result.scope is not None]
     names = artefact.listing["scopes"]
     guards = [first_look(scope, name, artefact.staging) for scope, name in zip(scopes, names, strict=True)]
@@ -200,7 +200,7 @@ def _failed(artefact: Artefact, error: TracecutError) -> Artefact:
 
 
 def _dropped(artefact: Artefact, why: str) -> Artefact:
-    """The original program stays as it was, with all of its loops."""
+    """Drop all schedules: the original program is kept."""
     (artefact.staging / "program.so").unlink(missing_ok=True)
     shutil.rmtree(artefact.staging / "scopes", ignore_errors=True)
     results = tuple(replace(result, refused=why) if result.optimized else result for result in artefact.results)
@@ -229,10 +229,10 @@ def _run(artefact: Artefact, threads: int, *, original: bool = False) -> Run:
 
 
 def _counts(artefact: Artefact) -> list[int]:
-    """Numbers of threads that the result is tried with."""
+    """Numbers of threads for which the result is timed."""
     return sorted({1, len(artefact.cpus)})
 
 
 def _name(threads: int) -> str:
-    """What the runs on so many threads are called in the manifest."""
+    """The name of runs on this number of threads in the manifest."""
     return f"{threads} threads"

@@ -1,7 +1,7 @@
-"""`tracecut optimize`, seen from the caller: from sources to a verified, measured, rescheduled program.
+"""`tracecut optimize` in the caller's process: from sources to a verified, measured, rescheduled program.
 
-This process makes the folders, starts the one that does the work (`run.py`), shows its progress and publishes its
-result. Whatever happens to that process, this one goes on.
+This process makes the folders, starts the child process that does the work (`run.py`), shows its progress and
+publishes its result. It survives a crash of the child process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def optimize_program(settings: Settings, progress: Progress) -> Optimized:
     """Run all stages. Old results in the output folder are replaced only by complete new ones.
 
-    Raises the errors of the stages; whatever goes wrong, the output folder is as it was.
+    Raises the errors of the stages; the output folder is then unchanged.
     """
     for source in map(Path, settings.sources):
         if not source.is_file():
@@ -102,10 +102,10 @@ def _run_job(
 
 
 def _died(settings: Settings, finished: Finished, stage: str) -> TracecutError:
-    """Why the process ended without an answer: as a rule LLVM, which gives up by ending it."""
+    """The error for a process that ended without an answer, which is usually an internal error of LLVM."""
     detail = tail_of(finished.stderr)
     if stage == "compile":
-        return SourceError(f"{', '.join(settings.sources)}: no machine code can be made of it", detail=detail)
+        return SourceError(f"{', '.join(settings.sources)}: LLVM cannot generate machine code for it", detail=detail)
     return BackendError(
         f"the optimizer {describe(finished)} in the stage {stage or 'start'}",
         detail=detail,

@@ -1,4 +1,4 @@
-"""Reports: the HTML file, the terminal summary, and the remarks for other viewers."""
+"""Reports: the HTML file, the terminal summary, and remarks for other viewers."""
 
 from .chart_data import RegionFigures, Series
 from .data import Candidate, Kernel, MachineLine, ProgramResult, RegionReport, ReportData

@@ -24,9 +24,9 @@ class Series:
         return math.fsum(y for _, y in self.points)
 
     def share_beyond(self, lines: int) -> float | None:
-        """Of a reuse histogram: the share of touches that miss a cache of `lines` lines; None if there is none.
+        """Of a reuse histogram: the share of touches that miss a cache of `lines` lines; None if it is empty.
 
-        Exact where the capacity is a power of two. Inside a bucket touches are taken as evenly spread.
+        Exact where the capacity is a power of two. Within a bucket, touches count as evenly spread.
         """
         if not self.total:
             return None
@@ -39,7 +39,7 @@ class Series:
 
 @dataclass(frozen=True)
 class RegionFigures:
-    """What the charts of one region are drawn from.
+    """The data of the charts of one region.
 
     Attributes:
         degrees: (jobs that touch a datum, number of such data).
@@ -73,7 +73,7 @@ class RegionFigures:
         """Figures from lists or arrays of pairs; a cache without a name is called L1, L2, ... by its place.
 
         Raises:
-            ArgumentError: a number that is negative, not finite or beyond all measure.
+            ArgumentError: a number that is negative, not finite or too large.
         """
         named = (
             (str(item[0]), item[1]) if isinstance(item, tuple) else (f"L{level}", item)

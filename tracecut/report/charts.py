@@ -1,4 +1,4 @@
-"""The charts of a report: each says in its caption what there is to see, and is left out if nothing was measured."""
+"""The charts of a report: each explains itself in its caption, and is left out if nothing was measured."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def figure(title: str, picture: Html, *caption: Content) -> Html:
 
 
 def region_charts(region: RegionReport) -> list[Html]:
-    """All charts of a region for which there are numbers."""
+    """All charts of a region that have data."""
     figures = region.figures or RegionFigures()
     made = (times(region), reuse(figures), degrees(figures.degrees), clusters(figures.cluster_sizes))
     return [chart for chart in made if chart is not None]
 
 
 def bars(rows: Sequence[tuple[str, float, str]], label: str, show: Sequence[str]) -> Html:
-    """Horizontal bars from zero: (name, value, class) each, and the text behind each bar."""
+    """Horizontal bars from zero: (name, value, class) each, with a text behind each bar."""
     high = max(value for _, value, _ in rows) or 1
     left, step = 14 + 6.6 * max(len(name) for name, _, _ in rows), 34
     scale = Scale(0, high, left, WIDTH - 74)
@@ -132,7 +132,7 @@ def _miss_table(series: Sequence[tuple[Series, str]], figures: RegionFigures) ->
     levels = len(figures.cache_lines)
     known = (figures.misses_before, figures.misses_after)
     if len(series) == 2 and all(len(misses) == levels for misses in known):
-        title = "predicted misses a job"
+        title = "predicted misses per job"
         texts = units.column([*known[0], *known[1]])
         columns = [texts[:levels], texts[levels:]]
     else:
@@ -177,7 +177,7 @@ def degrees(data: Series) -> Html | None:
 
 
 def _degree_bins(points: Sequence[tuple[int, float]]) -> list[tuple[int, int, float]]:
-    """(lowest degree, highest degree, data) of bins that are one degree wide if they can, and grow if they must."""
+    """(lowest degree, highest degree, data) of bins, one degree wide if they are few, else of growing width."""
     if not points:
         return []
     first, last = points[0][0], points[-1][0]
@@ -238,4 +238,4 @@ def clusters(sizes: Sequence[float]) -> Html | None:
             "blocks, largest first",
         ),
     )
-    return figure("Sizes of the blocks", picture, f"{spread}; {worst} (dashed). Level tops let no thread wait.")
+    return figure("Sizes of the blocks", picture, f"{spread}; {worst} (dashed). With equal sizes no thread waits.")

@@ -1,4 +1,4 @@
-"""What a report holds: plain values, ready to be drawn, with nothing in them that must not leave the machine."""
+"""The data of a report: plain values, ready to be drawn, without private paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECISIONS = ("optimized", "refused")
 
 @dataclass(frozen=True)
 class Candidate:
-    """One order that was considered. `note` says why it was not tried, or how it came out.
+    """One order that was considered. `note`: why it was not tried, or its result.
 
     `region_ms` is one sweep on one thread, `region_all_ms` on `threads` of them.
     """
@@ -37,7 +37,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One emitted kernel; without a path `note` says why it was not emitted."""
+    """One emitted kernel; without a path, `note` says why it was not emitted."""
 
     target: str
     path: str = ""
@@ -59,7 +59,7 @@ class MachineLine:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model says of one loop on another `machine`, before and after, in `unit`s; nothing of it is measured.
+    """A model's prediction for one loop on another `machine`, before and after, in `unit`s; nothing is measured.
 
     `method`: the best order, "original" where none is better.
     """
@@ -73,7 +73,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """The whole program, before and after; None is not measured. `reason` says why no loop was looked at."""
+    """The whole program, before and after; None is not measured. `reason`: why no loop was inspected."""
 
     original_seconds: float | None = None
     optimized_seconds: float | None = None
@@ -86,9 +86,10 @@ class ProgramResult:
 class RegionReport:
     """One loop: verdict, decision, and what was measured. Times are of one sweep; None is not measured.
 
-    `threads` is how many the result runs on, `all_threads` how many `all_threads_ms` was measured with. `kept` says of
-    each array that stays in place why it does. `tolerance`: type → error that was allowed. `placed`: the CPUs of the
-    threads. `remote_before`, `remote_after`: predicted share of the values that come from other nodes; None on one.
+    `threads`: number of threads of the result; `all_threads`: number of threads that `all_threads_ms` was measured
+    with. `kept`: for each array that is not moved, the reason. `tolerance`: type → error that was allowed. `placed`:
+    the CPUs of the threads. `remote_before`, `remote_after`: predicted share of the values that come from other nodes;
+    None on one.
     """
 
     id: str
@@ -134,12 +135,12 @@ class RegionReport:
 
     @property
     def parallel(self) -> bool:
-        """Whether `all_threads_ms` says something that `one_thread_ms` does not."""
+        """Whether `all_threads_ms` is a measurement of its own."""
         return self.all_threads_ms is not None and (self.one_thread_ms is None or self.all_threads != 1)
 
     @property
     def best_ms(self) -> float | None:
-        """The shorter of the two new times."""
+        """The better of the two new times."""
         return min((ms for ms in (self.one_thread_ms, self.all_threads_ms) if ms is not None), default=None)
 
 
@@ -147,8 +148,8 @@ class RegionReport:
 class ReportData:
     """Everything that a report shows.
 
-    All strings are as they may be shown, except `folder`, `report` and `run`: those are exact, for the terminal of the
-    person who ran the program, and never part of the HTML report.
+    All strings may be shown to others, except `folder`, `report` and `run`: those are exact paths, for the terminal of
+    the user, and never part of the HTML report.
     """
 
     version: str
@@ -183,16 +184,16 @@ class ReportData:
     ) -> ReportData:
         """The report of one run.
 
-        Keys that need not be there: `command` (all words of the command line; else it is put together from the sources,
+        Optional keys: `command` (all arguments of the command line; else it is composed of the sources,
         flags and arguments), `input_hash`, `notes` (how options were understood); in the program
-        `reason` (why no loop was looked at); in a region `places`
+        `reason` (why no loop was inspected); in a region `places`
         (the lines behind its verdict), `kept`, `tolerance`, `rounding`; in a candidate `region_all_ms`, `threads`,
-        `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` where there is no path.
+        `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` if there is no path.
 
         Args:
             manifest: what `tracecut optimize` wrote.
-            folder: where it wrote it, as the user would name it. Default: where the manifest says the report is.
-            figures: region id → what to draw.
+            folder: where it wrote it, as the user wrote it. Default: the folder of the report by the manifest.
+            figures: region id → data of its charts.
             sources: file, as the manifest names it → its lines. May be empty.
             remarks: what was accepted and refused.
             root: working directory; paths below it are shown relative to it, others by name alone. Default: the

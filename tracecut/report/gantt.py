@@ -1,4 +1,4 @@
-"""When each core was busy: a row a core, darker where more of the time was used, with the critical path marked."""
+"""Gantt chart: one row per core, darker where the core was busier, with the critical path marked."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def gantt(busy: Longs, path: Longs, time: int, label: str) -> Html:
     """The chart of a simulation. O(rows · (intervals + COLUMNS)).
 
     Args:
-        busy: int64 (spans, 3): core, first cycle and cycles of each span in which a core had something under way;
-            those of one core do not overlap.
-        path: the same of the instructions of the critical path, drawn as a red line below.
+        busy: int64 (spans, 3): core, first cycle and cycles of each span in which a core was busy; spans of one core do
+            not overlap.
+        path: the same for the instructions of the critical path, drawn as a red line below.
         time: cycles in all.
-        label: says what the chart shows. Beyond MOST_ROWS cores those that were busy longest are drawn, and it says so.
+        label: the caption. Of more than MOST_ROWS cores only the busiest are drawn, and the caption says so.
     """
     total = np.bincount(busy[:, 0], busy[:, 2])
     cores = np.sort(np.argsort(-total, kind="stable")[: min(MOST_ROWS, np.count_nonzero(total))]).tolist()
     if len(cores) < np.count_nonzero(total):
-        label += f" (the {len(cores)} busiest of {np.count_nonzero(total)} that ran something)"
+        label += f" (the {len(cores)} busiest of {np.count_nonzero(total)} that were used)"
     height = TOP + ROW * len(cores)
     shapes = []
     for tick in round_ticks(time, 6):
@@ -60,7 +60,7 @@ def shares(intervals: Longs, core: int, time: int) -> npt.NDArray[np.float64]:
         return np.zeros(COLUMNS)
     own = own[np.argsort(own[:, 1], kind="stable")]
     first, cycles = own[:, 1], own[:, 2]
-    # How much was covered up to a time: it rises by one a cycle within intervals and stays in between.
+    # Cycles covered up to a time: rises by one per cycle within intervals and is constant between them.
     points = np.stack([first, first + cycles], 1).ravel()
     covered = np.stack([np.cumsum(cycles) - cycles, np.cumsum(cycles)], 1).ravel()
     edges = np.linspace(0.0, time, COLUMNS + 1)

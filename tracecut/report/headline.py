@@ -1,4 +1,4 @@
-"""The first line of every report: what was gained, or why nothing was changed."""
+"""The first line of every report: the gain, or why nothing was changed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Answer:
         changed: some loop runs in a new order.
         before, after: seconds of the whole program, in words; empty if it was not measured.
         speedup: how many times as fast, None if not measured.
-        output: whether the new program writes what the original wrote, in words.
-        differs: it is known that it does not.
+        output: whether the output equals the original's, in words.
+        differs: whether the output is known to differ.
         why: why nothing was changed; empty if something was.
     """
 
@@ -31,7 +31,7 @@ class Answer:
 
 
 def answer(data: ReportData) -> Answer:
-    """What to tell first."""
+    """The answer for a report."""
     if not data.optimized:
         return Answer(False, why=_why(data.regions, data.program.reason))
     program = data.program
@@ -45,13 +45,13 @@ def answer(data: ReportData) -> Answer:
 
 
 def heaviest(regions: tuple[RegionReport, ...]) -> RegionReport:
-    """The region that takes the largest share of the work; the first one if that is not known."""
+    """The region with the largest share of the work; the first one if shares are not known."""
     return max(regions, key=lambda region: region.share or 0.0)
 
 
 def _why(regions: tuple[RegionReport, ...], known: str) -> str:
     if not regions:
-        return known or "no loop was found whose iterations could be put into another order"
+        return known or "no loop was found whose iterations could be reordered"
     region = heaviest(regions)
     share = f" ({units.percent(region.share)} of the work)" if region.share is not None else ""
     return f"{region.place}{share}: {region.reason or 'no reason was given'}"

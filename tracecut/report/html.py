@@ -1,4 +1,4 @@
-"""The report as one HTML file: opens from disk, needs no network and no script, prints, and is safe to mail."""
+"""The report as one HTML file: works offline, without scripts, can be printed, and has no private paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .region_cards import LONG, card, chip, table
 from .remarks import Remark
 from .source_excerpt import Place
 
-FEW = 6  # so many cards are opened whatever they hold
+FEW = 6  # number of cards that are always open
 OUTCOMES = {"passed": "done", "missed": "missed", "analysis": "note"}
 
 
@@ -201,8 +201,8 @@ def _footer(data: ReportData) -> Iterable[Content]:
         rows.append(("Input hash", el("code", user(data.input_hash))))
     rows.append(("Command", command(data.command)))
     if data.optimized:
-        rows.append(("Run the result", join(command(result), " (OUT: the folder of this report)")))
+        rows.append(("Run the result", join(command(result), " (OUT: folder of this report)")))
     yield el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in rows), cls="facts")
     other = join(" for ", user(data.predicted_for.name, 80)) if data.predicted_for != MachineLine() else ""
     yield el("p", "Times are wall-clock times measured on the machine above, misses are predicted by simulation", other,
-             ". Paths outside of the working directory are shown by their names.", cls="caption")  # fmt: skip
+             ". Paths outside the working directory are shortened to file names.", cls="caption")  # fmt: skip

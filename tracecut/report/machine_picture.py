@@ -1,4 +1,4 @@
-"""A machine as a picture: cores at their places of the mesh, or in rows; shades for what they and its links carry."""
+"""A picture of a machine: cores at their places in the mesh, or in rows; shades show the load of cores and links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STYLE = (
 SIDE, GAP, WIDE, TOP, LEGEND = 22.0, 6.0, 16.0, 30.0, 20.0
 ASIDE = 4.0  # pixels from the middle of a box to the links of one direction
 IN_A_ROW = 32  # boxes of a machine without a mesh
-LABELLED = 256  # cores; more are drawn without numbers
+LABELLED = 256  # cores; larger machines are drawn without numbers
 BLUE = ((232, 240, 248), (66, 133, 190))
 RED = ((225, 225, 225), (190, 30, 30))
 
@@ -34,10 +34,10 @@ def machine_picture(
     """The cores of a machine, and the links of its mesh or torus. O(cores + links).
 
     Args:
-        load: of each core, shown as its shade in place of its speed; the largest is the darkest.
-        label: says what the picture shows, default: the machine's name.
-        link_load: of each link, numbered as `Network.route` does; the largest is the reddest. Other networks than
-            meshes and tori are drawn without links.
+        load: of each core, drawn as its shade (default: its speed); the largest is the darkest.
+        label: the caption, default: the machine's name.
+        link_load: of each link, numbered as `Network.route` does; the largest is the reddest. Only meshes and
+            tori are drawn with links.
         legend: a line below the picture.
     """
     network = machine.network
@@ -111,7 +111,7 @@ def _plain_links(network: Network, gap: float) -> Iterator[Html]:
 
 
 def _loaded_links(network: Network, shares: Sequence[float], gap: float) -> Iterator[Html]:
-    """A line for each direction of each link; those that go around a torus end half way beyond its border."""
+    """A line for each direction of each link; wrap-around links of a torus end half a step beyond its border."""
     width, height = network.shape
     step, middle = SIDE + gap, SIDE / 2
     for node in range(network.nodes):

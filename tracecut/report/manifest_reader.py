@@ -1,4 +1,4 @@
-"""Typed access to a manifest. It may come from a stranger: a value of the wrong kind is an error with its place."""
+"""Typed access to a manifest, which is not trusted: a value of the wrong type is an error with its place."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tracecut.support.errors import ArtefactError
 
 T = TypeVar("T")
 
-LARGEST = 1e30  # no measurement is larger, and sums and squares of such numbers are still finite
+LARGEST = 1e30  # larger than any measurement; sums and squares of such numbers are still finite
 
 
 @dataclass(frozen=True)
 class Fields:
-    """One mapping of a manifest, and where it is found."""
+    """One mapping of a manifest, and its place for error messages."""
 
     values: Mapping[str, Any]
     where: str = "manifest"
@@ -40,16 +40,16 @@ class Fields:
         return str(value)
 
     def number(self, key: str) -> float | None:
-        """A finite number; None when absent, null or not finite: it was not measured then."""
+        """A finite number; None (not measured) if absent, null or not finite."""
         return _number(self._get(key), f"{self.where}.{key}")
 
     def count(self, key: str) -> int | None:
-        """A number that counts something."""
+        """A count."""
         value = self.number(key)
         return None if value is None else int(value)
 
     def flag(self, key: str) -> bool | None:
-        """True, False, or None for not known."""
+        """True, False, or None for unknown."""
         value = self._get(key)
         if value is not None and not isinstance(value, bool):
             raise _wrong(f"{self.where}.{key}", value, "true, false or null")

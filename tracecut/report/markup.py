@@ -1,4 +1,4 @@
-"""HTML by construction: whatever is not markup already is escaped, and elements close in the order they open."""
+"""HTML by construction: everything that is not markup is escaped, and elements are always closed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Sequence
 from html import escape
 
-# Characters that no browser should act on: controls, halves of surrogate pairs, and those that turn the direction
-# of the text behind them (a name must not be able to make a line read otherwise than it is).
+# Characters that browsers must not interpret: controls, lone surrogates, and bidirectional controls, with which a name
+# could change how the line around it reads.
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
@@ -20,7 +20,7 @@ BLOCK = frozenset(
 
 
 class Html(str):
-    """Text that is markup already: nothing in it needs escaping."""
+    """Markup, which needs no escaping."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ Attribute = str | int | float | None
 
 
 def visible(text: str) -> str:
-    """The text with characters that can not be seen, or that redirect others, spelled out as ‹U+202E›."""
+    """The text with invisible and bidirectional control characters written as ‹U+202E›."""
     return UNSEEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
 
 
@@ -48,7 +48,7 @@ def markup(content: str) -> Html:
 
 
 def join(*contents: Content) -> Html:
-    """Several contents one behind the other; None is nothing."""
+    """Several contents, concatenated; None is empty."""
     return Html("".join(markup(content) for content in contents if content is not None))
 
 
@@ -57,7 +57,7 @@ def el(name: str, *contents: Content, **attributes: Attribute) -> Html:
 
     Args:
         name: its tag.
-        contents: texts are escaped, Html is taken as it is, None is nothing.
+        contents: text is escaped, Html is not, None is empty.
         attributes: values are escaped; None leaves the attribute out. `cls` is `class`, an underscore is a hyphen.
     """
     opened = "".join(
@@ -72,11 +72,12 @@ def el(name: str, *contents: Content, **attributes: Attribute) -> Html:
 
 
 def user(text: str, limit: int = 200) -> Html:
-    """A string of the user's program: clipped, and kept from turning the direction of the text around it."""
+    """A string of the user's program: clipped, and isolated so that it cannot change the direction of the text around
+    it."""
     return el("bdi", clip(visible(text), limit))
 
 
 def command(words: Sequence[str], limit: int = 1200) -> Html:
-    """A command line that breaks between its words only, quoted for a shell."""
+    """A command line, quoted for a shell, with line breaks only between its arguments."""
     line = clip(visible(shlex.join(words)), limit)
     return el("code", *(part for word in line.split(" ") for part in (el("bdi", word, cls="word"), Html(" "))))

@@ -1,7 +1,7 @@
-"""What a report shows of a path: where it lies below the working directory, or its name alone.
+"""Paths in reports: relative to the working directory, or only the file name.
 
-A report is mailed to people. The folders above a project name its owner, the machine and the employer, so they stay
-at home.
+Reports are passed on to others. The folders above a project may name its owner, the machine or the employer, so they
+are not shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-# An absolute path inside a sentence or an argument: two parts at least, not the tail of a word or of a relative path.
+# An absolute path in a sentence or an argument: at least two parts, not the tail of a word or of a relative path.
 EMBEDDED = re.compile(r"(?<![\w.~*/\\-])(?:~[\w.-]*)?(?:/[^\s/:;,=\"'()<>]+){2,}/?")
 
 

@@ -23,7 +23,7 @@ LONG, NAME = 1200, 60
 
 
 def card(region: RegionReport, number: int, opened: bool) -> Html:
-    """The card of one region, `number` being its place in the report."""
+    """The card of one region; `number`: its place in the report."""
     head = el(
         "summary",
         el("h2", user(str(region.place))),
@@ -72,7 +72,7 @@ def _body(region: RegionReport) -> Iterable[Content]:
 
 
 def excerpt(item: Excerpt) -> Html:
-    """Source lines with their numbers; marked ones say what they are."""
+    """Source lines with their numbers; marked lines have a note."""
     rows: list[Content] = []
     last = item.lines[0].number - 1
     width = len(str(item.lines[-1].number))
@@ -126,9 +126,7 @@ def _facts(region: RegionReport) -> Iterable[tuple[str, Content]]:
 def _predictions(region: RegionReport) -> Iterable[tuple[str, Content]]:
     found = region.predicted
     if found is not None and found.before is not None and found.after is not None:
-        best = (
-            join(", with ", user(found.method)) if found.method != "original" else ", the program's own order is best"
-        )
+        best = join(", with ", user(found.method)) if found.method != "original" else ", the original order is best"
         change = f"{found.before:.4g} → {found.after:.4g} {found.unit}"
         yield "Predicted", join("for ", user(found.machine, NAME), f": {change}", best)
     before, after = region.remote_before, region.remote_after
@@ -161,13 +159,13 @@ def _exactness(region: RegionReport) -> Iterable[tuple[str, Content]]:
         yield "Results", "not equal in every bit"
     if region.rounding:
         yield (
-            "Sums in another order",
+            "Reordered sums",
             f"{', '.join(region.rounding)}: rounded differently while the new layout is active",
         )
 
 
 def candidates(region: RegionReport) -> Html:
-    """The orders that were considered, with what each one costs and brings."""
+    """The candidate orders, with the cost and gain of each."""
     rows = region.candidates
     first = next((row.region_ms for row in rows if row.method == "original"), None) or region.original_ms
     threads = next((row.threads for row in rows if row.threads and row.threads > 1), None)
@@ -205,7 +203,7 @@ def _note(row: Candidate) -> Html | None:
 
 
 def kernels(rows: Iterable[Kernel]) -> Html:
-    """The emitted kernels, or why there is none."""
+    """The emitted kernels, or why there are none."""
     body = []
     for row in rows:
         made = (

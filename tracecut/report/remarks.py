@@ -1,8 +1,8 @@
 """Optimisation remarks in LLVM's YAML form, so that the viewers for the remarks of clang show ours as well.
 
 The writer chooses quotes as LLVM's does: plain for words, single quotes for printable ASCII, double quotes with escapes
-for the rest. (LLVM's own reader strips single quotes and leaves escapes as they are, so double quotes are the last
-choice.) Remarks are written, never read.
+for the rest. (LLVM's own reader does not interpret escapes, so double quotes are the last choice.) Remarks are written,
+never read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PASS = "tracecut"
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 PRINTABLE = re.compile(r"[ -~]*")
-# Words that a YAML reader takes for something else than a string.
+# Words that a YAML reader does not read as strings.
 TAKEN = frozenset("true false yes no on off y n null nan inf".split())
 SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x00": "\\0", "\x07": "\\a", "\x08": "\\b"}
 ESCAPED = re.compile('["\\\\\x00-\x1f\x7f-\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]')
@@ -30,8 +30,8 @@ class Remark:
         kind: `passed`, `missed` or `analysis`.
         name: what it is about, one word in CamelCase; viewers group by it.
         function: function of the user's program.
-        args: what was found, in order: pairs of a key and a text or number. The message is the texts one behind the
-            other, key `String` for those that are only words.
+        args: what was found, in order: pairs of a key and a text or number. The message is the
+            concatenated texts; those without a key of their own have the key `String`.
         file, line, column: source position; line 0 is unknown, column 0 the whole line.
         hotness: how often the loop ran, if that is known; viewers sort by it.
     """
@@ -94,6 +94,6 @@ def _escape(found: re.Match[str]) -> str:
     if char in SHORT:
         return SHORT[char]
     code = ord(char)
-    if 0xD800 <= code < 0xE000:  # a byte of a name that is not UTF-8: no YAML stream may hold it
+    if 0xD800 <= code < 0xE000:  # a byte of a name that is not UTF-8, which YAML does not allow
         return "\\uFFFD"
     return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}"

@@ -44,7 +44,7 @@ def excerpts(loop: Place, evidence: Sequence[Place], sources: Mapping[str, Seque
     Args:
         loop: where the loop stands.
         evidence: the lines that the verdict names; for a dependence the first and the second access.
-        sources: file → its lines. A file that is not there has no excerpt, a line beyond its end is left out.
+        sources: file → its lines. A missing file has no excerpt, a line beyond its end is left out.
     """
     evidence = [place for place in evidence if place != loop]
     notes: dict[Place, list[str]] = {}

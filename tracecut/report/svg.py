@@ -23,7 +23,7 @@ def text(x: float, y: float, content: str, anchor: str = "middle", cls: str | No
 
 
 def rect(x: float, y: float, width: float, height: float, cls: str) -> Html:
-    """A bar; one that would be too thin to see is made just visible."""
+    """A bar with a minimum width, so that it stays visible."""
     return el("rect", x=place(x), y=place(y), width=place(max(width, 0.5)), height=place(max(height, 0.5)), cls=cls)
 
 
@@ -33,7 +33,7 @@ def line(x1: float, y1: float, x2: float, y2: float, cls: str) -> Html:
 
 
 def drawing(label: str, *shapes: Content, width: float = WIDTH, height: float = HEIGHT) -> Html:
-    """One picture; `label` says in words what it shows, for those who can not see it."""
+    """One picture; `label`: a description for screen readers."""
     box = f"0 0 {place(width)} {place(height)}"
     return el("svg", *shapes, viewBox=box, width=place(width), height=place(height), role="img", aria_label=label)
 
@@ -72,7 +72,7 @@ def decades(high: float, most: int = 5) -> list[float]:
 
 
 def vertical(scale: Scale, ticks: Sequence[tuple[float, str]], title: str) -> Html:
-    """The scale at the left: fine lines across, numbers, and what they count above them."""
+    """The scale at the left: grid lines, numbers, and their unit above them."""
     lines = [
         join(
             line(LEFT, scale(value), WIDTH - RIGHT, scale(value), "grid"),
@@ -84,7 +84,7 @@ def vertical(scale: Scale, ticks: Sequence[tuple[float, str]], title: str) -> Ht
 
 
 def horizontal(places: Sequence[tuple[float, str]], title: str) -> Html:
-    """The scale at the bottom: a base line, numbers below it, and what they count."""
+    """The scale at the bottom: a base line, numbers below it, and their unit."""
     base = HEIGHT - BOTTOM
     labels = [text(x, base + 15, label, cls="tick") for x, label in places]
     centre = (LEFT + WIDTH - RIGHT) / 2

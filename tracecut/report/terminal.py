@@ -1,4 +1,4 @@
-"""The summary that a terminal shows: the answer first, one row per loop, and how to go on. One screen, plain ASCII."""
+"""The summary for a terminal: the answer first, one row per loop, and what to do next. One screen, plain ASCII."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .headline import answer, heaviest
 from .source_excerpt import Place
 from .terminal_text import fit, harmless, plain, quote
 
-FULL = 3  # regions that get a row of their own; the rest is folded into one line
+FULL = 3  # regions with a row of their own; the others share one line
 NARROWEST, SHORTEST_NAME = 40, 14
 
 
@@ -30,9 +30,9 @@ def render_summary(data: ReportData, width: int = 80, *, color: bool = False, as
     """The summary as text. At most 24 lines for any number of regions.
 
     Args:
-        width: columns; less than 40 is taken as 40. Only a path or a command that has to be exact may be longer.
+        width: columns; at least 40. Only paths and commands, which are exact, may be longer.
         color: add ANSI colours.
-        ascii_only: write characters of the user's names that are not ASCII as \\xe9 or \\u4e2d.
+        ascii_only: write non-ASCII characters of the user's names as \\xe9 or \\u4e2d.
     """
     width = max(width, NARROWEST)
     out = io.StringIO()
@@ -187,7 +187,7 @@ class _Summary:
         return fit(harmless(text, self.ascii_only), cells)
 
     def _paragraph(self, text: str, style: str, most: int) -> None:
-        """Words over at most so many lines; continued ones are indented."""
+        """Text over at most this many lines; continuation lines are indented."""
         room = self.console.width - 2
         words = fit(harmless(plain(text), self.ascii_only), room * most)
         lines = [line.plain.rstrip() for line in Text(words).wrap(self.console, room)]

@@ -1,4 +1,4 @@
-"""Strings of the user's program for a terminal: nothing that moves the cursor, a bounded width, exact commands."""
+"""Strings of the user's program for a terminal: no control characters, bounded width, exact commands."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ PLAIN = str.maketrans(
 
 
 def plain(text: str) -> str:
-    """Our own words and numbers in ASCII."""
+    """Our own text in ASCII."""
     return text.translate(PLAIN)
 
 
 def harmless(text: str, ascii_only: bool) -> str:
-    """One line of text: controls and characters that turn the direction are spelled out as <U+001B>.
+    """One line of text: control characters, also bidirectional ones, are written as <U+001B>.
 
-    With `ascii_only` other foreign characters are written as in Python, \\xe9 or \\u4e2d.
+    With `ascii_only` other non-ASCII characters are written as in Python, \\xe9 or \\u4e2d.
     """
     spelled = UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", " ".join(text.split("\n")).replace("\t", " "))
     return spelled.encode("ascii", "backslashreplace").decode() if ascii_only else spelled
 
 
 def fit(text: str, cells: int) -> str:
-    """At most so many columns: the middle of a longer text is left out, since names differ at their ends."""
+    """At most `width` columns: the middle of a longer text is left out, since names differ at their ends."""
     if cell_len(text) <= cells:
         return text
     tail = _take(reversed(text), (cells - 2) // 2)[::-1]
@@ -47,7 +47,7 @@ def _take(text: Iterable[str], cells: int) -> str:
 
 
 def quote(word: str, ascii_only: bool) -> str:
-    """A word for a POSIX shell; one that a terminal can not show is written byte by byte, as $'\\x1b'."""
+    """A word for a POSIX shell; one that a terminal cannot show is written in bytes, as $'\\x1b'."""
     if word.isprintable() and not UNSEEN.search(word) and (word.isascii() or not ascii_only):
         return shlex.quote(word)
     return "$'" + "".join(_byte(byte) for char in word for byte in _encoded(char)) + "'"
@@ -56,7 +56,7 @@ def quote(word: str, ascii_only: bool) -> str:
 def _encoded(char: str) -> bytes:
     try:
         return char.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half of a pair, which no file name and no argument holds
+    except UnicodeEncodeError:  # a lone surrogate, which no file name and no argument has
         return b"?"
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them: a fitting unit, few digits, the same digits down a column."""
+"""Numbers for readers: a fitting unit, few digits, the same decimals in a column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracecut.support import memory_amounts
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ABSENT = "–"
 THIN = "\u202f"
-FIXED = "\u00a0"  # between a number and its unit, where no line may break
+FIXED = "\u00a0"  # no-break space between a number and its unit
 
 
 def _unit(seconds: float) -> tuple[float, str]:
@@ -40,7 +40,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def change(before: float, after: float) -> tuple[str, str]:
-    """Two times in one unit and with the same decimals, enough of them to tell the two apart."""
+    """Two times in one unit with the same decimals, enough to show their difference."""
     high, low = max(before, after), min(before, after)
     scale, unit = _unit(high)
     if low < high / 200:
@@ -51,7 +51,7 @@ def change(before: float, after: float) -> tuple[str, str]:
 
 
 def ratio(value: float | None) -> str:
-    """A quotient, without its sign of multiplication: `5.9`, `1.07`, `120`."""
+    """A ratio without ×: `5.9`, `1.07`, `120`."""
     if value is None:
         return ABSENT
     return f"{value:.{2 if value < 2 else 1 if value < 20 else 0}f}"
@@ -92,7 +92,7 @@ def short(value: float) -> str:
 
 
 def column(values: Sequence[float | None], digits: int = 3) -> list[str]:
-    """The numbers of one column with the same decimals, so that they align; absent ones are a dash."""
+    """The numbers of one column with the same decimals, so that they align; a dash for missing ones."""
     present = [abs(value) for value in values if value is not None and value]
     places = 0
     if present:

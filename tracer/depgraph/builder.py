@@ -203,7 +203,7 @@ class Builder:
         return follow_records(words, self.tables, walk, out, limits, self.timed, origin, self.nowhere)
 
     def graph(self) -> DependenceGraph:
-        """The graph of everything that was fed. The builder can not be used any more."""
+        """The graph of everything that was fed. The builder cannot be used any more."""
         if self.sums is not None:
             raise ArgumentError("the builder keeps totals only: there is no graph")
         self._settle()

@@ -40,7 +40,7 @@ def measured_graph(runs: Sequence[DependenceGraph], static: Static) -> tuple[Dep
         same = first.n == other.n and first.m == other.m
         if not (same and np.array_equal(first.instruction, other.instruction) and np.array_equal(first.src, other.src)):
             raise UnsupportedError(
-                "the program does not do the same in every run: its times can not be compared",
+                "the program does not do the same in every run: its times cannot be compared",
                 hint="Use the weights of the model.",
             )
     ops = np.array([instruction.op in ("load", "store") for instruction in static.instructions] or [False])

@@ -129,7 +129,7 @@ class Folder:
 
 
 def _body(tables: Tables, segment: int) -> Body | None:
-    """The effects of an iteration of the run of a segment; None when it can not be folded. O(its steps)."""
+    """The effects of an iteration of the run of a segment; None when it cannot be folded. O(its steps)."""
     accesses, keeps, lives = [], [], []
     local = 0
     for code, place, a, b, c in tables.steps.reshape(-1, 5)[tables.step[segment] : tables.step[segment + 1]].tolist():

@@ -150,7 +150,7 @@ class Accesses:
         return data, mask & known & inside
 
     def _unreadable(self, access: Access) -> Bools:
-        """Iterations in which an index of the address could not be loaded: they can not run either."""
+        """Iterations in which an index of the address could not be loaded: they cannot run either."""
         domain = self.evaluation.domain(access.site.loop)
         size = 0 if domain is None else domain.size
         found = np.zeros(size, bool)
@@ -290,7 +290,7 @@ class Accesses:
         return {name: why for name, why in found.items() if why}
 
     def _doubts(self, name: str, node: Expr) -> str:
-        """Why the values of a load can not be trusted; empty when nothing in the nest may write there."""
+        """Why the values of a load cannot be trusted; empty when nothing in the nest may write there."""
         touched = self.touched(node)
         if touched is None or name in self.evaluation.hidden:
             return "is loaded from memory that is not known"
@@ -309,7 +309,7 @@ class Accesses:
     def _own_later(self, name: str, write: Access) -> bool:
         """Whether a load is over when a write gets to what it reads: each iteration writes its own element alone.
 
-        Sites of one loop stand in an order in which an iteration can not go back: what comes first runs first.
+        Sites of one loop stand in an order in which an iteration cannot go back: what comes first runs first.
         """
         site, loads = write.site, [access for access in self.by_site.get(name, ()) if access.runs]
         if self.single or len(loads) != 1 or loads[0].site.loop != self.nest.root or site.loop != self.nest.root:

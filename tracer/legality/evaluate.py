@@ -34,8 +34,8 @@ class Evaluation:
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
         read: every load that was evaluated, by name.
         relied: expressions whose known values were asked for: what a verdict depends on.
-        hidden: loads of which some values lie in memory that can not be read, though the program may read it.
-        doubts: says of a load that is evaluated for the first time why it can not be trusted, once the sites of the
+        hidden: loads of which some values lie in memory that cannot be read, though the program may read it.
+        doubts: says of a load that is evaluated for the first time why it cannot be trusted, once the sites of the
             nest are known; empty when it can.
         spans: load → (first address, behind the last, step), for loads that walk through memory.
         limit: bytes that all of it may take; a share of what is free when it is not given.

@@ -127,7 +127,7 @@ def _own_records(touched: list[Access], region: int) -> bool:
 
 
 def _aligned(item: Object, touched: list[Access]) -> bool:
-    """Whether all accesses lie on one lattice of whole elements, so that they can not overlap in part."""
+    """Whether all accesses lie on one lattice of whole elements, so that they cannot overlap in part."""
     size = max(1, touched[0].site.size)
     for access in touched:
         if access.form is None:

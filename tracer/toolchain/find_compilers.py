@@ -191,7 +191,7 @@ def _usable_cache() -> tuple[Path, str]:
 
 
 def _problem_with(folder: Path) -> str:
-    """Why a folder can not be our cache; empty when it can. Makes it, and takes it from group and others."""
+    """Why a folder cannot be our cache; empty when it can. Makes it, and takes it from group and others."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = folder.stat()
@@ -202,7 +202,7 @@ def _problem_with(folder: Path) -> str:
         for place in (folder, folder / "zig"):
             place.mkdir(mode=0o700, exist_ok=True)
             if not os.access(place, os.W_OK | os.X_OK):
-                return f"{place} can not be written to"
+                return f"{place} cannot be written to"
     except OSError as error:
         return f"{folder}: {error.strerror or error}"
     return ""

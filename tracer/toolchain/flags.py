@@ -219,7 +219,7 @@ def _unreadable(word: str) -> SourceError:
     path = Path(word)
     hint = "Give .c, .cpp, .ll or .bc files; arguments of the program go after `--`."
     if word == "-":
-        return SourceError("-: a program can not be read from standard input", hint="Give its source file.")
+        return SourceError("-: a program cannot be read from standard input", hint="Give its source file.")
     if re.match(r"(GNU)?[Mm]akefile|.*\.mk$", path.name):
         return SourceError(
             f"{word}: a Makefile, a source file was expected",
@@ -237,7 +237,7 @@ def _unreadable(word: str) -> SourceError:
             f"{word}: a file of compiler options, a source file was expected", hint=f"Write @{word} to have it read."
         )
     kind = f"a file ending in {path.suffix!r}" if path.suffix else "a file of unknown kind"
-    return SourceError(f"{word or repr(word)}: {kind} can not be read", hint=f"{hint} `-x c` names the language.")
+    return SourceError(f"{word or repr(word)}: {kind} cannot be read", hint=f"{hint} `-x c` names the language.")
 
 
 def _holds_options(path: Path) -> bool:
@@ -264,7 +264,7 @@ def expanded(arguments: Sequence[str], depth: int = 0) -> list[str]:
             text = Path(word[1:]).read_text(errors="surrogateescape")
             words += expanded(shlex.split(text), depth + 1)
         except OSError as error:
-            raise SourceError(f"{word}: the response file can not be read: {error.strerror}") from error
+            raise SourceError(f"{word}: the response file cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise UsageError(f"{word}: its quotes do not match ({error})") from error
     return words

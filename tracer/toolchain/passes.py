@@ -138,7 +138,7 @@ def _link(modules: list[Any]) -> None:
             modules[0].link_in(other)
         except RuntimeError as error:
             raise SourceError(
-                f"the sources can not be linked: {str(error).strip()}", hint="Is one of them given twice?"
+                f"the sources cannot be linked: {str(error).strip()}", hint="Is one of them given twice?"
             ) from error
 
 

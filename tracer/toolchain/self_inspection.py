@@ -1,7 +1,7 @@
 """What a program asks of its own process and would not be told the same when it runs inside of ours.
 
 The rescheduled program is a library in the process of an interpreter. `program_identity.py` gives it the arguments,
-names and streams of a process of its own. What can not be given is looked for here, in the program's code: it is then
+names and streams of a process of its own. What cannot be given is looked for here, in the program's code: it is then
 left as it was, and told why. A program that hides what it asks for (a name put together at run time) is not seen.
 """
 
@@ -54,7 +54,7 @@ PROC = re.compile(
 
 
 def asks_of_itself(module: Module) -> str:
-    """Why a program can not run inside of another process; "" when it can. O(instructions)."""
+    """Why a program cannot run inside of another process; "" when it can. O(instructions)."""
     for name in _plain(module.declarations):
         if name in FUNCTIONS:
             return f"it calls {name}, which {FUNCTIONS[name]}"

@@ -52,7 +52,7 @@ def call_lines(call: Instruction, declarations: set[str]) -> list[str]:
     if name.startswith("@__nv_"):
         return [_mathematical(call, declarations)]
     if not name.startswith("@llvm.") or name.startswith(("@llvm.nvvm.", "@llvm.trap", "@llvm.debugtrap")):
-        raise UnsupportedError(f"a kernel can not run here: this CPU has no {name.removeprefix('@')}: {call.text}")
+        raise UnsupportedError(f"a kernel cannot run here: this CPU has no {name.removeprefix('@')}: {call.text}")
     declarations.add(_declaration(call))
     return [_without_attributes(call)]
 
@@ -82,7 +82,7 @@ def _is_shared(call: Instruction) -> list[str]:
 def _mathematical(call: Instruction, declarations: set[str]) -> str:
     name = call.word.removeprefix("@")
     if name not in LIBRARY:
-        raise UnsupportedError(f"a kernel can not run here: this CPU has no counterpart of {name}")
+        raise UnsupportedError(f"a kernel cannot run here: this CPU has no counterpart of {name}")
     text = _without_attributes(call, LIBRARY[name])
     declarations.add(_declaration(call, LIBRARY[name]))
     return text

@@ -115,7 +115,7 @@ class _Lowering:
         if plain.op in ("sdiv", "udiv", "srem", "urem"):
             return self._division(plain)
         if plain.op in ("invoke", "callbr", "indirectbr", "va_arg", "landingpad", "resume"):
-            raise UnsupportedError(f"{self.kernel.name} can not run here: {instruction.text}")
+            raise UnsupportedError(f"{self.kernel.name} cannot run here: {instruction.text}")
         return [plain.text]
 
     def _division(self, plain: Instruction) -> list[str]:

@@ -54,7 +54,7 @@ def read_kernel(text: str, name: str) -> KernelText:
         raise ArgumentError(f"{name} of kernel_text is a device function, a kernel (ptx_kernel) was expected")
     if len(parsed.functions) > 1:
         other = next(one for one in parsed.functions if one != f"@{name}")
-        raise UnsupportedError(f"the kernel {name} calls {other}, which can not be inlined")
+        raise UnsupportedError(f"the kernel {name} calls {other}, which cannot be inlined")
     for parameter in function.parameters:
         if "byval" in parameter.text:
             raise UnsupportedError(f"the parameter {parameter.name} of {name} is passed as a copy of memory (byval)")

@@ -49,7 +49,7 @@ class Access:
 
     Attributes:
         number: of its site. base: None where several arrays are possible, or none is known.
-        kind: LOAD, STORE or ATOMIC. is_atomic: it can not race with other atomic ones; also of atomic loads and stores.
+        kind: LOAD, STORE or ATOMIC. is_atomic: it cannot race with other atomic ones; also of atomic loads and stores.
         type: of what is accessed. align: in bytes.
         may_be_constant: it may be of a table in the text, which is in no list of arrays.
     """

@@ -1,3 +1,3 @@
-"""The independent checker of schedules. Imports `codegen.schedule` and what a run is evaluated with, never what built
-the schedule.
+"""The independent checker of schedules. Imports `codegen.schedule` and the evaluation of a run, never the code that
+builds schedules.
 """

@@ -1,9 +1,9 @@
 """The independent checker: every schedule passes it before it may run.
 
-It shares no code with the scheduler and believes nothing: each job once, orders that are permutations and respect
+It shares no code with the scheduler and trusts nothing: each job once, orders that are permutations and respect
 their cuts, arrays that lie in their objects without overlap, indices that follow the data they point to
 (`numbering.py`), copies that hold what is read from them (`copies.py`), blocks that
-never meet in what they write while they may run at the same time (`races.py`).
+write no common data while they may run concurrently (`races.py`).
 """
 
 from __future__ import annotations

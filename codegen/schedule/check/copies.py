@@ -1,4 +1,4 @@
-"""The part of the checker that knows copies: each holds, in its order, what the region's code will read from it."""
+"""The part of the checker for copies: each has, in its order, the records that the region's code will read from it."""
 
 from __future__ import annotations
 

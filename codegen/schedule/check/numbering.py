@@ -1,4 +1,4 @@
-"""The part of the checker that knows numbers: what reaches data in a new order is itself in that order."""
+"""The part of the checker for renumbering: indices of data in a new order have the new numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of the checker that knows blocks: no byte that one of them writes is touched by another at that time."""
+"""The part of the checker for blocks: no byte that a block writes is touched by a concurrent block."""
 
 from __future__ import annotations
 

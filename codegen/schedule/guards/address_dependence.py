@@ -1,9 +1,9 @@
-"""Whether what a scope does depends on where its arrays lie in memory, which is elsewhere in each run.
+"""Detects scopes whose behaviour depends on the addresses of arrays, which differ between runs.
 
-A guard asks how pointers lie in their arrays, and not where the arrays are: nothing that is made of an address may
-depend on that. Followed here is how each value moves along when arrays do: by a sum of their shifts, each taken a whole
-number of times. An address moves along with one array; a difference of two pointers into the same one does not move.
-What is made of a number that moves by anything but sums (a hash of an address, a bit of it) is of this run alone.
+A guard checks offsets of pointers within their arrays, not the addresses of arrays, so no computed value may depend on
+these. This analysis determines how each value changes if arrays are shifted: by a sum of integer multiples of the
+shifts. An address is shifted with one array; a difference of two pointers into the same array does not change. Values
+derived from shifted values by other operations than sums (a hash or a bit of an address) are valid for one run only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STORED = "on pointers that are stored in memory, and no guard asks for these"
 
 
 class _Moving(Exception):
-    """A number that moves is used for something else than a sum; why that can not be allowed."""
+    """A number that moves is used for something else than a sum; why that cannot be allowed."""
 
     def __init__(self, why: str = MOVES) -> None:
         super().__init__(why)

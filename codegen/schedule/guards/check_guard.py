@@ -1,6 +1,6 @@
-"""Whether what a schedule assumes still holds. Light: `tracecut run` asks before it loads anything else.
+"""Evaluates the guard of a schedule. Light: `tracecut run` does this before it loads other modules.
 
-Where the pointers of the scope lie now is found by whoever asks: from the description of the scope (`make_guard.py`),
+The caller finds the present values of the scope's pointers: from the description of the scope (`make_guard.py`),
 or by the few ways in which nearly all of them are reached (`saved_schedule.py`).
 """
 
@@ -46,13 +46,13 @@ def check_guard(
     """(objects in the guard's order, "") when everything holds, else (None, what differs).
 
     Args:
-        lives: numbers of the scope's live values. values: the address in each of its pointers, None where it can not
+        lives: numbers of the scope's live values. values: the address in each of its pointers, None where it cannot
             be read. placed: (object, offset) of each, None for one that lies in no known object; one object is the
             same one each time. secret: of the guard's fingerprints.
         address: where a byte of an object can be read.
         made, pointers_made: where numbers, by name, and pointers come from, as in `Nest.made`: words for what differs.
             That of the pointers is asked for only then.
-        require: is called with the objects before anything of them is read; it raises where they can not be used.
+        require: is called with the objects before anything of them is read; it raises where they cannot be used.
     """
     if why := other_number(guard.numbers, lives, made):
         return None, why

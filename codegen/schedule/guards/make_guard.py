@@ -1,6 +1,6 @@
-"""What a schedule assumes. Whether it still holds is asked by `check_guard.py`.
+"""Makes the guard of a schedule; `check_guard.py` evaluates it.
 
-The whole backward slice of every address and every branch: integers that are live into the scope, how its pointers
+It covers the backward slice of every address and every branch: integers that are live into the scope, how its pointers
 lie in objects, and the memory that indices, trip counts and branch conditions were loaded from.
 """
 

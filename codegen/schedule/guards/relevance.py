@@ -1,7 +1,7 @@
-"""What of a guard no order depends on: how often loops run that have nothing to do with what is moved.
+"""Removes irrelevant values from guards: trip counts of loops that are unrelated to the data that are moved.
 
-A loop of the scope that only fills a log, say. Its number of iterations was asked for, as that of every loop, to know
-what it touches; that is known without it where the loop satisfies all of the following, whatever it does the next time:
+An example is a loop of the scope that only fills a log. The trip count of every loop is needed to know what it touches;
+it is not needed for a loop that satisfies all of the following in any later run:
 
 - it is no region, lies in none and holds none, so no order of iterations is made from it;
 - each of its addresses starts from a pointer that the guard places: in the same object, as many bytes behind its first;

@@ -64,7 +64,7 @@ def build_schedule(
         threads: how many threads the jobs are shared out to.
         reduce: `fast`, or `ordered`: results are the same for any number of threads.
 
-    Raises UnsupportedError when the emitted code can not express what the plan needs.
+    Raises UnsupportedError when the emitted code cannot express what the plan needs.
     """
     places = {item: number for number, item in enumerate(objects)}
     orders: dict[Space, Ints] = {}

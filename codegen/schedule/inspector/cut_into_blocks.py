@@ -1,14 +1,14 @@
 """Cutting the job order of a region into blocks that run on several threads without atomics.
 
-There are more blocks than threads, so that a thread that is done early takes over from one that was held up. Jobs of
-different blocks may meet in data that they write or reduce: blocks that meet run in different wavefronts
-(`wavefronts.py`). Where too many meet for that, it depends on what is wanted:
+There are more blocks than threads, so that a thread that finishes early can take over work of a delayed one. Jobs of
+different blocks may conflict: touch the same datum, which one of them writes or reduces. Blocks with conflicts run in
+different wavefronts (`wavefronts.py`). If there are too many conflicts, it depends on `reduce`:
 
-- `fast`: one block a thread. The few jobs that meet others are taken out, into one block that runs after all others
-  (the *tail*). Where too many meet, reduced arrays get private slots instead: each block but the first accumulates into
-  zeroed memory of its own, which is added afterwards.
-- `ordered`: the same blocks for any number of threads, and so the same results, bit by bit. There are a few blocks with
-  private slots if those are small beside the work, and else a single block.
+- `fast`: one block per thread. If few jobs conflict, they go to one block that runs after all others (the *tail*). If
+  many do, reduced arrays get private slots instead: each block but the first accumulates into zeroed memory of its own,
+  which is added afterwards.
+- `ordered`: the same blocks for any number of threads, and so the same results, bit by bit: a few blocks with private
+  slots if those are small compared with the work, else a single block.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def share_out(
     breaks: npt.NDArray[np.int64] | None = None,
     reduce: str = FAST,
 ) -> Share:
-    """Cut the jobs of a region into blocks. O(pins). One block when they can not be kept apart.
+    """Cut the jobs of a region into blocks. O(pins). One block when they cannot be kept apart.
 
     Args:
         plan, region: what is run. order: int32 (jobs), in which order.

@@ -1,4 +1,4 @@
-"""Inspection of one layout scope: which regions it holds, whether they may be reordered, what may be moved.
+"""Inspection of one layout scope: its regions, whether they may be reordered, which arrays may be moved.
 
 The same steps for a captured run and for a running program; only the memory differs.
 """
@@ -90,7 +90,7 @@ def _why_none(nest: Nest) -> str:
             return f"{which} {found.says} ({found.places[-1].told})"
         if info.trip is None and info.parent is not None:
             return f"the loop at {info.place} {info.why}"
-    return "no loop in it is indexed by what it loads, and runs once in each iteration"
+    return "no loop in it uses loaded indices and runs once in each iteration"
 
 
 def _runs_once(accesses: Accesses, loop: int) -> bool:
@@ -145,7 +145,7 @@ def inspect_scope(
             conditions on data are evaluated too (and guarded).
         limit: bytes that may be taken; a share of what is free when it is not given.
 
-    Raises UnsupportedError when the scope can not be understood.
+    Raises UnsupportedError when the scope cannot be understood.
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
     use_data = region is not None and bool(nest.loops[region].early)

@@ -1,7 +1,7 @@
-"""Wavefronts of blocks: which of them may run at the same time, since no two of them meet in what they write.
+"""Wavefronts of blocks: sets of blocks that may run concurrently, since no two of them write common data.
 
-Blocks that meet are the edges of a graph; its greedy colouring gives the wavefronts. (Unlike with a tail,
-no job is taken out of its block, and no datum is copied.)
+Pairs of blocks with conflicts are the edges of a graph; its greedy colouring gives the wavefronts. (Unlike with a tail,
+no job leaves its block, and no datum is copied.)
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ def _in_job_order(facts: Facts, region: int, array: Array, patterns: tuple[Patte
 
 
 def _alone(facts: Facts, array: Array, first: int, count: int) -> bool:
-    """Whether so many records reach into no other array of their object: jobs that skip theirs may have it there."""
+    """Whether this many records overlap no other array of the object, which may begin in the records of skipped
+    jobs."""
     low = array.origin + array.stride * first
     parts = (low, array.low), (array.high, low + array.stride * count)
     others = [other for other in facts.arrays if other.object is array.object and other is not array]

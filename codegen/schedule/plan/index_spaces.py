@@ -1,4 +1,4 @@
-"""The static rule for renumbering: which arrays of a layout scope may be moved, together with what.
+"""The static rule for renumbering: which arrays of a layout scope may be moved, and which must move together.
 
 Every array that a rescheduled region reaches through loaded indices is a candidate. It stays where it is as soon
 as one access to it, anywhere in the scope, is not understood; the region then reads it by the old numbers. What is
@@ -24,7 +24,7 @@ from .scope_plan import Field, RegionUse, ScopePlan, Space
 def plan_scope(
     accesses: Accesses, regions: list[int], movable: frozenset[int], *, renumber: bool = True, exact: bool = False
 ) -> ScopePlan:
-    """Find out what may be moved in a scope.
+    """Determine which arrays may be moved in a scope.
 
     Args:
         accesses: the scope's accesses. regions: loops to reschedule, none inside of another.
@@ -129,7 +129,9 @@ class _Planner:
                 continue
             if homes & moved.keys() and not homes <= moved.keys():
                 for place in sorted(homes):
-                    why = f"the access at {patterns[0].access.site.place.told} reaches it and something that stays"
+                    why = (
+                        f"the access at {patterns[0].access.site.place.told} reaches it and an array that is not moved"
+                    )
                     self._keep(place, why)
 
     def _relate(
@@ -153,7 +155,7 @@ class _Planner:
             elif pattern.kind == INDIRECT and region is not None:
                 found = self.facts.field_of(pattern)
                 if found is None or pattern.step < 0:
-                    self._keep(place, f"the index at {pattern.access.site.place.told} can not be renumbered")
+                    self._keep(place, f"the index at {pattern.access.site.place.told} cannot be renumbered")
                 elif not links.relate(("array", place), ("field", found), array.record(pattern)):
                     self._keep(place, f"the index at {pattern.access.site.place.told} reaches it at two distances")
             elif pattern.kind == DIRECT and region is not None and self.facts.is_own(pattern, region):
@@ -164,7 +166,7 @@ class _Planner:
             elif pattern.kind == DIRECT and region is None:
                 more += self._relate_companion(place, array, pattern, links, companions, cuts)
             else:
-                self._keep(place, f"the access at {pattern.access.site.place.told} walks it in another way")
+                self._keep(place, f"the access at {pattern.access.site.place.told} accesses it with another stride")
             if place in self.kept:
                 return []
         return more
@@ -196,7 +198,7 @@ class _Planner:
         low, high = (companion.low, companion.high) if sign > 0 else (1 - companion.high, 1 - companion.low)
         why = companion.why
         if not why and self.exact and companion.rounds:
-            why = "adds it up in the order of memory, and --exact allows no other"
+            why = "sums it in memory order, which --exact keeps"
         if not why and companion.steps != steps:
             why = "walks records of it in pieces, and others in other pieces"
         elif not why and (first % steps or (low + first) % steps or (high + first) % steps):
@@ -226,14 +228,14 @@ class _Planner:
         unmoved = [pattern for pattern in walked if self.home[pattern] not in moved]
         if unmoved or len(signs) > 1:
             place = self.nest.loops[companion.loop].place
-            why = f"the loop at {place} walks it together with something that stays"
+            why = f"the loop at {place} accesses it together with an array that is not moved"
             for pattern in walked:
                 self._keep(self.home[pattern], why)
 
     def _relate_copies(self, uses: Mapping[int, list[RegionUse]], links: Shifts) -> None:
         """Copies that are reached through an index take the order of the index's space.
 
-        A copy has one numbering: where an index of it can not follow, none of them may change.
+        A copy has one numbering: where an index of it cannot follow, none of them may change.
         """
         for found in uses.values():
             for use in found:

@@ -19,7 +19,7 @@ from .private_data import follows_counter, is_local
 
 @dataclass(frozen=True)
 class Companion:
-    """A loop that walks renumbered arrays: it visits the numbers [low, high). `why`: why it can not, or empty.
+    """A loop that walks renumbered arrays: it visits the numbers [low, high). `why`: why it cannot, or empty.
 
     `steps`: iterations that it takes for one record; the numbers are iterations.
     `rounds`: it adds up floating-point numbers in the order that they have in memory (a dot product): all iterations

@@ -1,4 +1,4 @@
-"""What the iterations of a loop have for themselves: local arrays, and inner loops that run as their counter says."""
+"""Private data of iterations: local arrays, and inner loops whose trip counts depend on the outer counter."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Facts:
         home: pattern → its array. by_site: site → its patterns: one, or several where the pointer varies.
         fields: index load → its field.
         own: local arrays that are born and die in an iteration, whatever else reaches them.
-        frozen: fields that can not be renumbered. Grows while the plan is made.
+        frozen: fields that cannot be renumbered. Grows while the plan is made.
     """
 
     accesses: Accesses
@@ -124,7 +124,7 @@ def _find_fields(
     home: Mapping[Pattern, int],
     by_site: Mapping[str, list[Pattern]],
 ) -> tuple[dict[str, Field], set[Field]]:
-    """Index fields: what the loaded values in addresses and trip counts are read from; and which can not change."""
+    """Index fields: what the loaded values in addresses and trip counts are read from; and which cannot change."""
     majors = [pattern.major for pattern in home if pattern.major is not None]
     atoms = {str(node.data[0]) for node in majors if node.kind == "load" and node.data[1] != "ptr"}
     for region in regions:

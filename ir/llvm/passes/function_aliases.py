@@ -1,4 +1,5 @@
-"""Other names of functions: a call through one is a call of the function itself, which is traced under its own name."""
+"""Resolves function aliases: a call through an alias becomes a call of the function, which is traced under its own
+name."""
 
 from __future__ import annotations
 

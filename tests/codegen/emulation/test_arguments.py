@@ -68,11 +68,11 @@ def test_every_type_arrives() -> None:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"n": 1.5}, r"arguments\[0\] \(%n\) is 1.5, an integer was expected \(i32\)"),
-    ({"n": 2**32}, r"arguments\[0\] \(%n\) is 4294967296, which i32 can not hold"),
-    ({"n": -(2**31) - 1}, "which i32 can not hold"),
+    ({"n": 2**32}, r"arguments\[0\] \(%n\) is 4294967296, which i32 cannot hold"),
+    ({"n": -(2**31) - 1}, "which i32 cannot hold"),
     ({"n": "6"}, r"arguments\[0\] \(%n\) is '6', an integer was expected"),
     ({"by": "x"}, r"arguments\[1\] \(%by\) is 'x', a number was expected \(float32\)"),
-    ({"by": 1e300}, r"arguments\[1\] \(%by\) is 1e\+300, which float32 can not hold"),
+    ({"by": 1e300}, r"arguments\[1\] \(%by\) is 1e\+300, which float32 cannot hold"),
     ({"by": np.zeros(2)}, "a number was expected"),
     ({"in": [1.0, 2.0]}, r"arguments\[2\] \(%in\) is list, a NumPy array was expected"),
     ({"in": np.zeros(6)}, r"arguments\[2\] \(%in\) has dtype float64, float32 was expected"),
@@ -80,7 +80,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"out": np.zeros(6, np.float32)}, r"arguments\[3\] \(%out\) has dtype float32, float64 was expected"),
     ({"in": np.zeros(12, np.float32)[::2]}, r"arguments\[2\] \(%in\) is not contiguous"),
     ({"in": np.zeros(6, ">f4")}, r"arguments\[2\] \(%in\) has dtype >f4 of another byte order"),
-    ({"flag": 256}, "which i8 can not hold"),
+    ({"flag": 256}, "which i8 cannot hold"),
 ]
 
 
@@ -226,5 +226,5 @@ def test_a_function_that_calls_itself() -> None:
         "  %r = call i32 @again(i32 %n)\n  ret void",
         "define internal i32 @again(i32 %n) {\n  %r = call i32 @again(i32 %n)\n  ret i32 %r\n}\n",
     )
-    with pytest.raises(UnsupportedError, match="calls @again, which can not be inlined"):
+    with pytest.raises(UnsupportedError, match="calls @again, which cannot be inlined"):
         run_kernel(text, "k", [1], 1, 1)

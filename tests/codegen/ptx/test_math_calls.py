@@ -120,7 +120,7 @@ def test_lowering_of_a_call(line: str, expected: str | None) -> None:
     ],
 )
 def test_what_the_device_can_not_do_is_refused(line: str) -> None:
-    with pytest.raises(UnsupportedError, match=r"which (a GPU kernel can not do|libdevice does not have)"):
+    with pytest.raises(UnsupportedError, match=r"which (a GPU kernel cannot do|libdevice does not have)"):
         lower_calls([Block("b", [Instruction(line)])])
 
 

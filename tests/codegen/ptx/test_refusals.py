@@ -103,9 +103,7 @@ def _module(body: str, declared: str = "") -> str:
 def test_a_backend_that_dies_is_a_refusal() -> None:
     """LLVM has no libcall for fp128 on this target and aborts; nothing scans for that here."""
     text = _module("%a = load fp128, ptr %p\n  %b = fadd fp128 %a, %a\n  store fp128 %b, ptr %p")
-    with pytest.raises(
-        UnsupportedError, match="LLVM can not emit the kernel k for sm_90: its code generator"
-    ) as caught:
+    with pytest.raises(UnsupportedError, match="LLVM cannot emit the kernel k for sm_90: its code generator") as caught:
         compile_ptx(text, "k", "sm_90", libdevice=False)
     assert "runs on the host" in caught.value.hint
 
@@ -123,7 +121,7 @@ def test_an_unresolved_call_is_a_refusal() -> None:
 
 
 def test_text_that_is_not_valid_is_a_refusal() -> None:
-    with pytest.raises(UnsupportedError, match=r"LLVM can not emit the kernel k for sm_90: .*error"):
+    with pytest.raises(UnsupportedError, match=r"LLVM cannot emit the kernel k for sm_90: .*error"):
         compile_ptx(_module("%a = lod float, ptr %p"), "k", "sm_90", libdevice=False)
 
 

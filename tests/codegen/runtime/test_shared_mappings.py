@@ -20,9 +20,9 @@ from ..woven_programs import run_woven, woven
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 SHARED, FILE, GONE, RING = (
-    "an array lies in memory that other processes, or other addresses, can share",
-    "an array lies in a file that is also mapped as shared memory",
-    "an array lies in memory that is protected, or not there",
+    "an array is in memory that is shared with other processes or mapped at other addresses",
+    "an array is in a file that is also mapped as shared memory",
+    "an array is in memory that is protected or not mapped",
     "asynchronous input and output",
 )
 MODES = {
@@ -121,5 +121,5 @@ def test_ranges_of_two_mappings(handle: int) -> None:
         )
         require_own([(base, 3 * size)])
         assert len(room) == 3 * size
-    with pytest.raises(UnsupportedError, match="not there"):
+    with pytest.raises(UnsupportedError, match="not mapped"):
         require_own([(2**46, size)])

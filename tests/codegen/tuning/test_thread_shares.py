@@ -114,7 +114,7 @@ def test_placement_on_two_nodes(tmp_path: Path) -> None:
 
 def test_placement_on_one_node_predicts_nothing(tmp_path: Path) -> None:
     found = thread_placement(chain(40), schedule([0, 20, 40], [0, 0]), 2, range(2), tree(tmp_path, cpus(2)))
-    assert found["cpus"] == [0, 1] and "can not matter" in found["remark"] and "remote_before" not in found
+    assert found["cpus"] == [0, 1] and "cannot matter" in found["remark"] and "remote_before" not in found
 
 
 def test_jobs_outside_of_the_schedule_are_the_first_threads() -> None:

@@ -59,7 +59,7 @@ def reachable(graph: Graph, start: int, without: int | None = None) -> set[int]:
 
 
 def dominates(graph: Graph, above: int, below: int) -> bool:
-    """By definition: without `above`, `below` can not be reached."""
+    """By definition: without `above`, `below` cannot be reached."""
     return below in reachable(graph, 0) and (above == below or below not in reachable(graph, 0, without=above))
 
 

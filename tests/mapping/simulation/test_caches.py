@@ -1,4 +1,4 @@
-"""Simulated caches: closed forms, the one cache simulator on one core, files, and what can not be simulated."""
+"""Simulated caches: closed forms, the one cache simulator on one core, files, and what cannot be simulated."""
 
 from __future__ import annotations
 

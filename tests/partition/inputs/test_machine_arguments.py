@@ -52,7 +52,7 @@ def test_equal_cores_ask_for_nothing() -> None:
     graph, _ = lattice(8)
     found = partition(graph, None, "powergraph", machine=Machine.mesh(2, 2))
     assert found.k == 4 and "targets" not in found.options and "capacities" not in found.options
-    with pytest.raises(ArgumentError, match="method 'powergraph' makes no use of targets"):
+    with pytest.raises(ArgumentError, match="method 'powergraph' does not use targets"):
         partition(graph, None, "powergraph", machine=Machine.topo1(4, 1, 4))
 
 

@@ -243,8 +243,8 @@ def test_expected_replication() -> None:
         (lambda: exact_expectation([1], 0), "k is 0"),
         (lambda: power_law_expectation(1, 2.0, 3), "n is 1"),
         (lambda: power_law_expectation(9, float("nan"), 3), "exponent = nan"),
-        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", weights=[]), "makes no use of weights"),
-        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", passes=2), "makes no use of passes"),
+        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", weights=[]), "does not use weights"),
+        (lambda: partition(LocalityGraph([0], [], 0), 2, "libra", passes=2), "does not use passes"),
         (lambda: partition(LocalityGraph([0], [], 0), 2, "wb-pg", order="dfs"), "there is no order 'dfs'"),
     ],
 )

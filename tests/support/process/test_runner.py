@@ -85,7 +85,7 @@ def test_stdin_is_the_file_or_empty(tmp_path: Path) -> None:
     finished = run(["cat"], stdin=source, folder=tmp_path, name="cat")
     assert finished.stdout.read_bytes() == b"some\0bytes"
     assert run(["cat"], folder=tmp_path, name="cat").stdout.read_bytes() == b""
-    with pytest.raises(ArgumentError, match=r"stdin can not be read from .*nothing"):
+    with pytest.raises(ArgumentError, match=r"stdin cannot be read from .*nothing"):
         run(["cat"], stdin=tmp_path / "nothing", folder=tmp_path, name="cat")
 
 

@@ -161,7 +161,7 @@ def test_where_no_graph_can_be_written_is_said_before_anything_runs(source: Path
     from tracecut.cli.graph import run_graph
 
     (tmp_path / "folder.npz").mkdir()
-    for name, message in (("graph.xyz", "names no graph format"), ("folder.npz", "a folder, the name of a file")):
+    for name, message in (("graph.xyz", "is not a graph format"), ("folder.npz", "a folder, the name of a file")):
         with pytest.raises(ArgumentError, match=message):
             run_graph([str(source), "-lnosuchlibrary", "-o", str(tmp_path / name)])
 
@@ -169,10 +169,10 @@ def test_where_no_graph_can_be_written_is_said_before_anything_runs(source: Path
 def test_wrong_arguments(source: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="weights = 'guessed'"):
         build_graph(source, weights="guessed")
-    with pytest.raises(ArgumentError, match="takes the records itself"):
+    with pytest.raises(ArgumentError, match="reads the records itself"):
         build_graph(source, sink=print)
     trace = tracecut.trace(source, keep=False)
-    with pytest.raises(ArgumentError, match="there are no records"):
+    with pytest.raises(ArgumentError, match="it has no records"):
         build_graph(trace)
     with pytest.raises(ArgumentError, match="the source is a trace"):
         build_graph(trace, ["3"])
@@ -226,7 +226,7 @@ def test_loops_and_what_they_carry(tmp_path: Path) -> None:
     assert [loop.jobs for loop in loop_summaries(tmp_path / "t.tct", most=1)] == [summaries[0].jobs]
     text = command("graph", "t.tct", "--loops", "--totals", cwd=tmp_path)
     assert "iterations are independent" in text.stdout and "private" in text.stdout
-    with pytest.raises(ArgumentError, match="no records to follow"):
+    with pytest.raises(ArgumentError, match="it has no records"):
         loop_summaries(tracecut.trace(tmp_path / "loops.c", keep=False))
     wrong = command("graph", "loops.c", "--loops", "--weights", "measured", cwd=tmp_path)
     assert wrong.returncode == 2 and "exclude each other" in wrong.stderr
@@ -250,14 +250,14 @@ def test_totals_are_exact_and_large_graphs_are_refused(source: Path, tmp_path: P
     assert text.returncode == 0 and "power law" not in text.stdout
     small = command("graph", source, "--memory", "2K", cwd=tmp_path)
     assert small.returncode == 1 and "--totals" in small.stderr and "Traceback" not in small.stderr
-    with pytest.raises(ArgumentError, match="totals are of model or unit weights"):
+    with pytest.raises(ArgumentError, match="totals need model or unit weights"):
         graph_totals(source, weights="measured")
     assert 1 << 24 < free_memory() < 1 << 46
 
 
 def test_weights_of_the_papers_method_say_what_they_are(source: Path) -> None:
     built = build_graph(source, ["60"], weights="seed")
-    assert "do not wait for the memory" in built.notes[0] and built.notes[0] in report(built)["notes"]
+    assert "do not wait for memory" in built.notes[0] and built.notes[0] in report(built)["notes"]
     loads = built.trace.static.instructions
     times = [int(t) for i, t in zip(built.graph.instruction, built.graph.time, strict=True) if loads[i].op == "load"]
     assert len(times) > 100 and min(times) >= 0 and max(times) > 0
@@ -294,9 +294,9 @@ def test_measured_weights_agree_or_are_refused(source: Path, tmp_path: Path) -> 
         assert built.correlation is not None and built.correlation >= 0.9
         assert built.graph.time.max() <= 2000 + 100
     assert said.read_bytes() == once.read_bytes() != b""
-    with pytest.raises(ArgumentError, match="several are compared"):
+    with pytest.raises(ArgumentError, match="several runs are compared"):
         build_graph("some.tct", weights="measured")
-    with pytest.raises(ArgumentError, match="runs: the graph takes the records itself"):
+    with pytest.raises(ArgumentError, match="runs: not an option here: the graph reads the records itself"):
         build_graph(source, ["60"], runs=True)
 
 

@@ -130,7 +130,11 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
         (["machine", "show", "no.toml"], 1, "No such file"),
         (["map", "grid.txt"], 2, "--machine"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--method", "metis"], 2, "give -k as well"),
-        (["map", "grid.txt", "--machine", "topo1:4:1:1", "-k", "2", "--memory", "2"], 2, "--memory limits what is"),
+        (
+            ["map", "grid.txt", "--machine", "topo1:4:1:1", "-k", "2", "--memory", "2"],
+            2,
+            "--memory needs a graph without",
+        ),
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "0.9"], 1, "does not fit"),
         (["map", "grid.txt", "--machine", "mesh:4x4", "--memory", "1.2"], 1, "states none for some of its cores"),
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "nan"], 1, "memory = nan, a finite number"),
@@ -139,16 +143,16 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 1, "one of memory-centric"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "swap"], 2, "one of --parts and -k is required"),
         (["simulate", "chain.npz", "--machine", "mesh:2x2"], 2, "one of --parts and -k is required"),
-        (["simulate", "grid.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "ends in .npz"),
+        (["simulate", "grid.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "a dependence graph (.npz) expected"),
         (["simulate", "chain.npz", "--machine", "mesh:2x2", "--parts", "halves.txt"], 1, "the graph has 59 edges"),
         (
             ["simulate", "chain.npz", "--machine", "mesh:2x2", "-k", "2", "--caches", "on"],
             1,
-            "can not be simulated: the graph has no addresses",
+            "cannot be simulated: the graph has no addresses",
         ),
         (["simulate", "chain.npz", "--machine", "mesh:2x2", "-k", "2", "--caches", "some"], 2, "--caches"),
         (["simulate", "no.npz", "--machine", "mesh:2x2", "-k", "2"], 1, "no.npz"),
-        (["simulate", "halves.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "ends in .npz"),
+        (["simulate", "halves.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "a dependence graph (.npz) expected"),
     ],
 )
 def test_what_is_refused(words: list[str], status: int, why: str, folder: Path) -> None:

@@ -78,7 +78,7 @@ USAGE = {
     "value is missing": (["optimize", "program.c", "--seed"], "--seed needs a value"),
     "compiler's value is missing": (["optimize", "program.c", "-I"], "compiler option -I needs a value"),
     "no folder": (["optimize", "program.c", "-o", ""], "-o: the name of a folder expected"),
-    "unknown method": (["optimize", "program.c", "--method", "best"], "`tracecut methods` tells more"),
+    "unknown method": (["optimize", "program.c", "--method", "best"], "`tracecut methods` lists all methods"),
     "k": (["optimize", "program.c", "--k", "0"], "argument --k: 0: a whole number of at least 1"),
     "k is a word": (["optimize", "program.c", "--k=many"], "argument --k: many: a whole number"),
     "threads": (["optimize", "program.c", "--threads", "-3"], "argument --threads: -3"),
@@ -155,7 +155,7 @@ def test_every_method(method: str, shell: Any) -> None:
 def test_a_method_that_needs_coordinates_is_refused(method: str, shell: Any) -> None:
     done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--method", method)
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"tracecut: --method {method}: it needs coordinates of the data")
+    assert done.err.startswith(f"tracecut: --method {method}: this method needs coordinates of the data")
 
 
 def test_a_region_is_asked_for(shell: Any) -> None:
@@ -168,7 +168,7 @@ def test_a_region_is_asked_for(shell: Any) -> None:
     for name in (f"gram.c:{LINE}", f"program.c:{LINE + 2}"):
         done = shell(*words, name)
         assert (done.code, done.out) == (2, "")
-        assert f"--region {name}: no loop that was executed starts there" in done.err
+        assert f"--region {name}: no executed loop starts there" in done.err
         assert f"program.c:{LINE}" in done.err.split("Hot loops: ")[1]
 
 

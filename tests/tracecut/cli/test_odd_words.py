@@ -72,7 +72,7 @@ SINGLE: dict[str, tuple[list[str], str]] = {
     "a trace and options": (["graph", "damaged.tct", "-O3"], "takes no sources, compiler options or arguments"),
     "a source is not overwritten": (["trace", "program.c", "-o", "./program.c"], "program.c would be lost"),
     "not by its output": (["trace", "program.c", "--stdout", "link.c"], "program.c would be lost"),
-    "a source given twice": (["trace", "program.c", "program.c"], "the sources can not be linked"),
+    "a source given twice": (["trace", "program.c", "program.c"], "the sources cannot be linked"),
     "a command with a slip": (["optimise"], "invalid choice: 'optimise'"),
     "a line for a command": (["\n"], "invalid choice"),
 }
@@ -132,7 +132,7 @@ def test_one_command(case: str, place: Any, contents: Any) -> None:
 def test_a_region_of_a_program_without_loops(place: Any) -> None:
     done = place("optimize", "program.c", "-o", "out", "--region", "program.c:1")
     is_one_clear_line(done, (2,))
-    assert done.err.endswith("No loop of the program was executed: leave the option out.\n")
+    assert done.err.endswith("No loop of the program was executed: omit the option.\n")
 
 
 def test_streams_that_can_not_be_written(place: Any) -> None:
@@ -288,7 +288,7 @@ def test_a_read_only_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     find_compilers._usable_cache.cache_clear()
     try:
         monkeypatch.setattr(os, "access", lambda *words: False)
-        assert re.search("tracecut can not be written to", find_compilers.cache_note())
+        assert re.search("tracecut cannot be written to", find_compilers.cache_note())
         assert not find_compilers.environment()["ZIG_GLOBAL_CACHE_DIR"].startswith(str(tmp_path))
     finally:
         find_compilers._usable_cache.cache_clear()

@@ -269,7 +269,7 @@ def test_says_which_schedules_are_used(optimized: Path, refused: Path, shell: An
     assert lines[0].startswith("tracecut: rescheduled (rcm, 2 threads): ") and "probe.c:" in lines[0]
     assert lines[1].startswith("tracecut: threads on CPUs ")
     assert lines[2].startswith("tracecut: layout used in 1 of 1 entries, ")
-    assert "8 sweeps in the new order, 0 as written" in lines[3]
+    assert "8 sweeps in the new order, 0 in the original order" in lines[3]
     alone = shell("run", optimized, "-v", "--threads", "1")
     assert (alone.code, alone.out) == (0, plain.out) and "threads on" not in alone.err
     done = shell("run", optimized, "-v", "--original")

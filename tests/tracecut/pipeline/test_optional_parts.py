@@ -39,21 +39,21 @@ int main(void) {
 # What can fail: where the name is looked up, and a word of the remark.
 PARTS: dict[str, tuple[Any, str, str]] = {
     "a GPU kernel": (target, "emit_kernel", "NoKernel"),
-    "the remarks": (publish, "remarks_of", "remarks.yaml was left out"),
-    "the remarks as YAML": (publish, "remarks_yaml", "remarks.yaml was left out"),
-    "the source lines": (publish, "_sources", "source lines in report.html was left out"),
-    "the numbers of the charts": (publish.RegionFigures, "make", "the charts of program-8 was left out"),
-    "the charts": (region_cards, "region_charts", "a chart was left out"),
-    "the report": (publish, "render_report", "report.html was left out"),
-    "the times of whole runs": (steps, "measured", "the measured times of program-8 was left out"),
-    "GPU facts": (worker, "gpu_facts", "the GPU kernels could assume was left out"),
+    "the remarks": (publish, "remarks_of", "remarks.yaml could not be made"),
+    "the remarks as YAML": (publish, "remarks_yaml", "remarks.yaml could not be made"),
+    "the source lines": (publish, "_sources", "source lines in report.html could not be made"),
+    "the numbers of the charts": (publish.RegionFigures, "make", "the charts of program-8 could not be made"),
+    "the charts": (region_cards, "region_charts", "a chart could not be made"),
+    "the report": (publish, "render_report", "report.html could not be made"),
+    "the times of whole runs": (steps, "measured", "the measured times of program-8 could not be made"),
+    "GPU facts": (worker, "gpu_facts", "the analysis for GPU kernels could not be made"),
     "reuse distances, charts": (
         worker,
         "describe_region",
-        "degrees and replication was left out",
+        "degrees and replication could not be made",
     ),
-    "misses before": (choose_order, "predict", "the prediction of cache misses was left out"),
-    "misses after": (trial, "predict", "the prediction of cache misses was left out"),
+    "misses before": (choose_order, "predict", "the prediction of cache misses could not be made"),
+    "misses after": (trial, "predict", "the prediction of cache misses could not be made"),
 }
 ERRORS = [
     ArgumentError("boom"),

@@ -49,7 +49,7 @@ KEPT: Any = RegionResult(SimpleNamespace(), 4, {}, scope=SimpleNamespace())  # t
 @pytest.mark.parametrize(
     ("found", "names"),
     [
-        ({"capture": {"why": "it can not be traced"}}, "compile original capture publish"),
+        ({"capture": {"why": "it cannot be traced"}}, "compile original capture publish"),
         ({"tune": {"results": (REFUSED,)}}, "compile original capture tune publish"),
         ({"tune": {"results": (REFUSED, KEPT)}}, "compile original capture tune weave accept publish"),
         (

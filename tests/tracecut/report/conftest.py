@@ -128,7 +128,7 @@ def optimized_mesh() -> ReportData:
         bit_equal=False,
         replication_before=14.2,
         replication_after=1.09,
-        kept=["coordinates: the loop at mesh_flux.c:16 walks it together with something that stays"],
+        kept=["coordinates: the loop at mesh_flux.c:16 accesses it together with an array that is not moved"],
         kernels=[
             {"target": "x86-64 host", "path": "kernels/mesh_flux-4.o", "variant": "private slots"},
             {"target": "sm_90", "path": "kernels/mesh_flux-4.ptx", "variant": "swap + reorder", "registers": 42},

@@ -207,8 +207,8 @@ def test_predictions_are_called_so() -> None:
     placed = {"remark": "CPUs 0-1 of node 0 and 2-3 of node 1", "remote_before": 0.5, "remote_after": 0.25}
     page = render_report(ReportData.from_manifest({"regions": [{**here, "placement": placed}]}))
     assert "Values from other nodes, predicted" in page and "CPUs 0-1 of node 0" in page
-    alone = {**here, "placement": {"remark": "CPUs 0-1 of node 0: placement can not matter"}}
+    alone = {**here, "placement": {"remark": "CPUs 0-1 of node 0: placement cannot matter"}}
     page = render_report(ReportData.from_manifest({"regions": [alone]}))
-    assert "can not matter" in page and "other nodes" not in page and "Predicted for" not in page
+    assert "cannot matter" in page and "other nodes" not in page and "Predicted for" not in page
     with pytest.raises(ArtefactError, match=r"predicted\.before = 'x': a number"):
         ReportData.from_manifest({"regions": [{**REGION, "predicted": {"before": "x"}}]})

@@ -30,7 +30,7 @@ LENGTHS = np.array([2, 0, 3, 1, 0, 4, 1], np.int32)
 
 
 def memory() -> Memory:
-    """Index arrays with extreme numbers, data, and a hole that can not be read."""
+    """Index arrays with extreme numbers, data, and a hole that cannot be read."""
     draw = np.random.default_rng(3)
     parts = {
         0x1000: STARTS,

@@ -64,7 +64,7 @@ def test_options_without_their_value(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["a.cs", "a.f90", "program", "a.c.txt", ""])
 def test_files_of_another_kind(word: str) -> None:
-    with pytest.raises(SourceError, match="can not be read"):
+    with pytest.raises(SourceError, match="cannot be read"):
         parse_flags([word])
 
 

@@ -63,7 +63,7 @@ def test_response_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     Path("loop").write_text("@loop")
     with pytest.raises(UsageError, match="name each other"):
         parse_flags(["@loop"])
-    with pytest.raises(SourceError, match="@gone: the response file can not be read: No such file"):
+    with pytest.raises(SourceError, match="@gone: the response file cannot be read: No such file"):
         parse_flags(["@gone"])
     with pytest.raises(SourceError, match=r"more: a file of compiler options.*\nWrite @more"):
         parse_flags(["more"])

@@ -1,4 +1,4 @@
-"""Programs that ask of their process what a hosted one can not answer."""
+"""Programs that ask of their process what a hosted one cannot answer."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SMALL = (
     "--max-funcs 4 --max-block-size 3 --max-block-depth 3 --max-expr-complexity 4 --max-array-dim 2 "
     "--max-array-len-per-dim 6 --max-pointer-depth 2 --no-argc"
 ).split()
-HUNG = 3600.0  # as in `tests/waiting.py`, which a script can not import
+HUNG = 3600.0  # as in `tests/waiting.py`, which a script cannot import
 ENDLESS = 2  # seconds of CPU time
 PLAIN = Limits(seconds=HUNG, output_bytes=1 << 20, memory_bytes=1 << 30)
 TRACED = Limits(seconds=HUNG, output_bytes=1 << 20, memory_bytes=2 << 30)

@@ -92,7 +92,7 @@ class Replay:
 
 
 def replay(static: Static, words: Words, *, windows: bool = False) -> Replay:
-    """Follow one stream. Fails with an AssertionError at the first record that can not be."""
+    """Follow one stream. Fails with an AssertionError at the first record that cannot be."""
     result = Replay(static)
     follower = _Follower(static, result, lost=windows)
     for record in records(static, words):

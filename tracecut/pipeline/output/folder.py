@@ -1,14 +1,14 @@
-"""The output folder: all that is in it comes from one run, the old or the new, whatever happens on the way.
+"""The output folder: all of its files come from one run, the old or the new one, even after a crash.
 
-A run fills a hidden folder beside the old results (`staging.py`). Renaming that folder to `.tracecut-next` makes it
-the result; its files are then moved to their places under a lock. Who comes along after a crash in between finishes
-the moves. `host.json` lists every file with its size and SHA-256 and is moved last, so a mixture never passes for
-a result.
+A run fills a hidden folder beside the old results (`staging.py`). Renaming that folder to `.tracecut-next` commits
+the result; its files are then moved to their places under a lock. After a crash, the next reader completes the
+moves. `host.json` lists every file with its size and SHA-256 and is moved last, so a mixture of two results is never
+accepted.
 
-What is ours is known by a mark and not by its name (`folder_marks.py`): users have a `manifest.json`, or a hidden
-folder, too.
+Files of tracecut are recognised by a mark and not by their names (`folder_marks.py`): users may have a
+`manifest.json` or a hidden folder of their own.
 
-`tracecut run` passes through here before the user's program starts: only light modules are imported.
+`tracecut run` imports this file before the user's program starts: it imports only light modules.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LISTING = "host.json"
 NEXT = ".tracecut-next"
-RUNS = "tracecut-runs.json"  # how often it was used: no part of the result
+RUNS = "tracecut-runs.json"  # use counts are not part of the result
 OWN_FILES = (LISTING, RESULT, "manifest.json", "program", "program.so", "remarks.yaml", "report.html", "canonical.ll")
 OWN_FOLDERS = ("scopes", "kernels")
 MAX_LISTING = 64 << 20
@@ -59,7 +59,7 @@ def opened(output: Path) -> Iterator[dict[str, Any]]:
         if error.errno in (errno.ENOENT, errno.ENOTDIR) and name == str(output):
             what = "no such folder" if error.errno == errno.ENOENT else "not a folder"
             raise damaged(f"{output}: {what}", MAKE_IT) from error
-        raise damaged(f"{name} can not be read: {error.strerror or error}") from error
+        raise damaged(f"{name} cannot be read: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
@@ -79,13 +79,15 @@ def _lock(handle: int, kind: int) -> None:
 
 
 def finish(output: Path) -> None:
-    """Move the next result, if there is one, into place. Can be repeated after a crash at any point."""
+    """Move the next result, if there is one, into place. Idempotent: a crash at any point can be repaired by another
+    call."""
     source = output / NEXT
     if not is_marked(source, STAGING):
         return
     if (source / LISTING).is_file():
         names = set(read_listing(source)["files"])
-        for name in sorted(names, key=lambda name: (name != RESULT, name)):  # first of all it is known as ours
+        # the mark first: from now on the folder is known as ours
+        for name in sorted(names, key=lambda name: (name != RESULT, name)):
             if (source / name).exists():
                 (output / name).parent.mkdir(exist_ok=True)
                 os.replace(source / name, output / name)
@@ -105,7 +107,7 @@ def _remove_stale(output: Path, keep: set[str]) -> None:
 
 
 def _checked(output: Path) -> dict[str, Any]:
-    """The listing, when all files that a run needs are what it says."""
+    """The listing, if all files that a run needs match it."""
     if not (output / LISTING).is_file():
         found = "is incomplete" if (output / "program").exists() else "holds no result of tracecut"
         raise damaged(f"{output} {found}", MAKE_IT)
@@ -124,7 +126,7 @@ def _checked(output: Path) -> dict[str, Any]:
 
 
 def read_listing(folder: Path) -> dict[str, Any]:
-    """The listing of a folder, with its shape checked. Raises ArtefactError, or OSError when it can not be read."""
+    """The listing of a folder, with its shape checked. Raises ArtefactError, or OSError when it cannot be read."""
     path = folder / LISTING
     with open(path, "rb") as file:
         data = file.read(MAX_LISTING)
@@ -147,7 +149,7 @@ def read_listing(folder: Path) -> dict[str, Any]:
 
 
 def listed(folder: Path) -> set[str] | None:
-    """Names of the files of a result; None when it has no whole listing."""
+    """Names of the files of a result; None if its listing is missing or damaged."""
     try:
         return {LISTING, *read_listing(folder)["files"]}
     except Exception:
@@ -160,7 +162,7 @@ def fingerprint(listing: Mapping[str, Any]) -> str:
 
 
 def _is_inside(name: object) -> bool:
-    """Whether a listed name is one that we give: never a way out of the folder."""
+    """Whether a listed name is a valid name of ours, which never leads out of the folder."""
     if not isinstance(name, str):
         return False
     parts = name.split("/")
@@ -175,12 +177,12 @@ def digest(path: Path) -> list[int | str]:
 
 
 def digest_of(data: bytes) -> list[int | str]:
-    """The same of what was read."""
+    """Size and SHA-256 of bytes."""
     return [len(data), hashlib.sha256(data).hexdigest()]
 
 
 def damaged(message: str, hint: str = AGAIN) -> ArtefactError:
-    """The error for a folder that can not be used."""
+    """The error for a damaged result."""
     from tracecut.support.errors import ArtefactError
 
     return ArtefactError(message, hint=hint)

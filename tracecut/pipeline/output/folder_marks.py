@@ -1,10 +1,11 @@
-"""The marks of folders that are ours: a small file, whose name alone says nothing.
+"""Marks of folders made by tracecut: a small file with checked content; its name alone proves nothing.
 
-`tracecut-result` is in every folder of results, `tracecut-staging` in every hidden folder that a run fills. Only what
-carries its mark is replaced or removed. A mark is one line: what it marks, the version of this format, which tracecut
-wrote it, and the SHA-256 of these words; so no file that happens to be there, and no damaged one, passes for one.
+`tracecut-result` is in every folder of results, `tracecut-staging` in every hidden folder that a run fills. Only
+folders that carry a mark are replaced or removed. A mark is one line: what it marks, the version of this format, which
+tracecut wrote it, and the SHA-256 of these words; so neither another file of that name nor a damaged one is accepted as
+a mark.
 
-`tracecut run` passes through here before the user's program starts: only light modules are imported.
+`tracecut run` imports this file before the user's program starts: it imports only light modules.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def put_mark(folder: Path, kind: str, version: str) -> None:
 
 
 def is_marked(folder: Path, kind: str) -> bool:
-    """Whether a folder carries a whole mark of a kind. What a link leads to was never put there by us."""
+    """Whether a folder carries a valid mark of a kind. Links are refused: tracecut never makes any."""
     try:
         if kind == STAGING and folder.is_symlink():
             return False
@@ -45,7 +46,7 @@ def is_marked(folder: Path, kind: str) -> bool:
 
 
 def remove_marked(folder: Path, kind: str) -> None:
-    """Remove a folder if it is marked, as much of it as can be; the mark goes last, so that a next one goes on."""
+    """Remove a folder if it is marked, as far as possible; the mark goes last, so that another call can continue."""
     if not is_marked(folder, kind):
         return
     import shutil

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run of the optimized program ended: the status as of `subprocess`, seconds, and all that it wrote."""
+    """A completed run of the optimized program: status (as in `subprocess`), seconds, and output."""
 
     returncode: int
     seconds: float
@@ -54,7 +54,7 @@ class Optimized:
 
     @property
     def speedup(self) -> float | None:
-        """How many times as fast the whole program became, all costs charged; None when nothing was changed."""
+        """Speedup of the whole program, including all copies; None if nothing was changed."""
         value = self.manifest["program"]["speedup"]
         return None if value is None or not self.improved else float(value)
 
@@ -66,7 +66,7 @@ class Optimized:
         threads: int | None = None,
         timeout: float | None = None,
     ) -> Outcome:
-        """Run the optimized program in a child process, to its end. A program that fails is a result.
+        """Run the optimized program in a child process, to its end. A failing program is not an error.
 
         Args:
             argv: its arguments. stdin: file that it reads, None: empty input.

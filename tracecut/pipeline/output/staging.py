@@ -1,4 +1,4 @@
-"""Writing results: a hidden folder inside of the output folder, which becomes the result as a whole or not at all."""
+"""Writing results: a hidden folder inside the output folder, which becomes the result atomically."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ OTHER = "Remove it, or choose another folder with -o."
 def staging(output: Path) -> Iterator[Path]:
     """An empty folder inside of `output`, removed on leaving the context unless it was published.
 
-    Makes `output` when there is none, and removes it again when nothing was published. Raises OutputError when it can
-    not be written to, or holds files of others under the names of results.
+    Makes `output` if it does not exist, and removes it again if nothing was published. Raises OutputError if it can
+    not be written to, or has other files with the names of results.
     """
     if os.path.realpath(output) == "/":
         raise OutputError(f"{output} is the root folder", hint="Results get a folder of their own: name one with -o.")
@@ -43,7 +43,8 @@ def staging(output: Path) -> Iterator[Path]:
                 _sweep(output)
                 folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=output))
                 stack.callback(_remove, folder)
-                stack.enter_context(locked(folder, fcntl.LOCK_SH))  # without a lock it would be a dead run's
+                # a staging folder without a lock belongs to a dead run
+                stack.enter_context(locked(folder, fcntl.LOCK_SH))
                 for mark in (STAGING, RESULT):
                     put_mark(folder, mark, __version__)
         except OSError as error:
@@ -52,10 +53,10 @@ def staging(output: Path) -> Iterator[Path]:
 
 
 def publish(folder: Path, output: Path, listing: Mapping[str, Any]) -> None:
-    """Make a staging folder the result: renames only, so that a full disk can not stop half way.
+    """Make a staging folder the result by renames only, so that a full disk cannot stop it half way.
 
-    `listing` goes into `host.json`, with the size and the SHA-256 of each file in the folder. Raises OutputError; the
-    old result is then as it was, or, when its files can be renamed no more, the new one is finished by the next run.
+    `listing` goes into `host.json`, with the size and the SHA-256 of each file in the folder. Raises OutputError; then
+    the old result is unchanged, or, if a rename failed half way, the next run completes the new one.
     """
     made: list[Path] = []
     try:
@@ -80,7 +81,7 @@ def publish(folder: Path, output: Path, listing: Mapping[str, Any]) -> None:
 
 
 def _finish_or_drop(output: Path) -> None:
-    """Finish an earlier result, or drop it when it was damaged: a new one is about to take its place."""
+    """Complete an earlier result, or drop it if it is damaged, before a new one replaces it."""
     try:
         finish(output)
     except ArtefactError:
@@ -98,9 +99,10 @@ def seal(folder: Path, listing: Mapping[str, Any]) -> list[str]:
 
 
 def _check_foreign(output: Path, names: Iterable[str] = OWN_FILES) -> None:
-    """Refuse a folder with files that have the names of results but come from elsewhere; all of them are named.
+    """Refuse a folder with files that have the names of results but do not come from tracecut; the error names them
+    all.
 
-    In a folder of results these are what its listing does not name; all of it is ours when the listing is damaged.
+    In a folder of results these are the files that its listing does not name; none if the listing is damaged.
     """
     known = listed(output)
     marked = is_marked(output, RESULT)
@@ -122,7 +124,7 @@ def _is_empty_folder(path: Path) -> bool:
 
 
 def _check_in_the_way(output: Path, names: Iterable[str]) -> None:
-    """Refuse when a file could not be put where it belongs, before anything is moved."""
+    """Refuse, before anything is moved, if a folder is in the place of a file or a file in the place of a folder."""
     for name in names:
         path = output / name
         if path.is_dir() and not path.is_symlink():
@@ -134,9 +136,9 @@ def _check_in_the_way(output: Path, names: Iterable[str]) -> None:
 
 
 def _sweep(output: Path) -> None:
-    """Remove the staging folders of runs that were killed: they carry our mark, and nobody holds their locks.
+    """Remove the staging folders of killed runs: they carry our mark and are not locked.
 
-    A run that was killed before it could put its mark has left an empty folder with the name that it gave.
+    A run that was killed before it wrote its mark leaves an empty folder with a name of that form.
     """
     for folder in output.glob(f"{PREFIX}*"):
         if folder.is_symlink() or not folder.is_dir():
@@ -153,13 +155,13 @@ def _sweep(output: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove our own staging folder, its mark last: when this is cut short, too, the next run knows what is left."""
+    """Remove our own staging folder, its mark last, so that after an interruption the next run can remove the rest."""
     remove_marked(folder, STAGING)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_half_marked(folder: Path) -> None:
-    """Remove a folder that holds nothing, or a mark that is not whole."""
+    """Remove a folder that is empty or has only an incomplete mark."""
     found = list(folder.iterdir())
     if [path.name for path in found] == [STAGING] and found[0].stat().st_size == 0:
         found[0].unlink()
@@ -179,13 +181,13 @@ def _missing(output: Path) -> list[Path]:
 def _remove_empty(folders: list[Path]) -> None:
     with contextlib.suppress(OSError):
         for folder in folders:
-            folder.rmdir()  # only what is still empty goes
+            folder.rmdir()  # only folders that are still empty
 
 
 def _unfinished(output: Path, error: OSError) -> OutputError:
     return OutputError(
         f"the new result could not be moved into {output}: {error.filename or ''} {error.strerror or error}",
-        hint=f"It is complete in {output / NEXT}; the next `tracecut run` moves it when the cause is gone.",
+        hint=f"It is complete in {output / NEXT}; the next `tracecut run` moves it when the problem is solved.",
     )
 
 

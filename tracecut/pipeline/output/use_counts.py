@@ -1,7 +1,7 @@
-"""How often the schedules of a result were used: counts in its folder, of the runs that completed.
+"""Use counts: how often the schedules of a result were used, over its completed runs.
 
-`tracecut run` adds to them at its end, `tracecut info OUT` shows them. They are no part of the result: a folder that
-can not be written, a full disk, or another run that holds the counts for long cost the counts and nothing else.
+`tracecut run` updates them at its end, `tracecut info OUT` shows them. They are not part of the result: if the folder
+cannot be written, the disk is full, or another run holds the lock for too long, only the counts are lost.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def empty(listing: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_usage(folder: Path, listing: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts of a result. Those of another result that was in the folder before, or damaged ones, count nothing."""
+    """The counts of a result; zero if the file is damaged or belongs to an earlier result in the folder."""
     fresh = empty(listing)
     try:
         with open(folder / RUNS, "rb") as file:
@@ -47,7 +47,7 @@ def read_usage(folder: Path, listing: Mapping[str, Any]) -> dict[str, Any]:
 def record(
     folder: Path, listing: Mapping[str, Any], *, native: str = "", found: Mapping[str, Any] | None = None
 ) -> None:
-    """Add a run: `native` says why the original ran instead of it, `found` is the summary of its host."""
+    """Add a run. `native`: why the original program ran instead; `found`: the summary of the host."""
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if limit != resource.RLIM_INFINITY and limit < ROOM:
         return  # writing would end the program
@@ -73,7 +73,7 @@ def _add(counts: dict[str, Any], native: str, scopes: Mapping[str, Any]) -> None
         counts["used"] += scope["used"]
         declined = scope["entries"] - scope["used"]
         if declined:
-            _count(reasons, scope["refused"] or "other input, in an entry before one that fitted again", declined)
+            _count(reasons, scope["refused"] or "other input, in an entry before one that matched again", declined)
 
 
 def _count(reasons: dict[str, int], why: str, times: int) -> None:
@@ -84,7 +84,7 @@ def _count(reasons: dict[str, int], why: str, times: int) -> None:
 
 
 def _hold(handle: int) -> bool:
-    """Take the lock of the counts, or give up: the program is at its end and must not wait."""
+    """Take the lock of the counts, or give up: the program has ended and must not wait."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -97,11 +97,11 @@ def _hold(handle: int) -> bool:
 
 
 def _replace(folder: Path, data: bytes) -> None:
-    """Put the counts in their place at once."""
+    """Replace the counts atomically."""
     path = folder / f".{RUNS}.{os.getpid()}"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        os.fchmod(handle, 0o644)  # whatever the program's umask is
+        os.fchmod(handle, 0o644)  # independent of the program's umask
         os.write(handle, data)
         os.replace(path, folder / RUNS)
     except OSError:
@@ -122,7 +122,7 @@ def print_usage(folder: Path, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"path": str(folder), "tracecut": listing["tracecut"], "scopes": shown, **counts}, indent=1))
         return 0
-    print(f"{folder}: a result of tracecut {listing['tracecut']}")
+    print(f"{folder}: result of tracecut {listing['tracecut']}")
     for scope in shown:
         print(f"  rescheduled      {', '.join(scope['places'])} ({scope['method']}, threads: {scope['threads']})")
         if scope["rounding"]:
@@ -130,7 +130,7 @@ def print_usage(folder: Path, *, as_json: bool) -> int:
     if not shown:
         print("  nothing was optimized: the original program runs")
     declined = counts["entries"] - counts["used"]
-    print(f"  runs             {counts['runs']:,} completed, {counts['native']:,} of them by the original program")
+    print(f"  runs             {counts['runs']:,} completed, {counts['native']:,} of them with the original program")
     print(f"  layout           used in {counts['used']:,} of {counts['entries']:,} entries, fell back in {declined:,}")
     for why, times in sorted(counts["reasons"].items(), key=lambda item: -item[1]):
         print(f"    {times:>8,} × {why}")

@@ -1,1 +1,1 @@
-"""What the stages of `tracecut optimize` are made of, one file each."""
+"""The implementation of the stages of `tracecut optimize`."""

@@ -1,7 +1,8 @@
 """Stage `accept`: whether a rescheduled program is faster than the original, as a whole and as it will run.
 
 A single run on a shared machine may be off by several per cent, in either direction. So the original runs again
-beside the result; where the two are close, both run some more, turn by turn, and in doubt the program stays as it was.
+beside the result; if their times are close, both run several more times, interleaved, and in doubt the program is not
+changed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ RIVAL = 1.1  # numbers of threads within this factor of the best are run again w
 
 @dataclass(frozen=True)
 class Weighed:
-    """What was found.
+    """Result of the comparison.
 
     Attributes:
-        threads: the best number of threads. original, optimized: the seconds that were compared, with so many.
-        pays: whether the change pays. slower: numbers of threads with which it does not pay all the same.
+        threads: the best number of threads. original, optimized: the compared seconds on that many threads.
+        pays: whether the change pays. slower: numbers of threads on which it does not pay.
     """
 
     threads: int

@@ -1,4 +1,4 @@
-"""Stage `capture`: the instrumented run counts what is executed, and keeps the memory of the hot indexed loops."""
+"""Stage `capture`: the instrumented run counts executions, and saves the memory of the hot indexed loops."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tracecut.tracer.toolchain.clang import optimised_object
 
 from .settings import Settings
 
-COPIES = 6  # of what a loop touches, while its inspection tries orders
+COPIES = 6  # copies of the data of a loop that its inspection needs
 
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Result of the instrumented run. `values`: hooked loop → (name, type) of what its hook reported."""
+    """Result of the instrumented run. `values`: hooked loop → (name, type) of the values that its hook reported."""
 
     profile: Profile
     values: Mapping[int, list[tuple[str, str]]]
@@ -37,9 +37,9 @@ class Traced:
 def trace_program(
     settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0
 ) -> Traced | str:
-    """Instrument the program and run it once. Returns why it could not be traced, when it could not.
+    """Instrument the program and run it once. Returns the reason if that fails.
 
-    `status`: what the program is to end with, as without instruments.
+    `status`: the exit status of the original, which the instrumented program must have too.
     """
     hooked = {
         record.id: hook_values(analysis, record.id)
@@ -81,5 +81,5 @@ def trace_program(
     except (FileNotFoundError, KeyError) as error:
         raise ProgramError(
             "the program ended without running its exit handlers",
-            hint="Programs that leave by _exit() can not be captured.",
+            hint="Programs that exit with _exit() cannot be captured.",
         ) from error

@@ -1,4 +1,4 @@
-"""Comparing what two runs of a program printed: as numbers, not as text."""
+"""Comparing the outputs of two runs: numbers by value, everything else as text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _TOKEN = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[^\s\d]+|\s+")
 
 @dataclass(frozen=True)
 class Difference:
-    """How two outputs compare.
+    """The result of comparing two outputs.
 
     Attributes:
-        equal: same within the tolerance. exact: byte for byte.
-        largest: largest relative difference of two numbers. where: line of the first thing that differs too much.
+        equal: the same within the tolerance. exact: the same bytes.
+        largest: largest relative difference of two numbers. where: line of the first token that differs too much.
     """
 
     equal: bool
@@ -53,7 +53,8 @@ def compare_outputs(
 
 
 def unstable_tokens(first: bytes, second: bytes) -> frozenset[int] | None:
-    """Tokens that differ between two runs of the same program (times, addresses); None when whole parts do."""
+    """Tokens that differ between two runs of the same program (times, addresses); None if the outputs have different
+    numbers of tokens."""
     a, b = _TOKEN.findall(first), _TOKEN.findall(second)
     if len(a) != len(b):
         return None
@@ -61,7 +62,7 @@ def unstable_tokens(first: bytes, second: bytes) -> frozenset[int] | None:
 
 
 def _gap(a: bytes, b: bytes, tolerance: float) -> float | None:
-    """Relative difference of two numbers, None when it is too large or they are no numbers."""
+    """Relative difference of two numbers; None if it is too large or a token is not a number."""
     if not (_NUMBER.fullmatch(a) and _NUMBER.fullmatch(b)):
         return None
     if not (_is_real(a) and _is_real(b)):

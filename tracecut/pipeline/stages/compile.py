@@ -19,7 +19,7 @@ from .settings import Settings
 class Compiled:
     """The program in both forms. `text` is the canonical module, `native` the executable.
 
-    `said`: by the user's compiler, of all files in their order: warnings.
+    `said`: the warnings of the user's compiler, in the order of the files.
     """
 
     text: str
@@ -40,7 +40,8 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
 
     def analysed(job: tuple[int, Path]) -> str:
         text = to_ir(job[1], flags, folder_of(job[0]), canonical=True)
-        return text.encode(errors="surrogateescape").decode(errors="replace")  # file names in comments may be anything
+        # comments have file names, which may have any characters
+        return text.encode(errors="surrogateescape").decode(errors="replace")
 
     def built(job: tuple[int, Path]) -> tuple[bytes, str]:
         return to_object(job[1], flags, folder_of(job[0]))

@@ -79,27 +79,27 @@ def region_entry(analysis: Analysis, result: RegionResult, kernels: Sequence[Map
 
 
 def _tolerance(results: Mapping[str, float], rounding: Sequence[str]) -> dict[str, float]:
-    """What was allowed by type: of results in memory, and in all that the program writes where sums are reordered."""
+    """The tolerance by type: of results in memory, and of the program's output where sums are reordered."""
     return {**results, "output": OUTPUT} if results or rounding else {}
 
 
 def stopped_plans(regions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Notes on plans that would have changed a result: what stopped them is a last net, and such a plan a bug."""
+    """Notes on wrong plans that only a last safety check stopped: each is a bug of tracecut."""
     nets = {
         "replay": "only the comparison of its replay with the original order",
         "self-test": "only the replay of the original order",
         "checker": "the independent checker",
     }
     return [
-        f"{region['file']}:{region['line']}: {nets[region['stopped']]} stopped a wrong plan ({region['reason']}); the "
-        "loop is left as it was. This is a bug in tracecut: please report it with the program."
+        f"{region['file']}:{region['line']}: {nets[region['stopped']]} stopped a wrong plan ({region['reason']}); "
+        f"the loop was not changed. This is a bug in tracecut: please report it with the program."
         for region in regions
         if region["stopped"]
     ]
 
 
 def _narrower(analysis: Analysis, refused: Mapping[str, str]) -> list[str]:
-    """Why the layout is not kept over the loops around a region."""
+    """Why the layout does not extend over the loops around a region."""
     places = {record.id: record.place for record in analysis.records}
     return [f"the layout is not kept over the loop at {places[int(loop)]}: {why}" for loop, why in refused.items()]
 
@@ -148,7 +148,7 @@ def unique_ids(regions: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _places(places: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Each source line once, without the places that have none (values that only the compiler knows)."""
+    """Each source line once; places without a source line (values made by the compiler) are left out."""
     lines: dict[tuple[str, int], list[Any]] = {}
     for place in places:
         if place[1]:
@@ -157,7 +157,7 @@ def _places(places: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 
 def input_hash(settings: Settings) -> str:
-    """SHA-256 over the sources, the options and the arguments; empty when a source can not be read any more."""
+    """SHA-256 over the sources, the options and the arguments; empty if a source can no longer be read."""
     digest = hashlib.sha256()
     for source in settings.sources:
         try:
@@ -169,7 +169,7 @@ def input_hash(settings: Settings) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a result depends on, as far as they are known."""
+    """Versions of the packages that a result depends on, as far as they are known."""
     from importlib.metadata import version
 
     found = {"python": platform.python_version()}
@@ -186,10 +186,10 @@ def _ratio(before: float | None, after: float | None) -> float | None:
 def break_even(
     before: float | None, after: float | None, chosen: Mapping[str, Any], costs: Sequence[str]
 ) -> float | None:
-    """Sweeps after which some costs have paid for themselves.
+    """Sweeps after which costs are paid for.
 
-    A run of the result pays for copies alone: what was inspected is saved with it. A run that inspects anew, on other
-    input, pays for both.
+    A run of the result pays only for copies, since its schedule is stored. A run that inspects other input pays for
+    copies and inspection.
     """
     if before is None or after is None or before <= after:
         return None
@@ -238,7 +238,7 @@ def measured(result: RegionResult, runs: Mapping[str, Run]) -> dict[str, Any] | 
 
 
 def where_it_went(before: Run, after: Run) -> str:
-    """What the counters of two whole runs say of a program that does not get faster, as the end of a sentence."""
+    """Why a program does not get faster, from the counters of two whole runs, as the end of a sentence."""
 
     def loops(run: Run) -> float:
         regions = run.counters["regions"].values()

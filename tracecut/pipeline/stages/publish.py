@@ -25,8 +25,8 @@ def emit_kernels(
 ) -> dict[int, list[dict[str, Any]]]:
     """Write the host kernel and the GPU kernels of every region that was optimized.
 
-    Returns loop id → entries of the manifest; a kernel that was refused, or that failed in whatever way, has no path,
-    and a note that says why: the result runs without any of them.
+    Returns loop id → entries of the manifest; a kernel that was refused or failed has no path
+    but a note with the reason: the result runs without these kernels.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for result in (result for result in results if result.optimized):
@@ -68,9 +68,9 @@ def _kernel(target: Target, code: RegionCode, folder: Path) -> dict[str, Any]:
 
 
 def write_report(folder: Path, output: Path, manifest: Mapping[str, Any], results: Sequence[RegionResult]) -> list[str]:
-    """Write `remarks.yaml` and `report.html` into `folder`; `output` is what the user calls it.
+    """Write `remarks.yaml` and `report.html` into `folder`; `output`: the folder as the user wrote it.
 
-    Returns what could not be written or drawn, one sentence each: a job does not fail for its report.
+    Returns one sentence for each part that could not be written or drawn: such a failure does not fail the run.
     """
     failures: list[str] = []
     remarks: list[Remark] = []
@@ -93,7 +93,7 @@ def write_report(folder: Path, output: Path, manifest: Mapping[str, Any], result
 
 
 def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
-    """What was accepted and refused about one region."""
+    """The remarks of one region."""
     place = {"file": str(region["file"]), "line": int(region["line"]), "function": str(region["function"])}
     found = []
     if region["decision"] == "optimized":
@@ -102,7 +102,7 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
                 "passed",
                 "Rescheduled",
                 args=(
-                    ("String", "jobs were put into the order of "),
+                    ("String", "jobs were reordered by "),
                     ("Method", str(region["method"])),
                     ("String", " and their data renumbered: "),
                     ("SpeedupOneThread", round(region["speedup_1t"] or 0.0, 2)),
@@ -118,7 +118,7 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
         args += [("Place", f"{file}:{line}") for file, line, *_ in region["places"]]
         found.append(Remark("missed", "Refused", args=tuple(args), **place))  # type: ignore[arg-type]
     for item in region["candidates"]:
-        if str(item["note"]).startswith("failed") or "was left out" in str(item["note"]):
+        if str(item["note"]).startswith("failed") or "could not be made" in str(item["note"]):
             args = [("Method", str(item["method"])), ("String", " "), ("Reason", str(item["note"]))]
             found.append(Remark("missed", "MethodFailed", args=tuple(args), **place))  # type: ignore[arg-type]
     for why in region.get("failures", ()):
@@ -136,7 +136,7 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
 
 
 def _sources(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Lines of every source file that a region names, where it can be read."""
+    """The lines of each source file that a region names, if it can be read."""
     found: dict[str, list[str]] = {}
     names = {str(region["file"]) for region in manifest["regions"]}
     names |= {str(place[0]) for region in manifest["regions"] for place in region["places"]}

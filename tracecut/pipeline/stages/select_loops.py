@@ -1,4 +1,4 @@
-"""Which loops are inspected: by their share of the executed work, outermost first."""
+"""Selection of loops to inspect, by their share of the executed work, outermost first."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Hot:
 
     Attributes:
         loop: id. share: part of all executed instructions. captured: whether its memory was captured.
-        verdict: (class, reason, places) when it is clear without a capture.
-        inside: captured loops in it that are tried when it can not be reordered itself.
+        verdict: (class, reason, places) if it is known without a capture.
+        inside: captured inner loops, which are tried if this loop cannot be reordered.
     """
 
     loop: int
@@ -35,7 +35,7 @@ class Hot:
 
 
 def executed_work(analysis: Analysis, profile: Profile) -> dict[int, float]:
-    """Share of the executed instructions of all loops that lies in each loop, inner loops included."""
+    """Each loop's share of the instructions executed in loops, inner loops included."""
     own = {}
     for record in analysis.records:
         instructions = analysis.nest(record.id).loops[record.id].instructions
@@ -67,7 +67,7 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         if loop in profile.captures:
             found.append(Hot(loop, shares[loop], True, inside=inside))
         elif not inside and (place := _follows_pointers(analysis.nest(loop))) is not None:
-            reason = "it follows pointers that are stored in memory; only numbers in index arrays can be replaced"
+            reason = "it follows pointers that are stored in memory; only integers in index arrays can be renumbered"
             found.append(Hot(loop, shares[loop], False, ("rejected", reason, (place,))))
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
@@ -108,17 +108,17 @@ def _without_capture(
     for found in obstacles(nest, loop):
         return "rejected", f"the loop {found.says}", found.places
     if not records[loop].indirect:
-        for found in carried_values(nest, loop):  # a list is followed, say: irregular all the same
+        for found in carried_values(nest, loop):  # also irregular: it follows a linked list, for example
             if found.ordered:
                 return "ordered", f"the loop {found.says}", found.places
         return "rejected", "its addresses are regular: no index is loaded, so there is no reuse to gain", (info.place,)
     if info.trip is None or info.early:
         return "rejected", f"it {info.why}", (info.place,)
-    return "rejected", "it ran too seldom, or over too few iterations, for a new order to pay", (info.place,)
+    return "rejected", "it has too few executions or iterations for a new order to pay", (info.place,)
 
 
 def same_file(known: str, wanted: str) -> bool:
-    """Whether two names mean the same source file, as far as both of them say: `mesh.c` is `/home/me/mesh.c`."""
+    """Whether two names can mean the same source file: `mesh.c` matches `/home/me/mesh.c`."""
     first, second = Path(os.path.normpath(known)).parts, Path(os.path.normpath(wanted)).parts
     count = min(len(first), len(second))
     return first[-count:] == second[-count:]
@@ -134,11 +134,11 @@ def _asked_for(
     file, line = parse_place(wanted)
     places = [record for record in analysis.records if record.place.line == line]
     matching = [record for record in places if same_file(record.place.file, file) and profile.iterations[record.id]]
-    matching.sort(key=lambda record: -shares[record.id])  # of a loop that was inlined several times the hottest copy
+    matching.sort(key=lambda record: -shares[record.id])  # the hottest copy of a loop that was inlined several times
     if not matching:
         hot = sorted(analysis.records, key=lambda record: -shares[record.id])[:8]
         raise UsageError(
-            f"--region {wanted}: no loop that was executed starts there",
+            f"--region {wanted}: no executed loop starts there",
             hint=_hot_loops([record for record in hot if shares[record.id] > 0]),
         )
     return [
@@ -156,14 +156,14 @@ def _asked_for(
 
 
 def _hot_loops(records: Sequence[LoopRecord]) -> str:
-    """The hint with loops that could be meant."""
+    """The hint, which names the hot loops."""
     if not records:
-        return "No loop of the program was executed: leave the option out."
+        return "No loop of the program was executed: omit the option."
     return f"Hot loops: {', '.join(str(record.place) for record in records)}."
 
 
 def _follows_pointers(nest: Nest) -> Place | None:
-    """Where the loop itself, in each iteration, reaches memory through another pointer that it loads."""
+    """Where each iteration of the loop accesses memory through a pointer that it loads."""
     for site in nest.sites:
         for node in site.address.walk():
             if node.kind == "load" and node.data[1] == "ptr":

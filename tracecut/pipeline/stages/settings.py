@@ -1,4 +1,4 @@
-"""What `tracecut optimize` is asked to do: each option once, for the command line, Python and the stages."""
+"""The options of `tracecut optimize`, declared once for the command line, Python and the stages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _no_flags() -> Flags:
 def _option(
     help: str, kind: Kind | None = None, check: Callable[[str, Any], Any] | None = None, **words: Any
 ) -> dict[str, Any]:
-    """What makes a field an option: `words` are argparse's, `kind` reads them, `check` takes a value from Python."""
+    """Declare a field as an option: `words` are for argparse, `kind` parses the value, `check` validates one from
+    Python."""
     if kind is not None:
         check, words = check or kind.value, {"type": kind.word, **words}
     return {"check": check, "words": {"help": help, **words}}
@@ -41,16 +42,16 @@ class Settings:
     """Options of `optimize`, with the names of the command line.
 
     Attributes:
-        sources, flags, argv: what to compile, and what to run it with.
-        compare: methods that are measured besides, for comparison, but never chosen.
-        machine: what to predict for where it is not this machine; nothing is changed then. None: this machine.
+        sources, flags, argv: files to compile, compiler flags, program arguments.
+        compare: methods that are also measured, for comparison, but never chosen.
+        machine: if it is not this machine, orders are predicted for it and nothing is changed. None: this machine.
         min_gain: share of the time of a region, and of the whole program, that has to be saved for a change.
-        min_share: share of executed work from which a loop is looked at.
+        min_share: smallest share of executed work of a loop that is inspected.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
-        byte_limit: of what is captured of all loops.
-        force: apply the best order even when it gains nothing (tests). renumber: move data, not only jobs.
+        byte_limit: of the captured memory of all loops.
+        force: apply the best order even if it gains nothing (tests). renumber: move data, not only jobs.
 
-    The help of the others is that of `tracecut optimize --help`; None is what it names as the default.
+    The others are described by `tracecut optimize --help`; None is the default stated there.
     """
 
     sources: tuple[str, ...]
@@ -64,10 +65,11 @@ class Settings:
     threads: int | None = field(default=None, metadata=_option("threads of the result (default: one per core)", COUNT))
     seed: int = field(default=0, metadata=_option("seed of all random choices (default: 0)", SEED))
     budget: float = field(
-        default=20.0, metadata=_option("seconds for trying orders of each loop (default: 20)", SECONDS, metavar="S")
+        default=20.0, metadata=_option("seconds to try orders of each loop (default: 20)", SECONDS, metavar="S")
     )
     timeout: float | None = field(
-        default=None, metadata=_option("stop the program if a run takes longer", SECONDS, metavar="S")
+        default=None,
+        metadata=_option("time limit of each run of the program in seconds (default: none)", SECONDS, metavar="S"),
     )
     memory: int | None = field(
         default=None,
@@ -90,12 +92,12 @@ class Settings:
     )
     exact: bool = field(
         default=False,
-        metadata=_option("only orders that keep every bit: no reordered floating-point sums", action="store_true"),
+        metadata=_option("only orders that keep every bit: floating-point sums are not reordered", action="store_true"),
     )
     reduce: str = field(
         default=FAST,
         metadata=_option(
-            "ordered: the same result on any number of threads (default: fast)",
+            "ordered: sums have the same bits on any number of threads (default: fast)",
             check=partial(one_of, known=(FAST, ORDERED)),
             choices=(FAST, ORDERED),
         ),
@@ -115,7 +117,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
-        """What `to_json` of `dataclass_json` gave."""
+        """Settings from the result of `dataclass_json.to_json`."""
         from tracecut.ir.machine.machine import Machine
         from tracecut.support.dataclass_json import from_json
         from tracecut.tracer.toolchain.flags import Flags
@@ -127,7 +129,7 @@ OPTIONS = {item.name: item for item in fields(Settings) if item.metadata}
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values from Python, as their options take them; None where that is the default. Raises ArgumentError."""
+    """Validate values from Python; None for a default. Raises ArgumentError."""
     found = {}
     for name, value in values.items():
         check = OPTIONS[name].metadata["check"]

@@ -23,17 +23,17 @@ from .capture import Traced
 from .select_loops import Hot
 from .settings import Settings
 
-# An inspection may take so many seconds, and so many times what orders may be tried for, before it is stopped.
+# An inspection is stopped after this many seconds plus this multiple of the budget for trying orders.
 SECONDS, PATIENCE = 300.0, 20.0
 
 
-ALIKE = 1.02  # times within this factor are the same
+ALIKE = 1.02  # times within this factor are considered equal
 SWEEPS = ("region_ms", "region_all_ms")
 
 
 @dataclass(frozen=True, eq=False)
 class RegionResult:
-    """What became of one hot loop. `data` is the worker's result; `scope` is set when a schedule was made.
+    """The result for one hot loop. `data` is the worker's result; `scope` is set if a schedule was made.
 
     `outlined`: the range function of each region of the scope.
     """
@@ -61,8 +61,8 @@ def tune_regions(
 ) -> list[RegionResult]:
     """Tune the hot loops in the order of their share.
 
-    Loops inside of a scope that was chosen are left out. A later loop gets no scope around one of them: its layout
-    would order the same loop another time, and a loop has one order.
+    Loops inside a chosen scope are skipped, and a later loop gets no scope around one of them: a loop can have only
+    one order.
     """
     results: list[RegionResult] = []
     covered: set[int] = set()
@@ -89,7 +89,7 @@ def tune_regions(
                 first_region += len(result.scope.numbers)
                 break
             if result.data.get("class") in ("parallel", "reduction") and not result.data.get("inexact"):
-                break  # it may be reordered, but nothing is gained: its inner loops gain less
+                break  # reordering it is legal but gains nothing, and its inner loops would gain less
         if tried:
             results.append(tried[-1] if tried[-1].scope is not None else tried[0])
     return results
@@ -205,7 +205,7 @@ def region_spec(
 
 
 def _runtime(folder: Path) -> Path:
-    """The run-time support as machine code, for the processes that look at loops: it takes a second to make."""
+    """The run-time support as machine code, compiled once for all workers: it takes a second."""
     path = folder / "runtime.o"
     if not path.exists():
 
@@ -217,7 +217,7 @@ def _runtime(folder: Path) -> Path:
 
 
 def _module(folder: Path, analysis: Analysis) -> Path:
-    """The canonical module for the processes that look at loops, as it was parsed here."""
+    """The parsed canonical module, for the workers."""
     path = folder / "module.json"
     if not path.exists():
         write_text(path, json.dumps(module_out(analysis.module)), sync=False)
@@ -225,9 +225,9 @@ def _module(folder: Path, analysis: Analysis) -> Path:
 
 
 def _no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apart: str = "") -> str:
-    """Why none of the orders is used: all of them failed, none was faster, or the copies use up what the fastest gains.
+    """Why no order is used: all failed, none was faster, or copies cost more than the fastest order gains.
 
-    `sweeps`: of the loop for each entry of the layout. `apart`: why the layout is not kept for longer.
+    `sweeps`: executions of the loop per entry of the layout. `apart`: why the layout is not kept for longer.
     """
     tried = [item for item in candidates if item["method"] != "original" and not item["compared"]]
     failed = [f"{item['method']} {item['note']}" for item in tried if item["note"].startswith(("failed", "refused"))]
@@ -239,20 +239,21 @@ def _no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apar
         after, item = min(times, key=lambda pair: pair[0])
         if after * ALIKE < before:
             return _copies_cost(str(item["method"]), before, after, item["copy_ms"] or 0.0, sweeps, apart)
-    return "no order was faster than the program's own"
+    return "no order was faster than the original order"
 
 
 def _copies_cost(method: str, before: float, after: float, copy: float, sweeps: float, apart: str) -> str:
-    """That the copies outweigh a faster loop: milliseconds of a sweep before and after, and of the copies."""
+    """The message that copies outweigh a faster loop, with the milliseconds of a sweep before and after, and of the
+    copies."""
     often = "each sweep" if round(sweeps) <= 1 else f"every {round(sweeps)} sweeps"
     return (
-        f"with {method} a sweep is {before / after:.3g} times as fast ({before:.3g} -> {after:.3g} ms), but taking the "
-        f"data to the new layout and back takes {copy:.3g} ms for {often}, which uses up the gain{apart}"
+        f"with {method} a sweep is {before / after:.3g} times as fast ({before:.3g} -> {after:.3g} ms), but copying "
+        f"the data to the new layout and back takes {copy:.3g} ms {often}, which uses up the gain{apart}"
     )
 
 
 def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
-    """Why the layout is left before the loop around its scope comes to its next iteration; empty when not known."""
+    """Why the layout is left before the next iteration of the loop around its scope; empty if not known."""
     refused = data.get("scopes_refused", {})
     scope = data.get("scope")
     above = None if scope is None else analysis.parent(int(scope))
@@ -261,15 +262,15 @@ def _kept_apart(analysis: Analysis, data: Mapping[str, Any]) -> str:
     if above is None:
         return ""
     place = next(record.place for record in analysis.records if record.id == above)
-    return f"; it can not be kept over the loop at {place.told}: {refused[str(above)]}"
+    return f"; it cannot be kept over the loop at {place.told}: {refused[str(above)]}"
 
 
 def layout_scopes(
     analysis: Analysis, traced: Traced, loop: int, ordered: Collection[int]
 ) -> tuple[list[int], dict[str, str]]:
-    """Loops around the region that may be its layout scope, outermost first, and the region itself last.
+    """Candidates for the layout scope: the loops around the region, outermost first, and the region itself last.
 
-    `ordered`: loops that have an order already. Also returns why what is around one of them is no scope.
+    `ordered`: loops that already have an order. Also returns why a loop around one of them cannot be a scope.
     """
     found, taken = [loop], {}
     above = analysis.parent(loop)
@@ -286,7 +287,7 @@ def layout_scopes(
 
 
 def _too_costly(settings: Settings, data: Mapping[str, Any], scope: ScopeFile, apart: str) -> str:
-    """Why a gain does not outweigh what it costs to enter and leave the layout; empty when it does."""
+    """Why the gain does not outweigh the cost of entering and leaving the layout; empty if it does."""
     costs = scope.costs
     saved = costs["sweeps"] * (costs["original"] - costs["optimized"]) - costs["copy"]
     if settings.force or saved > settings.min_gain * costs["sweeps"] * costs["original"]:

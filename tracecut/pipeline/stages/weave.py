@@ -1,4 +1,4 @@
-"""Stage `weave`: schedules go into the program; and whole runs of the result, for `accept`."""
+"""Stage `weave`: builds the rescheduled program. Also runs it for `accept`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run of the woven program: wall seconds, what it printed, and the counters of its host."""
+    """One run of the woven program: wall-clock seconds, its output, and the counters of its host."""
 
     seconds: float
     stdout: bytes
@@ -72,7 +72,7 @@ def weave_program(
 def run_woven(
     settings: Settings, folder: Path, work: Path, name: str, *, threads: int, original: bool, status: int = 0
 ) -> Run:
-    """Run the result as the user will, through `tracecut run`.
+    """Run the result through `tracecut run`, as the user does.
 
     Raises TracecutError when it fails, or ends with another status than the original.
     """
@@ -94,5 +94,5 @@ def run_woven(
 
 
 def check_output(native: bytes, found: bytes, *, rounding: bool, unstable: frozenset[int] | None) -> Difference:
-    """Compare what the rescheduled program printed with the original."""
+    """Compare the output of the rescheduled program with the original's."""
     return compare_outputs(native, found, tolerance=OUTPUT if rounding else 0.0, unstable=unstable or frozenset())

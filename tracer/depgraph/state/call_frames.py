@@ -123,7 +123,7 @@ def enter(
 ) -> Int:
     """Make the frame of the next record the top one: a call, a return, or unwinding.
 
-    DONE, FULL when there is no room for one more frame, BAD_FRAME when the record can not come next.
+    DONE, FULL when there is no room for one more frame, BAD_FRAME when the record cannot come next.
     """
     function = np.int64(tables.function[segment])
     address = np.int64(0)

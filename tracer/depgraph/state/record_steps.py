@@ -20,7 +20,7 @@ Int = Any
 # Register steps. LOCAL: producer's place. LIVE, KEEP: slot. PHI: number of phis.
 LOCAL, LIVE, KEEP, PHI = range(4)
 # Memory steps: payload word, length (of a lane), lanes. LOAD, STORE: 1 in the place of the lanes for what the short way
-# can not do. RANGE_…: word of the address, word of the length; RANGE_WRITE: 1 when a mark will say that it is done.
+# cannot do. RANGE_…: word of the address, word of the length; RANGE_WRITE: 1 when a mark will say that it is done.
 LOAD, STORE, RANGE_READ, LANES_READ, GATHER, RANGE_WRITE, LANES_WRITE, SCATTER = range(4, 12)
 # Objects: payload word. ALLOCATE: whether the bytes are written, too. DROP: length. OPAQUE_READ, OPAQUE_WRITE: all of
 # the object that the pointer lies in. REALLOC_READ: what stays of the old object. COPIED: length; the caller wrote it.

@@ -150,5 +150,5 @@ def global_sizes(module: Module) -> tuple[tuple[str, int], ...]:
         try:
             found.append((name, types.size(variable.type)))
         except ValueError as error:
-            raise UnsupportedError(f"the global {name} can not be traced: {error}") from error
+            raise UnsupportedError(f"the global {name} cannot be traced: {error}") from error
     return tuple(found)

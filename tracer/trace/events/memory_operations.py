@@ -65,7 +65,7 @@ _BYVAL_ARGUMENT = re.compile(_BYVAL.pattern + r'(?: align \d+| [a-z_]+(?:\([^()]
 
 
 class Sites:
-    """Finds the items of the instructions of one module. Raises UnsupportedError for what can not be followed."""
+    """Finds the items of the instructions of one module. Raises UnsupportedError for what cannot be followed."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -167,13 +167,13 @@ class Sites:
         if unknown:
             names = ", ".join(f"{name} (in {function})" for name, function in sorted(unknown.items()))
             raise UnsupportedError(
-                f"the program uses what the tracer can not follow: {names}",
+                f"the program uses what the tracer cannot follow: {names}",
                 hint="Compile without it (for vector intrinsics: a baseline processor), or trace other functions.",
             )
 
     def _plain(self, access: int, pointer: Operand, kind: str) -> Item:
         if pointer.type != "ptr":
-            raise UnsupportedError(f"an access through {pointer.type} (another address space) can not be traced")
+            raise UnsupportedError(f"an access through {pointer.type} (another address space) cannot be traced")
         return Item(Kind.ADDR, access, bytes=self.types.stored(kind), pointers=(pointer,))
 
     def _alloca(self, instruction: Instruction) -> Item:
@@ -301,7 +301,7 @@ class Sites:
         data = operands[0].type if stores else call.type
         found = re.match(r"<(\d+) x (.*)>$", data)
         if found is None:
-            raise UnsupportedError(f"a masked access of the type {data} can not be traced")
+            raise UnsupportedError(f"a masked access of the type {data} cannot be traced")
         mask = next(item for item in operands if re.fullmatch(r"<\d+ x i1>", item.type))
         return Item(
             Kind.GATHER if what in ("gather", "scatter") else Kind.MASK,

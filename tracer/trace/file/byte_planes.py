@@ -26,7 +26,7 @@ def split(data: Bytes) -> tuple[Bytes, npt.NDArray[np.int64]]:
 
 
 def merge(sorted_bytes: Bytes, sizes: npt.NDArray[np.int64]) -> Bytes | None:
-    """What `split` was given; None when it can not have made this. O(bytes)."""
+    """What `split` was given; None when it cannot have made this. O(bytes)."""
     if sizes.size != PLANES or sizes.min() < 0 or int(sizes.sum()) != sorted_bytes.size:
         return None
     out = np.empty(sorted_bytes.size, np.uint8)

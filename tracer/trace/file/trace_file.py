@@ -182,7 +182,7 @@ class TraceFile:
                     coders[stream] = Coder(fields)
                 words = None if payloads is None else coders[stream].decode(data[:first], payloads, count)
                 if words is None:
-                    raise damaged(self.path, "has a chunk that can not be decoded")
+                    raise damaged(self.path, "has a chunk that cannot be decoded")
                 yield stream, words
 
     def _find_tail(self, blocks: Blocks) -> tuple[dict[str, Any] | None, int]:
@@ -212,7 +212,7 @@ class TraceFile:
                 raise damaged(self.path, "has a block of another size than it says")
             return zstandard.ZstdDecompressor().decompress(data, max_output_size=most or 1)
         except zstandard.ZstdError as error:
-            raise damaged(self.path, f"can not be decompressed ({error})") from error
+            raise damaged(self.path, f"cannot be decompressed ({error})") from error
 
     def _object(self, data: bytes) -> dict[str, Any]:
         value = parse_json(self.path, data)

@@ -30,7 +30,7 @@ def selected(text: str, region: str, every: int = 1) -> str:
         every: N records one of every N iterations.
 
     Raises ArgumentError when no loop begins there, naming existing ones; UnsupportedError for a loop whose entries or
-    exits can not be instrumented. O(length of the text).
+    exits cannot be instrumented. O(length of the text).
     """
     file, _, number = region.rpartition(":")
     if not re.fullmatch("[0-9]{1,9}", number):

@@ -92,7 +92,7 @@ def record(
         memory: bytes of buffers. window: the part of the run to keep.
         runs: pass compact records (`loop_runs`, `strided_loops`) to the sink, not the records that they stand for.
 
-    Raises ProgramError if the program can not be started or destroys the buffers, and whatever the sink raises; the
+    Raises ProgramError if the program cannot be started or destroys the buffers, and whatever the sink raises; the
     program is stopped then. Memory: `memory` + 1 MiB a thread.
     """
     if window.start < 0 or (window.size is not None and window.size < 0) or memory < 1:

@@ -169,7 +169,7 @@ def static_of(
         functions: names (`main` or `@main`) of the functions to instrument, None: all that the module defines.
         timed: whether each access is followed by its time. compact: whether loops may be recorded compactly.
 
-    Raises ArgumentError for a name that the module does not define, UnsupportedError for what can not be traced (all
+    Raises ArgumentError for a name that the module does not define, UnsupportedError for what cannot be traced (all
     unknown memory intrinsics are listed). O(length of the text).
     """
     return tables_of(text, plan_of(text, functions, timed=timed, compact=compact))

@@ -62,7 +62,7 @@ def test_a_loop_with_an_order_of_its_own_lies_in_no_layout_that_orders_it_again(
     words = [sys.executable, "-P", "-m", "tracecut", "run", str(output), "-v"]
     again = subprocess.run(words, capture_output=True, check=True)
     assert again.stdout == original
-    assert again.stderr.count(b"6 sweeps in the new order, 0 as written") == 2
+    assert again.stderr.count(b"6 sweeps in the new order, 0 in the original order") == 2
 
 
 def test_an_inspection_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

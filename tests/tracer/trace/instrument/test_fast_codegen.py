@@ -1,4 +1,4 @@
-"""Code that is generated quickly: what the quick way can not choose stays out of it, and what is recorded stays."""
+"""Code that is generated quickly: what the quick way cannot choose stays out of it, and what is recorded stays."""
 
 from __future__ import annotations
 
