@@ -146,7 +146,7 @@ class Launch:
         """Arrays in the order of their parameters, then the shared variables."""
         variables = self.module.host.variables
         regions = (_Region * (len(given.arrays) + len(variables) + 1))()
-        cells = []
+        cells: list[Any] = []
         for region, array in zip(regions, given.arrays, strict=False):
             region.base, region.bytes = array.address, array.bytes
             if self.form.races and self.accesses.may_race(array.place):
