@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.emulation.faults import KINDS, Fault
+from tracecut.codegen.emulation.faults import Fault
 from tracecut.codegen.emulation.run_kernel import run_kernel
 from tracecut.support.errors import ArgumentError, KernelError
 
@@ -348,7 +348,3 @@ def test_races_need_the_strict_mode() -> None:
         run_kernel(
             word(COUNTER.replace(" @1", "").replace(" @2", "")), "k", [np.zeros(1, np.int32), 0], 1, 1, races=True
         )
-
-
-def test_kinds_are_those_of_the_machine() -> None:
-    assert len(set(KINDS)) == len(KINDS)

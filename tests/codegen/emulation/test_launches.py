@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernels import HEAD, PRELOAD, kernel
+from .kernels import PRELOAD, kernel
 from .launching import MODES, preload_case, run
 from .test_run_kernel import TREE
 
@@ -163,7 +163,3 @@ def test_shared_memory_is_the_same_in_every_mode_before_it_is_written() -> None:
         out = np.zeros(1, np.int32)
         run(text, [out], 3, 1, 4, **how)
         assert out[0] == 0x5A5A5A5A
-
-
-def test_head_has_what_the_emitter_writes() -> None:
-    assert "nvptx64-nvidia-cuda" in HEAD
