@@ -1,0 +1,32 @@
+"""GPU kernels of random loops; 2,000 of them: `pytest -m long tests/fuzz/test_gpu.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .generate import generate
+from .gpu import GpuTally, check_kernels
+
+SHARE = 0.95  # of what may be reordered on the host
+
+
+def test_thirty_loops(tmp_path: Path) -> None:
+    judged([700], 30, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(800, 820, 5))
+def test_two_thousand_loops(first: int, tmp_path: Path) -> None:
+    judged(list(range(first, first + 5)), 100, tmp_path)
+
+
+def judged(seeds: list[int], count: int, folder: Path) -> None:
+    tally = GpuTally()
+    for seed in seeds:
+        (folder / str(seed)).mkdir()
+        check_kernels(generate(seed, count), folder / str(seed), tally, strict=seed % 5 == 4)
+    assert tally.wrong == {}
+    assert tally.emitted >= SHARE * tally.accepted > 0, tally
+    assert tally.kernels >= 3 * tally.accepted, tally
