@@ -15,6 +15,10 @@ from tracecut.tracer.legality.access_patterns import INDIRECT, Array, Pattern
 
 ALIGNMENT = 16
 IN_JOB_ORDER = ("direct", "segment")  # modes of copies in which the records of a block lie side by side
+# Operators with an identity from which each block begins; `fmin` and `fmax` stand for selections, which have none.
+WHOLE = frozenset("add mul and or xor smin smax umin umax".split())
+REAL = frozenset("fadd fmul minnum maxnum minimumnum maximumnum".split())
+BY_SIZE = frozenset("smin smax umin umax".split())
 SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 
 
@@ -167,11 +171,15 @@ def _unfit_array(
         return "it holds indices itself"
     if not all(_indexed_by(plan, pattern, fields) for pattern in use.patterns):
         return "it is reached by something else than these indices, too"
+    if _mixed(plan.arrays[use.array], use):
+        return "some of its records are summed up, and others are used in another way"
     sites = {pattern.access.site.key for pattern in use.patterns}
     if any(pattern.step != plan.arrays[use.array].stride for pattern in use.patterns):
         return "an index walks it backwards"
     for pattern in use.patterns:
         site = pattern.access.site
+        if site.operator and not _combines(site.operator, site.type):
+            return f"blocks cannot combine the {site.operator} at {site.place.told}"
         if site.type not in SIZES or site.length is not None or not pattern.offsets:
             return f"it is accessed as {site.type} at {site.place.told}"
     if any(sites & {pattern.access.site.key for pattern in other.patterns} for other in uses if other is not use):
@@ -183,6 +191,35 @@ def _unfit_array(
     if use.array not in {p for space in plan.spaces for p in (*space.arrays, *space.copies)}:
         return "it stays where it is"
     return ""
+
+
+def _mixed(array: Array, use: RegionUse) -> bool:
+    """Whether bytes that one access reduces into are touched by another that does something else.
+
+    Blocks begin to reduce from the operator's identity, which is no value to be read, or to be combined in another way.
+    """
+    ways: dict[tuple[int, int], set[tuple[str, str]]] = {}
+    for pattern in use.patterns:
+        site = pattern.access.site
+        for offset in _places(array, pattern):
+            ways.setdefault((offset, offset + site.size), set()).add(
+                (site.operator, site.type if site.operator else "")
+            )
+    reduced = {span: found for span, found in ways.items() if any(operator for operator, _ in found)}
+    meet = (
+        (mine, found)
+        for span, mine in reduced.items()
+        for other, found in ways.items()
+        if span[0] < other[1] and other[0] < span[1]
+    )
+    return any(len(mine | found) > 1 for mine, found in meet)
+
+
+def _combines(operator: str, type: str) -> bool:
+    """Whether what blocks reduced apart can be combined. Narrow integers may be compared in a wider type."""
+    if type in ("float", "double"):
+        return operator in REAL
+    return operator in WHOLE and not (type in ("i8", "i16") and operator in BY_SIZE)
 
 
 def _is_written(use: RegionUse) -> bool:
