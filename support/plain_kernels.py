@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -54,4 +54,18 @@ def _names_of(function: FunctionType) -> dict[str, Any]:
         for name, value in function.__globals__.items():
             if hasattr(value, "py_func"):
                 names[name] = _twin(value)
+            elif isinstance(value, ModuleType) and value.__name__.startswith("tracecut."):
+                names[name] = _PlainModule(value)
     return _NAMES[module]
+
+
+class _PlainModule:
+    """A module of ours as a plain kernel sees it: its kernels are plain, too."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = _twin(getattr(self._module, name))
+        setattr(self, name, found)
+        return found

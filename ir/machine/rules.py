@@ -51,10 +51,8 @@ def check(machine: Any) -> None:
         raise ArgumentError(f"cores: {len(machine.cores)} given, a machine has from 1 to {MOST_CORES}")
     for place, note in enumerate(machine.notes):
         _word(f"notes[{place}]", note)
-    if not machine.caches:
-        raise ArgumentError("caches: none given, at least one was expected")
     _check_caches("", machine.caches)
-    slowest = max(cache.latency for cache in machine.caches)
+    slowest = max((cache.latency for cache in machine.caches), default=0)
     if machine.memory_latency and machine.memory_latency < slowest:
         raise ArgumentError(f"memory_latency = {machine.memory_latency}: a cache answers in {slowest} cycles")
     if machine.network is not None and not isinstance(machine.network, Network):

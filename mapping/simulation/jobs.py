@@ -110,6 +110,8 @@ def simulate_jobs(
     cores = _check(graph, clustering, placement, machine, model)
     rank, order = _orders(graph, ordering)
     array, base, stride, low, first = _arrays(graph, model)
+    if not machine.caches:
+        raise ArgumentError(f"{machine.name} has no caches, which jobs are simulated with")
     line = machine.caches[0].line
     top = int(base[-1]) if base.size else 0
     streamed = np.zeros(graph.n_jobs + 1, np.int64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from tracecut.support.arrays import Floats, Ints, Longs, check_range, check_weights, frozen
 from tracecut.support.errors import ArgumentError
+from tracecut.support.lazy_kernels import compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class ClusterGraph:
         return _both_ways(self.src, self.dst, self.messages, self.k)
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _both_ways(src: Ints, dst: Ints, messages: Floats, k: int) -> tuple[Longs, Ints, Floats]:
     """Each cluster's pairs with it as the source and those with it as the target, both sorted, merged. O(k + m)."""
     m = src.size

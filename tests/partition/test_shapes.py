@@ -109,7 +109,7 @@ def test_data_join_few_clusters(shape: str, monkeypatch: pytest.MonkeyPatch) -> 
         full, load, used, placed = kernel(*given)
         return full, load, np.uint64(used), placed  # as it is inside of a kernel
 
-    take = grow_hypergraph.pop
+    take = grow_hypergraph.bq.pop
 
     def pop(queue: Any, used: np.uint64) -> Any:
         x, left = take(queue, used)

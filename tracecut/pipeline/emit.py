@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ from .stages.tune import layout_scopes, region_spec
 
 def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Make the kernel in `staging`. Raises UnsupportedError with the reason when there can be none."""
-    with progress.stage("compile", STAGES["compile"]):
+    with _stage(progress, "compile"):
         program = compile_program(settings, work)
-    with progress.stage("original", STAGES["original"]):
+    with _stage(progress, "original"):
         native = run_native(program.native, settings.argv, stdin=settings.stdin, folder=work, timeout=settings.timeout)
     folder = work / "capture"
     folder.mkdir()
-    with progress.stage("capture", STAGES["capture"]):
+    with _stage(progress, "capture"):
         traced = trace_program(settings, program.analysis, program.native, folder, status=native.returncode)
     if isinstance(traced, str):
         raise UnsupportedError(traced)
@@ -41,7 +42,7 @@ def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked:
         scopes, _ = layout_scopes(program.analysis, traced, loop, ())
         spec = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
         place = program.analysis.nest(loop).loops[loop].place
-        with progress.stage("emit", f"kernel of the loop at {place.told}"):
+        with _stage(progress, "emit"):
             data = run_worker(
                 "tracecut.codegen.tuning.emit_worker",
                 {**spec, "kernel": dict(asked)},
@@ -54,6 +55,11 @@ def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked:
             return {"kernel": str(staging / "kernel.npz")}
         why.append(f"{place.told}: {data.get('failed') or data.get('reason') or 'it was not understood'}")
     raise UnsupportedError(f"no loop can become a kernel: {'; '.join(why)}")
+
+
+def _stage(progress: Stages, name: str) -> AbstractContextManager[None]:
+    """A stage by its name: those of `optimize`, and the kernel itself."""
+    return progress.stage(name, STAGES.get(name, "making the kernel"))
 
 
 def _loops(settings: Settings, analysis: Analysis, traced: Traced) -> list[int]:

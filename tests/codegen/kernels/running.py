@@ -35,12 +35,12 @@ def source_of(item: Inspected) -> Source:
     return Source(analysis, item.inspection, item.graph, item.region, guard, objects, captured)
 
 
-def check(loaded: Loaded, strict: bool) -> dict[str, dict[str, str]]:
+def check(loaded: Loaded, strict: bool, races: bool | None = None) -> dict[str, dict[str, str]]:
     """Mark → variant → what is wrong with its kernels; why there is none begins with "no"."""
-    return {item.mark: _check_item(loaded, item, strict) for item in loaded.items}
+    return {item.mark: _check_item(loaded, item, strict, strict if races is None else races) for item in loaded.items}
 
 
-def _check_item(loaded: Loaded, item: Inspected, strict: bool) -> dict[str, str]:
+def _check_item(loaded: Loaded, item: Inspected, strict: bool, races: bool) -> dict[str, str]:
     if not item.inspection.verdicts[item.region].movable:
         return {}
     native, source = loaded.native(), source_of(item)
@@ -57,7 +57,7 @@ def _check_item(loaded: Loaded, item: Inspected, strict: bool) -> dict[str, str]
         except UnsupportedError as error:
             found[variant] = f"no: {error.message}"
             continue
-        run = kernel.run_cpu(strict=strict, races=strict, seed=3)
+        run = kernel.run_cpu(strict=strict, races=races, seed=3)
         wrong = [str(fault) for fault in run.faults[:2]]
         _put(replay, source, run)
         compared = replay.compare(reference, replay.outcome())

@@ -50,7 +50,6 @@ FOUR = Machine("four", tuple(map(Core, range(4))), (Cache(1, 1 << 15),), 1 << 30
         ({"cores": (Core(0, 0, "fast"),)}, r"cores\[0\].speed = 'fast'"),
         ({"cores": (Core(0, 0, 1e-300),)}, r"cores\[0\].speed = 1e-300, from 1e-09"),
         ({"cores": (Core(0, 0, True),)}, r"cores\[0\].speed = True"),
-        ({"caches": ()}, "caches: none given"),
         ({"caches": (Cache(2, 64), Cache(1, 64))}, r"caches\[1\].level = 1: nearest caches first"),
         ({"caches": (Cache(0, 64),)}, r"caches\[0\].level = 0"),
         ({"caches": (Cache(1, float("nan")),)}, r"caches\[0\].size = nan"),

@@ -177,7 +177,7 @@ def test_what_can_not_be_placed(tmp_path: Path) -> None:
     machine = Machine.mesh(2, 2)
     with pytest.raises(ArgumentError, match="one of memory-centric, hierarchical"):
         place(clusters, machine, "best")
-    with pytest.raises(ArgumentError, match="knows no graph"):
+    with pytest.raises(ArgumentError, match="the clustering has no graph"):
         place(Clustering(np.zeros(3, np.int32), 1), machine)
     with pytest.raises(ArgumentError, match="seed"):
         place(clusters, machine, seed=-1)

@@ -287,6 +287,6 @@ def test_inlined_loops_have_ids_of_their_own() -> None:
 
 @pytest.mark.parametrize("source", [len, 3, None])
 def test_what_is_no_source_is_said(source: Any) -> None:
-    with pytest.raises(errors.ArgumentError, match=r"source is a \w+, the path of a file") as caught:
+    with pytest.raises(errors.ArgumentError, match=r"source is a \w+, a path or a list of paths") as caught:
         tracecut.optimize(source)
     assert "A Numba function can be traced" in caught.value.hint
