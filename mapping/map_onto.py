@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.machine import NAMED, Machine
 from tracecut.ir.machine.network import MOST_IN_TABLE
 from tracecut.ir.placement import Placement
 from tracecut.partition.balance.keep_capacities import keep_capacities
@@ -20,6 +20,7 @@ from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import floats, longs, words
 from tracecut.partition.inputs.arguments import Request, check_request
 from tracecut.partition.inputs.as_graph import as_graph
+from tracecut.support.argument_checks import check_type
 from tracecut.support.arrays import Floats, Ints
 from tracecut.support.errors import ArgumentError
 
@@ -61,6 +62,7 @@ def map_onto(
         ArgumentError: an argument is out of its domain, a job has more than two data, the machine more cores than a
             table of distances has, or the capacities do not hold the load.
     """
+    check_type("machine", machine, Machine, NAMED)
     graph = as_graph(graph)
     request = _checked(graph, machine, targets, capacities, seed, balance)
     limits = bounds(request.weights, request.targets, request.balance) if graph.n_data else np.zeros(request.k)

@@ -9,7 +9,7 @@ import numpy as np
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.ir.machine.machine import Machine
+from tracecut.ir.machine.machine import NAMED, Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.caches import (
@@ -28,6 +28,7 @@ from tracecut.mapping.simulation.jobs import JobModel, JobSimulation, simulate_j
 from tracecut.mapping.simulation.plan import plan_of
 from tracecut.mapping.simulation.result import Simulation
 from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
+from tracecut.support.argument_checks import check_type
 from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError, InternalError
 
@@ -89,10 +90,15 @@ def simulate(
             where they cannot be simulated; `ordering` or
             `model` with a dependence graph.
     """
+    check_type("clustering", clustering, Clustering)
+    check_type("placement", placement, Placement, "tracecut.place makes one.")
+    check_type("machine", machine, Machine, NAMED)
     if isinstance(graph, LocalityGraph):
         if caches is not None:
             raise ArgumentError("jobs have caches in any case: leave out caches")
         return simulate_jobs(graph, clustering, placement, machine, ordering=ordering, model=model)
+    if not isinstance(graph, DependenceGraph):
+        raise ArgumentError(f"graph is a {type(graph).__name__}, a DependenceGraph or a LocalityGraph was expected")
     if ordering is not None or model is not None:
         raise ArgumentError("an ordering and a model belong to jobs, a dependence graph has instructions")
     placement.check_fits(machine)

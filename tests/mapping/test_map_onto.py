@@ -149,6 +149,8 @@ def test_refused() -> None:
     net = LocalityGraph(np.array([0, 3]), np.array([0, 1, 2], np.int32), 3)
     for call, message in (
         (lambda: map_onto(net, machine), "job 0 has 3 data"),
+        (lambda: map_onto(graph, None), "machine is a NoneType, a Machine was expected"),  # type: ignore[arg-type]
+        (lambda: map_onto(graph, "mesh:4x4"), "machine is a str"),  # type: ignore[arg-type]
         (lambda: map_onto(graph, Machine.mesh(100, 100)), "at most 8192 have a table"),
         (lambda: map_onto("graph", machine), "graph is the path 'graph', whose ending is none of"),
         (lambda: map_onto(graph, machine, targets=[1.0, 1.0]), "targets"),

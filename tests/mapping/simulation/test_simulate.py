@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,6 +173,23 @@ def test_what_can_not_be_simulated() -> None:
         simulate(graph, Clustering(np.zeros(3, np.int32), 1, "data"), Placement([0], 4), machine)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="made for uma:4"):
         simulate(graph, whole, Placement([0], 4, machine="uma:4"), machine)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "why"),
+    [
+        (0, None, "graph is a NoneType, a DependenceGraph or a LocalityGraph"),
+        (1, np.zeros(2, np.int32), "clustering is a ndarray, a Clustering"),
+        (2, [0], "placement is a list, a Placement"),
+        (3, "mesh:2x2", "machine is a str, a Machine"),
+    ],
+)
+def test_arguments_of_other_types(place: int, value: Any, why: str) -> None:
+    given: list[Any] = [graph_of(2, [(0, 1)]), Clustering(np.zeros(2, np.int32), 1, "data")]
+    given += [Placement([0], 4), Machine.mesh(2, 2)]  # type: ignore[arg-type]
+    given[place] = value
+    with pytest.raises(ArgumentError, match=why):
+        simulate(*given)
 
 
 @pytest.mark.parametrize(
