@@ -118,7 +118,7 @@ def test_data_join_few_clusters(shape: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(grow_hypergraph, "MOST_CLUSTERS", 0)  # the kernel that takes jobs of any size
     monkeypatch.setattr(grow_hypergraph, "_join", join)
     monkeypatch.setattr(grow_hypergraph, "_grow", grow_hypergraph._grow.py_func)
-    monkeypatch.setattr(grow_hypergraph, "pop", pop)
+    monkeypatch.setattr(grow_hypergraph.bq, "pop", pop)
     graph = SHAPES[shape](3000)
     labels, order = grow_hypergraph.grow(graph, 16)
     assert np.ptp(np.bincount(labels, minlength=16)) <= 2 and sorted(order.tolist()) == list(range(graph.n_jobs))
