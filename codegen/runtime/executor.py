@@ -118,6 +118,16 @@ class Executor:
             self._locals = [self._local_order(m.space, m.first, m.count, m.shift) for m in self.schedule.moves]
         self._permute(back=False)  # from here on nothing allocates memory, also on leaving, so nothing can fail
         self.active = True
+        self._move_pages()
+
+    def _move_pages(self) -> None:
+        """What was permuted in place lies where the program first touched it: let it lie near its threads.
+
+        It stays there on leaving: nobody knows who uses it then. Copies are first touched by the threads that use them.
+        """
+        for move in self.schedule.moves:
+            address = self.bases[move.object] + move.origin + move.stride * move.first
+            self.native.move_pages(address, move.count * move.stride, threads=self.threads)
 
     def leave(self) -> None:
         """Restore every array to the original order."""

@@ -71,6 +71,7 @@ class Native:
             function = getattr(library, name)
             function.argtypes, function.restype = arguments, None
         library.tc_execute.argtypes, library.tc_execute.restype = [pointer, pointer, pointer, pointer], long
+        library.tc_move_pages.argtypes, library.tc_move_pages.restype = [pointer, pointer, long, integer], long
         library.tc_threads.argtypes = [integer, pointer]
 
     def threads(self, cpus: Sequence[int]) -> int:
@@ -89,6 +90,13 @@ class Native:
         """
         order = Block.of(index, "i4")
         self.library.tc_permute(self.pool, array, room, order.address, order.count, size, threads, int(scatter))
+
+    def move_pages(self, array: int, size: int, *, threads: int) -> int:
+        """Move pages to the memory nodes of the threads that use them, each its share. Returns how many were moved.
+
+        None on a machine of one node, or where the kernel does not let the process.
+        """
+        return int(self.library.tc_move_pages(self.pool, array, size, threads))
 
     def copy(self, target: int, source: int, size: int, *, threads: int) -> None:
         """Copy `size` bytes."""

@@ -27,6 +27,7 @@
 #include "threads.c" /* takes the surroundings over */
 
 #include "copies.c"
+#include "pages.c"
 #include "blocks.c"
 
 /* ---- tracing ------------------------------------------------------------------------------------------------ */
