@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracecut.ir.llvm import Function, Module, TypeTable, parse_module
+from tracecut.ir.llvm import Function, Module, parse_module
 from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.ir.llvm.debug_info import Lines
 from tracecut.support.errors import ArgumentError, SourceError, UnsupportedError
@@ -181,7 +181,4 @@ class _Part:
 
 def comment(texts: Sequence[str]) -> str:
     """Lines as comments of C++."""
-    return "".join(f"// {' '.join(text.split())}".rstrip() + "\n" if text else "//\n" for text in texts)
-
-
-__all__ = ["CudaSource", "TypeTable", "comment", "cuda_source"]
+    return "".join(f"// {text}".replace("\n", " ").replace("\\", "/").rstrip() + "\n" for text in texts)

@@ -95,6 +95,16 @@ class Kernel:
         return compile_ptx(self.ir, self.name, self.arch, libdevice=self.libdevice)
 
     @cached_property
+    def cuda(self) -> str:
+        """The kernel in CUDA C, to be read, compiled and changed; its head says how it is launched and what with.
+
+        The same kernel has the same text. Raises UnsupportedError with the reason for what CUDA C has no words for.
+        """
+        from .cuda_text import cuda_text  # which needs what stands here
+
+        return cuda_text(self)
+
+    @cached_property
     def resources(self) -> AssemblyReport:
         """What ptxas says of registers, spills and shared memory. Raises ToolchainError without it."""
         return assemble(self.ptx, self.arch)
