@@ -98,7 +98,9 @@ class _Part:
         self.flow = ControlFlow(function)
         self.types = module.types()
         self.known: dict[str, str] = {}
+        self.written: set[str] = set()
         self._write()
+        self.written = self.writer.written
         self.known = elements(self.writer.accesses)
         self.body = self._write()
 
@@ -159,6 +161,7 @@ class _Part:
             self.names_of_parameters.append(word)
             if parameter.type.startswith("ptr"):
                 constant = {"noalias", "readonly"} <= set(parameter.text.split())
+                constant &= word not in self.written  # on a way that no job of the schedule takes
                 element = self.known.get(word, BYTES)
                 words = f"{'const ' if constant else ''}{C_TYPES[element]} *{'__restrict__ ' if constant else ''}{word}"
                 self.writer.values[parameter.name] = Pointer(word, element, read_only=constant)

@@ -65,6 +65,7 @@ class FunctionText:
         self.globals: dict[str, str] = {}
         self.functions: dict[str, str] = {}
         self.locals: list[str] = []
+        self.written: set[str] = set()  # roots
         self.shared: set[str] = set()  # values that are the begin of shared memory
         self.places: dict[str, Pointer] = {}  # addresses as numbers
         self.distances: dict[str, Apart] = {}
@@ -163,7 +164,7 @@ class FunctionText:
         if isinstance(value, Expr):
             if is_small(name) and int_bits(made.type) == 64:
                 value = Expr(value.text, value.type, value.level, value.literal, 64, value.loads, True)
-            alone = self.uses.count[name] <= 1 and self._near(name, block, value.loads) and len(value.text) <= LONGEST
+            alone = name in self.distances or self.uses.count[name] <= 1 and self._near(name, block, value.loads) and len(value.text) <= LONGEST
             if not alone and not value.is_atom and self.uses.count[name]:
                 value = self._variable(name, value)
             elif value.loads:
@@ -403,6 +404,7 @@ class FunctionText:
             raise UnsupportedError("a copy of volatile memory cannot be written in CUDA C")
         target, size = self.pointer(made.operands[0]), self.expr(made.operands[2])
         self.accesses.setdefault(target.root, []).append((BYTES, target))
+        self.written.add(target.root)
         if function == "memset":
             second = extended(self.expr(made.operands[1]), 8, signed=False).text
         else:

@@ -31,6 +31,7 @@ class Writer(Protocol):
     pairs: dict[str, tuple[Expr, Expr]]
     helpers: set[str]
     locals: list[str]
+    written: set[str]
 
     def expr(self, operand: Operand) -> Expr: ...
     def atom(self, operand: Operand) -> Expr: ...
@@ -79,6 +80,7 @@ class Memory:
         given = self.writer.expr(value)
         key = key_of(value.type, signed=given.type[0] == "i")
         self._note(pointer, key)
+        self.writer.written.add(pointer.root)
         self.writer.unread()
         text, _ = place(pointer, key)
         if made.flags & {"atomic", "volatile"}:
@@ -105,6 +107,7 @@ class Memory:
             key = f"{'i' if signed else 'u'}{bits}"
             value = extended(value, bits, signed=signed)
         self._note(pointer, key)
+        self.writer.written.add(pointer.root)
         self.writer.unread()
         text = f"{_ATOMICS[made.word]}({address(pointer, key)}, {cast(value, key).text})"
         name = str(made.result)
@@ -121,6 +124,7 @@ class Memory:
         pointer, expected, wanted = self.writer.pointer(at), self.writer.atom(old), self.writer.expr(new)
         key = f"u{bits}"
         self._note(pointer, key)
+        self.writer.written.add(pointer.root)
         self.writer.unread()
         function = "atomicCAS"
         if bits == 8:
