@@ -125,7 +125,7 @@ def index_text(pointer: Pointer, size: int) -> str:
     number = pointer.bytes // size
     if not terms:
         return str(number)
-    parts = []
+    parts: list[str] = []
     for expr, scale in terms:
         if scale == 1:
             single = len(terms) == 1 and not number

@@ -142,7 +142,7 @@ def compared_floats(word: str, a: Expr, b: Expr) -> Expr:
         join, sign = ("&&", "==") if word == "ord" else ("||", "!=")
         return Expr(f"{x} {sign} {x} {join} {y} {sign} {y}", "b1", CHOICE + 1, loads=loads)
     order, kind = word[0], word[1:]
-    if kind == "ne" and order == "o" or kind == "eq" and order == "u":
+    if (kind == "ne" and order == "o") or (kind == "eq" and order == "u"):
         text = f"{x} < {y} || {x} > {y}"
         return Expr(text if order == "o" else f"!({text})", "b1", CHOICE + 1 if order == "o" else UNARY, loads=loads)
     if order == "o" or kind == "ne":

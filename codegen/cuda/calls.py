@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tracecut.codegen.ptx.math_calls import LIBDEVICE
-from tracecut.ir.llvm import Instruction, int_bits
+from tracecut.ir.llvm import Instruction
 from tracecut.support.errors import UnsupportedError
 
 from .expressions import Expr, cast, extended
@@ -56,8 +56,9 @@ HELPERS = {
     }
 }""",
 }
-_BARE = frozenset({"expect"})
-_IGNORED = re.compile(r"llvm\.(?:lifetime\.|assume|dbg\.|experimental\.noalias|donothing|sideeffect|prefetch|invariant)")
+_IGNORED = re.compile(
+    r"llvm\.(?:lifetime\.|assume|dbg\.|experimental\.noalias|donothing|sideeffect|prefetch|invariant)"
+)
 
 
 def register(call: Instruction) -> Expr | None:
@@ -150,7 +151,3 @@ def _call(function: str, arguments: list[Expr], key: str) -> Expr:
 def is_effect(call: Instruction) -> bool:
     """Whether a call does more than compute."""
     return call.type == "void" or "shfl" in call.word or not call.word.startswith(("@llvm.", "@__nv_"))
-
-
-def integer(type: str) -> bool:
-    return int_bits(type) is not None

@@ -15,9 +15,9 @@ from tracecut.ir.llvm.control_flow import ControlFlow
 from tracecut.ir.llvm.debug_info import Lines
 from tracecut.support.errors import UnsupportedError
 
-from . import calls
 from .addresses import BYTES, distance, moved, pointer_expr, step
-from .arithmetic import binary, compared, compared_floats, converted, literal_truth, negated, says_twice
+from .arithmetic import binary, compared, compared_floats, converted, literal_truth, says_twice
+from .call_statements import CallStatements
 from .expressions import CHOICE, OTHER, PRODUCT, SUM, UNARY, Expr, Pointer, cast, extended, literal, wrapped
 from .memory import Memory
 from .names import Names
@@ -69,7 +69,7 @@ class FunctionText:
         self.shared: set[str] = set()  # values that are the begin of shared memory
         self.places: dict[str, Pointer] = {}  # addresses as numbers
         self.distances: dict[str, Apart] = {}
-        self.memory = Memory(self)
+        self.memory, self.calls = Memory(self), CallStatements(self)
         self.products: dict[str, tuple[str, int]] = {}
         self.pairs: dict[str, tuple[Expr, Expr]] = {}
         self.out: list[Statement] = []
@@ -100,7 +100,7 @@ class FunctionText:
         if op in ("load", "store", "atomicrmw", "cmpxchg", "fence", "alloca"):
             getattr(self.memory, op)(made, block)
         elif op == "call":
-            self._call(made, block)
+            self.calls.one(made, block)
         elif op == "getelementptr":
             self._address(made, block)
         elif op in ("addrspacecast", "freeze", "bitcast", "ptrtoint", "inttoptr"):
@@ -164,7 +164,9 @@ class FunctionText:
         if isinstance(value, Expr):
             if is_small(name) and int_bits(made.type) == 64:
                 value = Expr(value.text, value.type, value.level, value.literal, 64, value.loads, True)
-            alone = name in self.distances or self.uses.count[name] <= 1 and self._near(name, block, value.loads) and len(value.text) <= LONGEST
+            alone = name in self.distances or (
+                self.uses.count[name] <= 1 and self._near(name, block, value.loads) and len(value.text) <= LONGEST
+            )
             if not alone and not value.is_atom and self.uses.count[name]:
                 value = self._variable(name, value)
             elif value.loads:
@@ -363,56 +365,6 @@ class FunctionText:
         if pair not in self.pairs or place not in ("0", "1"):
             raise UnsupportedError("a part of a structure cannot be written in CUDA C")
         self.define(made, self.pairs[pair][int(place)], block)
-
-    def _call(self, made: Instruction, block: str) -> None:
-        if calls.is_ignored(made):
-            return
-        found = calls.register(made)
-        if found is not None:
-            self.define(made, found, block)
-            return
-        if made.word.startswith(("@llvm.memcpy.", "@llvm.memmove.", "@llvm.memset.")):
-            self._copy(made)
-            return
-        if not calls.is_effect(made):
-            self.define(made, calls.computed(made, [self.expr(item) for item in made.operands]), block)
-            return
-        arguments = [self.expr(item) for item in made.operands]
-        self.unread()
-        if text := calls.effect(made, arguments):
-            self.say(text)
-            return
-        value = calls.shuffle(made, arguments)
-        if value is None:
-            value = self._own_call(made, arguments)
-        self.values[str(made.result)] = self._variable(str(made.result), value)
-
-    def _own_call(self, made: Instruction, arguments: list[Expr]) -> Expr:
-        """A call of another function of the module."""
-        if made.word not in self.functions or made.type == "void":
-            raise UnsupportedError(f"a call of {made.word.removeprefix('@')} cannot be written in CUDA C")
-        given = []
-        for operand, value in zip(made.operands, arguments, strict=True):
-            bits = int_bits(operand.type)
-            given.append(value if bits in (None, 1) else extended(value, bits or 0, signed=value.type[0] == "i"))
-        text = ", ".join(item.text for item in given)
-        return Expr(f"{self.functions[made.word]}({text})", key_of(made.type), bits=int_bits(made.type) or 0)
-
-    def _copy(self, made: Instruction) -> None:
-        function = made.word.split(".")[1]
-        if made.operands[3].text not in ("false", "0"):
-            raise UnsupportedError("a copy of volatile memory cannot be written in CUDA C")
-        target, size = self.pointer(made.operands[0]), self.expr(made.operands[2])
-        self.accesses.setdefault(target.root, []).append((BYTES, target))
-        self.written.add(target.root)
-        if function == "memset":
-            second = extended(self.expr(made.operands[1]), 8, signed=False).text
-        else:
-            source = self.pointer(made.operands[1])
-            self.accesses.setdefault(source.root, []).append((BYTES, source))
-            second = pointer_expr(source).text
-        self.unread()
-        self.say(f"{function}({pointer_expr(target).text}, {second}, {size.text})")
 
     def _say_line(self, made: Instruction) -> None:
         """A comment with the source line, where it is another one than before."""

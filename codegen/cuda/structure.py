@@ -109,7 +109,8 @@ class Structure:
 
     def _branches(self, block: Block, around: Around) -> list[Statement]:
         made = block.terminator
-        self.writer.out = found = []
+        found: list[Statement] = []
+        self.writer.out = found
         if made.op == "ret":
             value = self.writer.expr(made.operands[0]) if made.operands else None
             self.writer.finish(set())
@@ -156,7 +157,7 @@ class Structure:
         for number, label in reversed(cases):
             then = self._go(block.name, label, around)
             condition = f"{shown.text} == {number}" if number >= 0 else f"{shown.text} == ({number})"
-            if then and rest or then:
+            if (then and rest) or then:
                 rest = [If(condition, then, rest)]
             elif rest:
                 rest = [If(f"!({condition})", rest)]
@@ -199,7 +200,7 @@ class Structure:
                 value = cast(value, variable.type) if variable.bits in (8, 16) else value
             if value.literal is not None and variable.type[0] in "iu":
                 value = cast(value, variable.type)
-                text = str(value.literal) if abs(value.literal) < 1 << 31 else value.text
+                text = str(value.literal) if abs(value.literal or 0) < 1 << 31 else value.text
             else:
                 text = value.text
             if text != variable.text:

@@ -97,9 +97,7 @@ def _placed(statements: list[Statement], variables: Mapping[str, str]) -> list[S
             inner.setdefault((places[name][0], holding[0]), {})[name] = variables[name]
         elif isinstance(first, Assign) and first.name == name and name not in _WORD.findall(first.text):
             first.declares = variables[name]
-        elif (
-            isinstance(first, Loop) and first.start and first.start.name == name and len(places[name]) == 1
-        ):
+        elif isinstance(first, Loop) and first.start and first.start.name == name and len(places[name]) == 1:
             first.start.declares = variables[name]
         else:
             front.setdefault(places[name][0], []).append(Declare(name, variables[name]))

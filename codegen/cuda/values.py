@@ -70,11 +70,11 @@ class Uses:
         self._join(function)
 
     def _vote(self, op: str, word: str, operands: list[str]) -> None:
-        if op in _SIGNED_USES or op == "icmp" and word[0] == "s":
+        if op in _SIGNED_USES or (op == "icmp" and word[0] == "s"):
             self._signs.update(operands)
         elif op == "getelementptr":
             self._signs.update(operands[1:])
-        elif op in _UNSIGNED_USES or op == "icmp" and word[0] == "u":
+        elif op in _UNSIGNED_USES or (op == "icmp" and word[0] == "u"):
             self._signs.subtract(operands)
 
     def _join(self, function: Function) -> None:

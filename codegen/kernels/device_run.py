@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tracecut.codegen.emulation.run_kernel import RunReport, kernel_sites
 from tracecut.codegen.gpu.index_copies import Bytes
@@ -21,10 +22,10 @@ def run_on_device(kernel: Kernel, memory: Sequence[Bytes], device: Device) -> Ru
     code, ending = _code(kernel, device)
     loaded = device.load(code, kernel.name, ending=ending)
     there = [device.put(data) for data in memory]
-    arguments = [
+    arguments: list[Any] = [
         device.address(there[value.array], value.offset)
         if isinstance(value, Address)
-        else NUMBERS[parameter.type](value)
+        else _number(parameter.type, value)
         for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True)
     ]
     device.launch(loaded, kernel.blocks, kernel.threads, kernel.shared_bytes, arguments)
@@ -33,7 +34,13 @@ def run_on_device(kernel: Kernel, memory: Sequence[Bytes], device: Device) -> Ru
             data[:] = device.get(array)
     grid, block = (kernel.blocks, 1, 1), (kernel.threads, 1, 1)
     sites = kernel_sites(kernel.ir, kernel.name)
-    return RunReport(kernel.name, "gpu", grid, block, kernel.blocks, kernel.blocks * kernel.threads, 0, 0, sites, (), True)
+    return RunReport(
+        kernel.name, "gpu", grid, block, kernel.blocks, kernel.blocks * kernel.threads, 0, 0, sites, (), True
+    )
+
+
+def _number(type: str, value: Any) -> Any:
+    return NUMBERS[type](value)
 
 
 def _code(kernel: Kernel, device: Device) -> tuple[bytes, str]:

@@ -78,7 +78,7 @@ class FakeCupy:
         assert self.on and self.synchronized, "read before the kernel has ended"
         return array.values.copy()
 
-    def RawModule(self, *, path: str) -> Any:  # noqa: N802
+    def RawModule(self, *, path: str) -> Any:
         self.said.append(("load", Path(path).suffix, Path(path).read_bytes()))
         self._fail("load")
         return SimpleNamespace(get_function=lambda name: FakeFunction(self, name))
