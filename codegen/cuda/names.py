@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 _TAKEN = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const
-    const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false
-    float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
-    public register reinterpret_cast return short signed sizeof static static_assert static_cast struct switch
-    template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
-    wchar_t while xor xor_eq blockDim blockIdx gridDim threadIdx warpSize min max abs memcpy memset memmove main
-    concept requires char8_t char16_t char32_t consteval constinit co_await co_return co_yield restrict linux unix
-    assert errno NULL NAN INFINITY signbit isnan isinf isfinite j0 j1 jn y0 y1 yn clock time index
-    exit printf""".split()
+    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const const_cast
+    constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false float
+    for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+    protected public register reinterpret_cast return short signed sizeof static static_assert static_cast struct
+    switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void
+    volatile wchar_t while xor xor_eq blockDim blockIdx gridDim threadIdx warpSize min max abs memcpy memset
+    memmove main concept requires char8_t char16_t char32_t consteval constinit co_await co_return co_yield
+    restrict linux unix assert errno NULL NAN INFINITY signbit isnan isinf isfinite j0 j1 jn y0 y1 yn clock time
+    index exit printf""".split()
 )
 
 
