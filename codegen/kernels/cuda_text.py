@@ -5,10 +5,10 @@ from __future__ import annotations
 from tracecut.codegen.cuda.export import comment, cuda_source
 from tracecut.codegen.ptx.module import Parameter
 
-from .kernel import Address, Kernel
+from .launchable import Launchable, Place
 
 
-def cuda_text(kernel: Kernel) -> str:
+def cuda_text(kernel: Launchable) -> str:
     """The file. Raises UnsupportedError with the reason for what cannot be written in CUDA C. O(text)."""
     source = cuda_source(kernel.ir, kernel.name, threads=kernel.threads)
     shared = f", {kernel.shared_bytes} bytes of dynamic shared memory" if kernel.shared_bytes else ""
@@ -31,8 +31,8 @@ def cuda_text(kernel: Kernel) -> str:
     return comment(head) + "\n" + source.text
 
 
-def _argument(kernel: Kernel, parameter: Parameter, value: int | float | Address) -> str:
-    if not isinstance(value, Address):
+def _argument(kernel: Launchable, parameter: Parameter, value: int | float | Place) -> str:
+    if isinstance(value, int | float):
         return f"{value!r}: {parameter.kind} {parameter.name}".rstrip()
     behind = f" + {value.offset} bytes" if value.offset > 0 else f" - {-value.offset} bytes" if value.offset else ""
     return f"array {value.array}{behind}: {kernel.arrays[value.array].name}"

@@ -10,10 +10,10 @@ from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.support.errors import ToolchainError
 
 from .device import NUMBERS, Device
-from .kernel import Address, Kernel
+from .launchable import Launchable
 
 
-def run_on_device(kernel: Kernel, memory: Sequence[Bytes], device: Device) -> RunReport:
+def run_on_device(kernel: Launchable, memory: Sequence[Bytes], device: Device) -> RunReport:
     """Run the kernel on copies of its arrays, put what it leaves into `memory`, and say what ran. O(bytes).
 
     Machine code is taken where the card's architecture has the same major number, PTX otherwise, and without ptxas.
@@ -23,9 +23,9 @@ def run_on_device(kernel: Kernel, memory: Sequence[Bytes], device: Device) -> Ru
     loaded = device.load(code, kernel.name, ending=ending)
     there = [device.put(data) for data in memory]
     arguments: list[Any] = [
-        device.address(there[value.array], value.offset)
-        if isinstance(value, Address)
-        else _number(parameter.type, value)
+        _number(parameter.type, value)
+        if isinstance(value, int | float)
+        else device.address(there[value.array], value.offset)
         for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True)
     ]
     device.launch(loaded, kernel.blocks, kernel.threads, kernel.shared_bytes, arguments)
@@ -43,7 +43,7 @@ def _number(type: str, value: Any) -> Any:
     return NUMBERS[type](value)
 
 
-def _code(kernel: Kernel, device: Device) -> tuple[bytes, str]:
+def _code(kernel: Launchable, device: Device) -> tuple[bytes, str]:
     if device.takes_machine_code(kernel.arch):
         try:
             return kernel.cubin, "cubin"

@@ -100,7 +100,7 @@ class Kernel:
 
         The same kernel has the same text. Raises UnsupportedError with the reason for what CUDA C has no words for.
         """
-        from .cuda_text import cuda_text  # which needs what stands here
+        from .cuda_text import cuda_text  # imported when it is needed
 
         return cuda_text(self)
 
@@ -172,7 +172,7 @@ class Kernel:
         fit, ToolchainError that names what is missing (cupy, a card, a new enough driver), UnsupportedError for a card
         older than `arch`, KernelError where the kernel fails. O(bytes) beside the kernel.
         """
-        from .device import open_device  # these need what stands here
+        from .device import open_device
         from .device_run import run_on_device
 
         memory = self._memory_of(arrays)
