@@ -1,4 +1,4 @@
-"""Branches as `if`, loops, `break` and `continue`; what is left over as `goto`.
+"""Branches as `if`, loops, `break` and `continue`; what is left over as `goto` (Ramsey 2022).
 
 The blocks that a block dominates stand behind it: those that several branches lead to after what is nested in it,
 those behind a loop after the loop. A branch to what stands next in the text needs no words.
