@@ -95,6 +95,16 @@ class Kernel:
         return compile_ptx(self.ir, self.name, self.arch, libdevice=self.libdevice)
 
     @cached_property
+    def cuda(self) -> str:
+        """The kernel in CUDA C, to be read, compiled and changed; its head says how it is launched and what with.
+
+        The same kernel has the same text. Raises UnsupportedError with the reason for what CUDA C has no words for.
+        """
+        from .cuda_text import cuda_text  # imported when it is needed
+
+        return cuda_text(self)
+
+    @cached_property
     def resources(self) -> AssemblyReport:
         """What ptxas says of registers, spills and shared memory. Raises ToolchainError without it."""
         return assemble(self.ptx, self.arch)
@@ -131,9 +141,7 @@ class Kernel:
 
         Returns what ran. Raises ArgumentError for arrays that do not fit, KernelError where a run has no result.
         """
-        memory = self.memory() if arrays is None else [self._fitting(n, array) for n, array in enumerate(arrays)]
-        if len(memory) != len(self.arrays):
-            raise ArgumentError(f"the kernel takes {len(self.arrays)} arrays, {len(memory)} were given")
+        memory = self._memory_of(arrays)
         given = [
             Within(memory[value.array], value.offset) if isinstance(value, Address) else value
             for value in self.arguments
@@ -152,6 +160,30 @@ class Kernel:
             workers=workers,
         )
         return KernelRun(self, tuple(memory), report)
+
+    def run_gpu(self, arrays: Sequence[npt.NDArray[Any]] | None = None, *, device: int = 0) -> KernelRun:
+        """Run the kernel on a card, by way of cupy (`pip install 'tracecut[gpu]'`): there and back, and one launch.
+
+        Args:
+            arrays: as of `run_cpu`, with the same checks; what the kernel leaves is copied back into them.
+            device: number of the card.
+
+        Returns what ran; its report counts neither barriers nor accesses. Raises ArgumentError for arrays that do not
+        fit, ToolchainError that names what is missing (cupy, a card, a new enough driver), UnsupportedError for a card
+        older than `arch`, KernelError where the kernel fails. O(bytes) beside the kernel.
+        """
+        from .device import open_device
+        from .device_run import run_on_device
+
+        memory = self._memory_of(arrays)
+        return KernelRun(self, tuple(memory), run_on_device(self, memory, open_device(device)))
+
+    def _memory_of(self, arrays: Sequence[npt.NDArray[Any]] | None) -> list[Bytes]:
+        """What a run works on: arrays that were given, or a copy of the kernel's. Raises ArgumentError."""
+        memory = self.memory() if arrays is None else [self._fitting(n, array) for n, array in enumerate(arrays)]
+        if len(memory) != len(self.arrays):
+            raise ArgumentError(f"the kernel takes {len(self.arrays)} arrays, {len(memory)} were given")
+        return memory
 
     def _fitting(self, number: int, array: npt.NDArray[Any]) -> Bytes:
         """The bytes of an array that was given for the one of this number. Raises ArgumentError unless it fits."""

@@ -50,7 +50,8 @@ ROOMS = {
         "gpu": {"schedule"},
         "ptx": {"schedule", "host", "gpu"},
         "emulation": {"ptx"},
-        "kernels": {"schedule", "host", "runtime", "gpu", "ptx", "emulation"},
+        "cuda": {"ptx"},
+        "kernels": {"schedule", "host", "runtime", "gpu", "ptx", "emulation", "cuda"},
         "tuning": {"schedule", "host", "ptx", "runtime", "kernels"},
     },
     "tracecut": {

@@ -39,8 +39,8 @@ def emit(
         jobs: most jobs of a block that keeps data in shared memory; None: by the model, or 1024.
         shared: bytes of shared memory that such a block may take. gpu: whose memory `auto` has in mind.
 
-    Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`; `.considered` has what
-    `auto` looked at.
+    Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.cuda`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`, `.run_gpu()`;
+    `.considered` has what `auto` looked at.
 
     Raises ArgumentError for bad arguments, UnsupportedError with the reason when the loop cannot become a kernel, and
     the errors of `optimize` for programs that do not compile or run any more.

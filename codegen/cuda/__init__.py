@@ -1,0 +1,1 @@
+"""Kernels as CUDA C that people can read, compile and change."""

@@ -1,0 +1,52 @@
+"""A kernel on a card: its code, its arrays there and back, one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tracecut.codegen.emulation.run_kernel import RunReport, kernel_sites
+from tracecut.codegen.gpu.index_copies import Bytes
+from tracecut.support.errors import ToolchainError
+
+from .device import NUMBERS, Device
+from .launchable import Launchable
+
+
+def run_on_device(kernel: Launchable, memory: Sequence[Bytes], device: Device) -> RunReport:
+    """Run the kernel on copies of its arrays, put what it leaves into `memory`, and say what ran. O(bytes).
+
+    Machine code is taken where the card's architecture has the same major number, PTX otherwise, and without ptxas.
+    Raises UnsupportedError for a card older than the kernel's architecture, KernelError where the kernel fails.
+    """
+    code, ending = _code(kernel, device)
+    loaded = device.load(code, kernel.name, ending=ending)
+    there = [device.put(data) for data in memory]
+    arguments: list[Any] = [
+        _number(parameter.type, value)
+        if isinstance(value, int | float)
+        else device.address(there[value.array], value.offset)
+        for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True)
+    ]
+    device.launch(loaded, kernel.blocks, kernel.threads, kernel.shared_bytes, arguments)
+    for item, array, data in zip(kernel.arrays, there, memory, strict=True):
+        if not item.fixed:
+            data[:] = device.get(array)
+    grid, block = (kernel.blocks, 1, 1), (kernel.threads, 1, 1)
+    sites = kernel_sites(kernel.ir, kernel.name)
+    return RunReport(
+        kernel.name, "gpu", grid, block, kernel.blocks, kernel.blocks * kernel.threads, 0, 0, sites, (), True
+    )
+
+
+def _number(type: str, value: Any) -> Any:
+    return NUMBERS[type](value)
+
+
+def _code(kernel: Launchable, device: Device) -> tuple[bytes, str]:
+    if device.takes_machine_code(kernel.arch):
+        try:
+            return kernel.cubin, "cubin"
+        except ToolchainError:
+            pass  # the driver compiles PTX too
+    return kernel.ptx.encode(), "ptx"
