@@ -10,6 +10,7 @@ from tracecut.ir.gpu.memory_report import MemoryReport
 from tracecut.support.errors import TracecutError
 
 from .kernel import Kernel
+from .two_launches import one_behind_the_other
 
 
 def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
@@ -23,33 +24,12 @@ def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
     Raises ArgumentError for an unknown GPU, or a block that it cannot hold. About a second for each million threads.
     """
     card = described(gpu) if isinstance(gpu, str) else gpu
-    memory = kernel.memory()
-    report = _one(kernel, card, memory)
-    return report if kernel.combine is None else _both(report, _one(kernel.combine, card, memory))
-
-
-def _one(kernel: Kernel, card: Gpu, memory: list[Bytes]) -> MemoryReport:
     try:
         registers: int | None = kernel.resources.registers
     except TracecutError:
         registers = None
     sites = kernel_sites(kernel.ir, kernel.name)
     model = MemoryModel(card, sites, kernel.threads, registers=registers, shared=kernel.shared_bytes)
-    kernel.run_cpu(memory, trace=CompiledConsumer(model.pointer, model.state, model))
-    return model.report()
-
-
-def _both(first: MemoryReport, second: MemoryReport) -> MemoryReport:
-    """Two launches, one behind the other, as one: the sites of the second behind those of the first."""
-    one, other = first.sites, second.sites
-    columns = [np.concatenate([getattr(one, name), getattr(other, name)]) for name in ("space", "kind", "bytes", "hint")]
-    return replace(
-        first,
-        sites=Sites(*columns, one.where + other.where),
-        counts=np.concatenate([first.counts, second.counts]),
-        hbm_read=first.hbm_read + second.hbm_read,
-        hbm_written=first.hbm_written + second.hbm_written,
-        seconds=tuple(a + b for a, b in zip(first.seconds, second.seconds, strict=True)),
-        launch=first.launch + second.launch,
-        warps=first.warps + second.warps,
-    )
+    kernel.run_cpu(trace=CompiledConsumer(model.pointer, model.state, model))
+    report = model.report()
+    return report if kernel.combine is None else one_behind_the_other(report, gpu_model(kernel.combine, card))

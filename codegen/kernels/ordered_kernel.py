@@ -223,29 +223,27 @@ def _combine(
         if mine.any():
             array = -1 if item.phi else int(found.arrays[mine][0])
             groups.setdefault(CombineClass(array, item.operator, item.type, item.phi), []).append(item.number)
-    classes = list(groups)
-    name = f"{launch.name}_combine"
-    text, parameters = combine_kernel(name, classes)
+    text, parameters = combine_kernel(f"{launch.name}_combine", list(groups))
     lists: list[dict[str, Argument]] = []
     spans: list[tuple[int, Longs, int]] = []
     most = 1
-    for place, (item, numbers) in enumerate(groups.items()):
+    for place, (kind, numbers) in enumerate(groups.items()):
         chosen = np.flatnonzero(np.isin(found.numbers, numbers))
-        offsets = np.zeros(chosen.size, np.int64) if item.phi else found.offsets[chosen]
+        offsets = np.zeros(chosen.size, np.int64) if kind.phi else found.offsets[chosen]
         order = np.lexsort((found.turns[chosen], found.jobs[chosen], offsets))
         places, firsts = np.unique(offsets[order], return_index=True)
         most = max(most, places.size)
-        spans.append((item.array, places, BITS[item.type] // 8))
-        values = (
+        spans.append((kind.array, places, BITS[kind.type] // 8))
+        values: tuple[npt.NDArray[Any], ...] = (
             np.append(firsts, chosen.size).astype(np.int64),
             found.slots[chosen][order].astype(np.int32),
             places.astype(np.int64),
         )
         named = {
-            kind: _array(memory, f"{kind} of reduced data {place}", data)
-            for kind, data in zip(LISTS, values, strict=True)
+            name: _array(memory, f"{name} of reduced data {place}", data)
+            for name, data in zip(LISTS, values, strict=True)
         }
-        lists.append({"count": int(places.size), "target": Address(item.array, 0), **named})
+        lists.append({"count": int(places.size), "target": Address(kind.array, 0), **named})
     _check_apart(spans)
     arguments = []
     for parameter in parameters:
@@ -255,7 +253,9 @@ def _combine(
             arguments.append(
                 argument(parameter) if parameter.kind == "reduction" else lists[parameter.group][parameter.kind]
             )
-    return Second(name, text, parameters, tuple(arguments), -(-most // launch.threads), launch.threads)
+    return Second(
+        f"{launch.name}_combine", text, parameters, tuple(arguments), -(-most // launch.threads), launch.threads
+    )
 
 
 def _check_apart(spans: Sequence[tuple[int, Longs, int]]) -> None:

@@ -39,8 +39,8 @@ def emit(
         method: order of jobs and data, a name of `tracecut.methods()`; `auto`: whose blocks touch the fewest data.
         jobs: most jobs of a block that keeps data in shared memory; None: by the model, or 1024.
         shared: bytes of shared memory that such a block may take. gpu: whose memory `auto` has in mind.
-        reduce: `"fast"`, or `"ordered"`: sums have the same bits in every run, those of the program where each iteration
-            adds once to a sum. There are no atomic operations: a second kernel, `.combine`, adds up what the first left.
+        reduce: `"fast"`, or `"ordered"`: sums have the same bits in every run, those of the program where an iteration
+            adds once to a sum. A second kernel (`.combine`) adds up what the first left, without atomic operations.
 
     Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`; `.considered` has what
     `auto` looked at.
