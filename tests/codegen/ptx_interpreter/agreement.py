@@ -21,19 +21,25 @@ def differences(kernel: Kernel, blocks: int, *, apart: bool = True) -> list[str]
     """Arrays that the first blocks of a kernel leave with other bits in PTX than in the IR; `apart`: of `interpret`."""
     count = min(kernel.blocks, blocks)
     expected, found = kernel.memory(), kernel.memory()
-    arguments: list[Any] = []
-    places: list[Any] = []
-    for value in kernel.arguments:
-        inside = isinstance(value, Address)
-        arguments.append(Within(expected[value.array], value.offset) if inside else value)
-        places.append(Place(value.array, value.offset) if inside else value)
+    arguments = [
+        Within(expected[value.array], value.offset) if isinstance(value, Address) else value
+        for value in kernel.arguments
+    ]
     launch = (kernel.blocks, kernel.threads, kernel.shared_bytes)
     run_kernel(fused(kernel.ir), kernel.name, arguments, *launch, blocks=range(count))
-    interpret(kernel.ptx, found, places, range(count), *launch[1:], apart=apart, grid=kernel.blocks)
+    launched(kernel, found, apart=apart, blocks=count)
     names = [item.name for item in kernel.arrays]
     if all(np.array_equal(a, item.data) for a, item in zip(expected, kernel.arrays, strict=True)):
         return ["the kernel did nothing"]
     return unequal(names, expected, found, apart)
+
+
+def launched(kernel: Kernel, memory: Sequence[Any], *, apart: bool, blocks: int | None = None) -> None:
+    """Interpret the PTX of a kernel, or of its first blocks, on its memory."""
+    places = [Place(value.array, value.offset) if isinstance(value, Address) else value for value in kernel.arguments]
+    chosen = range(kernel.blocks if blocks is None else blocks)
+    launch = (kernel.threads, kernel.shared_bytes)
+    interpret(kernel.ptx, memory, places, chosen, *launch, apart=apart, grid=kernel.blocks)
 
 
 def unequal(names: Sequence[str], expected: Sequence[Any], found: Sequence[Any], exact: bool) -> list[str]:
