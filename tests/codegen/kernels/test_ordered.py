@@ -15,6 +15,10 @@ from tracecut.codegen.kernels.kernel_file import load_kernel, save_kernel
 from tracecut.codegen.kernels.make_region_kernel import VARIANTS, make_region_kernel
 from tracecut.codegen.runtime.executor import Executor
 from tracecut.support.errors import ArgumentError, KernelError, UnsupportedError
+from tracecut.support.progress import Progress
+
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.supervise import emit_kernel
 
 from ..children import in_child
 from ..conftest import apart
@@ -77,6 +81,12 @@ int main(void)
     return 0;
 }
 """
+SAMPLES = Path(__file__).parents[3] / "samples"
+ARGV = {
+    "mesh_flux": ("--scale", "1", "--steps", "2"),
+    "md_forces": ("--scale", "1", "--steps", "2"),
+    "graph_heat": ("--scale", "11", "--steps", "2"),
+}
 REDUCED = ("edges", "some", "rows", "norm", "small", "product")
 
 
@@ -160,6 +170,34 @@ def test_loops_of_the_catalogue(inspected: Callable[[str], dict[str, Inspected |
 
     found = in_child(compare)
     assert len(found) > 3 and {case: wrong for case, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["graph_heat", "mesh_flux", "md_forces"])
+def test_samples(name: str) -> None:
+    """Those whose hottest loop reduces: all variants and twenty runs leave the same bits."""
+    kept: dict[int, bytes] = {}
+    asked = {"arch": "sm_90", "threads": 64, "jobs": 256, "shared": 48 << 10, "method": "rcm", "gpu": "h200"}
+    settings = Settings((str(SAMPLES / f"{name}.c"),), argv=ARGV[name])
+    count = 0
+    for variant in VARIANTS:
+        try:
+            kernel = emit_kernel(settings, {**asked, "variant": variant, "reduce": "ordered"}, Progress(quiet=True))
+        except UnsupportedError as error:
+            assert variant in ("smem", "readonly") and "shared memory" in error.message
+            continue
+        assert kernel.combine is not None
+        count += 1
+        first = kernel.run_cpu(strict=True, races=True)
+        assert first.faults == ()
+        for turn in range(1, 20):
+            how: dict[str, Any] = {"strict": True, "seed": turn} if turn % 2 else {"workers": 1 + turn % 4}
+            again = kernel.run_cpu(**how)
+            assert all(np.array_equal(a, b) for a, b in zip(first.memory, again.memory, strict=True))
+        left = {number: data.tobytes() for number, data in first.results.items()}
+        kept = kept or left
+        assert all(kept[number] == left[number] for number in kept.keys() & left.keys())
+    assert count >= 3
 
 
 @pytest.mark.parametrize("name", ["edges", "norm", "rows"])
