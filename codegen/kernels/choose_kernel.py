@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.codegen.gpu.best_blocks import AUTO, order_for_blocks
+from tracecut.codegen.schedule.schedule import FAST
 from tracecut.ir.gpu.description import Gpu
 from tracecut.ir.ordering import Ordering
 from tracecut.support.errors import UnsupportedError
@@ -27,7 +28,7 @@ class Wanted:
     Attributes:
         variant, method: of `make_region_kernel` and `order_for_blocks`. arch: to emit for.
         threads: of a block. jobs: most jobs of a block that keeps data. shared: bytes that it may keep.
-        seed: of orders.
+        seed: of orders. reduce: of `make_region_kernel`.
     """
 
     variant: str = AUTO
@@ -37,6 +38,7 @@ class Wanted:
     shared: int = 48 << 10
     method: str = AUTO
     seed: int = 0
+    reduce: str = FAST
 
 
 def choose_kernel(source: Source, wanted: Wanted, gpu: Gpu, say: Callable[[str], None]) -> Kernel:
@@ -90,4 +92,5 @@ def _make(source: Source, variant: str, jobs: int, wanted: Wanted, orders: dict[
             orders[jobs] = order_for_blocks(graph, wanted.method, jobs=jobs, seed=wanted.seed)
         order = orders[jobs]
     options = {"arch": wanted.arch, "threads": wanted.threads, "jobs": jobs, "shared": wanted.shared}
+    options["reduce"] = wanted.reduce
     return make_region_kernel(source, order, variant, **options)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from tracecut.ir.gpu.memory_report import MemoryReport
 from tracecut.support.errors import TracecutError
 
 from .kernel import Kernel
+from .two_launches import one_behind_the_other
 
 
 def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
@@ -18,6 +19,7 @@ def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
     Args:
         kernel: run on the data that the program had. gpu: a description, or its name (`Gpu.names()`).
 
+    A kernel with a `combine` is counted together with it, one behind the other.
     Registers are those that ptxas gives a thread, an estimate where it is not installed or cannot assemble the kernel.
     Raises ArgumentError for an unknown GPU, or a block that it cannot hold. About a second for each million threads.
     """
@@ -29,4 +31,5 @@ def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
     sites = kernel_sites(kernel.ir, kernel.name)
     model = MemoryModel(card, sites, kernel.threads, registers=registers, shared=kernel.shared_bytes)
     kernel.run_cpu(trace=CompiledConsumer(model.pointer, model.state, model))
-    return model.report()
+    report = model.report()
+    return report if kernel.combine is None else one_behind_the_other(report, gpu_model(kernel.combine, card))

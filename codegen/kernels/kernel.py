@@ -6,7 +6,7 @@ The arrays are laid out as the variant wants them; `results` puts what a run lef
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.nvptx import compile_ptx
 from tracecut.codegen.ptx.ptxas import AssemblyReport, assemble
 from tracecut.codegen.schedule.schedule import LoadGuard, Move, Schedule
-from tracecut.support.errors import ArgumentError, ScheduleError
+from tracecut.support.errors import ArgumentError, KernelError, ScheduleError
 
 DTYPES = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "float": "f4", "double": "f8"}
 
@@ -70,6 +70,8 @@ class Kernel:
         schedule: which jobs and data the blocks have; None for one job a thread. host: the layout of the data.
         remarks: what a reader of a report should know. notes: array → why it is not kept in shared memory.
         considered: what was looked at before this one was chosen; empty where its variant was asked for.
+        combine: the kernel that is launched behind this one, on the same arrays, and adds up what its jobs contributed;
+            None where reductions are atomic, or where there are none.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Kernel:
     remarks: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     considered: tuple[Considered, ...] = ()
+    combine: Kernel | None = None
 
     @cached_property
     def ptx(self) -> str:
@@ -102,7 +105,7 @@ class Kernel:
         """
         from .cuda_text import cuda_text  # imported when it is needed
 
-        return cuda_text(self)
+        return cuda_text(self) + (f"\n{cuda_text(self.combine)}" if self.combine is not None else "")
 
     @cached_property
     def resources(self) -> AssemblyReport:
@@ -136,33 +139,38 @@ class Kernel:
                 None: a copy of what the program had. Jobs, indices and numbers of data have to be the kernel's own.
             strict: threads of a block take turns at barriers, shuffles and votes, `seed` says in which order; else each
                 runs on to the next barrier. races: also look for races and accesses outside of arrays (needs `strict`).
-            trace: what is given the accesses of each warp, as of `run_kernel`.
+            trace: what is given the accesses of each warp, as of `run_kernel`; not those of `combine`.
             workers: threads of the host.
 
         Returns what ran. Raises ArgumentError for arrays that do not fit, KernelError where a run has no result.
         """
         memory = self._memory_of(arrays)
+        how = {"mode": "strict" if strict else "phases", "races": races, "seed": seed, "workers": workers}
+        report = self._launch(memory, trace=trace, **how)
+        if self.combine is None or not report.completed:
+            return KernelRun(self, tuple(memory), report)
+        self.check_flag(memory)
+        return KernelRun(self, tuple(memory), report, self.combine._launch(memory, **how))
+
+    def _launch(self, memory: Sequence[Bytes], **how: Any) -> RunReport:
         given = [
             Within(memory[value.array], value.offset) if isinstance(value, Address) else value
             for value in self.arguments
         ]
-        report = run_kernel(
-            self.ir,
-            self.name,
-            given,
-            self.blocks,
-            self.threads,
-            self.shared_bytes,
-            mode="strict" if strict else "phases",
-            trace=trace,
-            races=races,
-            seed=seed,
-            workers=workers,
-        )
-        return KernelRun(self, tuple(memory), report)
+        return run_kernel(self.ir, self.name, given, self.blocks, self.threads, self.shared_bytes, **how)
+
+    def check_flag(self, memory: Sequence[Bytes]) -> None:
+        """Raise KernelError if a run on `memory` contributed to data that `combine` does not expect it to."""
+        for parameter, value in zip(self.parameters, self.arguments, strict=True):
+            if parameter.kind == "flag" and isinstance(value, Address) and memory[value.array].any():
+                raise KernelError(
+                    f"with these values, jobs of {self.name} reduce into other data than those that it was made for",
+                    hint="Make the kernel on these values, or with reduce='fast'.",
+                )
 
     def run_gpu(self, arrays: Sequence[npt.NDArray[Any]] | None = None, *, device: int = 0) -> KernelRun:
-        """Run the kernel on a card, by way of cupy (`pip install 'tracecut[gpu]'`): there and back, and one launch.
+        """Run the kernel on a card, by way of cupy (`pip install 'tracecut[gpu]'`): there and back, one launch, and
+        that of `combine`.
 
         Args:
             arrays: as of `run_cpu`, with the same checks; what the kernel leaves is copied back into them.
@@ -175,8 +183,12 @@ class Kernel:
         from .device import open_device
         from .device_run import run_on_device
 
-        memory = self._memory_of(arrays)
-        return KernelRun(self, tuple(memory), run_on_device(self, memory, open_device(device)))
+        memory, card = self._memory_of(arrays), open_device(device)
+        report = run_on_device(self, memory, card)
+        if self.combine is None:
+            return KernelRun(self, tuple(memory), report)
+        self.check_flag(memory)
+        return KernelRun(self, tuple(memory), report, run_on_device(self.combine, memory, card))
 
     def _memory_of(self, arrays: Sequence[npt.NDArray[Any]] | None) -> list[Bytes]:
         """What a run works on: arrays that were given, or a copy of the kernel's. Raises ArgumentError."""
@@ -228,6 +240,8 @@ class Kernel:
             raise ScheduleError(f"{self.name} cannot be launched with {self.launch}")
         if self.schedule is not None:
             self.schedule.verify()
+        if self.combine is not None:
+            self.combine.verify()
 
     def memory(self) -> list[Bytes]:
         """A copy of each array, for one run. O(bytes)."""
@@ -244,7 +258,10 @@ class Kernel:
     def sums(self, memory: Sequence[Bytes]) -> dict[str, Any]:
         """Register reduction (its phi) → what a run on `memory` left in its cell."""
         found = {}
-        for parameter, value in zip(self.parameters, self.arguments, strict=True):
+        parameters, arguments = self.parameters, self.arguments
+        if self.combine is not None:
+            parameters, arguments = parameters + self.combine.parameters, arguments + self.combine.arguments
+        for parameter, value in zip(parameters, arguments, strict=True):
             if parameter.kind == "reduction" and isinstance(value, Address):
                 found[parameter.name] = memory[value.array].view(DTYPES[parameter.type])[0]
         return found
@@ -255,6 +272,24 @@ class Kernel:
             f"<Kernel {self.name}: {self.variant} for {self.arch}, {self.blocks} blocks of {self.threads}, "
             f"{self.shared_bytes} bytes shared, {len(self.arrays)} arrays of {size} bytes>"
         )
+
+
+@dataclass(frozen=True)
+class Second:
+    """A kernel that is launched behind another one, on the same arrays. Fields as of `Kernel`."""
+
+    name: str
+    ir: str
+    parameters: tuple[Parameter, ...]
+    arguments: tuple[int | float | Address, ...]
+    blocks: int
+    threads: int
+
+
+def second_kernel(first: Kernel, second: Second) -> Kernel:
+    """It as a kernel."""
+    none: dict[str, Any] = {"schedule": None, "remarks": (), "notes": {}, "considered": (), "combine": None}
+    return replace(first, libdevice=False, shared_bytes=0, **none, **vars(second))
 
 
 def _meet(load: LoadGuard, move: Move) -> bool:
@@ -268,15 +303,17 @@ class KernelRun:
 
     Attributes:
         memory: the arrays, as the kernel's `arrays`. report: what ran, and the faults that were found.
+        combined: the same of the kernel's `combine`.
     """
 
     kernel: Kernel
     memory: tuple[Bytes, ...]
     report: RunReport
+    combined: RunReport | None = None
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        return self.report.faults
+        return self.report.faults + (() if self.combined is None else self.combined.faults)
 
     @property
     def results(self) -> dict[int, Bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tracecut.codegen.schedule.schedule_json import SCHEDULE_ARRAYS, schedule_ar
 from tracecut.support.errors import ArtefactError, ScheduleError
 from tracecut.support.files import read_arrays, write_arrays
 
-from .kernel import Address, Considered, Kernel, KernelArray
+from .kernel import Address, Considered, Kernel, KernelArray, Second, second_kernel
 
 
 def save_kernel(kernel: Kernel, path: str | os.PathLike[str]) -> Path:
@@ -38,6 +39,7 @@ def save_kernel(kernel: Kernel, path: str | os.PathLike[str]) -> Path:
         "remarks": list(kernel.remarks),
         "notes": dict(kernel.notes),
         "considered": [vars(item) for item in kernel.considered],
+        "combine": None if kernel.combine is None else _combine_out(kernel.combine),
     }
     return write_arrays(path, "Kernel", arrays, meta)
 
@@ -69,10 +71,31 @@ def load_kernel(path: str | os.PathLike[str]) -> Kernel:
             {str(name): str(why) for name, why in meta["notes"].items()},
             tuple(Considered(**item) for item in meta["considered"]),
         )
+        if meta["combine"] is not None:
+            kernel = replace(kernel, combine=_combine_in(kernel, meta["combine"]))
         kernel.verify()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ScheduleError) as error:
         raise ArtefactError(f"{path} is not a valid kernel: {error}") from error
     return kernel
+
+
+def _combine_out(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "ir": kernel.ir,
+        "parameters": [vars(item) for item in kernel.parameters],
+        "arguments": [_argument_out(item) for item in kernel.arguments],
+        "blocks": kernel.blocks,
+        "threads": kernel.threads,
+    }
+
+
+def _combine_in(kernel: Kernel, meta: dict[str, Any]) -> Kernel:
+    """The kernel that is launched behind another one."""
+    parameters = tuple(Parameter(**item) for item in meta["parameters"])
+    arguments = tuple(_argument_in(item) for item in meta["arguments"])
+    sizes = whole(meta["blocks"]), whole(meta["threads"])
+    return second_kernel(kernel, Second(str(meta["name"]), str(meta["ir"]), parameters, arguments, *sizes))
 
 
 def _argument_out(value: int | float | Address) -> Any:

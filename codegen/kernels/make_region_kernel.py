@@ -28,9 +28,10 @@ from tracecut.codegen.gpu.job_pins import first_records, job_pins, local_copies
 from tracecut.codegen.host.outline_loop import outline
 from tracecut.codegen.ptx.alias_facts import gpu_facts
 from tracecut.codegen.ptx.block_phases import SharedArray, layout_shared
-from tracecut.codegen.ptx.emit import plain_kernel
-from tracecut.codegen.ptx.emit_blocks import block_kernel
+from tracecut.codegen.ptx.emit import PlainKernel, plain_kernel
+from tracecut.codegen.ptx.emit_blocks import BlockKernel, block_kernel
 from tracecut.codegen.ptx.module import Parameter
+from tracecut.codegen.ptx.ordered_reductions import OrderedReductions
 from tracecut.codegen.ptx.packed_indices import packable
 from tracecut.codegen.ptx.ptxas import check_architecture
 from tracecut.codegen.runtime.replay import CapturedRegion
@@ -39,14 +40,16 @@ from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, v
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
 from tracecut.codegen.schedule.plan.range_function import OLD, Group, Outlined
-from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import FAST, ORDERED, Blocks, Guard, RegionSchedule, Schedule
 from tracecut.ir.ordering import Ordering
+from tracecut.support.argument_checks import one_of
 from tracecut.support.errors import ArgumentError, UnsupportedError
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.loops.program import Analysis
 
 from .device_memory import DeviceMemory, LocalCopies
-from .kernel import Address, Kernel
+from .kernel import Address, Kernel, second_kernel
+from .ordered_kernel import Launch, Module, module_and_arguments
 
 VARIANTS = ("original", "swap-indirect", "swap", "smem", "readonly")
 BLOCK_VARIANTS = ("smem", "readonly")
@@ -88,6 +91,7 @@ def make_region_kernel(
     threads: int = 256,
     jobs: int = 1024,
     shared: int = 48 << 10,
+    reduce: str = FAST,
 ) -> Kernel:
     """Make a kernel.
 
@@ -95,6 +99,7 @@ def make_region_kernel(
         source: the region. ordering: of its jobs and data; its blocks end blocks of the kernel (`smem`, `readonly`).
         variant: one of VARIANTS. arch: as of `nvptx.ARCHITECTURES`.
         threads: of a block. jobs: most jobs of a block that keeps data. shared: bytes that it may keep.
+        reduce: FAST (atomic operations), or ORDERED: the same bits every time, by a second kernel (`combine`).
 
     Raises UnsupportedError with the reason when there can be none, ArgumentError for bad arguments. O(pins + bytes).
     """
@@ -107,7 +112,8 @@ def make_region_kernel(
         raise ArgumentError(f"jobs is {jobs}, at least one was expected")
     if not 0 <= shared <= MOST_SHARED:
         raise ArgumentError(f"shared is {shared}, 0 to {MOST_SHARED} bytes were expected")
-    return _Maker(source, ordering, variant, arch, threads, jobs, shared).make()
+    one_of("reduce", reduce, (FAST, ORDERED))
+    return _Maker(source, ordering, variant, arch, threads, jobs, shared, reduce).make()
 
 
 class _Maker:
@@ -120,10 +126,11 @@ class _Maker:
         threads: int,
         jobs: int,
         shared: int,
+        reduce: str,
         without: frozenset[int] = frozenset(),
     ) -> None:
         self.source, self.variant, self.arch, self.without = source, variant, arch, without
-        self.threads, self.jobs, self.shared = threads, jobs, shared
+        self.threads, self.jobs, self.shared, self.reduce = threads, jobs, shared, reduce
         self.plan = source.inspection.plan
         self.region = source.region
         self.name = f"tc_kernel_{source.region}"
@@ -145,6 +152,10 @@ class _Maker:
     def _choose_cached(self, views: dict[str, str]) -> None:
         groups, outlined = self.cut[self.region]
         written = self.variant == "readonly"
+        if self.reduce == ORDERED:  # what jobs contribute is kept apart, not in shared memory
+            self.without |= {
+                use.array for use in self.plan.uses[self.region] if any(p.access.site.operator for p in use.patterns)
+            }
         self.cache = cacheable_arrays(
             self.plan, self.region, groups, outlined, written_only=written, without=self.without
         )
@@ -185,35 +196,53 @@ class _Maker:
         view = self.source.analysis.view_of(self.region)
         nest = self.source.inspection.accesses.nest
         disjoint, exclusive = self._facts()
-        kernel = plain_kernel(
-            view,
-            nest,
-            view.loops[self.region],
-            self.name,
-            self.groups,
-            outlined=self.outlined,
-            variant=self.variant,
-            disjoint=disjoint,
-            exclusive=exclusive,
-        )
+
+        def build(ordered: OrderedReductions | None) -> PlainKernel:
+            return plain_kernel(
+                view,
+                nest,
+                view.loops[self.region],
+                self.name,
+                self.groups,
+                outlined=self.outlined,
+                variant=self.variant,
+                disjoint=disjoint,
+                exclusive=exclusive,
+                ordered=ordered,
+            )
+
         size = self.scheduled.jobs.size
-        arguments = [self.device.argument(parameter) for parameter in kernel.parameters]
-        return Kernel(
+        kernel, launched = self._launched(build, self.device.argument, max(1, -(-size // self.threads)), 0)
+        return replace(launched, remarks=kernel.remarks)
+
+    def _launched(
+        self,
+        build: Callable[[OrderedReductions | None], Module],
+        argument: Callable[[Parameter], int | float | Address],
+        blocks: int,
+        shared_bytes: int,
+    ) -> tuple[Module, Kernel]:
+        # Kernels without copies know their jobs by their old numbers.
+        jobs = self.scheduled.jobs.astype(np.int64)
+        old = np.arange(jobs.size, dtype=np.int64) if self.variant in ("original", "swap-indirect") else jobs
+        launch = Launch(self.name, blocks, self.threads, shared_bytes, old)
+        made, arguments, combine = module_and_arguments(build, argument, self.device.memory, launch, self.reduce)
+        kernel = Kernel(
             self.name,
             self.variant,
             self.arch,
-            kernel.text,
-            kernel.libdevice,
-            kernel.parameters,
-            tuple(arguments),
+            made.text,
+            made.libdevice,
+            made.parameters,
+            arguments,
             tuple(self.device.memory.arrays),
-            max(1, -(-size // self.threads)),
+            blocks,
             self.threads,
-            0,
+            shared_bytes,
             None,
             self.host,
-            kernel.remarks,
         )
+        return made, kernel if combine is None else replace(kernel, combine=second_kernel(kernel, combine))
 
     def _facts(self) -> tuple[frozenset[int], frozenset[int]]:
         found = gpu_facts(self.source.inspection, self.groups, self.region)
@@ -250,41 +279,33 @@ class _Maker:
         disjoint, exclusive = self._facts()
         narrower = self.device.local.packed
         packed = {group: narrower[copy] for group, copy in region.bases.items() if copy in narrower}
-        kernel = block_kernel(
-            view,
-            self.source.inspection.accesses.nest,
-            view.loops[self.region],
-            self.outlined,
-            shared,
-            spaces,
-            name=self.name,
-            shared_bytes=used,
-            packed=packed,
-            exclusive=exclusive,
-            read_only=disjoint,
-        )
-        arguments = [self._block_argument(parameter, schedule, shared) for parameter in kernel.parameters]
-        return Kernel(
-            self.name,
-            self.variant,
-            self.arch,
-            kernel.text,
-            kernel.libdevice,
-            kernel.parameters,
-            tuple(arguments),
-            tuple(self.device.memory.arrays),
-            max(1, schedule.blocks),
-            self.threads,
-            used,
-            schedule,
-            self.host,
-            notes=dict(self.cache.refused),
-        )
+
+        def build(ordered: OrderedReductions | None) -> BlockKernel:
+            return block_kernel(
+                view,
+                self.source.inspection.accesses.nest,
+                view.loops[self.region],
+                self.outlined,
+                shared,
+                spaces,
+                name=self.name,
+                shared_bytes=used,
+                packed=packed,
+                exclusive=exclusive,
+                read_only=disjoint,
+                ordered=ordered,
+            )
+
+        def argument(parameter: Parameter) -> int | float | Address:
+            return self._block_argument(parameter, schedule, shared)
+
+        _, kernel = self._launched(build, argument, max(1, schedule.blocks), used)
+        return replace(kernel, schedule=schedule, notes=dict(self.cache.refused))
 
     def _again(self, without: frozenset[int]) -> Kernel:
         """The same with fewer arrays in shared memory."""
         asked = (self.source, self.ordering, self.variant, self.arch, self.threads, self.jobs, self.shared)
-        return _Maker(*asked, without).make()
+        return _Maker(*asked, self.reduce, without).make()
 
     def _local_fields(self, region: RegionSchedule, spaces: Sequence[int]) -> list[IndexField]:
         found: dict[int, list[IndexField]] = {}

@@ -33,6 +33,7 @@ from .math_calls import drop_markers, lower_calls
 from .memory_reductions import lower_memory_reductions
 from .module import KernelModule, Parameter
 from .nvptx import compile_ptx
+from .ordered_reductions import OrderedReductions
 from .ptxas import check_architecture
 from .refusals import check_body, check_loop
 from .register_reductions import Cell, lower_register_reductions
@@ -126,8 +127,12 @@ def plain_kernel(
     variant: str = "swap",
     disjoint: frozenset[int] = frozenset(),
     exclusive: frozenset[int] = frozenset(),
+    ordered: OrderedReductions | None = None,
 ) -> PlainKernel:
-    """The module that `emit_kernel` compiles; arguments as there, and not checked."""
+    """The module that `emit_kernel` compiles; arguments as there, and not checked.
+
+    `ordered`: what is done instead of atomic operations.
+    """
     plain = variant != "swap"
     used = [replace(group, view=NEW) for group in groups] if plain else list(groups)
     check_loop(view, nest, loop, used)
@@ -140,13 +145,19 @@ def plain_kernel(
     drop_markers(job.blocks)
     job.sweep()
     check_body(job)
-    atomics = lower_memory_reductions(job, view, _shared_sites(view, nest, loop, used, exclusive))
+    sites = _shared_sites(view, nest, loop, used, exclusive)
+    if ordered is not None:
+        ordered.lower(job, view, sites, view.loop_ids[loop], outlined)
+    atomics = [] if ordered is not None else lower_memory_reductions(job, view, sites)
     functions = lower_calls(job.blocks)
-    cells = lower_register_reductions(job, outlined)
+    cells = [] if ordered is not None else lower_register_reductions(job, outlined)
     job.sweep()
+    private = {**private, **(ordered.private if ordered is not None else {})}
     module = KernelModule(name, view.types, private, swap=variant == "swap-indirect")
     module.bind(outlined, job.mentioned(), _read_only(used, disjoint, plain))
     module.bind_cells(cells)
+    if ordered is not None:
+        ordered.bind(module)
     text = module.text(job, cells, libdevice=bool(functions))
     remarks = _remarks(atomics, cells, functions, module.parameters)
     return PlainKernel(text, tuple(module.parameters), remarks, bool(functions))

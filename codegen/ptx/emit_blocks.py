@@ -37,6 +37,7 @@ from .job_body import DONE, job_of
 from .math_calls import declarations, drop_markers, lower_calls
 from .memory_reductions import lower_memory_reductions
 from .module import KernelModule, Parameter
+from .ordered_reductions import OrderedReductions
 from .packed_indices import pack_index_loads
 from .refusals import check_body, check_loop
 from .register_reductions import EXIT, lower_register_reductions
@@ -76,6 +77,7 @@ def block_kernel(
     packed: Mapping[int, int],
     exclusive: frozenset[int] = frozenset(),
     read_only: frozenset[int] = frozenset(),
+    ordered: OrderedReductions | None = None,
 ) -> BlockKernel:
     """Make the kernel.
 
@@ -85,6 +87,7 @@ def block_kernel(
         name: of the kernel. shared_bytes: that the arrays take.
         packed: group of index loads → how many times narrower its local numbers are.
         exclusive: groups of which no byte is touched by two jobs. read_only: groups that nothing writes to.
+        ordered: what is done instead of atomic operations.
 
     Returns the kernel; the same arguments give the same text. Raises UnsupportedError with the reason when the loop
     cannot become one.
@@ -100,16 +103,21 @@ def block_kernel(
     inside = nest.inside(number)
     alone = {key for group in groups for key in group.sites if group.id in exclusive}
     sites = [site for site in nest.sites_in(number) if site.key not in alone and site.private not in inside]
-    atomics = lower_memory_reductions(job, view, sites)
+    if ordered is not None:
+        ordered.lower(job, view, sites, number, outlined)
+    atomics = [] if ordered is not None else lower_memory_reductions(job, view, sites)
     pack_index_loads(job, groups, packed)
     functions = lower_calls(job.blocks)
-    cells = lower_register_reductions(job, outlined, idle=RUN)
+    cells = [] if ordered is not None else lower_register_reductions(job, outlined, idle=RUN)
     job.sweep()
+    private = {**private, **(ordered.private if ordered is not None else {})}
     module = _BlockModule(name, view, private)
     kept = {group: (place, array) for place, array in enumerate(shared) for group in array.item.groups}
     module.bind_slots(_without(outlined, kept), job.mentioned(), read_only)
     module.bind_schedule(spaces, shared)
     module.bind_cells(cells)
+    if ordered is not None:
+        ordered.bind(module)
     module.place_bases(outlined, kept, job.mentioned())
     ending = flush(shared, spaces)
     before = "tc.ready" if spaces else "entry"

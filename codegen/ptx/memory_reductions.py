@@ -61,14 +61,14 @@ def lower_memory_reductions(job: Job, view: FunctionView, sites: Collection[Site
     Raises UnsupportedError where neither is possible.
     """
     done: list[tuple[Site, str]] = []
-    placed = [(site, *_store_number(view, site)) for site in sites if site.operator]
+    placed = [(site, *store_number(view, site)) for site in sites if site.operator]
     # From the last store to the first: splitting a block leaves what is in front of the split where it was.
     for site, block, number in sorted(placed, key=lambda item: (item[1], -item[2])):
         done.append((site, _lower_memory(job, site, job.block(block), number, len(done))))
     return sorted(done, key=lambda item: [found[0] for found in placed].index(item[0]))
 
 
-def _store_number(view: FunctionView, site: Site) -> tuple[str, int]:
+def store_number(view: FunctionView, site: Site) -> tuple[str, int]:
     """(block, how many stores stand in front) of a site's store: that much is the same in the emitted function."""
     _, block, place = site.key.split(":")
     before = view.flow.blocks[block].instructions[: int(place)]

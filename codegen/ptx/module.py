@@ -30,11 +30,15 @@ class Parameter:
             array: old number of each job) or `reduction` (device address of a cell, see `operator`). Of kernels with
             data in shared memory: `bounds`, `offsets`, `data` and `owned` (arrays of the GPU schedule), `array` (device
             address of the first datum's record of an array that is kept there).
+            Of ordered reductions: `contributions` (8 bytes each), `planned` (which of them goes where), `starts` (of
+            each job, in inner loops), `flag` (4 bytes, set when one goes elsewhere), `target` (device address of an
+            array that is reduced into); of the kernel behind it: `count` (of data), `firsts`, `slots`, `places`.
         name: the program's value that it replaces; of a reduction, its phi.
         type: of what is passed: an integer, `float`, `double` or `ptr`; of a reduction, the type of the cell. A truth
             value is passed as `i8`. A `live` pointer is passed as the device address of what it points to.
         group: of a base; with `swap-indirect` the first of the groups that share it. Of `offsets`, `data` and `owned`,
-            the place of the index space in the schedule; of an `array`, its place among those in shared memory.
+            the place of the index space in the schedule; of an `array`, its place among those in shared memory; of a
+            `target`, number of the kernel's array; in the kernel that adds up, the place among its classes.
         operator: of a reduction. The cell holds the start value, or the operator's identity, and then the result.
         read_only: nothing writes to it while the kernel runs.
     """

@@ -56,7 +56,7 @@ def lower_register_reductions(job: Job, outlined: Outlined, *, idle: str = "entr
     for reduction in outlined.reductions:
         start = f"{reduction.phi}.tc.start"
         chain = job.dependents(start)
-        _check(job, reduction, chain)
+        check_register(job, reduction, chain)
         loosen(job, chain)
         job.substitute({start: identity(reduction.operator, reduction.type)})
     (latch,) = (block.name for block in job.blocks if DONE in block.terminator.labels)
@@ -94,7 +94,8 @@ def shuffle_functions(cells: list[Cell]) -> list[str]:
     return [_shuffle_function(*key) for key in sorted({(cell.reduction.operator, cell.type) for cell in cells})]
 
 
-def _check(job: Job, reduction: Reduction, chain: set[str]) -> None:
+def check_register(job: Job, reduction: Reduction, chain: set[str]) -> None:
+    """Raise UnsupportedError for a reduction whose parts cannot be combined on a device."""
     if int_bits(reduction.type) not in (1, 8, 16, 32, 64) and reduction.type not in ("float", "double"):
         raise UnsupportedError(
             f"the reduction in {reduction.phi} is on {reduction.type}, for which there is no atomic operation"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracecut.codegen.schedule.schedule import FAST
+
 from ..codegen.children import in_child
 from ..codegen.harness import Inspected
 from ..codegen.kernels.running import check
@@ -28,7 +30,7 @@ class GpuTally:
     wrong: dict[str, str] = field(default_factory=dict)
 
 
-def check_kernels(suite: Suite, folder: Path, tally: GpuTally, *, strict: bool = False) -> None:
+def check_kernels(suite: Suite, folder: Path, tally: GpuTally, *, strict: bool = False, reduce: str = FAST) -> None:
     """Run the kernels of all loops of a suite that may be reordered; nothing they do reaches this process.
 
     Iterations may store the same value to one place, which is a race by the rules: these are not looked for.
@@ -45,7 +47,7 @@ def check_kernels(suite: Suite, folder: Path, tally: GpuTally, *, strict: bool =
         if not items:
             return
         loaded = load(items)
-        found = in_child(lambda: check(loaded, strict, races=False))
+        found = in_child(lambda: check(loaded, strict, races=False, reduce=reduce))
     for mark, variants in found.items():
         tally.accepted += 1
         tally.emitted += not variants["swap"].startswith("no:")

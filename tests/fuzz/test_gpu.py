@@ -22,6 +22,14 @@ def test_two_thousand_loops(first: int, tmp_path: Path) -> None:
     judged(list(range(first, first + 5)), 100, tmp_path)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(830, 834))
+def test_ordered_reductions(seed: int, tmp_path: Path) -> None:
+    tally = GpuTally()
+    check_kernels(generate(seed, 100), tmp_path, tally, strict=seed % 2 == 1, reduce="ordered")
+    assert tally.wrong == {} and tally.kernels >= 2 * tally.accepted > 0, tally
+
+
 def judged(seeds: list[int], count: int, folder: Path) -> None:
     tally = GpuTally()
     for seed in seeds:

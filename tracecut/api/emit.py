@@ -22,6 +22,7 @@ def emit(
     jobs: int | None = None,
     shared: int = 48 << 10,
     gpu: str = "h200",
+    reduce: str = "fast",
 ) -> Kernel:
     """Make a GPU kernel of a loop, with the arrays that it had when the program ran: no card is needed.
 
@@ -38,6 +39,8 @@ def emit(
         method: order of jobs and data, a name of `tracecut.methods()`; `auto`: whose blocks touch the fewest data.
         jobs: most jobs of a block that keeps data in shared memory; None: by the model, or 1024.
         shared: bytes of shared memory that such a block may take. gpu: whose memory `auto` has in mind.
+        reduce: `"fast"`, or `"ordered"`: sums have the same bits in every run, those of the program where an iteration
+            adds once to a sum. A second kernel (`.combine`) adds up what the first left, without atomic operations.
 
     Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.cuda`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`, `.run_gpu()`;
     `.considered` has what `auto` looked at.
@@ -46,9 +49,11 @@ def emit(
     the errors of `optimize` for programs that do not compile or run any more.
     """
     from tracecut.codegen.ptx.ptxas import check_architecture
+    from tracecut.codegen.schedule.schedule import FAST, ORDERED
     from tracecut.ir.gpu.description import gpu as described
     from tracecut.partition import METHODS
     from tracecut.pipeline.supervise import emit_kernel
+    from tracecut.support.argument_checks import one_of
     from tracecut.support.progress import Progress
 
     if not isinstance(optimized, Optimized):
@@ -68,10 +73,12 @@ def emit(
     ):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high):
             raise ArgumentError(f"{name} is {value!r}, a whole number from {low} to {high} was expected")
+    one_of("reduce", reduce, (FAST, ORDERED))
     check_architecture(target)
     described(gpu)
     settings = replace(optimized.settings, region=_place(optimized, region), machine=None)
     asked = {"variant": variant, "arch": target, "threads": block or 256, "jobs": jobs, "shared": shared}
+    asked["reduce"] = reduce
     return emit_kernel(settings, {**asked, "method": method, "gpu": gpu}, Progress(quiet=True))
 
 

@@ -8,6 +8,7 @@ from tracecut.codegen.kernels.make_region_kernel import VARIANTS, Source, make_r
 from tracecut.codegen.runtime.executor import Executor
 from tracecut.codegen.runtime.replay import CapturedRegion, Replay
 from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.schedule import FAST
 from tracecut.codegen.tuning.live_values import address_values, start_values
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.tolerances import RESULTS
@@ -35,12 +36,13 @@ def source_of(item: Inspected) -> Source:
     return Source(analysis, item.inspection, item.graph, item.region, guard, objects, captured)
 
 
-def check(loaded: Loaded, strict: bool, races: bool | None = None) -> dict[str, dict[str, str]]:
+def check(loaded: Loaded, strict: bool, races: bool | None = None, reduce: str = FAST) -> dict[str, dict[str, str]]:
     """Mark → variant → what is wrong with its kernels; why there is none begins with "no"."""
-    return {item.mark: _check_item(loaded, item, strict, strict if races is None else races) for item in loaded.items}
+    races = strict if races is None else races
+    return {item.mark: _check_item(loaded, item, strict, races, reduce) for item in loaded.items}
 
 
-def _check_item(loaded: Loaded, item: Inspected, strict: bool, races: bool) -> dict[str, str]:
+def _check_item(loaded: Loaded, item: Inspected, strict: bool, races: bool, reduce: str) -> dict[str, str]:
     if not item.inspection.verdicts[item.region].movable:
         return {}
     native, source = loaded.native(), source_of(item)
@@ -53,7 +55,7 @@ def _check_item(loaded: Loaded, item: Inspected, strict: bool, races: bool) -> d
     found = {}
     for variant in VARIANTS:
         try:
-            kernel = make_region_kernel(source, item.random(1), variant, threads=32, jobs=40)
+            kernel = make_region_kernel(source, item.random(1), variant, threads=32, jobs=40, reduce=reduce)
         except UnsupportedError as error:
             found[variant] = f"no: {error.message}"
             continue

@@ -123,6 +123,13 @@ def test_damaged_files_are_refused(kernel: tracecut.Kernel, tmp_path: Path) -> N
         load_kernel(save_kernel(replace(kernel, threads=2000), tmp_path / "threads.npz"))
 
 
+def test_ordered_sums_are_the_same_every_time(optimized: tracecut.Optimized) -> None:
+    found = tracecut.emit(optimized, place(optimized, "edges"), variant="swap", method="rcm", reduce="ordered")
+    assert found.combine is not None and ".visible .entry" in found.combine.ptx
+    first, again = found.run_cpu(workers=2), found.run_cpu(strict=True, seed=9)
+    assert all(np.array_equal(a, b) for a, b in zip(first.memory, again.memory, strict=True))
+
+
 def test_regions_go_by_their_ids(optimized: tracecut.Optimized) -> None:
     ids = [str(item["id"]) for item in optimized.regions if item["line"] == LINES["edges"]]
     assert ids, optimized.regions
@@ -145,6 +152,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "half a thread": ({"block": 64.5}, "block is 64.5"),
     "jobs": ({"jobs": 0}, "jobs is 0"),
     "shared": ({"shared": 1 << 20}, "shared is 1048576"),
+    "reduce": ({"reduce": "sorted"}, "reduce"),
 }
 
 
