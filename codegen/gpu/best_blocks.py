@@ -6,7 +6,7 @@ Each block reads and writes what it touches once, so the sum over all blocks is 
 from __future__ import annotations
 
 import numpy as np
-from tracecut.codegen.schedule.graph.candidate_orders import cluster_methods, linear_methods, make_order
+from tracecut.codegen.schedule.graph.candidate_orders import cluster_methods, linear_methods, make_order, seconds
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.metrics import vertex_copies
@@ -14,38 +14,58 @@ from tracecut.ir.ordering import Ordering
 from tracecut.support.errors import TracecutError, UnsupportedError
 
 AUTO = "auto"
-SECONDS = 20.0  # for each method that makes clusters
+SECONDS = 20.0  # for each method that makes clusters, and for all clusters together by what they are known to take
+KNOWN = 1024  # jobs of a cluster
 SLOW = 1 << 24  # pins from which on only linear orders are tried
 
 
-def order_for_blocks(graph: LocalityGraph, method: str, *, jobs: int, seed: int = 0) -> Ordering:
-    """An order of jobs and data for blocks of at most so many jobs.
+class BlockOrders:
+    """Orders of jobs and data for blocks of several sizes; what one size needs serves the others, too."""
 
-    Args:
-        graph: locality graph. method: a method of `partition`, or `auto`: the one whose blocks touch the fewest data.
-        jobs: most jobs of a block.
+    def __init__(self, graph: LocalityGraph, method: str, *, seed: int = 0) -> None:
+        """`method`: of `partition`, or `auto`: the one whose blocks touch the fewest data."""
+        self.graph, self.method, self.seed = graph, method, seed
+        self.why = ""
+        self._made: dict[tuple[str, int], Ordering | None] = {}
+        self._left = SECONDS
 
-    Raises UnsupportedError when no order could be made. Takes what the methods take, 20 s for each that makes clusters.
-    """
-    k = max(1, -(-graph.n_jobs // jobs))
-    if method != AUTO:
-        return make_order(graph, method, k=k, seed=seed)
-    best: tuple[float, Ordering] | None = None
-    why = ""
-    names = linear_methods(graph)
-    names += cluster_methods(graph) if graph.n_pins <= SLOW and k > 1 else ()
-    for name in names:
+    def best(self, jobs: int) -> Ordering:
+        """The order for blocks of at most so many jobs, the same each time.
+
+        Raises UnsupportedError when no order could be made. Takes what the methods take: linear orders are made once,
+        clusters for each size until they would take 20 s together, by what they are known to take.
+        """
+        k = max(1, -(-self.graph.n_jobs // jobs))
+        if self.method != AUTO:
+            return make_order(self.graph, self.method, k=k, seed=self.seed)
+        for name in linear_methods(self.graph):
+            self._make(name, 1)
+        if self.graph.n_pins <= SLOW and k > 1:
+            for name in cluster_methods(self.graph):
+                self._make(name, k)
+        found = [(touched(self.graph, order, jobs), order) for order in self._made.values() if order is not None]
+        if not found:
+            raise UnsupportedError(f"no order could be made: {self.why}")
+        return min(found, key=lambda each: each[0])[1]
+
+    def _make(self, name: str, k: int) -> None:
+        if (name, k) in self._made:
+            return
+        # What is known of the methods was measured with fewer, larger clusters.
+        cost = 0.0 if k == 1 else seconds(name, self.graph, None) * max(1.0, KNOWN * k / self.graph.n_jobs)
+        if cost > self._left and any(order is not None for order in self._made.values()):
+            return
+        self._left -= cost
         try:
-            found = make_order(graph, name, k=k, seed=seed, time_limit=SECONDS)
+            self._made[name, k] = make_order(self.graph, name, k=k, seed=self.seed, time_limit=SECONDS)
         except TracecutError as error:
-            why = why or f"{name}: {error.message}"
-            continue
-        cost = touched(graph, found, jobs)
-        if best is None or cost < best[0]:
-            best = cost, found
-    if best is None:
-        raise UnsupportedError(f"no order could be made: {why}")
-    return best[1]
+            self.why = self.why or f"{name}: {error.message}"
+            self._made[name, k] = None
+
+
+def order_for_blocks(graph: LocalityGraph, method: str, *, jobs: int, seed: int = 0) -> Ordering:
+    """An order of jobs and data for blocks of at most so many jobs: `BlockOrders` for one size."""
+    return BlockOrders(graph, method, seed=seed).best(jobs)
 
 
 def touched(graph: LocalityGraph, ordering: Ordering, jobs: int) -> float:
