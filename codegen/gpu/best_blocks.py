@@ -5,12 +5,16 @@ Each block reads and writes what it touches once, so the sum over all blocks is 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 from tracecut.codegen.schedule.graph.candidate_orders import cluster_methods, linear_methods, make_order, seconds
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.metrics import vertex_copies
 from tracecut.ir.ordering import Ordering
+from tracecut.support.arrays import Ints
 from tracecut.support.errors import TracecutError, UnsupportedError
 
 AUTO = "auto"
@@ -63,6 +67,25 @@ class BlockOrders:
             self._made[name, k] = None
 
 
+def gathered_by_blocks(graph: LocalityGraph, ordering: Ordering, jobs: int) -> Ordering:
+    """The same jobs, and in each space the data of a block side by side: by the first and the last block to touch them.
+
+    What a block copies into shared memory then lies in few sectors; data that the same two blocks share are together,
+    too. Within such a group the data keep their order. O(pins + data log data).
+    """
+    labels, _ = _labels(graph, ordering, jobs)
+    pins = np.repeat(labels, np.diff(graph.offsets))
+    first = np.full(graph.n_data, np.iinfo(np.int32).max, np.int32)
+    last = np.full(graph.n_data, -1, np.int32)
+    np.minimum.at(first, graph.data, pins)
+    np.maximum.at(last, graph.data, pins)
+    data = ordering.data.copy()
+    for low, high in pairwise(map(int, graph.space_offsets)):
+        mine = ordering.data[low:high]
+        data[low:high] = mine[np.lexsort((last[mine], first[mine]))]
+    return replace(ordering, data=data)
+
+
 def order_for_blocks(graph: LocalityGraph, method: str, *, jobs: int, seed: int = 0) -> Ordering:
     """An order of jobs and data for blocks of at most so many jobs: `BlockOrders` for one size."""
     return BlockOrders(graph, method, seed=seed).best(jobs)
@@ -70,13 +93,16 @@ def order_for_blocks(graph: LocalityGraph, method: str, *, jobs: int, seed: int 
 
 def touched(graph: LocalityGraph, ordering: Ordering, jobs: int) -> float:
     """Data that the blocks touch, added up, when each has at most so many jobs. O(pins)."""
-    sizes = np.diff(ordering.blocks)
-    labels = np.empty(graph.n_jobs, np.int32)
-    begins = np.repeat(ordering.blocks[:-1], sizes)
-    block = np.repeat(np.arange(sizes.size), sizes)
-    inside = (np.arange(graph.n_jobs) - begins) // jobs
-    cut = np.unique(block * (graph.n_jobs + 1) + inside, return_inverse=True)[1] if graph.n_jobs else block
-    labels[ordering.jobs] = cut.astype(np.int32)
-    k = int(cut.max(initial=0)) + 1
+    labels, k = _labels(graph, ordering, jobs)
     alone = int(np.count_nonzero(graph.degrees()))
     return float(vertex_copies(graph, Clustering(labels, k, "jobs", ordering.method))) + alone
+
+
+def _labels(graph: LocalityGraph, ordering: Ordering, jobs: int) -> tuple[Ints, int]:
+    """The block of each job, int32 (jobs), numbered along the order, and how many there are. O(jobs)."""
+    sizes = np.diff(ordering.blocks)
+    begins = np.repeat(ordering.blocks[:-1], sizes)
+    inside = np.arange(graph.n_jobs) - begins
+    labels = np.empty(graph.n_jobs, np.int32)
+    labels[ordering.jobs] = np.cumsum(inside % jobs == 0) - 1
+    return labels, max(1, int(labels.max(initial=-1)) + 1)

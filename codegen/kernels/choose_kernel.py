@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from tracecut.codegen.gpu.best_blocks import AUTO, BlockOrders
+from tracecut.codegen.gpu.best_blocks import AUTO, BlockOrders, gathered_by_blocks
 from tracecut.ir.gpu.description import Gpu
 from tracecut.ir.gpu.memory_report import MemoryReport
 from tracecut.ir.ordering import Ordering
@@ -20,7 +20,7 @@ from tracecut.support.errors import TracecutError, UnsupportedError
 from .gpu_model import gpu_model
 from .kernel import Considered, Kernel
 from .make_region_kernel import BLOCK_VARIANTS, Source, make_region_kernel
-from .predict_blocks import BlockCounts, count_blocks, least_seconds, predict, same_blocks
+from .predict_blocks import BlockCounts, count_blocks, fitted_slope, least_seconds, predict, same_blocks
 
 CHOICES = ("original", "swap", "smem", "readonly")  # `swap-indirect` loses what coalescing there was
 THREADS = (64, 128, 256, 512, 1024)
@@ -91,6 +91,7 @@ class KernelSearch:
         start = self.source.graph.job_starts.get(self.source.region, 0)
         size = self.source.inspection.accesses.size(self.source.region) or 0
         self.degrees = np.diff(self.source.graph.graph.offsets)[start : start + size].astype(np.int64)
+        self._orders: dict[tuple[int, bool], Ordering] = {}
         self._registers: dict[str, int | None] = {}
         self._counts: dict[Kernel, BlockCounts] = {}
 
@@ -139,9 +140,16 @@ class KernelSearch:
             jobs_, data = np.arange(graph.n_jobs, dtype=np.int32), np.arange(graph.n_data, dtype=np.int32)
             order = Ordering(jobs_, data, "original")
         else:
-            order = self.orders.best(jobs)
+            order = self._order(jobs, blocks=variant in BLOCK_VARIANTS)
         shared, arch = self.wanted.shared, self.wanted.arch
         return make_region_kernel(self.source, order, variant, arch=arch, threads=threads, jobs=jobs, shared=shared)
+
+    def _order(self, jobs: int, *, blocks: bool) -> Ordering:
+        """The order for blocks, their data side by side; or that of the clusters as it is."""
+        if (jobs, blocks) not in self._orders:
+            found = self.orders.best(jobs)
+            self._orders[jobs, blocks] = gathered_by_blocks(self.orders.graph, found, jobs) if blocks else found
+        return self._orders[jobs, blocks]
 
     def registers(self, kernel: Kernel) -> int | None:
         """Registers of a thread, which the size of the blocks does not change; None without ptxas."""
@@ -172,8 +180,11 @@ class KernelSearch:
         while True:
             best = self._of(variant)
             assert best is not None
-            guesses = {jobs: self._guess(best, kernel) for jobs, kernel in made.items() if jobs != best.jobs}
-            left = {jobs: time for jobs, time in guesses.items() if (variant, threads, jobs) not in self.tried}
+            left = {
+                jobs: self._guess(variant, threads, jobs, kernel)
+                for jobs, kernel in made.items()
+                if (variant, threads, jobs) not in self.tried
+            }
             promising = [jobs for jobs, time in left.items() if time < (1 - STEP) * best.report.time]
             promising = [jobs for jobs in promising if self._least(made[jobs]) < self._best().report.time]
             if not promising:
@@ -218,8 +229,12 @@ class KernelSearch:
             self._counts[kernel] = count_blocks(kernel, self.degrees, self.gpu)
         return self._counts[kernel]
 
-    def _guess(self, known: Tried, kernel: Kernel) -> float:
-        return predict(known.report, self._counted(known.kernel), self._counted(kernel), self.gpu)
+    def _guess(self, variant: str, threads: int, jobs: int, kernel: Kernel) -> float:
+        """Predicted seconds, from the run whose number of jobs is nearest."""
+        known = [item for key, item in self.tried.items() if key[:2] == (variant, threads)]
+        nearest = min(known, key=lambda item: abs(np.log2(item.jobs / jobs)))
+        slope = fitted_slope([(self._counted(item.kernel), item.report) for item in known])
+        return predict(nearest.report, self._counted(nearest.kernel), self._counted(kernel), self.gpu, slope)
 
     def _least(self, kernel: Kernel) -> float:
         return least_seconds(self._counted(kernel), self.gpu)
