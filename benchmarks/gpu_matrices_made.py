@@ -30,11 +30,11 @@ class Matrix:
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.n))]).astype(np.int64)
 
     def graph(self) -> LocalityGraph:
-        """One job an entry, which reads x and adds to y: SPAC's graph of SPMV."""
-        data = np.stack([self.columns, self.n + self.rows], axis=1).astype(np.int32).ravel()
+        """One job an entry, which adds to y and reads x: SPAC's graph of SPMV."""
+        data = np.stack([self.rows, self.n + self.columns], axis=1).astype(np.int32).ravel()
         offsets = 2 * np.arange(self.rows.size + 1, dtype=np.int64)
         spaces = np.array([0, self.n, 2 * self.n], np.int64)
-        return LocalityGraph(offsets, data, 2 * self.n, space_offsets=spaces, names=("x", "y"))
+        return LocalityGraph(offsets, data, 2 * self.n, space_offsets=spaces, names=("y", "x"))
 
     def by_rows(self) -> LocalityGraph:
         """One job a row, which reads x."""
@@ -159,9 +159,7 @@ STAND_INS: dict[str, Callable[[], Matrix]] = {
     "cant-like": lambda: stencil(
         "cant-like", (9, 9, 60), TWENTY_SEVEN, 3, "a beam of 27-point elements, 3 unknowns a node, banded (62K rows)"
     ),
-    "circuit5M-like": lambda: circuit(
-        "circuit5M-like", 250_000, 12, 40, 300.0, "a circuit with few huge nets (5.6M rows)"
-    ),
+    "circuit5M-like": lambda: circuit("circuit5M-like", 250_000, 12, 40, 300.0, "few huge nets (5.6M rows)"),
     "cop20k_A-like": lambda: triangles("cop20k_A-like", 30_000, "a solid's elements, numbered anyhow (121K rows)"),
     "Ga41As41H72-like": lambda: crystal("Ga41As41H72-like", 30, 13, "high-order stencil and dense blocks (268K rows)"),
     "in-2004-like": lambda: web("in-2004-like", 100_000, 14, "pages by host, a crawl's order (1.4M rows)"),

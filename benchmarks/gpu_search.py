@@ -1,4 +1,4 @@
-"""What `auto` takes beside an exhaustive search of variant × block × jobs a thread, and what the variants ask the L2 for.
+"""What `auto` takes beside an exhaustive search of variant × block × jobs a thread, and the L2 bytes of the variants.
 
 Predicted times, of the H200's memory model; every kernel of the search is run by it, access by access.
 """

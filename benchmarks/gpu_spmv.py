@@ -1,7 +1,7 @@
 """Sectors of x and bytes of the L2 for SPMV in blocks, beside CSR with a warp a row: counted from the block schedules.
 
-One job an entry (SPAC's form), or one job a row. The counts are those of a run: `traced` rows compare them with a
-kernel that the model ran access by access.
+One job an entry (SPAC's form), or one job a row. Tests compare such counts with a kernel that the
+model ran access by access.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from gpu_matrices_made import Matrix, mesh, rmat
 from rows import Row
-from tracecut.codegen.gpu.best_blocks import BlockOrders
+from tracecut.codegen.gpu.best_blocks import BlockOrders, gathered_by_blocks
 from tracecut.codegen.gpu.cut_blocks import JobPins, cut_jobs, data_of_blocks
 from tracecut.codegen.gpu.gpu_schedule import BlockData
-from tracecut.ir.gpu.static_sectors import gather_sectors, stream_sectors
+from tracecut.ir.gpu.static_sectors import gather_sectors
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.ordering import Ordering
 
@@ -59,15 +59,15 @@ def blocks_of(
 def block_counts(matrix: Matrix, order: Ordering, jobs: int, size: int, *, by_rows: bool) -> Counts:
     """The variant `smem`: x copied in, y added up in shared memory, or one store a row."""
     graph = matrix.by_rows() if by_rows else matrix.graph()
-    bounds, data = blocks_of(graph, order, jobs, size)
-    x = data[0]
+    bounds, data = blocks_of(graph, gathered_by_blocks(graph, order, jobs), jobs, size)
+    x = data[-1]
     sectors = gather_sectors(x.data.astype(np.int64), size, offsets=x.offsets)
     lists = ID * sum(item.data.size for item in data) + 8 * (len(data) + 1) * bounds.size
     if by_rows:
         stream = (size + 2) * matrix.rows.size + 4 * (matrix.n + 1)
         return Counts(sectors, stream + lists + SECTOR * sectors + size * matrix.n, stream)
     stream = (size + 2 * 2) * matrix.rows.size
-    return Counts(sectors, stream + lists + SECTOR * (sectors + _written(data[1], size)), stream)
+    return Counts(sectors, stream + lists + SECTOR * (sectors + _written(data[0], size)), stream)
 
 
 def _written(item: BlockData, size: int) -> int:
@@ -123,8 +123,3 @@ def matrix_rows(matrix: Matrix) -> list[Row]:
                         "bar ≤", size + 2.3, note=f"{entries / matrix.n:.1f} entries a row")
                 )  # fmt: skip
     return found
-
-
-def coalesced(count: int, size: int) -> int:
-    """Bytes of the sectors of `count` consecutive elements."""
-    return SECTOR * stream_sectors(count, size)

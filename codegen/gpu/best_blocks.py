@@ -1,24 +1,27 @@
-"""Which order of the jobs cuts into the best thread blocks: those that together touch the fewest data.
+"""Which order of the jobs cuts into the best thread blocks: those that together copy the fewest bytes.
 
-Each block reads and writes what it touches once, so the sum over all blocks is what the memory has to deliver.
+Each block reads and writes what it touches once, by its number and in whole sectors, so the sum over all blocks is
+what the memory has to deliver. Few data are not enough: those of a block have to lie side by side.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numba import njit
 from tracecut.codegen.schedule.graph.candidate_orders import cluster_methods, linear_methods, make_order, seconds
-from tracecut.ir.clustering import Clustering
+from tracecut.ir.gpu.description import SECTOR
 from tracecut.ir.locality_graph import LocalityGraph
-from tracecut.ir.metrics import vertex_copies
 from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import TracecutError, UnsupportedError
 
 AUTO = "auto"
 SECONDS = 20.0  # for each method that makes clusters, and for all clusters together by what they are known to take
+RECORD, DATUM_ID = 8, 4  # bytes of a datum, where that is not known, and of its number
 KNOWN = 1024  # jobs of a cluster
 SLOW = 1 << 24  # pins from which on only linear orders are tried
 
@@ -27,7 +30,7 @@ class BlockOrders:
     """Orders of jobs and data for blocks of several sizes; what one size needs serves the others, too."""
 
     def __init__(self, graph: LocalityGraph, method: str, *, seed: int = 0) -> None:
-        """`method`: of `partition`, or `auto`: the one whose blocks touch the fewest data."""
+        """`method`: of `partition`, or `auto`: the one whose blocks copy the fewest bytes."""
         self.graph, self.method, self.seed = graph, method, seed
         self.why = ""
         self._made: dict[tuple[str, int], Ordering | None] = {}
@@ -47,7 +50,8 @@ class BlockOrders:
         if self.graph.n_pins <= SLOW and k > 1:
             for name in cluster_methods(self.graph):
                 self._make(name, k)
-        found = [(touched(self.graph, order, jobs), order) for order in self._made.values() if order is not None]
+        made = [order for order in self._made.values() if order is not None]
+        found = [(copied_bytes(self.graph, gathered_by_blocks(self.graph, each, jobs), jobs), each) for each in made]
         if not found:
             raise UnsupportedError(f"no order could be made: {self.why}")
         return min(found, key=lambda each: each[0])[1]
@@ -91,11 +95,34 @@ def order_for_blocks(graph: LocalityGraph, method: str, *, jobs: int, seed: int 
     return BlockOrders(graph, method, seed=seed).best(jobs)
 
 
-def touched(graph: LocalityGraph, ordering: Ordering, jobs: int) -> float:
-    """Data that the blocks touch, added up, when each has at most so many jobs. O(pins)."""
-    labels, k = _labels(graph, ordering, jobs)
-    alone = int(np.count_nonzero(graph.degrees()))
-    return float(vertex_copies(graph, Clustering(labels, k, "jobs", ordering.method))) + alone
+def copied_bytes(graph: LocalityGraph, ordering: Ordering, jobs: int, record: int = RECORD) -> int:
+    """Bytes of the sectors that the blocks copy, and of the numbers of their data. O(pins).
+
+    `jobs`: most of a block. `record`: bytes of a datum, where they are known.
+    """
+    labels, _ = _labels(graph, ordering, jobs)
+    place = np.empty(graph.n_data, np.int32)
+    place[ordering.data] = np.arange(graph.n_data, dtype=np.int32)
+    data, sectors = _copied(graph.offsets, graph.data, ordering.jobs, labels, place, max(1, SECTOR // record))
+    return int(DATUM_ID * data + SECTOR * sectors)
+
+
+@njit(cache=True, nogil=True)
+def _copied(offsets: Any, data: Any, jobs: Any, labels: Any, place: Any, each: int) -> tuple[int, int]:
+    seen = np.full(place.size, -1, np.int32)  # the last block that touched a datum, and a sector
+    sector = np.full(place.size // each + 1, -1, np.int32)
+    total, sectors = 0, 0
+    for job in jobs:
+        block = labels[job]
+        for pin in range(offsets[job], offsets[job + 1]):
+            at = place[data[pin]]
+            if seen[at] != block:
+                seen[at] = block
+                total += 1
+                if sector[at // each] != block:
+                    sector[at // each] = block
+                    sectors += 1
+    return total, sectors
 
 
 def _labels(graph: LocalityGraph, ordering: Ordering, jobs: int) -> tuple[Ints, int]:
