@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .chart_data import RegionFigures
-from .gpu_choice import GpuChoice, gpu_choice
+from .gpu.choice import GpuChoice, gpu_choice
 from .manifest_reader import Fields
 from .path_privacy import Root
 from .remarks import Remark
