@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .chart_data import RegionFigures
-from .gpu.choice import GpuChoice, gpu_choice
-from .manifest_reader import Fields
-from .path_privacy import Root
+from .gpu_choice import GpuChoice, gpu_choice
+from .reading.manifest_reader import Fields
+from .reading.path_privacy import Root
 from .remarks import Remark
 from .source_excerpt import Excerpt, Place, excerpts
 

@@ -10,7 +10,7 @@ from tracecut.support.optional_parts import optional
 from . import units
 from .charts import region_charts
 from .data import Candidate, Kernel, RegionReport
-from .gpu.table import gpu_part
+from .gpu_table import gpu_part
 from .markup import Content, Html, el, join, table, user
 from .source_excerpt import Excerpt
 

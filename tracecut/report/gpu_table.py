@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from tracecut.support.memory_amounts import size
 
-from ..markup import Content, Html, el, join, table, user
-from .choice import GpuChoice
+from .gpu_choice import GpuChoice
+from .markup import Content, Html, el, join, table, user
 
 SHOWN = 40  # rows of the table, the fastest first
 LONG, NAME = 1200, 60

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..manifest_reader import Fields
-from ..path_privacy import Root
-from ..source_excerpt import Place
+from .reading.manifest_reader import Fields
+from .reading.path_privacy import Root
+from .source_excerpt import Place
 
 
 @dataclass(frozen=True)
