@@ -1,6 +1,6 @@
 """GPU kernels by the memory model: what they ask the L2 and the memory for, and what the search takes. No card.
 
-`python benchmarks/gpu_model.py --json benchmarks/results/gpu_model.json` takes about a quarter of an hour. Parts:
+`python benchmarks/gpu_model.py --json benchmarks/results/gpu_model.json` takes minutes of CPU time. Parts:
 `search`: `auto` beside an exhaustive search, and the variants' bytes (`gpu_search.py`); `spmv`: sectors of x beside a
 gather of CSR by warps (`gpu_spmv.py`); `matrices`: transactions on stand-ins for the matrices of SPAC's Table 4
 (`gpu_matrices.py`); `variants`: all variants assemble for three architectures and leave what the program left, and
