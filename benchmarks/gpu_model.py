@@ -1,76 +1,72 @@
-"""GPU kernels of the samples by the memory model: bytes that each variant asks the L2 and the memory for. No card.
+"""GPU kernels by the memory model: what they ask the L2 and the memory for, and what the search takes. No card.
 
-Each sample runs once, instrumented; the kernels of its hottest loop are run on this CPU, access by access. Scattered
-inputs show what blocks with data of their own spare, natural ones that `auto` takes nothing that is slower.
+`python benchmarks/gpu_model.py --json benchmarks/results/gpu_model.json` takes minutes of CPU time. Parts:
+`search`: `auto` beside an exhaustive search, and the variants' bytes (`gpu_search.py`); `spmv`: sectors of x beside a
+gather of CSR by warps (`gpu_spmv.py`); `matrices`: transactions on stand-ins for the matrices of SPAC's Table 4
+(`gpu_matrices.py`); `variants`: all variants assemble for three architectures and leave what the program left, and
+what making a kernel takes (`gpu_variants.py`). With `--parts` or `--cases` the other rows of the file stay as they are.
+Counts and predicted times are the same on every machine.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import gpu_matrices
+import gpu_search
+import gpu_spmv
+import gpu_variants
+from gpu_programs import CASES
 from rows import Row, print_rows, write_rows
-from tracecut.codegen.kernels.gpu_model import gpu_model
 from tracecut.support.errors import UnsupportedError
-from tracecut.support.progress import Progress
 
-from tracecut.pipeline.stages.settings import Settings
-from tracecut.pipeline.supervise import emit_kernel
-
-SAMPLES = Path(__file__).parent.parent / "samples"
-CASES = {
-    "mesh_flux": ("--scale", "3", "--steps", "4"),
-    "md_forces": ("--scale", "1", "--steps", "3"),
-    "spmv_cg": ("--scale", "3", "--steps", "1", "--iterations", "8"),
-    "graph_heat": ("--scale", "16", "--steps", "4"),
-}
-BARS = {"scattered": (("original", 0.2), ("swap", 0.6))}
-GPU = "h200"
+PARTS = ("search", "spmv", "matrices", "variants")
+FIELDS = ("input", "order", "metric", "value", "peer", "peer_value")
 
 
-def case_rows(name: str, order: str, arguments: Sequence[str]) -> list[Row]:
-    """L2 and HBM bytes and time of each variant, and what `auto` takes."""
-    argv = (*arguments, *(("--natural",) if order == "natural" else ()))
-    settings = Settings((str(SAMPLES / f"{name}.c"),), argv=argv)
-    rows: list[Row] = []
-    asked = {"arch": "sm_90", "threads": 256, "jobs": None, "shared": 48 << 10, "method": "auto", "gpu": GPU}
-    chosen = emit_kernel(settings, {**asked, "variant": "auto"}, Progress(quiet=True))
-    best: dict[str, tuple[int, float]] = {}
-    for item in chosen.considered:
-        if item.seconds is None:
-            print(f"{name}, {order}: no {item.variant} with {item.jobs} jobs: {item.why}")
-            continue
-        if item.variant not in best or item.l2_bytes < best[item.variant][0]:
-            best[item.variant] = item.l2_bytes, item.seconds
-    for variant, (size, seconds) in best.items():
-        rows.append(Row(name, order, f"L2 bytes@{variant}", size, "original", best["original"][0]))
-        rows.append(Row(name, order, f"time@{variant}", seconds, "original", best["original"][1]))
-    for peer, bar in BARS.get(order, ()):
-        if "smem" in best and peer in best:
-            rows.append(Row(name, order, f"L2 bytes, smem / {peer}", best["smem"][0] / best[peer][0], "bar", bar))
-    report = gpu_model(chosen, GPU)
-    rows.append(Row(name, order, f"time of auto ({chosen.variant})", report.time, "original", best["original"][1]))
-    return rows
+def jobs(parts: list[str], cases: list[str], full: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
+    """What is to be done: names, and functions that give rows."""
+    found: list[tuple[str, Callable[[], list[Row]]]] = []
+    for name in cases if "search" in parts else ():
+        for order in ("scattered", "natural"):
+            exhaustive = full and order == "scattered"
+            found.append((f"{name}, {order}", lambda n=name, o=order, e=exhaustive: gpu_search.case_rows(n, o, full=e)))
+    found += [("spmv", gpu_spmv.rows)] if "spmv" in parts else []
+    found += [("matrices", gpu_matrices.rows)] if "matrices" in parts else []
+    for name in cases if "variants" in parts else ():
+        found.append((name, lambda n=name: gpu_variants.case_rows(n)))
+    return found
+
+
+def put(path: Path, new: list[Row]) -> None:
+    """Write rows to the file; what it has of other inputs, orders and metrics stays."""
+    known = json.loads(path.read_text())["rows"] if path.is_file() else []
+    rows = [Row(*(item[name] for name in FIELDS), item.get("note", "")) for item in known]
+    merged = {(row.input, row.order, row.metric): row for row in (*rows, *new)}
+    write_rows(path, "gpu_model", list(merged.values()), gpu=gpu_search.GPU)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the rows there")
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--quick", action="store_true", help="without the exhaustive search")
     options = parser.parse_args()
-    rows: list[Row] = []
-    for name in options.cases:
-        for order in ("scattered", "natural"):
-            try:
-                found = case_rows(name, order, CASES[name])
-            except UnsupportedError as error:
-                print(f"{name}, {order}: {error.message}")
-                continue
-            print_rows(found)
-            rows += found
-    if options.json is not None:
-        write_rows(options.json, "gpu_model", rows, gpu=GPU)
+    for name, make in jobs(options.parts, options.cases, not options.quick):
+        try:
+            rows = make()
+        except UnsupportedError as error:
+            rows = [Row(name, "", "no kernel", None, note=error.message)]
+        print_rows(rows)
+        if options.json is not None:
+            put(options.json, rows)
 
 
 if __name__ == "__main__":

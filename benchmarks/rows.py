@@ -14,7 +14,10 @@ from tracecut.pipeline.stages.manifest import versions
 
 @dataclass(frozen=True)
 class Row:
-    """One measured number. `ratio` is value / peer_value: below 1 is better for times and costs."""
+    """One measured number. `ratio` is value / peer_value: below 1 is better for times and costs.
+
+    `note`: what the number is of, or why there is none.
+    """
 
     input: str
     order: str
@@ -22,6 +25,7 @@ class Row:
     value: float | None
     peer: str = ""
     peer_value: float | None = None
+    note: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -37,10 +41,15 @@ def write_rows(path: Path, name: str, rows: list[Row], **meta: Any) -> None:
         "machine": Machine.detect().summary(),
         "versions": versions(),
         **meta,
-        "rows": [{**asdict(row), "ratio": row.ratio} for row in rows],
+        "rows": [_plain(row) for row in rows],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    found = {**asdict(row), "ratio": row.ratio}
+    return found if row.note else {name: value for name, value in found.items() if name != "note"}
 
 
 def print_rows(rows: list[Row]) -> None:
@@ -49,4 +58,7 @@ def print_rows(rows: list[Row]) -> None:
         value = "-" if row.value is None else f"{row.value:.4g}"
         peer = "" if row.peer_value is None else f"{row.peer} {row.peer_value:.4g}"
         ratio = "" if row.ratio is None else f"{row.ratio:.3f}"
-        print(f"{row.input:<28} {row.order:<10} {row.metric:<34} {value:>12}  {peer:<28} {ratio:>8}", flush=True)
+        print(
+            f"{row.input:<28} {row.order:<10} {row.metric:<34} {value:>12}  {peer:<28} {ratio:>8}  {row.note}".rstrip(),
+            flush=True,
+        )

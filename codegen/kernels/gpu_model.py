@@ -13,21 +13,23 @@ from .kernel import Kernel
 from .two_launches import one_behind_the_other
 
 
-def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200") -> MemoryReport:
+def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200", *, registers: int | None = None) -> MemoryReport:
     """Sectors, bytes by level, bank conflicts, occupancy and predicted time of one launch of a kernel.
 
     Args:
         kernel: run on the data that the program had. gpu: a description, or its name (`Gpu.names()`).
+        registers: of a thread; None: those that ptxas gives it, an estimate where it is not installed or cannot
+            assemble the kernel.
 
     A kernel with a `combine` is counted together with it, one behind the other.
-    Registers are those that ptxas gives a thread, an estimate where it is not installed or cannot assemble the kernel.
     Raises ArgumentError for an unknown GPU, or a block that it cannot hold. About a second for each million threads.
     """
     card = described(gpu) if isinstance(gpu, str) else gpu
-    try:
-        registers: int | None = kernel.resources.registers
-    except TracecutError:
-        registers = None
+    if registers is None:
+        try:
+            registers = kernel.resources.registers
+        except TracecutError:
+            registers = None
     sites = kernel_sites(kernel.ir, kernel.name)
     model = MemoryModel(card, sites, kernel.threads, registers=registers, shared=kernel.shared_bytes)
     kernel.run_cpu(trace=CompiledConsumer(model.pointer, model.state, model))

@@ -50,9 +50,13 @@ class KernelArray:
 
 @dataclass(frozen=True)
 class Considered:
-    """A kernel that was looked at before one was chosen: predicted seconds and bytes, or why there is none."""
+    """A kernel that was looked at before one was chosen: predicted seconds and bytes, or why there is none.
+
+    `threads`: of a block. `jobs`: most jobs of a block that keeps data in shared memory.
+    """
 
     variant: str
+    threads: int
     jobs: int
     seconds: float | None
     l2_bytes: int

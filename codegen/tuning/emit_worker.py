@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.kernels.choose_kernel import Wanted, choose_kernel
+from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.kernel_file import save_kernel
 from tracecut.codegen.kernels.make_region_kernel import Source
 from tracecut.codegen.runtime.replay import CapturedRegion
@@ -20,7 +21,7 @@ from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.ir.gpu.description import gpu
 from tracecut.support.errors import TracecutError
-from tracecut.support.files import load_json, write_json
+from tracecut.support.files import load_json, write_json, write_text
 from tracecut.tracer.runtime.binding import support
 
 from .live_values import address_values, start_values
@@ -50,11 +51,25 @@ class EmitWorker(Worker):
 
         source = Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
         asked = dict(self.spec["kernel"])
+        text = bool(asked.pop("text", False))
         card = gpu(str(asked.pop("gpu")))
         self._stage("order of jobs and data")
         kernel = choose_kernel(source, Wanted(**asked, seed=int(self.spec["seed"])), card, self._stage)
+        self.result["chosen"] = _chosen(kernel)
+        if text:
+            self.result["text"] = str(write_text(self.folder / "kernel.ptx", kernel.ptx, sync=False))
         self._done("kernel")
         self.result["kernel"] = str(save_kernel(kernel, self.folder / "kernel.npz"))
+
+
+def _chosen(kernel: Kernel) -> dict[str, Any]:
+    """A kernel and what it was chosen from, in plain values."""
+    found = {"variant": kernel.variant, "method": kernel.host.method, **kernel.launch}
+    mine = [item for item in kernel.considered if item.variant == kernel.variant and item.threads == kernel.threads]
+    times = [item.seconds for item in mine if item.seconds is not None]
+    plain = [item.seconds for item in kernel.considered if item.variant == "original" and item.seconds is not None]
+    found |= {"seconds": min(times, default=None), "original_seconds": min(plain, default=None)}
+    return {**found, "notes": dict(kernel.notes), "considered": [vars(item) for item in kernel.considered]}
 
 
 def main() -> None:

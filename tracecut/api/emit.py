@@ -35,9 +35,9 @@ def emit(
         target: GPU architecture, such as `"sm_90"`.
         variant: `original`, `swap-indirect`, `swap`, `smem`, `readonly`, or `auto`: the one with the least time by the
             memory model, the program's own order unless another saves two per cent.
-        block: threads of a block, 16 to 1024; None: 256.
+        block: threads of a block, 16 to 1024; None: by the model if `variant` is `auto`, else 256.
         method: order of jobs and data, a name of `tracecut.methods()`; `auto`: whose blocks touch the fewest data.
-        jobs: most jobs of a block that keeps data in shared memory; None: by the model, or 1024.
+        jobs: most jobs of a block that keeps data in shared memory; None: likewise, else 1024.
         shared: bytes of shared memory that such a block may take. gpu: whose memory `auto` has in mind.
         reduce: `"fast"`, or `"ordered"`: sums have the same bits in every run, those of the program where an iteration
             adds once to a sum. A second kernel (`.combine`) adds up what the first left, without atomic operations.
@@ -77,7 +77,7 @@ def emit(
     check_architecture(target)
     described(gpu)
     settings = replace(optimized.settings, region=_place(optimized, region), machine=None)
-    asked = {"variant": variant, "arch": target, "threads": block or 256, "jobs": jobs, "shared": shared}
+    asked = {"variant": variant, "arch": target, "threads": block, "jobs": jobs, "shared": shared}
     asked["reduce"] = reduce
     return emit_kernel(settings, {**asked, "method": method, "gpu": gpu}, Progress(quiet=True))
 

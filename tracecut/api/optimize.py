@@ -33,6 +33,7 @@ def optimize(
     memory: int | None = None,
     exact: bool = False,
     reduce: str = FAST,
+    gpu: str | None = None,
 ) -> Optimized:
     """Make a faster program from C or C++ source: `tracecut optimize` without its terminal output.
 
@@ -56,6 +57,8 @@ def optimize(
             refused.
         exact: only orders that keep every bit: floating-point sums keep their order.
         reduce: `"fast"`, or `"ordered"`: the sums of a schedule have the same bits on any number of threads.
+        gpu: a GPU such as `"h200"`: its memory model chooses a kernel of each hot loop, whether the loop paid on this
+            machine or not; None: kernels of the loops that paid, as they run here.
 
     Returns an `Optimized`, even if every loop was refused; the reasons are in its `regions`.
 
@@ -92,7 +95,7 @@ def optimize(
     if stdin is not None and (problem := problem_of(stdin)):
         raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: {problem}")
     asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "budget": budget, "timeout": timeout}
-    asked |= {"memory": memory, "method": method, "region": region, "exact": bool(exact), "reduce": reduce}
+    asked |= {"memory": memory, "method": method, "region": region, "exact": bool(exact), "reduce": reduce, "gpu": gpu}
     options, arguments = checked(asked), tuple(word("argv", each) for each in argv)
     folder = new_folder("tracecut-result") if output is None else Path(output)
     place = None if stdin is None else Path(stdin)

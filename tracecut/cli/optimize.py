@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tracecut.pipeline.stage_names import STAGES
 from tracecut.pipeline.stages.settings import OPTIONS, Settings
-from tracecut.support.errors import ArgumentError, UsageError, known_names
+from tracecut.support.errors import ArgumentError, ArtefactError, UsageError, known_names
 
 from .words import Parser, begin_work, input_file, sort_words, split_words
 
@@ -34,6 +34,7 @@ def run_optimize(words: list[str]) -> int:
         "stdin": None if options.stdin is None else input_file(options.stdin),
         "method": _known_method(options.method),
         "machine": None if options.machine is None else _known_machine(options.machine),
+        "gpu": None if options.gpu is None else _known_gpu(options.gpu),
         "arch": tuple(map(_known_arch, options.arch or Settings.arch)),
     }
     settings = Settings(tuple(sources), flags, tuple(program), **asked)
@@ -111,6 +112,13 @@ def _known_machine(name: str) -> Machine:
         return Machine.named(name)
     except ArgumentError as error:
         raise UsageError(f"--machine {error.message}", hint=error.hint) from None
+
+
+def _known_gpu(name: str) -> str:
+    try:
+        return str(OPTIONS["gpu"].metadata["check"]("gpu", name))
+    except (ArgumentError, ArtefactError) as error:
+        raise UsageError(f"--gpu {error.message}", hint=error.hint) from None
 
 
 def _known_arch(name: str) -> str:

@@ -31,7 +31,7 @@ class Artefact:
             nothing.
         results: of `tune`, one for each hot loop. why: why no loop is inspected.
         runs: whole runs of the result by their names in the manifest. weighed: the comparison of their times by
-            `accept`.
+            `accept`. gpu: loop id → the entry of its GPU kernel in the manifest, of `gpu`.
         listing: what `tracecut run` needs. manifest: what `publish` wrote.
     """
 
@@ -47,6 +47,7 @@ class Artefact:
     why: str = ""
     runs: Mapping[str, Run] = field(default_factory=dict)
     weighed: Weighed | None = None
+    gpu: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     listing: Mapping[str, Any] = field(
         default_factory=lambda: {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1, "guards": []}
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.support.errors import UnsupportedError
-from tracecut.support.process.workers import run_native, run_worker
+from tracecut.support.process.workers import run_native
 from tracecut.support.progress import Stages
 from tracecut.tracer.loops.program import Analysis
 
@@ -20,9 +20,9 @@ from .run import answer
 from .stage_names import STAGES
 from .stages.capture import Traced, trace_program
 from .stages.compile import compile_program
+from .stages.gpu import kernel_data
 from .stages.select_loops import choose_loops
 from .stages.settings import Settings
-from .stages.tune import layout_scopes, region_spec
 
 
 def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,17 +39,9 @@ def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked:
         raise UnsupportedError(traced)
     why = []
     for loop in _loops(settings, program.analysis, traced):
-        scopes, _ = layout_scopes(program.analysis, traced, loop, ())
-        spec = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
         place = program.analysis.nest(loop).loops[loop].place
         with _stage(progress, "emit"):
-            data = run_worker(
-                "tracecut.codegen.tuning.emit_worker",
-                {**spec, "kernel": dict(asked)},
-                work / f"region{loop}",
-                f"region{loop}",
-                progress.detail,
-            )
+            data = kernel_data(settings, program.analysis, traced, loop, asked, work, progress.detail)
         if "kernel" in data:
             shutil.move(data["kernel"], staging / "kernel.npz")
             return {"kernel": str(staging / "kernel.npz")}

@@ -44,6 +44,7 @@ PIPELINE = (
     Stage("tune", steps.tune_loops, lambda artefact: not artefact.why),
     Stage("weave", steps.weave_schedules, lambda artefact: bool(artefact.chosen)),
     Stage("accept", steps.accept_result, lambda artefact: bool(artefact.chosen)),
+    Stage("gpu", steps.choose_for_gpu, lambda artefact: artefact.settings.gpu is not None and bool(artefact.results)),
     Stage("publish", steps.publish_results),
 )
 

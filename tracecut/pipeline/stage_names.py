@@ -7,5 +7,6 @@ STAGES = {
     "tune": "inspecting and tuning the hot loops",
     "weave": "building the rescheduled program",
     "accept": "running and comparing the result",
+    "gpu": "choosing GPU kernels by the memory model",
     "publish": "writing the results",
 }

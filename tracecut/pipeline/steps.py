@@ -21,6 +21,7 @@ from .stages.accept import weigh
 from .stages.capture import Traced, trace_program
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
+from .stages.gpu import choose_kernels
 from .stages.manifest import build_manifest, measured, program_entry, region_entry, stopped_plans, where_it_went
 from .stages.select_loops import choose_loops
 from .stages.tune import tune_regions
@@ -112,6 +113,23 @@ def accept_result(artefact: Artefact) -> Artefact:
         return _failed(artefact, error)
 
 
+def choose_for_gpu(artefact: Artefact) -> Artefact:
+    """Captured memory → for each hot loop the kernel that the memory model finds fastest, whatever paid here."""
+    assert artefact.program is not None and isinstance(artefact.captured, Traced)
+    folder = artefact.staging / "kernels"
+    folder.mkdir(exist_ok=True)
+    found = choose_kernels(
+        artefact.settings,
+        artefact.program.analysis,
+        artefact.captured,
+        artefact.results,
+        artefact.work,
+        folder,
+        artefact.progress.detail,
+    )
+    return replace(artefact, gpu=found)
+
+
 def publish_results(artefact: Artefact) -> Artefact:
     """Write kernels, remarks, report and manifest into the staging folder."""
     from .stages.publish import emit_kernels, write_report
@@ -122,6 +140,7 @@ def publish_results(artefact: Artefact) -> Artefact:
     regions = [region_entry(artefact.program.analysis, result, kernels.get(result.loop, [])) for result in results]
     failures: list[str] = []
     for region, result in zip(regions, results, strict=True):
+        region["gpu"] = artefact.gpu.get(result.loop)
         region["measured"] = None
         with optional(f"the measured times of {region['id']}", failures):
             region["measured"] = measured(result, artefact.runs)

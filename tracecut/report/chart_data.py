@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tracecut.support.errors import ArgumentError
 
-from .manifest_reader import LARGEST
+from .reading.manifest_reader import LARGEST
 
 
 @dataclass(frozen=True)

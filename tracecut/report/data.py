@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .chart_data import RegionFigures
-from .manifest_reader import Fields
-from .path_privacy import Root
+from .gpu_choice import GpuChoice, gpu_choice
+from .reading.manifest_reader import Fields
+from .reading.path_privacy import Root
 from .remarks import Remark
 from .source_excerpt import Excerpt, Place, excerpts
 
@@ -126,6 +127,7 @@ class RegionReport:
     remote_after: float | None = None
     predicted: Prediction | None = None
     kernels: tuple[Kernel, ...] = ()
+    gpu: GpuChoice | None = None
     figures: RegionFigures | None = None
     excerpts: tuple[Excerpt, ...] = ()
 
@@ -188,7 +190,8 @@ class ReportData:
         flags and arguments), `input_hash`, `notes` (how options were understood); in the program
         `reason` (why no loop was inspected); in a region `places`
         (the lines behind its verdict), `kept`, `tolerance`, `rounding`; in a candidate `region_all_ms`, `threads`,
-        `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` if there is no path.
+        `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` if there is no path; in a
+        region `gpu` (the kernel that a memory model chose).
 
         Args:
             manifest: what `tracecut optimize` wrote.
@@ -305,6 +308,7 @@ def _region(
             )
             for entry in item.children("kernels")
         ),
+        gpu=None if (chosen := item.child("gpu")) is None else gpu_choice(chosen, shown),
         figures=figures.get(item.text("id")),
         excerpts=tuple(
             replace(excerpt, file=shown.path(excerpt.file)) for excerpt in excerpts(place, evidence, sources)

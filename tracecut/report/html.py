@@ -10,8 +10,8 @@ from . import svg, units
 from .charts import bars
 from .data import MachineLine, RegionReport, ReportData
 from .headline import Answer, answer
-from .markup import Content, Html, clip, command, el, join, markup, user
-from .region_cards import LONG, card, chip, table
+from .markup import Content, Html, clip, command, el, join, markup, table, user
+from .region_cards import LONG, card, chip
 from .remarks import Remark
 from .source_excerpt import Place
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 # Characters that browsers must not interpret: controls, lone surrogates, and bidirectional controls, with which a name
@@ -81,3 +81,17 @@ def command(words: Sequence[str], limit: int = 1200) -> Html:
     """A command line, quoted for a shell, with line breaks only between its arguments."""
     line = clip(visible(shlex.join(words)), limit)
     return el("code", *(part for word in line.split(" ") for part in (el("bdi", word, cls="word"), Html(" "))))
+
+
+def table(
+    head: Iterable[str], body: Iterable[Html], words: tuple[str, ...] = ("",), extra: tuple[str, ...] = ()
+) -> Html:
+    """A table that scrolls by itself where the screen is narrow.
+
+    The columns in `words` are aligned to the left, those in `extra` are left out on a narrow screen.
+    """
+    kinds = (
+        (name, " ".join(kind for kind, names in (("words", words), ("extra", extra)) if name in names)) for name in head
+    )
+    cells = (el("th", name, scope="col", cls=kind or None) for name, kind in kinds)
+    return el("div", el("table", el("thead", el("tr", *cells)), el("tbody", *body)), cls="scroll", tabindex="0")

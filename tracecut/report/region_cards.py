@@ -10,7 +10,8 @@ from tracecut.support.optional_parts import optional
 from . import units
 from .charts import region_charts
 from .data import Candidate, Kernel, RegionReport
-from .markup import Content, Html, el, join, user
+from .gpu_table import gpu_part
+from .markup import Content, Html, el, join, table, user
 from .source_excerpt import Excerpt
 
 MEANING = {
@@ -69,6 +70,8 @@ def _body(region: RegionReport) -> Iterable[Content]:
     if region.kernels:
         yield el("h3", "Kernels")
         yield kernels(region.kernels)
+    if region.gpu is not None:
+        yield from gpu_part(region.gpu)
 
 
 def excerpt(item: Excerpt) -> Html:
@@ -215,17 +218,3 @@ def kernels(rows: Iterable[Kernel]) -> Html:
             el("tr", el("th", user(row.target), scope="row"), variant, registers, el("td", made, cls="words wide"))
         )
     return table(["target", "variant", "registers", "file"], body, words=("variant", "file"))
-
-
-def table(
-    head: Iterable[str], body: Iterable[Html], words: tuple[str, ...] = ("",), extra: tuple[str, ...] = ()
-) -> Html:
-    """A table that scrolls by itself where the screen is narrow.
-
-    The columns in `words` are aligned to the left, those in `extra` are left out on a narrow screen.
-    """
-    kinds = (
-        (name, " ".join(kind for kind, names in (("words", words), ("extra", extra)) if name in names)) for name in head
-    )
-    cells = (el("th", name, scope="col", cls=kind or None) for name, kind in kinds)
-    return el("div", el("table", el("thead", el("tr", *cells)), el("tbody", *body)), cls="scroll", tabindex="0")

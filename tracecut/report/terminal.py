@@ -84,6 +84,7 @@ class _Summary:
             self._regions(ranked[:FULL])
             self._folded(ranked[FULL:])
             self._reasons(ranked[:FULL])
+            self._gpu(ranked[:FULL])
         self._tail()
 
     def _headline(self) -> None:
@@ -163,6 +164,14 @@ class _Summary:
         if told is not None and self._evidence(told):
             self.console.print()
             self._paragraph(f"evidence: {self._evidence(told)}", "", 1)
+
+    def _gpu(self, regions: Sequence[RegionReport]) -> None:
+        """A line for each loop: the kernel that the memory model chose, or why there is none."""
+        found = [region.gpu for region in regions if region.gpu is not None]
+        if found:
+            self.console.print()
+        for choice in found:
+            self._paragraph(f"GPU {_short(choice.place)}: {choice.words}", "", 1)
 
     def _evidence(self, region: RegionReport) -> str:
         """The source lines behind a verdict, unless they are the loop itself."""

@@ -49,7 +49,7 @@ def kernel(**changes: Any) -> Kernel:
         0,
         None,
         Schedule(0, (), (), (), guard, "original"),
-        considered=(Considered("swap", 1024, None, 0, 0, "no index"),),
+        considered=(Considered("swap", 256, 1024, None, 0, 0, "no index"),),
     )
     return replace(made, **changes)
 

@@ -56,6 +56,8 @@ KEPT: Any = RegionResult(SimpleNamespace(), 4, {}, scope=SimpleNamespace())  # t
             {"tune": {"results": (KEPT,)}, "weave": {"results": (REFUSED,)}},
             "compile original capture tune weave publish",
         ),
+        ({"tune": {"results": (REFUSED,)}, "gpu": {}}, "compile original capture tune gpu publish"),
+        ({"capture": {"why": "it cannot be traced"}, "gpu": {}}, "compile original capture publish"),
     ],
 )
 def test_stages_that_are_not_needed_are_left_out(
@@ -65,7 +67,8 @@ def test_stages_that_are_not_needed_are_left_out(
         return replace(stage, run=lambda artefact: replace(artefact, **found.get(stage.name, {})))
 
     monkeypatch.setattr(run, "PIPELINE", tuple(map(planted, PIPELINE)))
-    settings: Any = SimpleNamespace(machine=None, threads=None)
+    gpu = "h200" if "gpu" in found else None
+    settings: Any = SimpleNamespace(machine=None, threads=None, gpu=gpu)
     progress = Stages()
     last = run_stages(settings, progress, tmp_path, tmp_path)
     assert isinstance(last, Artefact) and list(progress.timings) == names.split()

@@ -14,7 +14,7 @@ from tracecut.ir.reuse_distance import predicted_misses, reuse_histogram
 from tracecut.support.errors import ArgumentError, ArtefactError
 
 from tracecut.report import Place, RegionFigures, ReportData, render_report, render_summary
-from tracecut.report.path_privacy import Root
+from tracecut.report.reading.path_privacy import Root
 from tracecut.report.source_excerpt import MOST_LINES, excerpts
 
 pytestmark = pytest.mark.quick

@@ -132,6 +132,12 @@ def remarks_of(region: Mapping[str, Any]) -> list[Remark]:
         if not kernel.get("path"):
             args = [("Target", str(kernel["target"])), ("String", ": "), ("Reason", str(kernel.get("note", "")))]
             found.append(Remark("missed", "NoKernel", args=tuple(args), **place))  # type: ignore[arg-type]
+    chosen = region.get("gpu")
+    if chosen is not None:
+        args = [("Gpu", str(chosen["gpu"])), ("String", ": "), ("Reason", str(chosen["reason"]))]
+        if chosen["path"]:
+            args = [("Variant", str(chosen["variant"])), ("String", " is the kernel for "), *args]
+        found.append(Remark("analysis" if chosen["path"] else "missed", "GpuKernel", args=tuple(args), **place))  # type: ignore[arg-type]
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tracecut.codegen.schedule.schedule import FAST, ORDERED
 from tracecut.support.argument_checks import BYTES, COUNT, SECONDS, SEED, Kind, one_of, whole, word
-from tracecut.support.errors import UsageError
+from tracecut.support.errors import ArgumentError, UsageError
 from tracecut.support.memory_budget import LEAST
 
 TYPE_CHECKING = False  # as in `typing`: for `--help` nothing of the stages is loaded
@@ -35,6 +35,18 @@ def _option(
     if kind is not None:
         check, words = check or kind.value, {"type": kind.word, **words}
     return {"check": check, "words": {"help": help, **words}}
+
+
+def _known_gpu(name: str, value: Any) -> str:
+    """A GPU that kernels can be emitted for. Raises ArgumentError."""
+    from tracecut.codegen.ptx.nvptx import ARCHITECTURES
+    from tracecut.ir.gpu.description import gpu
+
+    text = word(name, value)
+    arch = gpu(text).arch
+    if arch not in ARCHITECTURES:
+        raise ArgumentError(f"{text} is an {arch}, kernels are emitted for {', '.join(ARCHITECTURES)}")
+    return str(Path(text).resolve()) if text.endswith(".toml") else text
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,14 @@ class Settings:
     arch: tuple[str, ...] = field(
         default=("sm_90",),
         metadata=_option("GPU architecture to emit kernels for (default: sm_90)", action="append", metavar="SM"),
+    )
+    gpu: str | None = field(
+        default=None,
+        metadata=_option(
+            "also choose a kernel of each hot loop for this GPU by the memory model: h200, a100, FILE.toml, …",
+            check=_known_gpu,
+            metavar="GPU",
+        ),
     )
     exact: bool = field(
         default=False,

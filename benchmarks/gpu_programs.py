@@ -1,0 +1,130 @@
+"""The loops that GPU kernels are made of in benchmarks: the samples and two programs, captured in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.kernels.make_region_kernel import Source
+from tracecut.codegen.runtime.replay import CapturedRegion
+from tracecut.codegen.schedule.graph.scope_graph import scope_graph
+from tracecut.codegen.schedule.guards.make_guard import make_guard
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.tuning.live_values import address_values, start_values
+from tracecut.codegen.tuning.worker import Worker
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.workers import run_native
+from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.runtime.binding import support
+from tracecut.tracer.toolchain.clang import parse_flags
+
+from tracecut.pipeline.stages.capture import trace_program
+from tracecut.pipeline.stages.compile import compile_program
+from tracecut.pipeline.stages.select_loops import choose_loops
+from tracecut.pipeline.stages.settings import Settings
+from tracecut.pipeline.stages.tune import layout_scopes, region_spec
+
+SAMPLES, PROGRAMS = Path(__file__).parent.parent / "samples", Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, its compiler options, and its arguments by the numbering of its data."""
+
+    path: Path
+    scattered: tuple[str, ...]
+    natural: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+
+def _sample(name: str, *arguments: str) -> Case:
+    return Case(SAMPLES / f"{name}.c", arguments, (*arguments, "--natural"))
+
+
+CASES = {
+    "mesh_flux": _sample("mesh_flux", "--scale", "2", "--steps", "4"),
+    "md_forces": _sample("md_forces", "--scale", "0", "--steps", "3"),
+    "spmv_cg": _sample("spmv_cg", "--scale", "2", "--steps", "1", "--iterations", "8"),
+    "graph_heat": _sample("graph_heat", "--scale", "15", "--steps", "4"),
+    "cfd cells": Case(PROGRAMS / "cfd.c", ("300", "4"), ("300", "4", "natural")),
+    "cfd faces": Case(PROGRAMS / "cfd.c", ("300", "4"), ("300", "4", "natural"), ("-DFACES",)),
+}
+EDGE_LOOPS = ("mesh_flux", "md_forces", "cfd faces")
+SMALL = {
+    "mesh_flux": ("--scale", "0", "--steps", "4"),
+    "md_forces": ("--scale", "0", "--steps", "3"),
+    "spmv_cg": ("--scale", "0", "--steps", "1", "--iterations", "8"),
+    "graph_heat": ("--scale", "11", "--steps", "4"),
+    "cfd cells": ("60", "4"),
+    "cfd faces": ("60", "4"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """An inspected loop. `after`: the memory that the program's own loop left."""
+
+    source: Source
+    after: Capture | None
+    place: str
+
+
+class _Inspector(Worker):
+    """Keeps what kernels are made of instead of tuning it."""
+
+    source: Source | None = None
+
+    def _stage(self, name: str) -> None:
+        pass
+
+    def _tune(self, scope: int, inspection: Inspection) -> None:
+        guard, objects = make_guard(inspection.accesses, support(), self.secret)
+
+        def captured(outlined: Outlined) -> CapturedRegion:
+            return CapturedRegion(
+                self.capture,
+                inspection.accesses,
+                self.region,
+                outlined,
+                self.values[self.region],
+                start_values(self.analysis, self.region),
+                address_values(self.analysis, self.region),
+            )
+
+        graph = scope_graph(inspection.plan)
+        self.source = Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
+
+
+def loop_of(case: Case, argv: tuple[str, ...], work: Path) -> Loop:
+    """The hottest loop of a program that can be rescheduled. Raises UnsupportedError when there is none."""
+    sources, flags = parse_flags([str(case.path), "-lm", *case.options])
+    settings = Settings(tuple(sources), flags, argv)
+    program = compile_program(settings, work)
+    native = run_native(program.native, settings.argv, stdin=None, folder=work, timeout=None)
+    folder = work / "capture"
+    folder.mkdir()
+    traced = trace_program(settings, program.analysis, program.native, folder, status=native.returncode)
+    if isinstance(traced, str):
+        raise UnsupportedError(traced)
+    why = "no loop was captured"
+    for hot in choose_loops(settings, program.analysis, traced.profile):
+        for loop in (hot.loop, *hot.inside):
+            if loop not in traced.profile.captures:
+                continue
+            scopes, _ = layout_scopes(program.analysis, traced, loop, ())
+            spec: dict[str, Any] = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
+            Path(spec["folder"]).mkdir(exist_ok=True)
+            worker = _Inspector(spec)
+            result = worker.run()
+            if worker.source is not None:
+                after = Capture.load(spec["after"]) if spec["after"] else None
+                place = program.analysis.nest(loop).loops[loop].place
+                return Loop(worker.source, after, place.told)
+            why = str(result.get("failed") or result.get("reason"))
+    raise UnsupportedError(why)
+
+
+Say = Callable[[str], None]

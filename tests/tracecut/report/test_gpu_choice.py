@@ -1,0 +1,80 @@
+"""GPU kernels in reports: what was chosen, the table of what was considered, or why there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tracecut.support.errors import ArtefactError
+
+from tracecut.report import ReportData, render_report
+from tracecut.report.terminal import render_summary
+
+from .conftest import manifest, region
+
+pytestmark = pytest.mark.quick
+ROWS = [
+    {"variant": "original", "threads": 256, "jobs": 1024, "seconds": 4e-5, "l2_bytes": 4 << 20, "hbm_bytes": 1 << 20},
+    {"variant": "smem", "threads": 64, "jobs": 512, "seconds": 1e-5, "l2_bytes": 1 << 20, "hbm_bytes": 1 << 20},
+    {"variant": "readonly", "threads": 256, "jobs": 1024, "seconds": None, "why": "no index leads to <what> it writes"},
+]
+CHOSEN: dict[str, Any] = {
+    "gpu": "NVIDIA H200",
+    "arch": "sm_90",
+    "file": "a.c",
+    "line": 7,
+    "path": "kernels/loop7-h200.ptx",
+    "reason": "it has the least predicted time",
+    "variant": "smem",
+    "threads": 64,
+    "blocks": 20,
+    "shared_bytes": 2048,
+    "seconds": 1e-5,
+    "original_seconds": 4e-5,
+    "considered": ROWS,
+}
+NONE = {"gpu": "NVIDIA H200", "file": "a.c", "line": 7, "path": "", "reason": "it chases <pointers>"}
+
+
+def data(gpu: dict[str, Any] | None, regions: int = 1) -> ReportData:
+    items = [region(id=f"a-{n}", file="a.c", line=7 + n, reason="its own", gpu=gpu) for n in range(regions)]
+    return ReportData.from_manifest(manifest(source=["a.c"], regions=items), folder="out")
+
+
+def test_the_report_shows_the_table_of_considered_kernels() -> None:
+    page = render_report(data(CHOSEN))
+    for text in ("GPU kernel", "NVIDIA H200", "20 blocks of 64 threads", "kernels/loop7-h200.ptx", "25%", "1 MiB"):
+        assert text in page
+    assert "no index leads to &lt;what&gt; it writes" in page and "<what>" not in page
+    assert page.count('class="chosen"') == 1
+    assert "nothing was measured on a card" in page
+
+
+def test_a_loop_without_a_kernel_has_the_reason() -> None:
+    page = render_report(data(NONE))
+    assert "it chases &lt;pointers&gt;" in page and "predicted by the memory model" not in page
+
+
+def test_without_a_gpu_nothing_is_said() -> None:
+    assert "GPU" not in render_report(data(None)) and "GPU" not in render_summary(data(None))
+
+
+def test_the_summary_has_a_line() -> None:
+    assert "GPU a.c:7: smem, 40 -> 10 us predicted on NVIDIA H200" in render_summary(data(CHOSEN))
+    assert "GPU a.c:7: no kernel for NVIDIA H200: it chases <pointers>" in render_summary(data(NONE))
+
+
+@pytest.mark.parametrize("regions", [1, 3, 40])
+def test_the_summary_fits_one_screen(regions: int) -> None:
+    assert render_summary(data({**NONE, "reason": "long " * 99}, regions)).count("\n") <= 24
+
+
+def test_many_rows_are_cut() -> None:
+    rows = [{**ROWS[1], "jobs": 64 + n, "seconds": 1e-5 + n * 1e-7} for n in range(60)]
+    assert "and 20 more" in render_report(data({**CHOSEN, "considered": rows}))
+
+
+@pytest.mark.parametrize("wrong", [{"considered": [3]}, {"seconds": "fast"}, {"considered": "all"}, {"line": []}])
+def test_damaged_manifests_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ArtefactError, match=r"manifest\.regions\[0\]\.gpu"):
+        data({**CHOSEN, **wrong})

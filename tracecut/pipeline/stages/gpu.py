@@ -1,0 +1,115 @@
+"""Stage `gpu`: a kernel of each hot loop that can have one, chosen for a GPU and not by what paid on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracecut.ir.gpu.description import Gpu, gpu
+from tracecut.support.errors import TracecutError
+from tracecut.support.files import write_text
+from tracecut.support.process.runner import Limits
+from tracecut.support.process.workers import run_worker
+from tracecut.tracer.loops.program import Analysis
+
+from .capture import Traced
+from .settings import Settings
+from .tune import PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
+
+
+def kernel_data(
+    settings: Settings,
+    analysis: Analysis,
+    traced: Traced,
+    loop: int,
+    asked: Mapping[str, Any],
+    folder: Path,
+    say: Callable[[str], None],
+    limits: Limits | None = None,
+) -> dict[str, Any]:
+    """What the process that makes a kernel of one captured loop has to say: files, or why there is none.
+
+    `asked`: of `emit_worker.py`. `folder`: for intermediate files.
+    """
+    scopes, _ = layout_scopes(analysis, traced, loop, ())
+    own = folder / f"gpu{loop}"
+    spec = region_spec(settings, analysis, traced, loop, scopes, folder, cpus=())
+    spec |= {"folder": str(own), "kernel": dict(asked), "machine": None}
+    found = run_worker("tracecut.codegen.tuning.emit_worker", spec, own, f"gpu{loop}", say, limits or Limits())
+    return dict(found)
+
+
+def choose_kernels(
+    settings: Settings,
+    analysis: Analysis,
+    traced: Traced,
+    results: Sequence[RegionResult],
+    work: Path,
+    folder: Path,
+    say: Callable[[str], None],
+) -> dict[int, dict[str, Any]]:
+    """Loop id of each result → the entry of its GPU kernel in the manifest; PTX goes to `folder`.
+
+    A loop without a kernel has an entry with the reason. Loops inside of one that cannot have a kernel are tried, too.
+    """
+    assert settings.gpu is not None
+    card = gpu(settings.gpu)
+    found: dict[int, dict[str, Any]] = {}
+    for result in results:
+        why = result.refused
+        for loop in (result.loop, *(each for each in (result.hot.loop, *result.hot.inside) if each != result.loop)):
+            if loop not in traced.profile.captures:
+                continue
+            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say)
+            if entry["path"]:
+                found[result.loop] = entry
+                break
+            why = why if loop != result.loop else str(entry["reason"])
+        else:
+            found[result.loop] = _entry(analysis, result.loop, card, reason=why)
+    return found
+
+
+def _one_loop(
+    settings: Settings,
+    analysis: Analysis,
+    traced: Traced,
+    loop: int,
+    card: Gpu,
+    work: Path,
+    folder: Path,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    place = analysis.nest(loop).loops[loop].place
+    asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
+    asked |= {"method": "auto", "gpu": settings.gpu, "text": True}
+
+    def tell(text: str) -> None:
+        say(f"{Path(place.file).name}:{place.line}: {text}")
+
+    limits = Limits(seconds=SECONDS + PATIENCE * settings.budget)
+    try:
+        data = kernel_data(settings, analysis, traced, loop, asked, work, tell, limits)
+    except TracecutError as error:
+        return _entry(analysis, loop, card, reason=f"its inspection failed: {error.message}")
+    if "kernel" not in data:
+        reason = str(data.get("failed") or data.get("reason") or "it was not understood")
+        return _entry(analysis, loop, card, reason=reason)
+    chosen = data["chosen"]
+    name = f"loop{loop}-{re.sub(r'[^A-Za-z0-9_.-]', '_', Path(str(settings.gpu)).stem)}.ptx"
+    write_text(folder / name, Path(data["text"]).read_text(), sync=False)
+    if chosen["variant"] == "original":
+        reason = "no other kernel saves two per cent of the predicted time"
+    else:
+        reason = "it has the least predicted time"
+    return _entry(analysis, loop, card, path=f"kernels/{name}", reason=reason, **chosen)
+
+
+def _entry(
+    analysis: Analysis, loop: int, card: Gpu, *, path: str = "", reason: str = "", **chosen: Any
+) -> dict[str, Any]:
+    place = analysis.nest(loop).loops[loop].place
+    where = {"loop": loop, "file": place.file, "line": place.line}
+    return {"gpu": card.name, "arch": card.arch, **where, "path": path, "reason": reason, **chosen}

@@ -1,0 +1,1 @@
+"""Manifests, which are not trusted, and names of files, which are private."""
