@@ -1,0 +1,35 @@
+"""The object of an address of which only the base pointer is known: what a search finds, where a descent in a tree goes.
+
+Such an address is no expression of the nest: only the iteration itself knows it. But an access whose address is made
+by adding to a pointer into an object stays inside of that object, as C has it (C11 6.5.6, 8): any byte of it may be
+meant, and none of another one. So a loop that reads so may be reordered when nothing in it writes to the object, and
+the object stays where it is and as it is: what is read there does not depend on the order.
+"""
+
+from __future__ import annotations
+
+from tracecut.ir.loops.expressions import Expr, pointer_roots
+
+from .evaluate import Evaluation
+from .memory import Object
+
+
+def object_of_base(evaluation: Evaluation, address: Expr) -> Object | None:
+    """The object that every base pointer of an address lies in, None when there are several, or that is not certain.
+
+    It is not where a pointer may lie outside of its object (`Nest.loose`), where it may be the end of the object in
+    front, and where it is loaded from other places in other iterations. O(nodes of the address).
+    """
+    items = {_home(evaluation, root) for root in pointer_roots(address)}
+    return items.pop() if len(items) == 1 else None
+
+
+def _home(evaluation: Evaluation, root: Expr) -> Object | None:
+    """The object that a base pointer lies in for certain."""
+    if root.kind not in ("live", "load") or root.data[1] != "ptr" or root.data[0] in evaluation.nest.loose:
+        return None
+    value = evaluation.alone(root)
+    item = None if value is None else evaluation.memory.find(value)
+    if item is None or value is None or (value == item.base and evaluation.memory.find(value - 1) is not None):
+        return None
+    return item
