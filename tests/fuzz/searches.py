@@ -77,7 +77,7 @@ def descent(d: Draft) -> None:
     children = [d.draw.randint(min(node + 1, nodes - 1), nodes - 1) for node in range(nodes) for _ in range(width)]
     key = d.new("keys", "int", width * nodes, fill=keys, plain=True)
     child = d.new("child", "int", width * nodes, fill=children, plain=True)
-    own = d.new("key", "int", d.extent, fill=_numbers(d, d.extent), plain=True)
+    own = d.own(d.new("key", "int", d.extent, fill=_numbers(d, d.extent), plain=True))
     at, k = d.fresh("at"), d.fresh("k")
     start = d.index() if d.chance(0.4) else "0"
     level, levels = d.fresh("level"), d.draw.randint(1, 4)
@@ -86,7 +86,7 @@ def descent(d: Draft) -> None:
     if style == "leaf":
         walk = f"while ({at} < {d.draw.randint(1, nodes - 1)}) {{"
     d.line(f"int {at} = {start};", walk, f"int {k} = 0;")
-    here = f"{key.at(f'{width} * {at} + {k}')} < {own.at(d.i)}"
+    here = f"{key.at(f'{width} * {at} + {k}')} < {own}"
     if d.chance(0.5):
         d.line(f"while ({k} < {width - 1} && {here})", f"    {k}++;")
     else:
@@ -114,7 +114,7 @@ def elimination(d: Draft) -> None:
 def _found(d: Draft) -> str:
     """The variable that holds what a search over all nodes finds."""
     board = _board(d)
-    key = d.new("key", "int", d.extent, fill=_numbers(d, d.extent), plain=True).at(d.i)
+    key = d.own(d.new("key", "int", d.extent, fill=_numbers(d, d.extent), plain=True))
     at, k, most = d.fresh("at"), d.fresh("k"), d.nodes
     style = d.pick({"break": 30, "while": 20, "function": 20, "halves": 20, "flag": 10})
     if style == "break":

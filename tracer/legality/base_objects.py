@@ -30,6 +30,8 @@ def _home(evaluation: Evaluation, root: Expr) -> Object | None:
         return None
     value = evaluation.alone(root)
     item = None if value is None else evaluation.memory.find(value)
-    if item is None or value is None or (value == item.base and evaluation.memory.find(value - 1) is not None):
+    if item is None or value is None:
         return None
-    return item
+    whole = root.kind == "live" and str(root.data[0]).startswith("@")  # the first byte of a variable of that name
+    behind = value == item.base and evaluation.memory.find(value - 1) is not None
+    return item if whole or not behind else None

@@ -1,5 +1,5 @@
 /* Gaussian elimination without pivoting: the host walks over the pivots, two nests eliminate one column each. */
-#define N 48
+#define N 72
 
 /* Multipliers of column t: one for each row below the pivot. */
 SHAPE multipliers(double *m, const double *a, int n, int t)
