@@ -9,6 +9,7 @@ the object stays where it is and as it is: what is read there does not depend on
 from __future__ import annotations
 
 from tracecut.ir.loops.expressions import Expr, pointer_roots
+from tracecut.ir.loops.nest import Nest
 
 from .evaluate import Evaluation
 from .memory import Object
@@ -35,3 +36,15 @@ def _home(evaluation: Evaluation, root: Expr) -> Object | None:
     whole = root.kind == "live" and str(root.data[0]).startswith("@")  # the first byte of a variable of that name
     behind = value == item.base and evaluation.memory.find(value - 1) is not None
     return item if whole or not behind else None
+
+
+def unknown_base(nest: Nest, address: Expr) -> str:
+    """Words for what is not known of the base pointers of an address, to stand at the end of a sentence."""
+    for root in pointer_roots(address):
+        if root.kind == "opaque":
+            return f": its pointer is {root.data[0]}"
+        if root.kind == "load" and root.data[1] == "ptr" and root.has("counter"):
+            return ": its pointer is loaded anew in each iteration"
+        if root.kind == "live" and root.data[0] in nest.loose:
+            return ": its pointer may lie outside of its array"
+    return ""

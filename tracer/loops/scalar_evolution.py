@@ -300,7 +300,7 @@ class ScalarView:
         around = [] if inner is None else [inner, *inner.ancestors()]
         left = [loop for loop in around if block not in loop.blocks and loop.blocks <= self.root.blocks]
         if any(self.varies_in(value, loop) for loop in left):
-            return self._somewhere(made, "value that a loop leaves behind")
+            return self._somewhere(made, "a value that a loop leaves behind")
         return value
 
     def _somewhere(self, phi: Instruction, why: str) -> Expr:
