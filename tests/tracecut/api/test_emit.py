@@ -39,6 +39,17 @@ int main(void)
         for (int i = 0; i < N; i++)
             x[i] += y[i];
     }
+    for (int p = 0; p < 20; p++) {
+        for (int i = p + 1; i < 200; i++) // rows
+            for (int j = p; j < 12; j++)
+                x[12 * i + j] -= 0.01 * y[i] * x[12 * p + j];
+        for (int i = 0; i < 900; i++) { // search
+            int k = 0;
+            while (k < 99 && next[k] < a[i])
+                k++;
+            y[i] = x[k];
+        }
+    }
     for (int t = 0, i = 0; t < 60 * N; t++) { // chain
         sum += x[i];
         i = next[i];
@@ -83,6 +94,20 @@ def test_shared_memory_spares_traffic(optimized: tracecut.Optimized, kernel: tra
     assert after.l2_bytes < before.l2_bytes / 2
     assert after.occupancy.blocks > 0 and after.time > 0
     assert same_results(original, kernel)
+
+
+@pytest.mark.parametrize("name", ["rows", "search"])
+def test_regular_nests_and_searches_have_kernels(optimized: tracecut.Optimized, name: str) -> None:
+    """The host leaves them alone, or gains nothing; that is no reason for a GPU."""
+    kernel = tracecut.emit(optimized, place(optimized, name), variant="original", block=32)
+    assert kernel.run_cpu(strict=True, races=True).faults == ()
+    swapped = tracecut.emit(optimized, place(optimized, name), variant="swap", block=32)
+    assert same_results(kernel, swapped)
+
+
+def test_what_is_carried_is_named(optimized: tracecut.Optimized) -> None:
+    with pytest.raises(UnsupportedError, match=rf"edges.c:{LINES['chain']} .* carries a value across iterations"):
+        tracecut.emit(optimized, place(optimized, "chain"))
 
 
 def same_results(one: tracecut.Kernel, other: tracecut.Kernel) -> bool:
