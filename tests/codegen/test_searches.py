@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 from tracecut.support.errors import UnsupportedError
@@ -102,9 +101,7 @@ def test_what_a_search_reads_stays_where_it_is(items: Found) -> None:
 
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("name", TAKEN)
-def test_any_order_leaves_what_the_program_left(
-    items: Found, name: str, alone: bool, few_jobs_a_thread: None
-) -> None:
+def test_any_order_leaves_what_the_program_left(items: Found, name: str, alone: bool, few_jobs_a_thread: None) -> None:
     seen = check_replays(load(items(name, alone)), seeds=(1,), threads=(1, 3))
     assert {mark: found["wrong"] for mark, found in seen.items() if found["wrong"]} == {}
 

@@ -1,9 +1,10 @@
-"""The object of an address of which only the base pointer is known: what a search finds, where a descent in a tree goes.
+"""The object of an address of which only the base pointer is known.
 
-Such an address is no expression of the nest: only the iteration itself knows it. But an access whose address is made
-by adding to a pointer into an object stays inside of that object, as C has it (C11 6.5.6, 8): any byte of it may be
-meant, and none of another one. So a loop that reads so may be reordered when nothing in it writes to the object, and
-the object stays where it is and as it is: what is read there does not depend on the order.
+What a search finds, and where a descent in a tree goes, is no expression of the nest: only the iteration itself knows
+it. But an access whose address is made by adding to a pointer into an object stays inside of that object, as C has it
+(C11 6.5.6, 8): any byte of it may be meant, and none of another one. So a loop that reads so may be reordered when
+nothing in it writes to the object, and the object stays where it is and as it is: what is read there does not depend on
+the order.
 """
 
 from __future__ import annotations

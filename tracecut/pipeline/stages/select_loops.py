@@ -113,7 +113,11 @@ def _without_capture(
             if found.ordered:
                 return "ordered", f"the loop {found.says}", found.places
         if not settings.regular:
-            return "rejected", "its addresses are regular: no index is loaded, so there is no reuse to gain", (info.place,)
+            return (
+                "rejected",
+                "its addresses are regular: no index is loaded, so there is no reuse to gain",
+                (info.place,),
+            )
     if info.trip is None or info.early:
         return "rejected", f"it {info.why}", (info.place,)
     return "rejected", "it has too few executions or iterations for a new order to pay", (info.place,)
