@@ -70,10 +70,9 @@ def emit(
             raise ArgumentError(f"{name} is {value!r}, a whole number from {low} to {high} was expected")
     check_architecture(target)
     described(gpu)
-    few = {} if region is None else {"min_jobs": 1}  # that a new order would not pay on the host is no reason here
-    settings = replace(
-        optimized.settings, region=_place(optimized, region), machine=None, regular=True, first_entry=1, **few
-    )
+    settings = replace(optimized.settings, region=_place(optimized, region), machine=None, regular=True, first_entry=1)
+    if region is not None:  # that a new order would not pay on the host is no reason here
+        settings = replace(settings, min_jobs=1)
     asked = {"variant": variant, "arch": target, "threads": block or 256, "jobs": jobs, "shared": shared}
     return emit_kernel(settings, {**asked, "method": method, "gpu": gpu}, Progress(quiet=True))
 
