@@ -74,13 +74,13 @@ STATEMENTS: dict[Statement, float] = {
 SEARCHES: dict[Statement, float] = {
     searches.searched_gather: 26,
     searches.searched_place: 14,
-    searches.searched_target: 4,
+    searches.searched_target: 1,
     searches.moving_search: 7,
     searches.continued_search: 4,
     searches.descent: 25,
     searches.elimination: 20,
 }
-SHARE = 0.14  # of kernels with a search
+SHARE = 0.07  # of kernels with a search
 
 
 def generate(seed: int, kernels: int = 100) -> Suite:
