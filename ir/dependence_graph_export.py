@@ -18,7 +18,8 @@ from xml.sax.saxutils import escape
 import numpy as np
 import numpy.typing as npt
 from tracecut.support.errors import ArgumentError
-from tracecut.support.files import is_special, write_atomic
+from tracecut.support.file_kinds import is_special
+from tracecut.support.files import write_atomic
 from tracecut.support.parquet import arrow, dictionary, write_parquet
 
 from .dependence_kinds import KINDS

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ArgumentError, ArtefactError, OutputError
+from .file_kinds import descriptor_of, is_special
 from .memory_amounts import size
 from .npz_archive import CHECK_BYTES, array_pieces, check_around, write_zip
 
@@ -58,8 +59,6 @@ NPY_HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([^'\\]*)', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), \} *\n",
     re.DOTALL,
 )
-
-LINKS = 40  # longest chain of symbolic links, as in Linux
 
 AnyArray = npt.NDArray[Any]
 
@@ -102,35 +101,6 @@ def write_atomic(path: str | os.PathLike[str], write: Callable[[BinaryIO], None]
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
     return target
-
-
-def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a folder of this name; False also without permission to look."""
-    with contextlib.suppress(OSError, ValueError):
-        return Path(path).is_dir()
-    return False
-
-
-def is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to something that must not be replaced by a file: a folder, device, pipe or descriptor."""
-    with contextlib.suppress(OSError, ValueError):
-        if Path(path).exists() and not Path(path).is_file():
-            return True
-    return descriptor_of(path) is not None
-
-
-def descriptor_of(path: str | os.PathLike[str]) -> int | None:
-    """The open descriptor of this process that a path (`/dev/stdout`, `/dev/fd/3`) leads to, plain file or not."""
-    here = Path(path)
-    with contextlib.suppress(OSError, ValueError):
-        for _ in range(LINKS):
-            folder = Path(os.path.realpath(here.parent))
-            if folder in (Path(f"/proc/{os.getpid()}/fd"), Path(f"/proc/{os.getpid()}/task/{os.getpid()}/fd")):
-                return int(here.name) if here.name.isdigit() else None
-            if not here.is_symlink():
-                return None
-            here = here.parent / here.readlink()
-    return None
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, sync: bool = True) -> Path:

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from tracecut.support.errors import ArgumentError
-from tracecut.support.files import descriptor_of
+from tracecut.support.file_kinds import descriptor_of
 from tracecut.support.memory_amounts import size
 
 LIMIT = 1 << 30  # largest input that is not a file and so has to be stored

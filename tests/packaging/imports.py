@@ -30,6 +30,7 @@ ROOMS = {
     "ir": {"llvm": set(), "loops": {"llvm"}, "machine": set(), "gpu": {"machine"}},
     "tracer": {
         "toolchain": set(),
+        "recorded": {"toolchain"},
         "runtime": {"toolchain"},
         "loops": {"toolchain"},
         "legality": {"loops", "runtime"},

@@ -15,6 +15,8 @@ STARTERS = {
     "support/process/runner.py": {"subprocess.Popen"},
     "support/process/guardian.py": {"os.fork", "os.execvpe"},
     "tracecut/cli/run.py": {"os.execv"},
+    # the compiler of a build has the terminal, the streams and the signals of the build
+    "tracer/recorded/wrapper.py": {"subprocess.Popen", "os.execv"},
 }
 MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess"}
 CALLS = ("fork", "exec", "spawn", "posix_spawn", "system", "popen", "startfile")

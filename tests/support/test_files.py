@@ -13,10 +13,8 @@ from typing import Any, BinaryIO
 
 import pytest
 from tracecut.support.errors import ArtefactError, OutputError
+from tracecut.support.file_kinds import descriptor_of, is_folder, is_special
 from tracecut.support.files import (
-    descriptor_of,
-    is_folder,
-    is_special,
     load_json,
     parse_json,
     write_atomic,

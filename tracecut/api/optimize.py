@@ -71,7 +71,7 @@ def optimize(
     from tracecut.pipeline.supervise import optimize_program
     from tracecut.support.private_folders import new_folder
     from tracecut.support.progress import Progress
-    from tracecut.tracer.toolchain.clang import parse_flags
+    from tracecut.tracer.recorded.command_line import command_line
 
     if not isinstance(source, str | bytes | os.PathLike | Sequence):
         raise ArgumentError(
@@ -79,7 +79,7 @@ def optimize(
             hint="A Numba function can be traced (tracecut.trace, tracecut.dependence_graph), not optimized.",
         )
     words = [source] if isinstance(source, str | bytes | os.PathLike) else list(source)
-    sources, flags = parse_flags([word("source", each) for each in words])
+    sources, flags = command_line([word("source", each) for each in words])
     if not sources:
         raise SourceError("no source file was given", hint="For example tracecut.optimize('prog.c', ['--steps', '9']).")
     if isinstance(argv, str | bytes):

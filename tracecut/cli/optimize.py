@@ -24,9 +24,9 @@ def run_optimize(words: list[str]) -> int:
     parser = optimize_parser()
     mine, compiler = sort_words(parser, ours)
     options = parser.parse_args(mine)
-    from tracecut.tracer.toolchain.clang import parse_flags
+    from tracecut.tracer.recorded.command_line import command_line
 
-    sources, flags = parse_flags(compiler)
+    sources, flags = command_line(compiler)
     if not sources:
         raise UsageError("no source file was given", hint=USAGE)
     asked = {name: getattr(options, name) for name in OPTIONS} | {

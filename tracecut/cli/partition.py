@@ -44,7 +44,8 @@ def run_partition(words: list[str]) -> int:
     options = _parser().parse_args(words)
     from tracecut.ir.machine.machine import Machine
     from tracecut.partition import METHODS, partition
-    from tracecut.support.files import is_folder, write_atomic
+    from tracecut.support.file_kinds import is_folder
+    from tracecut.support.files import write_atomic
 
     handle_signals()
     if options.method != "auto" and options.method not in METHODS:

@@ -11,7 +11,7 @@ from tracecut.support.compiler_messages import first_lines
 from tracecut.support.errors import BackendError, SourceError, UsageError
 from tracecut.support.process.runner import Finished, Guardian, Limits, describe, run
 
-from .find_compilers import compiler, cxx_headers, environment
+from .find_compilers import VARIABLE, compiler, cxx_headers, driver, environment
 from .flags import OPENMP_NOTE, Flags, parse_flags
 
 __all__ = ["OPENMP_NOTE", "Flags", "optimised_object", "parse_flags", "to_ir", "to_object"]
@@ -161,6 +161,18 @@ def _compile(
     if finished.returncode != 0 or not target.exists():
         raise SourceError(f"{source} does not compile", detail=_why(finished))
     return finished.stderr.read_text(errors="replace")
+
+
+def preprocessor(source: str, flags: Flags) -> list[str]:
+    """A command that prints a source behind the preprocessor, the way that `to_ir` compiles it."""
+    cxx = flags.language(source) == "c++"
+    own = ["-E", "-w", "-Wno-unused-command-line-argument"]
+    if cxx and not os.environ.get(VARIABLE):
+        own += cxx_headers()
+    if flags.openmp:
+        own += ["-idirafter", str(Path(__file__).parent)]
+    user = [flag for flag in flags.compile if flag != "-Werror"]
+    return [*driver(cxx=cxx), *user, *own, *flags.spelled(source), _as_file(Path(source))]
 
 
 def memory_limit() -> int:

@@ -72,16 +72,24 @@ def compiler(*, cxx: bool = False) -> Compiler:
     return replace(clang, command=(*clang.command, "--driver-mode=g++"))
 
 
+def driver(*, cxx: bool = False) -> tuple[str, ...]:
+    """The words that start clang; nobody has asked yet whether its LLVM is llvmlite's. Raises ToolchainError."""
+    return (*_words(), "--driver-mode=g++") if cxx else _words()
+
+
+def _words() -> tuple[str, ...]:
+    chosen = os.environ.get(VARIABLE)
+    if not chosen:
+        return (str(zig()), "clang", "--no-default-config", "--target=x86_64-unknown-linux-gnu", *_own_headers())
+    found = shutil.which(chosen)
+    if found is None:
+        raise ToolchainError(f"${VARIABLE} names {chosen!r}, which is not a program", hint=f"Unset ${VARIABLE}.")
+    return (found,)
+
+
 @cache
 def _c_compiler() -> Compiler:
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
-        found = shutil.which(chosen)
-        if found is None:
-            raise ToolchainError(f"${VARIABLE} names {chosen!r}, which is not a program", hint=f"Unset ${VARIABLE}.")
-        command: tuple[str, ...] = (found,)
-    else:
-        command = (str(zig()), "clang", "--no-default-config", "--target=x86_64-unknown-linux-gnu", *_own_headers())
+    chosen, command = os.environ.get(VARIABLE), _words()
     try:
         answer = ask_tool([*command, "--version"], env=environment(), seconds=PATIENCE)
     except ProgramError as error:

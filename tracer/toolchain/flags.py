@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracecut.support.errors import SourceError, UsageError
-from tracecut.support.files import is_folder
+from tracecut.support.file_kinds import is_folder
 
 C_SUFFIXES = {".c", ".i"}
 CXX_SUFFIXES = {".cpp", ".cc", ".cxx", ".c++", ".cp", ".C", ".CPP", ".ii"}

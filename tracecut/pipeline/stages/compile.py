@@ -8,8 +8,11 @@ from pathlib import Path
 
 from tracecut.support.errors import SourceError
 from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.recorded.command_line import recorded_program
+from tracecut.tracer.recorded.program import unpack
 from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.clang import to_ir, to_object
+from tracecut.tracer.toolchain.flags import Flags
 from tracecut.tracer.toolchain.passes import canonical
 
 from .settings import Settings
@@ -30,23 +33,25 @@ class Compiled:
 
 def compile_program(settings: Settings, folder: Path) -> Compiled:
     """Compile the sources twice. Raises SourceError with the compiler's diagnostic."""
-    sources = [Path(source) for source in settings.sources]
     flags = settings.flags
+    units = _units(settings, folder)
 
     def folder_of(number: int) -> Path:
         own = folder / f"source{number}"
         own.mkdir(exist_ok=True)
         return own
 
-    def analysed(job: tuple[int, Path]) -> str:
-        text = to_ir(job[1], flags, folder_of(job[0]), canonical=True)
+    def analysed(job: tuple[int, tuple[Path, Flags]]) -> str:
+        number, (source, own) = job
+        text = to_ir(source, own, folder_of(number), canonical=True)
         # comments have file names, which may have any characters
         return text.encode(errors="surrogateescape").decode(errors="replace")
 
-    def built(job: tuple[int, Path]) -> tuple[bytes, str]:
-        return to_object(job[1], flags, folder_of(job[0]))
+    def built(job: tuple[int, tuple[Path, Flags]]) -> tuple[bytes, str]:
+        number, (source, own) = job
+        return to_object(source, own, folder_of(number))
 
-    jobs = list(enumerate(sources))
+    jobs = list(enumerate(units))
     with ThreadPoolExecutor(2) as pool:  # two compilers at a time; LLVM itself is then used from one thread
         texts, made = pool.map(analysed, jobs), pool.map(built, jobs)
         objects = list(made)
@@ -57,3 +62,10 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
     if "@main" not in analysis.own:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
     return Compiled(str(module), analysis, native, "".join(said for _, said in objects))
+
+
+def _units(settings: Settings, folder: Path) -> list[tuple[Path, Flags]]:
+    """Each file to compile with its options: the sources, or those that a program carries."""
+    sources = [Path(source) for source in settings.sources]
+    program = recorded_program(settings.sources, settings.flags)
+    return [(source, settings.flags) for source in sources] if program is None else unpack(program, folder)

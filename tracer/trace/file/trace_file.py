@@ -23,7 +23,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import zstandard
 from tracecut.support.errors import ArtefactError, OutputError
-from tracecut.support.files import is_special, parse_json
+from tracecut.support.file_kinds import is_special
+from tracecut.support.files import parse_json
 from tracecut.tracer.trace.events.event_words import Words
 from tracecut.tracer.trace.tables.static_tables import TABLES, Static
 from tracecut.tracer.trace.tables.verify_tables import verify_tables

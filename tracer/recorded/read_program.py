@@ -1,0 +1,82 @@
+"""From a program that the compiler wrappers built back to its sources and options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from tracecut.support.errors import SourceError
+from tracecut.tracer.toolchain.flags import Flags, parse_flags
+
+from .archive import is_archive, members
+from .common_flags import common_flags
+from .elf_sections import is_elf, section
+from .program import Program
+from .records import SECTION, LinkLine, Unit, decode
+
+HINT = "Build it with CC=tracecut-cc and CXX=tracecut-c++, from clean."
+
+
+def is_program(path: str | Path) -> bool:
+    """Whether a file is machine code by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return is_elf(file.read(16))
+    except OSError:
+        return False
+
+
+def read_program(path: Path) -> Program:
+    """The units of a program. Raises SourceError when it has none, or some of it has no record."""
+    units, link = _records(path, path.read_bytes())
+    if link is None:
+        raise SourceError(f"{path}: a program that does not say what it was made of", hint=HINT)
+    flags = parse_flags(link.words)[1]
+    inside = {word: _units_of(Path(word)) for word in flags.objects}
+    if not units:  # an optimising linker keeps no sections: all that the line names is in it
+        units = [unit for found in inside.values() for unit in found]
+    if not units:
+        raise SourceError(f"{path}: a program without a record of its sources", hint=HINT)
+    refused = [unit for unit in units if unit.why]
+    plain = tuple(word for word in flags.objects if not any(unit.text for unit in inside[word]))
+    lost = [unit for unit in refused if not any(unit in inside[word] for word in plain)]
+    if lost:
+        raise SourceError(f"{lost[0].source} cannot be read: {lost[0].why}", hint="The rest of the program needs it.")
+    folders, libraries = _libraries(flags, link)
+    said = tuple(f"{unit.source}: taken as it was compiled, {unit.why}" for unit in refused)
+    kept = [unit for unit in units if unit.text]
+    made = replace(flags, objects=plain, library_folders=folders, libraries=libraries, remarks=said)
+    return Program(tuple(kept), common_flags(kept, made))
+
+
+def _libraries(flags: Flags, link: LinkLine) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Folders by their whole names, and libraries but those whose units the program holds itself."""
+    folders = tuple(str(Path(link.folder) / folder) for folder in flags.library_folders)
+    kept = []
+    for name in flags.libraries:
+        places = [Path(folder) / f"lib{name}.{end}" for folder in folders for end in ("so", "a")]
+        first = next((place for place in places if place.exists()), None)
+        if first is None or first.suffix == ".so" or not any(unit.text for unit in _units_of(first)):
+            kept.append(name)
+    return folders, tuple(kept)
+
+
+def _units_of(path: Path) -> list[Unit]:
+    """Units in an object, or in the members of an archive."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return []
+    if is_archive(data):
+        return [unit for name, member in members(data) for unit in _records(path / name, member)[0]]
+    return _records(path, data)[0] if is_elf(data) else []
+
+
+def _records(path: Path, data: bytes) -> tuple[list[Unit], LinkLine | None]:
+    try:
+        found = decode(section(data, SECTION)) if is_elf(data) else []
+    except ValueError as error:
+        raise SourceError(f"{path}: its record cannot be read: {error}", hint=HINT) from error
+    links: Iterator[LinkLine] = (item for item in found if isinstance(item, LinkLine))
+    return [item for item in found if isinstance(item, Unit)], next(links, None)
