@@ -73,13 +73,17 @@ def drop_markers(blocks: list[Block]) -> None:
 def lower_calls(blocks: list[Block]) -> list[str]:
     """Rewrite every call of the blocks, in place, to one that the device has.
 
-    Returns the libdevice functions that are used, sorted. Raises UnsupportedError for a call that cannot be made
-    on the device.
+    Products are rounded before they are added: a GPU would fuse what may be fused, and the program's processor, unless
+    it was named, does not. Returns the libdevice functions that are used, sorted. Raises UnsupportedError for a call
+    that cannot be made on the device.
     """
     used: set[str] = set()
     for block in blocks:
         kept: list[Instruction] = []
         for instruction in block.instructions:
+            if instruction.op == "call" and instruction.word.startswith("@llvm.fmuladd."):
+                kept += _unfused(instruction)
+                continue
             if instruction.op == "call":
                 instruction = _lowered_call(instruction, used)
             elif instruction.op == "frem":
@@ -87,6 +91,17 @@ def lower_calls(blocks: list[Block]) -> list[str]:
             kept.append(instruction)
         block.instructions = kept
     return sorted(used)
+
+
+def _unfused(call: Instruction) -> list[Instruction]:
+    """A product that is rounded, and the sum."""
+    a, b, c = (operand.text for operand in call.operands)
+    product = f"{call.result}.tc.product"
+    flags = "".join(f"{flag} " for flag in sorted(call.flags - {"tail", "notail"}))
+    return [
+        Instruction(f"{product} = fmul {flags}{call.type} {a}, {b}"),
+        Instruction(f"{call.result} = fadd {flags}{call.type} {product}, {c}"),
+    ]
 
 
 def declarations(blocks: list[Block], own: Collection[str]) -> list[str]:

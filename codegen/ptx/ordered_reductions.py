@@ -96,7 +96,6 @@ class OrderedReductions:
         self.found = [Contribution(numbers[site.key], site.operator, site.type) for site, *_ in placed]
         self.places = {numbers[key]: place for key, place in places.items()}
         self._lower_registers(job, outlined, len(placed), len(places))
-        unfuse(job)
         start = job.block(START)
         start.instructions[0:0] = [Instruction(f"store i64 0, ptr {name}, align 8") for name in self.private]
 
@@ -261,25 +260,6 @@ def cell_type(reduction: Reduction) -> str:
 def code_of(offset: int, which: int, targets: Mapping[int, int]) -> int:
     """The number that stands for a contribution to a byte of its array."""
     return offset * (len(targets) + 1) + _code(which, targets)
-
-
-def unfuse(job: Job) -> None:
-    """Round products before they are added, in place, as the host does: a GPU would fuse what may be fused."""
-    for block in job.blocks:
-        made: list[Instruction] = []
-        for instruction in block.instructions:
-            if instruction.op == "call" and instruction.word.startswith("@llvm.fmuladd."):
-                a, b, c = (operand.text for operand in instruction.operands)
-                product = f"{instruction.result}.tc.product"
-                made += _made(
-                    [
-                        f"{product} = fmul {instruction.type} {a}, {b}",
-                        f"{instruction.result} = fadd {instruction.type} {product}, {c}",
-                    ]
-                )
-            else:
-                made.append(instruction)
-        block.instructions = made
 
 
 def _code(which: int, targets: Mapping[int, int]) -> int:

@@ -15,12 +15,16 @@ from tracecut.ir.loops.nest import Nest
 from .evaluate import Evaluation
 from .memory import Object
 
+RECORD = 4096  # bytes of the largest element of an array that is counted from 1
+
 
 def object_of_base(evaluation: Evaluation, address: Expr) -> Object | None:
     """The object that every base pointer of an address lies in, None when there are several, or that is not certain.
 
     It is not where a pointer may lie outside of its object (`Nest.loose`), where it may be the end of the object in
-    front, and where it is loaded from other places in other iterations. O(nodes of the address).
+    front, and where it is loaded from other places in other iterations. Nor where it lies in one object and another one
+    begins less than `RECORD` bytes behind it: programs that count from 1 let `x - 1` stand for an array, which C does
+    not allow. O(nodes of the address).
     """
     items = {_home(evaluation, root) for root in pointer_roots(address)}
     return items.pop() if len(items) == 1 else None
@@ -34,8 +38,10 @@ def _home(evaluation: Evaluation, root: Expr) -> Object | None:
     item = None if value is None else evaluation.memory.find(value)
     if item is None or value is None:
         return None
+    if value != item.base:
+        return None if evaluation.memory.beside(value, RECORD)[1] is not None else item
     whole = root.kind == "live" and str(root.data[0]).startswith("@")  # the first byte of a variable of that name
-    behind = value == item.base and evaluation.memory.find(value - 1) is not None
+    behind = evaluation.memory.find(value - 1) is not None
     return item if whole or not behind else None
 
 

@@ -12,11 +12,6 @@ from tracecut.codegen.kernels.kernel import Address, Kernel
 from .machine import Place, interpret
 
 
-def fused(ir: str) -> str:
-    """The IR with `fmuladd` rounded once, which it may be: so the backend emits it."""
-    return ir.replace("@llvm.fmuladd.", "@llvm.fma.")
-
-
 def differences(kernel: Kernel, blocks: int, *, apart: bool = True) -> list[str]:
     """Arrays that the first blocks of a kernel leave with other bits in PTX than in the IR; `apart`: of `interpret`."""
     count = min(kernel.blocks, blocks)
@@ -26,7 +21,7 @@ def differences(kernel: Kernel, blocks: int, *, apart: bool = True) -> list[str]
         for value in kernel.arguments
     ]
     launch = (kernel.blocks, kernel.threads, kernel.shared_bytes)
-    run_kernel(fused(kernel.ir), kernel.name, arguments, *launch, blocks=range(count))
+    run_kernel(kernel.ir, kernel.name, arguments, *launch, blocks=range(count))
     launched(kernel, found, apart=apart, blocks=count)
     names = [item.name for item in kernel.arrays]
     if all(np.array_equal(a, item.data) for a, item in zip(expected, kernel.arrays, strict=True)):

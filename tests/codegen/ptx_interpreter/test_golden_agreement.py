@@ -10,7 +10,7 @@ import pytest
 from tracecut.codegen.emulation.run_kernel import run_kernel
 
 from ..emulation.test_golden_kernels import GOLDEN, JOBS
-from .agreement import fused, unequal
+from .agreement import unequal
 from .machine import Place, interpret
 from .parse import PtxError
 
@@ -31,7 +31,7 @@ def test_golden_kernels(name: str, block: int) -> None:
     every = -(-JOBS // block)
     for apart, blocks in ((True, range(every - 192 // block, every)), (False, range(every))):
         expected = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
-        run_kernel(fused(text), "kernel", expected, every, block, blocks=blocks)
+        run_kernel(text, "kernel", expected, every, block, blocks=blocks)
         arguments, arrays = _placed(given)
         interpret(ptx, arrays, arguments, blocks, block, apart=apart)
         assert _different(name, _arrays(expected), arrays, apart) == []

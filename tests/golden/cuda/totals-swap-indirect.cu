@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(32) tc_kernel_83(
         double i58 = __ldg(&base1[i56]);
         left0 = (int)(__ldg(&base0[k]) ^ k);
         left1 = fmax(__longlong_as_double(0xfff0000000000000ull), i58);
-        left2 = fma(i58, 0.7, -0.0);
+        left2 = i58 * 0.7 + -0.0;
     } else {
         left0 = 0;
         left1 = __longlong_as_double(0xfff0000000000000ull);

@@ -1,7 +1,6 @@
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 
-declare double @llvm.fmuladd.f64(double, double, double)
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -46,7 +45,8 @@ tc.swap0:
   %tc.swap0.old = phi i32 [ %tc.swap0.first, %.preheader ], [ %tc.swap0.seen, %tc.swap0 ]
   %tc.swap0.value = bitcast i32 %tc.swap0.old to float
   %i13 = fpext float %tc.swap0.value to double
-  %i14 = call double @llvm.fmuladd.f64(double %i6, double %i7, double %i13)
+  %i14.tc.product = fmul double %i6, %i7
+  %i14 = fadd double %i14.tc.product, %i13
   %i15 = fptrunc double %i14 to float
   %tc.swap0.new = bitcast float %i15 to i32
   %tc.swap0.pair = cmpxchg ptr %i11.tc.b2, i32 %tc.swap0.old, i32 %tc.swap0.new syncscope("device") monotonic monotonic, align 4

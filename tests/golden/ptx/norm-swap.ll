@@ -1,7 +1,6 @@
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 
-declare double @llvm.fmuladd.f64(double, double, double)
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -49,7 +48,8 @@ tc.job:
 .preheader:
   %i5.tc.b0 = getelementptr inbounds nuw double, ptr %tc.base0, i64 %i3.tc.start
   %i6 = load double, ptr %i5.tc.b0, align 8
-  %i7 = call double @llvm.fmuladd.f64(double %i6, double %i6, double -0.000000e+00)
+  %i7.tc.product = fmul double %i6, %i6
+  %i7 = fadd double %i7.tc.product, -0.000000e+00
   br label %tc.done
 tc.done:
   %tc.left0 = phi double [ %i7, %.preheader ], [ -0.000000e+00, %entry ]

@@ -1,7 +1,6 @@
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 
-declare double @llvm.fmuladd.f64(double, double, double)
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -50,7 +49,8 @@ bb25:
   %i32 = sext i32 %i31 to i64
   %i33.tc.b4 = getelementptr inbounds double, ptr %tc.base4, i64 %i32
   %i34 = load double, ptr %i33.tc.b4, align 8
-  %i35 = call double @llvm.fmuladd.f64(double %i29, double %i34, double %i27)
+  %i35.tc.product = fmul double %i29, %i34
+  %i35 = fadd double %i35.tc.product, %i27
   %i36 = add nsw i64 %i26, 1
   %i37 = icmp eq i64 %i36, %i21
   br i1 %i37, label %.loopexit.loopexit, label %bb25

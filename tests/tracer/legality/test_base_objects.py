@@ -17,7 +17,9 @@ from .test_evaluate import loop
 pytestmark = pytest.mark.quick
 
 ONE, TWO = Object(0x1000, 64, HEAP, "one"), Object(0x1040, 64, HEAP, "two")
-LIVES = {"%one": 0x1000, "%inside": 0x1008, "%end": 0x1040, "@two": 0x1040, "%nowhere": 0x9000, "%loose": 0x1010}
+FAR = Object(0x9000, 8192, HEAP, "far")
+LIVES = {"%one": 0x1000, "%inside": 0x1008, "%end": 0x1040, "@two": 0x1040, "%nowhere": 0x8000, "%loose": 0x1010}
+LIVES |= {"%far": 0x9000, "%middle": 0x9800, "%before": 0x1020}
 
 
 def somewhere(pool: Pool, base: Expr) -> Expr:
@@ -49,13 +51,13 @@ def found(make: Callable[[Pool], Expr]) -> tuple[Object | None, str]:
     address = make(pool)
     site = Site("%v", Read(), "i32", 4, address, None, 0, ALWAYS, NOWHERE)
     nest = Nest("@f", 0, {0: loop(0, None, None)}, (site,), {}, {}, {}, pool, loose=frozenset({"%loose"}))
-    memory = Memory([ONE, TWO], {})
+    memory = Memory([ONE, TWO, FAR], {})
     return object_of_base(Evaluation(nest, memory, LIVES), address), unknown_base(nest, address)
 
 
 @pytest.mark.parametrize(
     ("make", "item"),
-    [(live("%one"), ONE), (live("%inside"), ONE), (live("@two"), TWO), (either("%one", "%inside"), ONE)],
+    [(live("%one"), ONE), (live("@two"), TWO), (live("%middle"), FAR), (either("%far", "%middle"), FAR)],
 )
 def test_an_access_stays_in_the_object_of_its_base(make: Callable[[Pool], Expr], item: Object) -> None:
     assert found(make)[0] is item
@@ -65,6 +67,8 @@ def test_an_access_stays_in_the_object_of_its_base(make: Callable[[Pool], Expr],
     ("make", "why"),
     [
         (live("%end"), ""),  # the end of one, or the beginning of the other
+        (live("%before"), ""),  # of `two`, if that is counted from 1
+        (live("%inside"), ""),
         (live("%nowhere"), ""),
         (live("%unknown"), ""),
         (either("%one", "@two"), ""),
