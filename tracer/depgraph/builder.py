@@ -13,13 +13,13 @@ from tracecut.ir.machine.machine import Machine
 from tracecut.support import memory_amounts
 from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArgumentError, ArtefactError, UnsupportedError
-from tracecut.support.growable_array import FEWEST, Growing
 from tracecut.support.plain_kernels import FEW, FEW_BYTES, fitting, plain
 from tracecut.tracer.depgraph.state import call_frames as fr
 from tracecut.tracer.depgraph.state import output
 from tracecut.tracer.depgraph.state import shadow_memory as sh
 from tracecut.tracer.depgraph.state.access_steps import WalkState
 from tracecut.tracer.depgraph.state.frame_stack import FrameStack
+from tracecut.tracer.depgraph.state.growable_array import FEWEST, Growing
 from tracecut.tracer.depgraph.state.record_steps import WAS_READ, WAS_WRITTEN, Tables
 from tracecut.tracer.depgraph.state.segment_steps import tables_of
 from tracecut.tracer.depgraph.walk.anti_output import MOST_BYTES, MOST_VERTICES, compact

@@ -13,7 +13,6 @@ from tracecut.tracer.runtime.link import executable
 from tracecut.tracer.toolchain.flags import Flags
 from tracecut.tracer.toolchain.passes import emit_object
 
-pytestmark = pytest.mark.quick
 MAIN = "declare i32 @other()\ndefine i32 @main() {\n  %x = call i32 @other()\n  ret i32 %x\n}\n"
 OTHER = "define i32 @other() {\n  ret i32 7\n}\n"
 

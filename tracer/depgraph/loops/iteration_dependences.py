@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArtefactError
-from tracecut.support.growable_array import Growing
 from tracecut.tracer.depgraph.state import shadow_memory as sh
+from tracecut.tracer.depgraph.state.growable_array import Growing
 from tracecut.tracer.depgraph.walk.anti_output import MOST_BYTES
 from tracecut.tracer.trace.tables.static_tables import Static
 

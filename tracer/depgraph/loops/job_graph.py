@@ -11,8 +11,8 @@ from tracecut.ir.job_region import DATUM, Region
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArgumentError, UnsupportedError
-from tracecut.support.growable_array import Growing
 from tracecut.tracer.depgraph.state import shadow_memory as sh
+from tracecut.tracer.depgraph.state.growable_array import Growing
 from tracecut.tracer.trace.tables.static_tables import Static
 
 from . import job_log as jl

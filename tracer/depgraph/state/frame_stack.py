@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from tracecut.support.arrays import Longs
-from tracecut.support.growable_array import Growing
 
 from . import call_frames as fr
+from .growable_array import Growing
 from .record_steps import Tables
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
-from tracecut.support.growable_array import Growing
+from tracecut.tracer.depgraph.state.growable_array import Growing
 from tracecut.tracer.depgraph.state.output import ADDRESSES, Output
 from tracecut.tracer.depgraph.state.record_steps import Tables
 

@@ -7,7 +7,7 @@ import mmap
 
 import numpy as np
 import pytest
-from tracecut.support.growable_array import FEWEST, Growing
+from tracecut.tracer.depgraph.state.growable_array import FEWEST, Growing
 
 pytestmark = pytest.mark.quick
 
