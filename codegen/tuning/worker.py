@@ -109,6 +109,9 @@ class Worker:
         refused: dict[int, str] = {}
         too_large = ""  # what could be allowed, before what could not be helped
         for scope in self.spec["scopes"]:
+            if scope not in self.capture.values:  # of a loop that is entered often, few entries are looked at
+                refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
+                continue
             nest = from_json(to_json(self.analysis.nest(scope)))
             numbers = named_numbers(self.values[scope], self.capture.values[scope])
             memory = memory_of(self.capture, nest, numbers)
