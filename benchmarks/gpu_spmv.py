@@ -1,7 +1,6 @@
 """Sectors of x and bytes of the L2 for SPMV in blocks, beside CSR with a warp a row: counted from the block schedules.
 
-One job an entry (SPAC's form), or one job a row. Tests compare such counts with a kernel that the
-model ran access by access.
+One job an entry (SPAC's form), or one job a row. No kernel runs for it.
 """
 
 from __future__ import annotations

@@ -16,12 +16,13 @@ from .two_launches import one_behind_the_other
 def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200", *, registers: int | None = None) -> MemoryReport:
     """Sectors, bytes by level, bank conflicts, occupancy and predicted time of one launch of a kernel.
 
+    A kernel with a `combine` is counted together with it, one behind the other.
+
     Args:
         kernel: run on the data that the program had. gpu: a description, or its name (`Gpu.names()`).
         registers: of a thread; None: those that ptxas gives it, an estimate where it is not installed or cannot
             assemble the kernel.
 
-    A kernel with a `combine` is counted together with it, one behind the other.
     Raises ArgumentError for an unknown GPU, or a block that it cannot hold. About a second for each million threads.
     """
     card = described(gpu) if isinstance(gpu, str) else gpu
