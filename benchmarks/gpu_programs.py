@@ -8,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.kernels.make_region_kernel import Source
-from tracecut.codegen.runtime.replay import CapturedRegion
-from tracecut.codegen.schedule.graph.scope_graph import scope_graph
-from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
-from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.tuning.live_values import address_values, start_values
-from tracecut.codegen.tuning.worker import Worker
+from tracecut.codegen.tuning.emit_worker import EmitWorker
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.workers import run_native
 from tracecut.tracer.capture.snapshot import Capture
-from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.toolchain.clang import parse_flags
 
 from tracecut.pipeline.stages.capture import trace_program
@@ -72,7 +66,7 @@ class Loop:
     place: str
 
 
-class _Inspector(Worker):
+class _Inspector(EmitWorker):
     """Keeps what kernels are made of instead of tuning it."""
 
     source: Source | None = None
@@ -81,21 +75,7 @@ class _Inspector(Worker):
         pass
 
     def _tune(self, scope: int, inspection: Inspection) -> None:
-        guard, objects = make_guard(inspection.accesses, support(), self.secret)
-
-        def captured(outlined: Outlined) -> CapturedRegion:
-            return CapturedRegion(
-                self.capture,
-                inspection.accesses,
-                self.region,
-                outlined,
-                self.values[self.region],
-                start_values(self.analysis, self.region),
-                address_values(self.analysis, self.region),
-            )
-
-        graph = scope_graph(inspection.plan)
-        self.source = Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
+        self.source = self.source_of(inspection)
 
 
 def loop_of(case: Case, argv: tuple[str, ...], work: Path) -> Loop:

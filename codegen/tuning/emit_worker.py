@@ -31,12 +31,10 @@ from .worker import Worker
 class EmitWorker(Worker):
     """One region: from its capture to a kernel."""
 
-    def _tune(self, scope: int, inspection: Inspection) -> None:
-        self._stage("locality graph")
-        self._check_graph(inspection)
+    def source_of(self, inspection: Inspection) -> Source:
+        """What kernels of the region are made of."""
         graph = scope_graph(inspection.plan)
         guard, objects = make_guard(inspection.accesses, support(), self.secret)
-        self._done("graph")
 
         def captured(outlined: Outlined) -> CapturedRegion:
             return CapturedRegion(
@@ -49,7 +47,13 @@ class EmitWorker(Worker):
                 address_values(self.analysis, self.region),
             )
 
-        source = Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
+        return Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
+
+    def _tune(self, scope: int, inspection: Inspection) -> None:
+        self._stage("locality graph")
+        self._check_graph(inspection)
+        source = self.source_of(inspection)
+        self._done("graph")
         asked = dict(self.spec["kernel"])
         text = bool(asked.pop("text", False))
         card = gpu(str(asked.pop("gpu")))

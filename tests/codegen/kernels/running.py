@@ -6,7 +6,7 @@ import numpy as np
 from tracecut.codegen.kernels.kernel import KernelRun
 from tracecut.codegen.kernels.make_region_kernel import VARIANTS, Source, make_region_kernel
 from tracecut.codegen.runtime.executor import Executor
-from tracecut.codegen.runtime.replay import CapturedRegion, Replay
+from tracecut.codegen.runtime.replay import CapturedRegion, Outcome, Replay
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import FAST
 from tracecut.codegen.tuning.live_values import address_values, start_values
@@ -42,16 +42,22 @@ def check(loaded: Loaded, strict: bool, races: bool | None = None, reduce: str =
     return {item.mark: _check_item(loaded, item, strict, races, reduce) for item in loaded.items}
 
 
-def _check_item(loaded: Loaded, item: Inspected, strict: bool, races: bool, reduce: str) -> dict[str, str]:
-    if not item.inspection.verdicts[item.region].movable:
-        return {}
-    native, source = loaded.native(), source_of(item)
+def replayed(loaded: Loaded, item: Inspected, source: Source) -> tuple[Replay, Outcome]:
+    """A replay of the region, and what its own loop left there."""
+    native = loaded.native()
     replay = item.replay(native)
     executor = Executor(native, replay.identity(), replay.bases(source.objects), {item.region: replay.code()})
     executor.enter()
     replay.run(executor)
     executor.leave()
-    reference = replay.outcome()
+    return replay, replay.outcome()
+
+
+def _check_item(loaded: Loaded, item: Inspected, strict: bool, races: bool, reduce: str) -> dict[str, str]:
+    if not item.inspection.verdicts[item.region].movable:
+        return {}
+    source = source_of(item)
+    replay, reference = replayed(loaded, item, source)
     found = {}
     for variant in VARIANTS:
         try:

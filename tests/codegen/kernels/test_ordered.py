@@ -13,7 +13,6 @@ from tracecut.codegen.kernels.gpu_model import gpu_model
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.kernel_file import load_kernel, save_kernel
 from tracecut.codegen.kernels.make_region_kernel import VARIANTS, make_region_kernel
-from tracecut.codegen.runtime.executor import Executor
 from tracecut.support.errors import ArgumentError, KernelError, UnsupportedError
 from tracecut.support.progress import Progress
 
@@ -25,7 +24,7 @@ from ..conftest import apart
 from ..harness import Inspected, Program, trace
 from ..ptx_interpreter.agreement import launched
 from ..replays import load
-from .running import _put, source_of
+from .running import _put, replayed, source_of
 
 SOURCE = r"""
 #include <stdio.h>
@@ -104,13 +103,8 @@ def ordered(item: Inspected, variant: str, **options: Any) -> Kernel:
 def wrong_of(item: Inspected, runs: int) -> dict[str, str]:
     """Variant → what is wrong with its kernel; why there is none begins with "no"."""
     loaded = load([item])
-    native, source = loaded.native(), source_of(item)
-    replay = item.replay(native)
-    executor = Executor(native, replay.identity(), replay.bases(source.objects), {item.region: replay.code()})
-    executor.enter()
-    replay.run(executor)
-    executor.leave()
-    reference = replay.outcome()
+    source = source_of(item)
+    replay, reference = replayed(loaded, item, source)
     found = {}
     for variant in VARIANTS:
         try:
