@@ -223,6 +223,7 @@ class Nest:
         stack: live value → bytes, for stack arrays of a known size.
         values: what goes into the inner loops that may be rescheduled: name → expression.
         made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
+        loose: live pointers that arithmetic of the compiler may have put outside of the object that they belong to.
     """
 
     function: str
@@ -234,6 +235,7 @@ class Nest:
     values: Mapping[str, Expr]
     pool: Pool
     made: Mapping[str, str] = field(default_factory=dict)
+    loose: frozenset[str] = frozenset()
 
     def lives(self) -> dict[str, str]:
         """Values from outside that any expression mentions: name → type, in order of appearance."""

@@ -28,6 +28,7 @@ def to_json(nest: nests.Nest) -> dict[str, Any]:
         "stack": dict(nest.stack),
         "values": {name: known[id(expr)] for name, expr in nest.values.items()},
         "made": dict(nest.made),
+        "loose": sorted(nest.loose),
     }
 
 
@@ -47,6 +48,7 @@ def from_json(data: Mapping[str, Any]) -> nests.Nest:
             values={str(name): _node(nodes, place) for name, place in data["values"].items()},
             pool=pool,
             made={str(name): str(found) for name, found in data["made"].items()},
+            loose=frozenset(map(str, data["loose"])),
         )
         _check(nest, nodes)
         return nest

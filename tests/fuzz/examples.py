@@ -87,6 +87,8 @@ BITS = "for (int b = 0; b < (1 << (idx[i] & m)); b++)"
 BESIDE = "for (int b = 0; b < 2; b++) { if (perm[(i + b) % 6] == m) break;"
 PAIR = "for (int b = 0; b < 2; b++)"
 OWN = {"type": "int", "length": 6, "fill": DUPLICATES, "written": True}
+FIND = "int b = 0; while (b < 5 && row[b] < 2 * idx[i]) b++;"
+DOWN = "int b = idx[i]; for (int l = 0; l < 2; l++) b = perm[row[b] % 6 > 2 ? b : 0];"
 LIST = "for (int b = 0; some[(i + b) % 6] >= 0; b++)"
 ADD = "static void add(double *to, double v) { *to += v; }"
 PUT = "static void put(double *to, double v) { *to = v; }"
@@ -266,6 +268,16 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "short-list": (
         case(f"double t = 0; {LIST} t += x[some[(i + b) % 6]]; z[i] = t;"),
         case(f"double t = c[i]; {LIST} t += z[some[(i + b) % 6]]; z[i] = t;"),
+    ),
+    "search": (case(FIND + " z[i] = x[b];"), case(FIND + " z[i] = 0.5 * z[b] + c[i];")),
+    "search-moves": (
+        case("int b = 0; while (b < 5 && row[b] < idx[i]) b++; mark[i] = b;"),
+        case("int b = 0; while (b < 5 && mark[b]) b++; mark[b] = i + 1;"),
+    ),
+    "descent": (case(DOWN + " z[i] = x[b];"), case(DOWN + " w[b] = c[i];")),
+    "elimination": (
+        case("for (int b = i % 2; b < 2; b++) w[2 * i + b] -= c[i] * x[b];"),
+        case("for (int b = i % 2; b < 2; b++) w[2 * i + b] -= c[i] * w[4 + b];"),
     ),
     "local-array": (case(FILLED + " z[i] = t[0] - t[1];"), case(FILLED + " y[idx[i]] = t[0] - t[1] + i;")),
     "scratch": (

@@ -86,6 +86,10 @@ FEATURES = {
     "short-list": "an inner loop that a mark ends",
     "bits-bound": "for (k = 0; k < 1 << idx[i]; k++) and the like",
     "index-stop": "an inner loop that ends before a certain index",
+    "search": "an inner loop that ends where it finds what it looks for",
+    "search-moves": "a search that changes what others find, or goes on where the last one ended",
+    "descent": "k = first key of the node that fits, node = child[4 * node + k], level by level",
+    "elimination": "a[i][k] -= m[i] * a[p][k], a nest without indices",
     "local-array": "an array in the body",
     "scratch": "an array outside of the loop that each iteration uses anew",
     # The loop.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
-from . import bits, carried, inner, updates
+from . import bits, carried, inner, searches, updates
 from .draft import Draft
 from .emit import program
 from .loops import LOOPS
@@ -69,6 +70,18 @@ STATEMENTS: dict[Statement, float] = {
     bits.start_bound: 2,
 }
 
+# Drawn beside those: a kernel without one of them is what it always was.
+SEARCHES: dict[Statement, float] = {
+    searches.searched_gather: 26,
+    searches.searched_place: 14,
+    searches.searched_target: 1,
+    searches.moving_search: 7,
+    searches.continued_search: 4,
+    searches.descent: 25,
+    searches.elimination: 20,
+}
+SHARE = 0.07  # of kernels with a search
+
 
 def generate(seed: int, kernels: int = 100) -> Suite:
     """A program of `kernels` kernels. Kernel k depends on the seed and on k only."""
@@ -91,6 +104,9 @@ def _kernel(seed: int, number: int) -> Kernel:
         else:
             statement(d)
             d.close()
+    if random.Random(f"searches/{seed}/{number}").random() < SHARE:
+        d.pick(SEARCHES)(d)
+        d.close()
     if d.chance(0.04):
         early_exit(d)
     if d.tangled and d.chance(0.6):

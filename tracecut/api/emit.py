@@ -76,7 +76,9 @@ def emit(
     one_of("reduce", reduce, (FAST, ORDERED))
     check_architecture(target)
     described(gpu)
-    settings = replace(optimized.settings, region=_place(optimized, region), machine=None)
+    settings = replace(optimized.settings, region=_place(optimized, region), machine=None, regular=True, first_entry=1)
+    if region is not None:  # that a new order would not pay on the host is no reason here
+        settings = replace(settings, min_jobs=1)
     asked = {"variant": variant, "arch": target, "threads": block, "jobs": jobs, "shared": shared}
     asked["reduce"] = reduce
     return emit_kernel(settings, {**asked, "method": method, "gpu": gpu}, Progress(quiet=True))

@@ -18,6 +18,7 @@ from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 from tracecut.tracer.loops.pointer_rotation import State, choices
 
+from .base_objects import object_of_base
 from .evaluate import Evaluation
 from .masked_arithmetic import Bools
 from .memory import DTYPES, Memory, Object
@@ -188,7 +189,8 @@ class Accesses:
                 break
         start = sample(self.evaluation, site, form, self.mask(site) & self._picked(site, chosen))
         if start is None:
-            return unknown
+            item = object_of_base(self.evaluation, _substitute(site.address, chosen, self.nest))
+            return unknown if item is None else Access(site, item, None, 0, item.size, False, chosen)
         item = self.memory.find(start)
         if item is None:
             return unknown

@@ -27,7 +27,7 @@ from tracecut.ir.loops.path_conditions import ALWAYS, Condition, Literal, both
 
 from .find_sites import SiteFinder
 from .index_roles import Pairs, exit_tests, piece_pairs, roles
-from .live_ins import live_ins, made_at
+from .live_ins import live_ins, made_at, may_stray
 from .reach_conditions import reach_conditions
 from .reductions import Uses, feeds_itself, register_reduction
 from .scalar_evolution import ScalarView
@@ -88,7 +88,8 @@ class _Builder:
         )
         lives = nest.lives()
         made = {name: made_at(self.view, self.lines, name) for name in lives}
-        return replace(nest, stack=self._stack(lives), made=made)
+        loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
+        return replace(nest, stack=self._stack(lives), made=made, loose=loose)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""

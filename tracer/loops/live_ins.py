@@ -43,3 +43,31 @@ def made_at(view: FunctionView, lines: Lines, name: str) -> str:
         names.extend(fresh)
         seen.update(fresh)
     return ""
+
+
+def may_stray(view: FunctionView, name: str) -> bool:
+    """Whether a pointer may lie outside of the object that it is used for, or behind its end.
+
+    What a program hands around lies in its object, as C has it (C11 6.5.6, 8), and so does the result of a
+    `getelementptr inbounds`. But a compiler may take `x - 8` out of a loop that reads `x[i - 1]`: without `inbounds`.
+    O(values that the pointer is merged from).
+    """
+    stack, seen = [name], {name}
+    while stack:
+        found = stack.pop()
+        definition = view.definitions.get(found)
+        if definition is None:
+            continue  # a parameter, a global
+        made = definition.instruction
+        if made.op in ("load", "call", "invoke", "alloca"):
+            continue
+        if made.op == "getelementptr" and "inbounds" in made.flags:
+            continue
+        if made.op not in ("phi", "select", "freeze"):
+            return True
+        merged = [operand.text for operand in made.operands if operand.type == "ptr"]
+        if not all(text.startswith(("%", "@")) or text == "null" for text in merged):
+            return True  # a constant expression
+        stack += [text for text in merged if text not in seen]
+        seen.update(merged)
+    return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.def_use import FunctionView
@@ -62,3 +64,32 @@ def _comes_through(flow: ControlFlow, above: str, target: str, label: str, block
         return label == above
     others = (pred for pred in flow.predecessors[target] if pred != above)
     return flow.dominates(target, label) and all(flow.dominates(target, other) for other in others)
+
+
+def walked_base(view: FunctionView, phi: Instruction, invariant: Callable[[str], bool]) -> Operand | None:
+    """The one pointer from outside of a loop that a pointer inside is made from by sums and merges alone.
+
+    None when there are several, or when some value on the way is loaded, computed or null. O(values on the way).
+    """
+    bases: set[Operand] = set()
+    seen: set[str] = set()
+    stack = list(phi.operands)
+    while stack:
+        operand = stack.pop()
+        if operand.text in seen:
+            continue
+        seen.add(operand.text)
+        if invariant(operand.text):
+            bases.add(operand)
+            continue
+        made = view.definitions[operand.text].instruction
+        if made.op in ("phi", "freeze"):
+            stack.extend(made.operands)
+        elif made.op == "select":
+            stack.extend(made.operands[1:])
+        elif made.op == "getelementptr" and made.type == "ptr":
+            stack.append(made.operands[0])
+        else:
+            return None
+    base = bases.pop() if len(bases) == 1 else None
+    return base if base is not None and base.text.startswith(("%", "@")) else None

@@ -19,10 +19,11 @@ from tracecut.ir.llvm.operands import BINARY
 from tracecut.ir.loops.expressions import Expr, Pool
 
 from .bit_masks import low_bits, masks
-from .phi_sources import decided_by, incoming, runs_twice
+from .phi_sources import decided_by, incoming, runs_twice, walked_base
 from .pointer_rotation import rotation
 
 MAX_DEPTH = 150
+CARRIED = "carried from one iteration to the next"
 _MIN_MAX = re.compile(r"@llvm\.(smin|smax|umin|umax|abs)\.i\d+$")
 FLOAT_TYPES = ("double", "float")
 _INEXACT = frozenset({"fast", "reassoc", "contract", "arcp", "afn"})  # the machine may round in another way
@@ -194,7 +195,7 @@ class ScalarView:
     def _phi(self, made: Instruction, block: str) -> Expr:
         assert made.result is not None
         if made.result in self._active:
-            return self.pool.opaque("carried from one iteration to the next")
+            return self.pool.opaque(CARRIED)
         loop = self.view.flow.headed.get(block)
         if loop is not None and loop.blocks <= self.root.blocks:
             return self._recurrence(made, loop)
@@ -221,9 +222,7 @@ class ScalarView:
                 if turns:
                     return self.pool.make("state", (f"{loop.header}:{len(turns)}",), tuple(turns))
                 leaves = self._web(made)
-                return (
-                    self.pool.any_of(leaves) if leaves else self.pool.opaque("carried from one iteration to the next")
-                )
+                return self.pool.any_of(leaves) if leaves else self._somewhere(made, CARRIED)
             sides = incoming(made, loop)
             assert sides is not None
             init = self.operand(sides[0])
@@ -301,8 +300,14 @@ class ScalarView:
         around = [] if inner is None else [inner, *inner.ancestors()]
         left = [loop for loop in around if block not in loop.blocks and loop.blocks <= self.root.blocks]
         if any(self.varies_in(value, loop) for loop in left):
-            return self.pool.opaque("value that a loop leaves behind")
+            return self._somewhere(made, "a value that a loop leaves behind")
         return value
+
+    def _somewhere(self, phi: Instruction, why: str) -> Expr:
+        """A value that is not understood. Of a pointer it is known, if so, from which one it comes by sums."""
+        base = walked_base(self.view, phi, self.is_invariant) if phi.type == "ptr" else None
+        unknown = self.pool.opaque(why)
+        return unknown if base is None else self.pool.op("add", "ptr", self.operand(base), unknown)
 
     def _merge(self, made: Instruction, block: str) -> Expr:
         values = [self.operand(operand) for operand in made.operands]

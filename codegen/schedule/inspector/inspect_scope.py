@@ -15,6 +15,7 @@ from tracecut.ir.llvm.debug_info import Place
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.access_patterns import INDIRECT
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.memory import Memory
@@ -45,10 +46,13 @@ class Inspection:
         return list(dict.fromkeys(loops[loop].place.own for loop in sorted({*regions, *self.plan.rounds})))
 
     def gathered(self, region: int) -> tuple[int, int]:
-        """(arrays that a region reaches through an index and that move, those that stay)."""
+        """(arrays that a region reaches through an index and that move, those that stay).
+
+        Of those that stay some are reached in a way that is no index of this scope, but may be one in a smaller one.
+        """
         moved = stay = 0
         for use in self.plan.uses.get(region, []):
-            if any(pattern.kind == "indirect" for pattern in use.patterns):
+            if any(pattern.kind == INDIRECT or pattern.access.form is None for pattern in use.patterns):
                 if use.mode in ("moved", "spaced"):
                     moved += 1
                 else:

@@ -20,6 +20,7 @@ from tracecut.tracer.legality.access_patterns import (
     find_pattern,
 )
 from tracecut.tracer.legality.accesses import Access, Accesses
+from tracecut.tracer.legality.base_objects import unknown_base
 from tracecut.tracer.legality.memory import Object
 
 from .private_data import is_local
@@ -114,7 +115,8 @@ def _check_scope(nest: Nest, shared: list[Access]) -> None:
     for access in shared:
         if access.object is None:
             verb = "written" if access.site.writes else "read"
-            raise UnsupportedError(f"it is not known which memory is {verb} at {access.site.place}")
+            why = unknown_base(nest, access.site.address)
+            raise UnsupportedError(f"it is not known which memory is {verb} at {access.site.place}{why}")
 
 
 def _find_fields(

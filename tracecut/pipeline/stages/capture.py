@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracecut.ir.loops import nest_json
+from tracecut.ir.loops.refusals import refusal
 from tracecut.support.dataclass_json import to_json
 from tracecut.support.errors import BackendError, ProgramError
 from tracecut.support.memory_budget import default_budget
@@ -34,6 +35,12 @@ class Traced:
     finished: Finished
 
 
+def _counted(analysis: Analysis, loop: int) -> bool:
+    """Whether the iterations of a loop may turn out to be independent, as far as its text says."""
+    nest = analysis.nest(loop)
+    return nest.loops[loop].trip is not None and refusal(nest, loop) is None
+
+
 def trace_program(
     settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0
 ) -> Traced | str:
@@ -44,7 +51,8 @@ def trace_program(
     hooked = {
         record.id: hook_values(analysis, record.id)
         for record in analysis.records
-        if record.indirect and analysis.loop(record.id).preheader is not None
+        if (record.indirect or (settings.regular and _counted(analysis, record.id)))
+        and analysis.loop(record.id).preheader is not None
     }
     try:
         code = optimised_object(traced_module(analysis, hooked), settings.flags, folder, "traced")

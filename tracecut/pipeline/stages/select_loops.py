@@ -55,7 +55,7 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
     for record in analysis.records:
         children.setdefault(record.parent, []).append(record.id)
     if settings.region is not None:
-        return _asked_for(settings.region, analysis, profile, shares, children)
+        return _asked_for(settings, settings.region, analysis, profile, shares, children)
     found: list[Hot] = []
     stack = list(children.get(None, []))
     while stack:
@@ -72,7 +72,7 @@ def choose_loops(settings: Settings, analysis: Analysis, profile: Profile) -> li
         elif below and sum(shares[child] for child in below) > shares[loop] / 2:
             stack.extend(below)
         else:
-            why = _without_capture(analysis, loop, shares, children, profile.refused)
+            why = _without_capture(settings, analysis, loop, shares, children, profile.refused)
             found.append(Hot(loop, shares[loop], False, why))
     return sorted(found, key=lambda hot: (-hot.share, hot.loop))
 
@@ -88,6 +88,7 @@ def _all_inside(loop: int, children: Mapping[int | None, list[int]]) -> list[int
 
 
 def _without_capture(
+    settings: Settings,
     analysis: Analysis,
     loop: int,
     shares: Mapping[int, float],
@@ -111,7 +112,12 @@ def _without_capture(
         for found in carried_values(nest, loop):  # also irregular: it follows a linked list, for example
             if found.ordered:
                 return "ordered", f"the loop {found.says}", found.places
-        return "rejected", "its addresses are regular: no index is loaded, so there is no reuse to gain", (info.place,)
+        if not settings.regular:
+            return (
+                "rejected",
+                "its addresses are regular: no index is loaded, so there is no reuse to gain",
+                (info.place,),
+            )
     if info.trip is None or info.early:
         return "rejected", f"it {info.why}", (info.place,)
     return "rejected", "it has too few executions or iterations for a new order to pay", (info.place,)
@@ -125,6 +131,7 @@ def same_file(known: str, wanted: str) -> bool:
 
 
 def _asked_for(
+    settings: Settings,
     wanted: str,
     analysis: Analysis,
     profile: Profile,
@@ -148,7 +155,7 @@ def _asked_for(
             record.id in profile.captures,
             None
             if record.id in profile.captures
-            else _without_capture(analysis, record.id, shares, children, profile.refused),
+            else _without_capture(settings, analysis, record.id, shares, children, profile.refused),
             tuple(child for child in _all_inside(record.id, children) if child in profile.captures),
         )
         for record in matching[:1]

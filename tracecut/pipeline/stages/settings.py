@@ -61,6 +61,7 @@ class Settings:
         min_share: smallest share of executed work of a loop that is inspected.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is captured.
         byte_limit: of the captured memory of all loops.
+        regular: capture loops without a loaded index too, of which kernels may be made.
         force: apply the best order even if it gains nothing (tests). renumber: move data, not only jobs.
 
     The others are described by `tracecut optimize --help`; None is the default stated there.
@@ -132,6 +133,7 @@ class Settings:
     first_entry: int = 2
     min_jobs: int = 64
     byte_limit: int = 8 << 30
+    regular: bool = False
     force: bool = False
     renumber: bool = True
 

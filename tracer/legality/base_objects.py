@@ -1,0 +1,57 @@
+"""The object of an address of which only the base pointer is known.
+
+What a search finds, and where a descent in a tree goes, is no expression of the nest: only the iteration itself knows
+it. But an access whose address is made by adding to a pointer into an object stays inside of that object, as C has it
+(C11 6.5.6, 8): any byte of it may be meant, and none of another one. So a loop that reads so may be reordered when
+nothing in it writes to the object, and the object stays where it is and as it is: what is read there does not depend on
+the order.
+"""
+
+from __future__ import annotations
+
+from tracecut.ir.loops.expressions import Expr, pointer_roots
+from tracecut.ir.loops.nest import Nest
+
+from .evaluate import Evaluation
+from .memory import Object
+
+RECORD = 4096  # bytes of the largest element of an array that is counted from 1
+
+
+def object_of_base(evaluation: Evaluation, address: Expr) -> Object | None:
+    """The object that every base pointer of an address lies in, None when there are several, or that is not certain.
+
+    It is not where a pointer may lie outside of its object (`Nest.loose`), where it may be the end of the object in
+    front, and where it is loaded from other places in other iterations. Nor where it lies in one object and another one
+    begins less than `RECORD` bytes behind it: programs that count from 1 let `x - 1` stand for an array, which C does
+    not allow. O(nodes of the address).
+    """
+    items = {_home(evaluation, root) for root in pointer_roots(address)}
+    return items.pop() if len(items) == 1 else None
+
+
+def _home(evaluation: Evaluation, root: Expr) -> Object | None:
+    """The object that a base pointer lies in for certain."""
+    if root.kind not in ("live", "load") or root.data[1] != "ptr" or root.data[0] in evaluation.nest.loose:
+        return None
+    value = evaluation.alone(root)
+    item = None if value is None else evaluation.memory.find(value)
+    if item is None or value is None:
+        return None
+    if value != item.base:
+        return None if evaluation.memory.beside(value, RECORD)[1] is not None else item
+    whole = root.kind == "live" and str(root.data[0]).startswith("@")  # the first byte of a variable of that name
+    behind = evaluation.memory.find(value - 1) is not None
+    return item if whole or not behind else None
+
+
+def unknown_base(nest: Nest, address: Expr) -> str:
+    """Words for what is not known of the base pointers of an address, to stand at the end of a sentence."""
+    for root in pointer_roots(address):
+        if root.kind == "opaque":
+            return f": its pointer is {root.data[0]}"
+        if root.kind == "load" and root.data[1] == "ptr" and root.has("counter"):
+            return ": its pointer is loaded anew in each iteration"
+        if root.kind == "live" and root.data[0] in nest.loose:
+            return ": its pointer may lie outside of its array"
+    return ""
