@@ -105,7 +105,7 @@ class Worker:
 
     def _choose_scope(self) -> tuple[int, Inspection] | None:
         """The outermost scope in which everything that the region gathers can move; else the one where most can."""
-        best: tuple[tuple[int, int], int, Inspection] | None = None
+        best: tuple[tuple[bool, int], int, Inspection] | None = None
         refused: dict[int, str] = {}
         too_large = ""  # what could be allowed, before what could not be helped
         for scope in self.spec["scopes"]:
@@ -134,12 +134,11 @@ class Worker:
             if self.region not in found.verdicts:
                 refused[scope] = "the region is part of a larger loop there"
                 continue
-            moved, stay = found.gathered(self.region)
-            movable = found.verdicts[self.region].movable
-            rank = (int(movable), moved - stay)
+            rank = found.rank(self.region)
             if best is None or rank > best[0]:
                 best = (rank, scope, found)
-            if movable and moved and not stay:
+            moved, stay = found.gathered(self.region)
+            if found.verdicts[self.region].movable and moved and not stay:
                 break
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tracecut.codegen.schedule.inspector import cut_into_blocks
+from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
 
 from .checking import Subject
@@ -66,11 +67,16 @@ def subject(inspected: Callable[[str], dict[str, Inspected | str]], few_jobs_a_t
 
 
 def apart(items: dict[str, Inspected | str]) -> list[Inspected]:
-    """Those that can be in one library: no two share a region. The first ones are taken."""
+    """Those that can be in one library: range functions can be made of them, and no two share a region.
+
+    The first ones are taken.
+    """
     taken: set[int] = set()
     chosen = []
     for item in items.values():
-        if not isinstance(item, str) and not taken & item.cut_out[1].keys():
+        if isinstance(item, str) or refusal(item.inspection.accesses.nest, item.region) is not None:
+            continue
+        if not taken & item.cut_out[1].keys():
             taken |= item.cut_out[1].keys()
             chosen.append(item)
     return chosen

@@ -91,8 +91,12 @@ class Program:
     def capture(self, loop: int) -> Capture:
         return Capture.load(self.traced.profile.captures[loop])
 
-    def inspect(self, mark: str, scope: str | None = None, *, renumber: bool = True) -> Inspected:
+    def inspect(
+        self, mark: str, scope: str | None = None, *, renumber: bool = True, tuned: bool = False
+    ) -> Inspected:
         """Inspect the marked loop in a marked scope; without one, in the outermost in which it may be reordered.
+
+        `tuned`: in the one that is worth most, as a tuned run does.
 
         Raises UnsupportedError when no scope can be understood.
         """
@@ -112,10 +116,9 @@ class Program:
                 continue
             if loop not in found.verdicts:
                 why.append("it is part of a larger region")
-            elif best is None or found.verdicts[loop].movable:
+                continue
+            if best is None or found.rank(loop)[: 1 + tuned] > best.inspection.rank(loop)[: 1 + tuned]:
                 best = Inspected(self, mark, loop, number, capture, found, renumber)
-                if found.verdicts[loop].movable:
-                    break
         if best is None:
             raise UnsupportedError("; ".join(why))
         return best

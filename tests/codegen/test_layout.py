@@ -83,10 +83,10 @@ def test_what_stays_and_why(inspected: Catalogue, name: str, mark: str, array: s
     assert len(schedule.moves) == len(moved)
 
 
-def test_an_index_array_that_is_written_limits_the_scope(inspected: Catalogue) -> None:
+def test_an_index_array_that_is_written_limits_the_scope(program: Callable[[str], Program]) -> None:
     """Between two sweeps the indices change: the layout holds for one sweep, and is made anew for the next."""
     for mark in ("moving_indices", "swapping_indices", "varying_length"):
-        item = loop(inspected, "indirect", mark)
+        item = program("indirect").inspect(mark, tuned=True)
         assert item.scope == item.region, mark
         assert item.inspection.verdicts[item.region].movable
 
@@ -131,12 +131,26 @@ def test_only_jobs_move_when_data_must_not(program: Callable[[str], Program]) ->
     [
         ("indirect", "rows_of_pointers", "rows behind pointers of their own"),
         ("indirect", "rows_of_a_block", "rows behind pointers of their own"),
-        ("indirect", "chosen_arrays", "it is not known which memory is written"),
     ],
 )
 def test_what_is_not_understood_is_left_alone(inspected: Catalogue, name: str, mark: str, why: str) -> None:
     found = inspected(name)[mark]
     assert isinstance(found, str) and why in found
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "kind", "why"),
+    [
+        ("indirect", "chosen_arrays", "rejected", "it is not known which element is written"),
+        ("locals", "walked_globals", "ordered", "the loop carries a value across iterations"),
+    ],
+)
+def test_what_may_depend_on_the_order_keeps_it(
+    inspected: Catalogue, name: str, mark: str, kind: str, why: str
+) -> None:
+    item = loop(inspected, name, mark)
+    assert (item.verdict, item.inspection.verdicts[item.region].reason) == (kind, why)
+    assert item.region not in item.inspection.plan.movable
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,11 @@ class Inspection:
                     stay += 1
         return moved, stay
 
+    def rank(self, region: int) -> tuple[bool, int]:
+        """What a scope is worth to a region, to compare scopes by: may it be reordered, and what moves with it."""
+        moved, stay = self.gathered(region)
+        return self.verdicts[region].movable, moved - stay
+
 
 def candidate_regions(nest: Nest, single: bool) -> list[int]:
     """Outermost loops of a scope that could run as regions: countable, and indexed by what they load."""
