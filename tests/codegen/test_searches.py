@@ -23,7 +23,7 @@ from .woven_programs import run_woven, woven
 TAKEN = {
     "gauss": ("multipliers", "eliminate", "by_columns", "flat", "permuted", "triangle"),
     "particles": ("likelihoods", "through_table", "weigh", "total", "scale", "resample", "search", "gather", "bisect"),
-    "descents": ("levels", "first_larger", "to_the_leaf", "ranges"),
+    "descents": ("levels", "first_larger", "to_the_leaf", "ranges", "beside"),
 }
 # Program, loop → why its iterations keep their order, and the text of the line that is named.
 REFUSED = {
@@ -31,6 +31,7 @@ REFUSED = {
     ("particles", "marking"): ("it is not known which element is (read|written)", "c[j]"),
     ("particles", "first_free"): ("it is not known which element is written", "taken[j]"),
     ("descents", "visits"): ("it is not known which element is written", "count[at]++"),
+    ("descents", "overtaken"): ("it is not known which element is read", "nodes[at].location"),
     ("descents", "moving"): ("it is not known which element is (read|written)", "nodes[at].keys[k]"),
     ("descents", "by_pointers"): ("which memory is read at .*: its pointer is ", "at->"),
     ("descents", "from_the_last"): ("carries a value across iterations", "@from_the_last"),
@@ -95,8 +96,8 @@ def test_what_is_carried_is_not_captured(program: Traced, name: str, mark: str) 
 
 def test_what_a_search_reads_stays_where_it_is(items: Found) -> None:
     modes = {item.mark: item.modes for item in items("descents", True)}
-    assert modes["first_larger"] == {"2400": "moved", "24000": "old"}  # what is found; keys, records, nodes
-    assert modes["to_the_leaf"]["24000"] == "old"
+    assert modes["first_larger"] == {"2400": "moved", "25600": "old"}  # what is found; keys, records, nodes
+    assert modes["to_the_leaf"]["25600"] == "old"
 
 
 @pytest.mark.parametrize("alone", [True, False])

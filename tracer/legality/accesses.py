@@ -133,6 +133,10 @@ class Accesses:
         data = np.broadcast_to(found.data, size)
         return data, np.broadcast_to(found.known & self.mask(site), size)
 
+    def address(self, access: Access) -> Expr:
+        """The address of an access, with the values that were chosen for it."""
+        return _substitute(access.site.address, access.chosen, self.nest)
+
     def addresses(self, access: Access) -> tuple[npt.NDArray[np.int64], Bools] | None:
         """(addresses, runs) for each iteration of the access's loop, exact; None when some are not known.
 
@@ -141,7 +145,7 @@ class Accesses:
         domain = self.evaluation.domain(access.site.loop)
         if domain is None or access.object is None or not access.width:
             return None
-        found = self.evaluation.at(_substitute(access.site.address, access.chosen, self.nest), access.site.loop)
+        found = self.evaluation.at(self.address(access), access.site.loop)
         mask = np.broadcast_to(self.mask(access.site) & self._picked(access.site, access.chosen), domain.size)
         known = np.broadcast_to(found.known, domain.size)
         data = np.broadcast_to(found.data, domain.size)

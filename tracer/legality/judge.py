@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.ir.llvm.debug_info import Place
-from tracecut.ir.loops.nest import AccessKind, Put, Reduce
+from tracecut.ir.loops.nest import AccessKind, Put, Reduce, Site
 from tracecut.ir.loops.refusals import refusal
 from tracecut.support import memory_amounts
 from tracecut.tracer.loops.pointer_rotation import agree, split
@@ -18,6 +18,7 @@ from tracecut.tracer.loops.reductions import FLOAT_OPERATORS
 
 from .accesses import Access, Accesses
 from .conflicts import READ, REDUCE, WRITE, Events, find_conflict
+from .lattices import lattice_of, meets
 from .memory import Object
 
 VERBS = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.REDUCE: "updated"}
@@ -161,7 +162,9 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
     whole: dict[tuple[str, str], set[int]] = {}  # offsets modulo the size of an element
     if not _fit(accesses, touched):
         return Verdict("rejected", "its accesses need more memory than is allowed", (touched[0].site.place,))
-    events = []
+    events: list[Events] = []
+    sites: list[Site] = []  # of the events
+    unknown: list[Access] = []
     broken = _broken_reductions(accesses, touched)
     for access in touched:
         site = access.site
@@ -169,11 +172,14 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         if site.key in broken:
             kind = READ | WRITE
         found = accesses.addresses(access)
+        if found is None and kind == READ and access.width:
+            unknown.append(access)
+            continue
         if found is None:
             return Verdict(
                 "rejected",
                 "it is not known which element is " + ("written" if site.writes else "read"),
-                (site.place, *(other.site.place for other in touched if other.site.writes)),
+                _with_writes(site, touched),
             )
         addresses, runs = found
         jobs = accesses.evaluation.jobs(site.loop, region)
@@ -183,15 +189,29 @@ def _count_conflicts(accesses: Accesses, region: int, item: Object, touched: lis
         if site.writes:
             whole.setdefault(site.update, set()).update(np.unique(offsets % access.width).tolist())
         events.append(Events(jobs, offsets, access.width, kind))
+        sites.append(site)
+    for access in unknown:
+        lattice = lattice_of(accesses.evaluation, accesses.address(access))
+        if any(
+            meets(lattice, access.width, item.base + event.offsets, event.width)
+            for event in events
+            if event.kind != READ
+        ):
+            places = _with_writes(access.site, touched)
+            return Verdict("rejected", "it is not known which element is read", places)
     torn = {bits[update] for update, found in whole.items() if len(found) > 1 and update in bits}
     events = [replace(event, kind=READ | WRITE) if event.kind in torn else event for event in events]
     conflict = find_conflict(events, item.size)
     if conflict is not None:
-        first, second = (touched[place].site for place in conflict.events)
+        first, second = (sites[place] for place in conflict.events)
         what = f"iterations {conflict.jobs[0]} and {conflict.jobs[1]} both touch {_name(item)}, byte {conflict.offset}"
         verbs = " and ".join(VERBS[site.kind] for site in (first, second))
         return Verdict("ordered", f"{what}: {verbs}", (first.place, second.place))
     return Verdict("reduction" if operators else "parallel", "", operators=tuple(operators))
+
+
+def _with_writes(site: Site, touched: list[Access]) -> tuple[Place, ...]:
+    return (site.place, *(other.site.place for other in touched if other.site.writes))
 
 
 def _puts(accesses: Accesses, region: int, access: Access) -> bool:

@@ -9,6 +9,7 @@ typedef struct {
     int keys[ORDER + 1];
     bool leaf;
     int many;
+    int seen;
 } Node;
 
 typedef struct Linked {
@@ -113,6 +114,38 @@ SHAPE visits(const Node *nodes, const int *keys, int *count, int n)
     }
 }
 
+/* Queries change one field of some nodes, and read another one of those that they find in a tree. */
+SHAPE beside(const Node *tree, Node *nodes, const int *owner, const int *keys, int *found, int n)
+{
+    for (int q = 0; q < n; q++) { // @beside
+        nodes[owner[q]].seen += keys[q];
+        int at = 0;
+        while (!tree[at].leaf) {
+            int k = 0;
+            while (k < ORDER - 1 && tree[at].keys[k + 1] <= keys[q])
+                k++;
+            at = tree[at].children[k];
+        }
+        found[q] = nodes[at].location;
+    }
+}
+
+/* Near miss: what they change is what they read. */
+SHAPE overtaken(const Node *tree, Node *nodes, const int *owner, const int *keys, int *found, int n)
+{
+    for (int q = 0; q < n; q++) { // @overtaken
+        nodes[owner[q]].location += keys[q];
+        int at = 0;
+        while (!tree[at].leaf) {
+            int k = 0;
+            while (k < ORDER - 1 && tree[at].keys[k + 1] <= keys[q])
+                k++;
+            at = tree[at].children[k];
+        }
+        found[q] = nodes[at].location;
+    }
+}
+
 /* Near miss: nodes that point to each other. */
 SHAPE by_pointers(const Linked *root, const int *keys, int *found, int n)
 {
@@ -178,11 +211,13 @@ static int grow(Node *nodes, int level, int low, int high)
 int main(void)
 {
     Node *nodes = calloc(NODES, sizeof *nodes);
+    Node *tree = calloc(NODES, sizeof *tree);
     Linked *linked = calloc(NODES, sizeof *linked);
-    int *keys = ints(JOBS, 1250), *more = ints(JOBS, 1250), *records = ints(JOBS, 1000), *root = calloc(JOBS, sizeof *root);
+    int *keys = ints(JOBS, 1250), *more = ints(JOBS, 1250), *records = ints(JOBS, 1000), *root = calloc(JOBS, sizeof *root), *owner = ints(JOBS, NODES);
     int *found = calloc(JOBS, sizeof *found), *count = calloc(NODES, sizeof *count);
     grow(nodes, 0, 0, 1250);
     n_nodes = perfect;
+    memcpy(tree, nodes, NODES * sizeof *tree);
     for (int i = 0; i < n_nodes; i++) {
         linked[i].value = nodes[i].location;
         for (int k = 0; k < ORDER; k++) {
@@ -202,6 +237,8 @@ int main(void)
         show_ints("to_the_leaf", found, JOBS);
         ranges(nodes, keys, more, found, JOBS);
         show_ints("ranges", found, JOBS);
+        beside(tree, nodes, owner, keys, found, JOBS);
+        show_ints("beside", found, JOBS);
         visits(nodes, keys, count, JOBS);
         by_pointers(linked, keys, found, JOBS);
         show_ints("by_pointers", found, JOBS);
@@ -209,6 +246,11 @@ int main(void)
         show_ints("from_the_last", found, JOBS);
     }
     show_ints("visits", count, NODES);
+    for (int i = 0; i < NODES; i++)
+        count[i] = nodes[i].seen;
+    show_ints("beside", count, NODES);
+    overtaken(tree, nodes, owner, keys, found, JOBS);
+    show_ints("overtaken", found, JOBS);
     moving(nodes, keys, found, JOBS);
     show_ints("moving", found, JOBS);
     return 0;
