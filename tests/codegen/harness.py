@@ -91,9 +91,7 @@ class Program:
     def capture(self, loop: int) -> Capture:
         return Capture.load(self.traced.profile.captures[loop])
 
-    def inspect(
-        self, mark: str, scope: str | None = None, *, renumber: bool = True, tuned: bool = False
-    ) -> Inspected:
+    def inspect(self, mark: str, scope: str | None = None, *, renumber: bool = True, tuned: bool = False) -> Inspected:
         """Inspect the marked loop in a marked scope; without one, in the outermost in which it may be reordered.
 
         `tuned`: in the one that is worth most, as a tuned run does.
