@@ -60,8 +60,11 @@ class Inspection:
         return moved, stay
 
 
-def candidate_regions(nest: Nest, single: bool) -> list[int]:
-    """Outermost loops of a scope that could run as regions: countable, and indexed by what they load."""
+def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozenset()) -> list[int]:
+    """Outermost loops of a scope that could run as regions: countable, and indexed by what they load.
+
+    `steps`: loops that run as they are, with the regions inside of them.
+    """
     if not single:
         return [nest.root]
     found: list[int] = []
@@ -71,11 +74,21 @@ def candidate_regions(nest: Nest, single: bool) -> list[int]:
         for number, info in nest.loops.items():
             if info.parent != parent:
                 continue
-            if nest.is_indirect(number) and _can_run(nest, number):
+            if number not in steps and nest.is_indirect(number) and _can_run(nest, number):
                 found.append(number)
             else:
                 stack.append(number)
     return sorted(found)
+
+
+def steps_around(nest: Nest, region: int) -> frozenset[int]:
+    """The loops of a scope around a region: any number of their iterations is made in one layout."""
+    found = set()
+    above = nest.loops[region].parent if region in nest.loops else None
+    while above is not None:
+        found.add(above)
+        above = nest.loops[above].parent
+    return frozenset(found)
 
 
 def _can_run(nest: Nest, loop: int) -> bool:
@@ -153,15 +166,18 @@ def inspect_scope(
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
     use_data = region is not None and bool(nest.loops[region].early)
-    accesses = Accesses(nest, memory, lives if use_data else integers, single=single, use_data=use_data, limit=limit)
+    steps = steps_around(nest, region) if single and region is not None else frozenset[int]()
+    numbers = lives if use_data else integers
+    accesses = Accesses(nest, memory, numbers, single=single, use_data=use_data, limit=limit, steps=steps)
     _check_size(accesses, region)
     check_pointers(accesses)
-    regions = [loop for loop in candidate_regions(nest, single) if _runs_once(accesses, loop)]
+    regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
     if use_data and region is not None and accesses.evaluation.domain(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
-        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=accesses.evaluation.room.left)
+        left = accesses.evaluation.room.left
+        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=left, steps=steps)
         _check_size(closer, region)
         found = {loop: judge(closer, loop) for loop in regions}
         if found[region].movable:
