@@ -214,6 +214,17 @@ class NestLoop:
     early: tuple[tuple[Edge, Condition], ...] = ()
 
 
+@dataclass(frozen=True)
+class Exit:
+    """A part of a scope in front of which its layout is undone: what `block` dominates.
+
+    `final`: the layout is not brought into force again before the scope is entered anew.
+    """
+
+    block: str
+    final: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Nest:
     """A root loop with everything inside of it.
@@ -223,6 +234,7 @@ class Nest:
         stack: live value → bytes, for stack arrays of a known size.
         values: what goes into the inner loops that may be rescheduled: name → expression.
         made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
+        exits: parts of the root that are left out.
         loose: live pointers that arithmetic of the compiler may have put outside of the object that they belong to.
     """
 
@@ -236,6 +248,7 @@ class Nest:
     pool: Pool
     made: Mapping[str, str] = field(default_factory=dict)
     loose: frozenset[str] = frozenset()
+    exits: tuple[Exit, ...] = ()
 
     def lives(self) -> dict[str, str]:
         """Values from outside that any expression mentions: name → type, in order of appearance."""

@@ -29,6 +29,7 @@ def to_json(nest: nests.Nest) -> dict[str, Any]:
         "values": {name: known[id(expr)] for name, expr in nest.values.items()},
         "made": dict(nest.made),
         "loose": sorted(nest.loose),
+        "exits": [[item.block, item.final] for item in nest.exits],
     }
 
 
@@ -49,6 +50,7 @@ def from_json(data: Mapping[str, Any]) -> nests.Nest:
             pool=pool,
             made={str(name): str(found) for name, found in data["made"].items()},
             loose=frozenset(map(str, data["loose"])),
+            exits=tuple(nests.Exit(str(block), bool(final)) for block, final in data["exits"]),
         )
         _check(nest, nodes)
         return nest

@@ -69,7 +69,7 @@ class SiteFinder:
             for place, item in enumerate(self.view.flow.blocks[name].instructions)
         }
         for name in self.view.flow.order:
-            if self.view.innermost(name) is not loop:
+            if self.view.innermost(name) is not loop or name in self.scalars.skipped.blocks:
                 continue
             block = self.view.flow.blocks[name]
             condition = reach.get(name)

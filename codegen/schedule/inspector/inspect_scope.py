@@ -17,6 +17,7 @@ from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import INDIRECT
 from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.memory import Memory
 
@@ -79,16 +80,6 @@ def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozense
             else:
                 stack.append(number)
     return sorted(found)
-
-
-def steps_around(nest: Nest, region: int) -> frozenset[int]:
-    """The loops of a scope around a region: any number of their iterations is made in one layout."""
-    found = set()
-    above = nest.loops[region].parent if region in nest.loops else None
-    while above is not None:
-        found.add(above)
-        above = nest.loops[above].parent
-    return frozenset(found)
 
 
 def _can_run(nest: Nest, loop: int) -> bool:
