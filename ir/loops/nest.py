@@ -101,6 +101,7 @@ class Site:
         loop: id of the innermost loop around it.
         reach: path condition of the access within the body of `loop`.
         private: the loop each of whose iterations has this memory for itself (a local array that is born there).
+        apart: it touches nothing but stack memory that the nest itself has made, which no other object is.
     """
 
     key: str
@@ -113,6 +114,7 @@ class Site:
     reach: Condition
     place: Place
     private: int | None = None
+    apart: bool = False
 
     @property
     def kind(self) -> AccessKind:

@@ -183,11 +183,12 @@ def _site_out(site: nests.Site, known: Mapping[int, int | None]) -> list[Any]:
         list(site.effect.between) if isinstance(site.effect, nests.Reduce) else [],
         site.load,
         site.private,
+        site.apart,
     ]
 
 
 def _site_in(data: list[Any], nodes: list[Expr]) -> nests.Site:
-    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private = data
+    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private, apart = data
     return nests.Site(
         str(key),
         _effect_in(nests.AccessKind(kind), str(operator), str(load), tuple(map(str, between))),
@@ -199,6 +200,7 @@ def _site_in(data: list[Any], nodes: list[Expr]) -> nests.Site:
         _reach_in(reach, nodes),
         _place_in(place),
         None if private is None else int(private),
+        bool(apart),
     )
 
 

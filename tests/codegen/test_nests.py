@@ -38,12 +38,14 @@ ACCEPTED = {
     "leaping": (1, 1, False),
     "forking": (1, 1, False),
     "giving_up": (1, 1, False),
+    "varying": (1, 0, False),
 }
 # Mark → words of why the layout cannot stay over the steps.
 REFUSED = {
     "shrinking": "no loop in it",
     "staged_indices": "",
     "copied_apart": "carries a value",
+    "varying_copy": "touches an array of variable length",
 }
 
 

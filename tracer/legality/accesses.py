@@ -169,7 +169,7 @@ class Accesses:
 
     def _resolve(self, site: Site) -> Iterator[Access]:
         domain = self.evaluation.domain(site.loop)
-        if domain is not None and (domain.size == 0 or not np.any(self.mask(site))):
+        if site.apart or (domain is not None and (domain.size == 0 or not np.any(self.mask(site)))):
             yield Access(site, None, None, 0, 0, False, {}, runs=False)
             return
         for chosen, state in choices(site.address):

@@ -84,7 +84,8 @@ def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozense
 
 def _can_run(nest: Nest, loop: int) -> bool:
     """Whether a range function could be made of the loop."""
-    return nest.loops[loop].trip is not None and refusal(nest, loop) is None
+    made_anew = any(site.apart for site in nest.sites_in(loop))
+    return nest.loops[loop].trip is not None and refusal(nest, loop) is None and not made_anew
 
 
 def _why_none(nest: Nest) -> str:

@@ -328,6 +328,47 @@ SHAPE forking(void)
     show("forking", x, DATA);
 }
 
+static volatile long width = 5;
+
+SHAPE varying(void) /* an array of variable length that has nothing to do with the data */
+{
+    GIVEN;
+    VALUES;
+    long n = width;
+    for (int t = 0; t < STEPS; t++) {
+        long few[n];
+        for (long j = 0; j < JOBS; j++) { // @varying
+            EDGES(x, r, w);
+        }
+        for (long k = 0; k < n; k++)
+            few[k] = k * t;
+        for (long i = 0; i < DATA; i++)
+            x[i] = (x[i] + r[i] + few[n - 1]) & 4095;
+        sink += (unsigned long)few[n / 2];
+    }
+    show("varying", x, DATA);
+}
+
+SHAPE varying_copy(void) /* one that takes the data over, in the order of memory */
+{
+    GIVEN;
+    VALUES;
+    long n = width;
+    for (int t = 0; t < STEPS; t++) {
+        long few[DATA + n];
+        for (long j = 0; j < JOBS; j++) { // @varying_copy
+            EDGES(x, r, w);
+        }
+        for (long i = 0; i < DATA; i++)
+            few[i] = x[i] + 1;
+        for (long i = 0; i < DATA; i++)
+            x[i] = (x[i] + r[i]) & 4095;
+        for (long i = 0; i < DATA; i++)
+            sink = sink * 31 + (unsigned long)few[i];
+    }
+    show("varying_copy", x, DATA);
+}
+
 static long *watched;
 static void last_words(void) { show("last words", watched, DATA); }
 
@@ -363,6 +404,8 @@ int main(int argc, char **argv)
     leaping();
     leaping(); /* the scope was not left the first time */
     forking();
+    varying();
+    varying_copy();
     giving_up();
     printf("%lu\n", sink);
     return 0;
