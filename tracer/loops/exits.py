@@ -8,7 +8,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
@@ -20,14 +20,30 @@ SELDOM = 2  # an exit that runs more often than once in so many runs of the regi
 
 
 def counted_blocks(views: Mapping[str, FunctionView]) -> list[tuple[str, str]]:
-    """(function, block) of what is counted beside the loops: all blocks around inner loops."""
+    """(function, block) of what is counted beside the loops: around inner loops, what not every iteration runs."""
     found = []
     for name, view in views.items():
         for block in view.flow.order:
             loop = view.flow.innermost(block)
-            if loop is not None and loop.children:
+            if loop is not None and loop.children and not _in_every_iteration(view.flow, loop, block):
                 found.append((name, block))
     return found
+
+
+def _in_every_iteration(flow: ControlFlow, loop: Loop, block: str) -> bool:
+    return all(flow.dominates(block, latch) for latch in loop.latches)
+
+
+def block_counts(
+    view: FunctionView, root: Loop, counted: Mapping[str, int], iterations: Sequence[int]
+) -> dict[str, int]:
+    """How often each block around inner loops ran. `counted`: of `counted_blocks`; `iterations`: by loop id."""
+    counts = {}
+    for name in root.blocks:
+        loop = view.flow.innermost(name)
+        if loop is not None and loop.children:
+            counts[name] = counted.get(name, iterations[view.loop_ids[loop]])
+    return counts
 
 
 def dominated(flow: ControlFlow, root: Loop, head: str) -> frozenset[str]:

@@ -25,9 +25,9 @@ SHAPE stages(void)
     GIVEN;
     VALUES;
     long *old = longs(DATA, 10);
-    for (int t = 0; t < SWEEPS; t++) { // @stages_steps
+    for (int t = 0; t < SWEEPS; t++) {
         memcpy(old, x, DATA * sizeof *x);
-        for (int s = 1; s < 4; s++) { // @stages_stages
+        for (int s = 1; s < 4; s++) {
             for (long i = 0; i < DATA; i++)
                 r[i] = 0;
             for (long j = 0; j < JOBS; j++) { // @stages
@@ -44,7 +44,7 @@ SHAPE until_small(void)
 {
     GIVEN;
     VALUES;
-    for (int t = 0; t < SWEEPS; t++) { // @until_steps
+    for (int t = 0; t < SWEEPS; t++) {
         long most = 0, tries = 0;
         do {
             for (long j = 0; j < JOBS; j++) { // @until_small
@@ -65,8 +65,8 @@ SHAPE shrinking(void) /* a stage decides how long the region is: no scope around
 {
     GIVEN;
     VALUES;
-    for (int t = 0; t < SWEEPS; t++) // @shrinking_steps
-        for (int s = 0; s < 3; s++) { // @shrinking_stages
+    for (int t = 0; t < SWEEPS; t++)
+        for (int s = 0; s < 3; s++) {
             for (long j = 0; j < JOBS - 10 * s; j++) { // @shrinking
                 EDGES(x, r, w);
             }
@@ -80,8 +80,8 @@ SHAPE staged_indices(void) /* each stage has indices of its own */
 {
     int *a = ints(3 * JOBS, DATA);
     long *x = longs(DATA, 1000), *r = longs(DATA, 1000);
-    for (int t = 0; t < SWEEPS; t++) // @staged_steps
-        for (int s = 0; s < 3; s++) { // @staged_stages
+    for (int t = 0; t < SWEEPS; t++)
+        for (int s = 0; s < 3; s++) {
             for (long j = 0; j < JOBS; j++) // @staged_indices
                 r[a[s * JOBS + j]] += x[a[s * JOBS + j]] & 15;
             for (long i = 0; i < DATA; i++)
@@ -95,7 +95,7 @@ SHAPE copied_shifted(void) /* the copy begins at another record */
     GIVEN;
     VALUES;
     long *old = longs(DATA + 1, 10);
-    for (int t = 0; t < STEPS; t++) { // @copied_shifted_steps
+    for (int t = 0; t < STEPS; t++) {
         memcpy(old + 1, x, DATA * sizeof *x);
         for (long j = 0; j < JOBS; j++) { // @copied_shifted
             EDGES(x, r, w);
@@ -111,7 +111,7 @@ SHAPE copied_apart(void) /* the copy is read in the order of memory */
     GIVEN;
     VALUES;
     long *old = longs(DATA, 10);
-    for (int t = 0; t < STEPS; t++) { // @copied_apart_steps
+    for (int t = 0; t < STEPS; t++) {
         memcpy(old, x, DATA * sizeof *x);
         for (long i = 1; i < DATA; i++)
             old[i] = old[i - 1] * 3 + old[i];
@@ -130,7 +130,7 @@ SHAPE copied_half(void) /* and this one ends in the middle */
     GIVEN;
     VALUES;
     long *old = longs(DATA, 10);
-    for (int t = 0; t < STEPS; t++) { // @copied_half_steps
+    for (int t = 0; t < STEPS; t++) {
         memcpy(old, x, DATA / 2 * sizeof *x);
         for (long j = 0; j < JOBS; j++) { // @copied_half
             EDGES(x, r, w);
