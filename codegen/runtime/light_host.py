@@ -279,9 +279,7 @@ class LightHost:
         listed = scope.listed
         return other_number(listed["guard"]["numbers"], named_numbers(listed["values"], raw), listed["made"])
 
-    def _use(
-        self, scope: Scope, raw: list[int], number: int, pointer: Any, bases: Sequence[int] | None = None
-    ) -> str:
+    def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any, bases: Sequence[int] | None = None) -> str:
         """Put the layout in force, or have the host decide; what differs when the schedule is not for this input.
 
         `bases`: where the objects have to lie, if that is known.

@@ -41,6 +41,7 @@ from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
 from .predict_orders import predict_orders
 from .region_statistics import describe_region
+from .scope_variants import scope_variants
 from .thread_shares import thread_placement, thread_talk
 from .trial import Candidate, ChangedResultError, Subject, tolerances
 
@@ -109,7 +110,7 @@ class Worker:
         best: tuple[tuple[int, int], int, Inspection] | None = None
         refused: dict[int, str] = {}
         too_large = ""  # what could be allowed, before what could not be helped
-        for scope, exits, rounds in self._variants():
+        for scope, exits, rounds in scope_variants(self.spec, self.entries):
             if scope not in self.capture.values:  # of a loop that is entered often, few entries are looked at
                 refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
                 continue
@@ -155,15 +156,6 @@ class Worker:
             self.result["places"] = []
             return None
         return best[1], best[2]
-
-    def _variants(self) -> list[tuple[int, tuple[str, ...], int]]:
-        """(scope, its exits, how often the layout is entered), rarest first; of equal ones the outermost."""
-        found = [
-            (scope, tuple(exits), max(1, self.entries.get(scope, 1)) + int(count))
-            for scope in self.spec["scopes"]
-            for exits, count in self.spec["exits"].get(str(scope), [((), 0)])
-        ]
-        return sorted(found, key=lambda item: item[2])
 
     def _held(self) -> int:
         """Bytes of the captured memory and of the copies that are run on."""

@@ -114,7 +114,6 @@ class Program:
             raise UnsupportedError("; ".join(why))
         return best
 
-
     def inspect_in(
         self, mark: str, loop: int, scope: int, exits: tuple[str, ...] = (), *, renumber: bool = True
     ) -> Inspected:

@@ -31,8 +31,7 @@ class Evaluation:
         nest, memory: what is evaluated on what.
         lives: numbers of the live values (floats as Python floats); a missing one is unknown.
         single: the root is one iteration of unknown number (a layout scope) instead of all of them.
-        steps: loops inside of such a root of which one iteration of unknown number stands for all, too; all loops around
-            each of them are such.
+        steps: loops inside of such a root of which the same holds, as of all loops around them.
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
         read: every load that was evaluated, by name.
         relied: expressions whose known values were asked for: what a verdict depends on.
@@ -208,8 +207,7 @@ class Evaluation:
         if outer is None:
             return None
         if self.is_step(loop):
-            entered = int(bool(np.any(self.truth(info.reach, info.parent)[0]))) if outer.size else 0
-            return inner_domain(loop, np.full(1, entered))
+            return inner_domain(loop, np.full(outer.size, np.any(self.truth(info.reach, info.parent)[0]), np.int64))
         trips = self._trips(loop, outer)
         if trips is None:
             return None

@@ -102,7 +102,7 @@ def _made_in(view: FunctionView, text: str, blocks: Collection[str]) -> bool:
 
 
 class Skipped:
-    """What the analysis of a scope leaves out: the blocks of its exits, and values that only a final exit hands over."""
+    """What the analysis of a scope leaves out: the blocks of its exits, and values that a final exit alone makes."""
 
     def __init__(self, view: FunctionView, root: Loop, exits: Iterable[Exit]) -> None:
         self.view = view

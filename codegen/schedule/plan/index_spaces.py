@@ -138,13 +138,13 @@ class _Planner:
     def _keep_halves(self, moved: dict[int, None]) -> None:
         """Both ends of a block that is copied move, or none of them."""
         for key, patterns in self.facts.by_site.items():
-            if not any(pattern.kind == RANGE and not isinstance(pattern.access.site.effect, Fill) for pattern in patterns):
+            if not patterns or patterns[0].kind != RANGE or isinstance(patterns[0].access.site.effect, Fill):
                 continue
-            homes = self.facts.homes(key).union(*(self.facts.homes(other) for other in (other_end(key),) if other))
+            homes = self.facts.homes(key) | self.facts.homes(other_end(key))
             if homes & moved.keys() and not homes <= moved.keys():
+                told = patterns[0].access.site.place.told
                 for place in sorted(homes):
-                    why = f"the block at {patterns[0].access.site.place.told} is copied between it and an array that stays"
-                    self._keep(place, why)
+                    self._keep(place, f"the block at {told} is copied between it and an array that is not moved")
 
     def _relate(
         self, place: int, links: Shifts, companions: dict[int, Companion], cuts: dict[int, set[int]]
@@ -198,12 +198,10 @@ class _Planner:
             self._keep(place, f"the block at {site.place.told} is cut inside of a record")
         elif not isinstance(site.effect, Fill):
             ends = block_ends(self.facts, site.key)
-            arrays = [self.arrays[self.home[end]] for end in ends or ()]
-            alike = {(item.stride, end.extent) for item, end in zip(arrays, ends or (), strict=True)}
-            if len(alike) != 1 or not links.relate(("array", place), ("block", ends[0].access.site.key), first):
-                self._keep(place, f"the block at {site.place.told} is copied from or to records that do not move along")
-            else:
+            alike = {(self.arrays[self.home[end]].stride, end.extent) for end in ends}
+            if len(alike) == 1 and links.relate(("array", place), ("block", ends[0].access.site.key), first):
                 return [self.home[end] for end in ends if self.home[end] != place]
+            self._keep(place, f"the block at {site.place.told} is copied from or to records that do not move along")
         return []
 
     def _relate_companion(

@@ -104,12 +104,12 @@ def other_end(key: str) -> str:
     return key[:-3] + ends[key[-3:]] if key.startswith("call:") and key[-3:] in ends else ""
 
 
-def block_ends(facts: Facts, key: str) -> tuple[Pattern, Pattern] | None:
-    """Both ends of a block copy, the target first; None unless each is one block of known bytes."""
+def block_ends(facts: Facts, key: str) -> tuple[Pattern, ...]:
+    """Both ends of a block copy, the target first; none unless each is one block of known bytes."""
     names = sorted((key, other_end(key)), key=lambda name: name[-2:])
     found = [facts.by_site.get(name, []) for name in names]
     if any(len(patterns) != 1 or patterns[0].kind != RANGE for patterns in found):
-        return None
+        return ()
     return found[0][0], found[1][0]
 
 
