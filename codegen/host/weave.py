@@ -8,6 +8,7 @@ preheader:                               preheader:
                                          original:  br header                    (the untouched loop)
                                          done:      results from out; br exit
 exit:                                    exit:      tc_region_done; tc_scope_leave
+what runs seldom:                        what runs seldom:  tc_scope_pause
 ```
 
 The original loop is unchanged: it runs whenever the executor declines.
@@ -23,7 +24,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.edit import add_array, at_start, before_end, edit_phis, store_values
 from tracecut.ir.loops.expressions import Pool
-from tracecut.ir.loops.nest import ValueKind
+from tracecut.ir.loops.nest import Exit, ValueKind
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.scalar_evolution import ScalarView
@@ -36,17 +37,19 @@ DECLARATIONS = (
     "declare void @tc_region_done(i32)",
     "declare void @tc_scope_enter(i32, ptr)",
     "declare void @tc_scope_leave(i32)",
+    "declare void @tc_scope_pause(i32, i32)",
 )
 
 
 @dataclass(frozen=True)
 class WovenScope:
-    """A layout scope to weave in: the loop, and the values that are passed to the executor at its entry."""
+    """A layout scope to weave in: the loop, the values that are passed to the executor at its entry, and its exits."""
 
     number: int
     view: FunctionView
     loop: Loop
     values: tuple[tuple[str, str], ...]
+    exits: tuple[Exit, ...] = ()
 
 
 def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -> None:
@@ -80,6 +83,9 @@ def _weave_scope(scope: WovenScope, function: Function, blocks: Mapping[str, Blo
     before_end(blocks[str(scope.loop.preheader)], lines)
     for target in dict.fromkeys(target for _, target in scope.loop.exits):
         at_start(blocks[target], [Instruction(f"call void @tc_scope_leave(i32 {scope.number})")])
+    for item in scope.exits:
+        call = Instruction(f"call void @tc_scope_pause(i32 {scope.number}, i32 {int(item.final)})")
+        at_start(blocks[item.block], [call])
 
 
 def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, Block]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,10 +33,11 @@ from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
-from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
+from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .active_layouts import ActiveLayouts
 from .executor import Executor, RegionCode
+from .pauses import FINAL, MOVED, WEARY, Pause
 from .run_summary import run_summary, why_closed
 from .schedule_file import ScopeFile
 from .shared_mappings import require_own
@@ -59,6 +60,7 @@ class ScopeState:
     guard_nanoseconds: int = 0
     refused: str = ""
     waiting: tuple[dict[str, int | float], str, int, int] | None = None
+    pause: Pause = field(default_factory=lambda: Pause(0.0))
 
 
 class Host:
@@ -86,19 +88,24 @@ class Host:
     ) -> None:
         self.library = library
         self.objects = LiveObjects(library, names)
-        self.scopes = {scope.number: ScopeState(scope, scope.schedule, scope.key) for scope in scopes}
+        self.scopes = {
+            scope.number: ScopeState(scope, scope.schedule, scope.key, pause=Pause(scope.pays_after))
+            for scope in scopes
+        }
         self.owner = {number: scope for scope in scopes for number in scope.numbers.values()}
         self.say = say
         self.secret = Secret.draw()  # of the schedules that are made in this run
         self.inspect = inspect
         count = max([0, *(number + 1 for scope in scopes for number in scope.numbers.values())])
-        self.tables = Tables(library, count) if front is None else front.tables
+        numbers = max([0, *(scope.number + 1 for scope in scopes)])
+        self.tables = Tables(library, count, numbers) if front is None else front.tables
         self.states, self.probes = self.tables.states, self.tables.probes
         self.layouts = ActiveLayouts(library, self.tables, cpus) if front is None else front.layouts
         self.native = self.layouts.native
         self._calls = {
             "tc_on_enter": ENTER(self._enter),
             "tc_on_leave": LEAVE(self._leave),
+            "tc_on_pause": PAUSE(self._pause),
             "tc_on_mismatch": MISMATCH(self._mismatch),
             "tc_on_probe": PROBE(self._probe),
         }
@@ -121,6 +128,7 @@ class Host:
     def expect(self, number: int, raw: Sequence[int], why: str, declined: int, spent: int) -> None:
         """Input for which the schedule cannot be used has been seen before this host was there."""
         state = self.scopes[number]
+        state.pause.raw = list(raw)
         state.waiting = (named_numbers(state.file.values, raw), why, declined, spent)
 
     def _enter(self, number: int, pointer: Any, traps: int) -> None:
@@ -140,17 +148,10 @@ class Host:
 
     def _try_enter(self, state: ScopeState, pointer: Any) -> None:
         file = state.file
-        closed = why_closed(self.own_threads, self.own_signals)
-        if closed:
-            raise UnsupportedError(closed)
-        raw = [int(pointer[place]) for place in range(len(file.values))]
+        raw = state.pause.raw = [int(pointer[place]) for place in range(len(file.values))]
         numbers = named_numbers(file.values, raw)
-        memory = self.objects.memory(file.nest, numbers)
-        start = time.perf_counter_ns()
-        found, why = self._check(state, state.schedule, state.secret, memory, numbers)
-        state.guard_nanoseconds += time.perf_counter_ns() - start
-        if found is not None:
-            self._activate(state, found, memory, numbers)
+        memory, why = self._use(state, raw, None)
+        if not why:
             return
         state.refused = why
         if self.inspect is None:
@@ -169,12 +170,56 @@ class Host:
                 per_call = (times.original_nanoseconds - before[3]) / (times.declined - before[2])
                 self._inspect_now(state, numbers, memory, why, per_call)
 
+    def _use(self, state: ScopeState, raw: list[int], bases: Sequence[int] | None) -> tuple[Memory, str]:
+        """Put the layout in force, or say what differs. `bases`: where the objects have to lie, if that is known."""
+        closed = why_closed(self.own_threads, self.own_signals) or (WEARY if state.pause.weary else "")
+        if closed:
+            raise UnsupportedError(closed)
+        numbers = named_numbers(state.file.values, raw)
+        memory = self.objects.memory(state.file.nest, numbers)
+        start = time.perf_counter_ns()
+        found, why = self._check(state, state.schedule, state.secret, memory, numbers)
+        state.guard_nanoseconds += time.perf_counter_ns() - start
+        if found is not None and bases is not None and [item.base for item in found] != bases:
+            return memory, MOVED
+        if found is not None:
+            self._activate(state, found, memory, numbers, raw)
+        return memory, why
+
+    def _pause(self, number: int, final: int) -> None:
+        """An exit of a scope begins."""
+        state = self.scopes[number]
+        start = time.perf_counter_ns()
+        was = state.executor is not None and state.executor.active
+        self._off(state)
+        if final:
+            state.waiting, state.refused = None, FINAL
+        elif was:
+            state.pause.left(self.states[state.file.main].calls)
+            state.pause.ask(self.tables, state.file.numbers.values())
+            state.refused = WEARY if state.pause.weary else ""
+        state.nanoseconds += time.perf_counter_ns() - start
+
+    def _resume(self, state: ScopeState) -> None:
+        """The first region after an exit is about to run."""
+        if self.tables.depth[state.file.number] != 1:  # a call in the exit has come here
+            state.pause.ask(self.tables, state.file.numbers.values())
+            return
+        self._off(state)
+        used = state.used
+        _, state.refused = self._use(state, state.pause.raw, state.pause.bases)
+        state.used = used
+        if state.refused:
+            self.say(f"scope {state.file.number}: {state.refused}; the original order runs")
+
     def _probe(self, region: int) -> None:
         """The main region of a scope is about to run on new input for the second time."""
         state = self.scopes[self.owner[region].number]
         start = time.perf_counter_ns()
         try:
-            if state.waiting is not None:
+            if state.pause.waiting:
+                self._resume(state)
+            elif state.waiting is not None:
                 numbers, why, declined, spent = state.waiting
                 state.waiting = None
                 times = self.states[region]
@@ -202,7 +247,7 @@ class Host:
         found, why = self._check(state, fresh, self.secret, memory, numbers)
         if found is not None:
             state.schedule, state.secret, state.executor = fresh, self.secret, None
-            self._activate(state, found, memory, numbers)
+            self._activate(state, found, memory, numbers, state.pause.raw)
 
     def _check(
         self, state: ScopeState, schedule: Schedule, secret: Secret, memory: Memory, numbers: Mapping[str, int | float]
@@ -229,11 +274,18 @@ class Host:
         )
 
     def _activate(
-        self, state: ScopeState, found: list[Object], memory: Memory, numbers: Mapping[str, int | float]
+        self,
+        state: ScopeState,
+        found: list[Object],
+        memory: Memory,
+        numbers: Mapping[str, int | float],
+        raw: Sequence[int],
     ) -> None:
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
         state.executor = self.layouts.put(state.executor, state.schedule, bases, codes, state.file.numbers)
+        self.tables.in_force[state.file.number] = 1
+        state.pause.begin(raw, bases, self.states[state.file.main].calls)
         state.used += 1
         state.refused = ""
 
@@ -244,6 +296,8 @@ class Host:
         state.nanoseconds += time.perf_counter_ns() - start
 
     def _off(self, state: ScopeState) -> None:
+        state.pause.waiting = False
+        self.tables.in_force[state.file.number] = 0
         self.layouts.off(state.executor, state.file.numbers)
 
     def _mismatch(self, region: int, slot: int) -> None:

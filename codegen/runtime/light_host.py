@@ -25,8 +25,9 @@ from tracecut.support.process.load_and_run import (
     thread_count,
 )
 from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
-from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PROBE, TRAPS, Tables, mismatch
+from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
+from .pauses import FINAL, MOVED, WEARY, Pause
 from .run_summary import run_summary, why_closed
 
 TYPE_CHECKING = False  # as in `typing`
@@ -67,6 +68,7 @@ class Scope:
         self.executor: Executor | None = None
         self.settled: set[str] = set()  # reasons for which no inspection will pay
         self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
+        self.pause = Pause(float(listed["pays_after"]))
 
 
 class LightHost:
@@ -100,13 +102,15 @@ class LightHost:
         self.enabled = enabled
         self.scopes = {int(item["number"]): Scope(item) for item in listed}
         self.owner = {number: scope for scope in self.scopes.values() for number in scope.listed["regions"].values()}
-        self.tables = Tables(library, max([0, *(number + 1 for number in self.owner)]))
+        counts = (max([0, *(number + 1 for number in known)]) for known in (self.owner, self.scopes))
+        self.tables = Tables(library, *counts)
         self.host: Host | None = None
         self.broken = ""
         self._load, self._read = load, read
         self._calls = {
             "tc_on_enter": ENTER(self._enter),
             "tc_on_leave": LEAVE(self._leave),
+            "tc_on_pause": PAUSE(self._pause),
             "tc_on_mismatch": MISMATCH(self._mismatch),
             "tc_on_probe": PROBE(self._probe),
         }
@@ -123,7 +127,7 @@ class LightHost:
         scope.entries += 1
         try:
             raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
-            closed = TRAPS if traps else self._closed()
+            closed = TRAPS if traps else self._closed() or (WEARY if scope.pause.weary else "")
             why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
             if why:
                 self._decline(scope, raw, why, pointer, final=bool(closed))
@@ -166,7 +170,9 @@ class LightHost:
         scope = self.owner[region]
         start = time.perf_counter_ns()
         try:
-            if scope.seen is not None:
+            if scope.pause.waiting:
+                self._resume(scope, int(scope.listed["number"]))
+            elif scope.seen is not None:
                 (raw, why, declined, spent), scope.seen = scope.seen, None
                 times = self.tables.states[region]
                 per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
@@ -184,12 +190,40 @@ class LightHost:
         if self.host is not None:
             self.host.scopes[int(scope.listed["number"])].nanoseconds = scope.nanoseconds
 
+    def _pause(self, number: int, final: int) -> None:
+        """An exit of a scope begins."""
+        scope = self.scopes[number]
+        start = time.perf_counter_ns()
+        was = scope.executor is not None and scope.executor.active
+        self._off(scope)
+        if final:
+            scope.seen, scope.refused = None, FINAL
+        elif was:
+            scope.pause.left(self.tables.states[int(scope.listed["main"])].calls)
+            scope.pause.ask(self.tables, scope.listed["regions"].values())
+            scope.refused = WEARY if scope.pause.weary else ""
+        scope.nanoseconds += time.perf_counter_ns() - start
+
+    def _resume(self, scope: Scope, number: int) -> None:
+        """The first region after an exit is about to run."""
+        if self.tables.depth[number] != 1:  # a call in the exit has come here
+            scope.pause.ask(self.tables, scope.listed["regions"].values())
+            return
+        self._off(scope)
+        raw, bases = scope.pause.raw, scope.pause.bases
+        why = self._closed() or self._use(scope, raw, number, None, bases)
+        if why:
+            scope.refused = why
+            self.say(f"scope {number}: {why}; the original order runs")
+
     def _leave(self, number: int) -> None:
         start = time.perf_counter_ns()
         self._off(self.scopes[number])
         self.scopes[number].nanoseconds += time.perf_counter_ns() - start
 
     def _off(self, scope: Scope) -> None:
+        scope.pause.waiting = False
+        self.tables.in_force[int(scope.listed["number"])] = 0
         self.tables.probes[int(scope.listed["main"])] = 0
         if scope.saved is not None:
             self.layouts.off(scope.executor, scope.saved.numbers)
@@ -237,6 +271,7 @@ class LightHost:
                 state.entries, state.refused = known.entries - (entered and known is scope), known.refused
                 state.used, state.guard_nanoseconds = known.used, known.guard_nanoseconds
                 state.nanoseconds, state.executor = known.nanoseconds, known.executor
+                state.pause = known.pause
         return self.host
 
     def _other_number(self, scope: Scope, raw: list[int]) -> str:
@@ -244,8 +279,11 @@ class LightHost:
         listed = scope.listed
         return other_number(listed["guard"]["numbers"], named_numbers(listed["values"], raw), listed["made"])
 
-    def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any) -> str:
-        """Put the layout in force, or have the host decide; what differs when the schedule is not for this input."""
+    def _use(self, scope: Scope, raw: list[int], number: int, pointer: Any, bases: Sequence[int] | None = None) -> str:
+        """Put the layout in force, or have the host decide; what differs when the schedule is not for this input.
+
+        `bases`: where the objects have to lie, if that is known.
+        """
         with loading():
             if scope.saved is None:
                 from .saved_schedule import SavedSchedule
@@ -263,9 +301,13 @@ class LightHost:
         before = thread_count()
         layouts.start()
         self.own_threads += thread_count() - before
-        schedule, bases = saved.schedule, [item.base for item in found]
-        scope.executor = layouts.put(scope.executor, schedule, bases, saved.codes(raw, objects), saved.numbers)
-        scope.used += 1
+        schedule, places = saved.schedule, [item.base for item in found]
+        if bases is not None and places != bases:
+            return MOVED
+        scope.executor = layouts.put(scope.executor, schedule, places, saved.codes(raw, objects), saved.numbers)
+        self.tables.in_force[number] = 1
+        scope.pause.begin(raw, places, self.tables.states[int(scope.listed["main"])].calls)
+        scope.used += bases is None
         scope.refused = ""
         return ""
 

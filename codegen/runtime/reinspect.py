@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory
 
 from .schedule_file import ScopeFile
@@ -65,8 +66,9 @@ class Reinspector:
 def expected_gain(file: ScopeFile, numbers: Mapping[str, int | float], memory: Memory, per_call: float) -> str | None:
     """None when an inspection is expected to pay, else why not."""
     costs = file.costs
-    evaluation = Evaluation(file.nest, memory, numbers, single=bool(file.options["single"]))
-    domain = evaluation.domain(int(file.options["region"]))
+    single, region = bool(file.options["single"]), int(file.options["region"])
+    steps = steps_around(file.nest, region) if single else frozenset[int]()
+    domain = Evaluation(file.nest, memory, numbers, single=single, steps=steps).domain(region)
     if domain is None:
         return "the size of its loop is not known"
     saved = per_call - costs["optimized"] * domain.size

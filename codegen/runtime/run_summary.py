@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from .executor import Executor
+    from .pauses import Pause
 
     class State(Protocol):
         """What happened to a scope, as a host counts it."""
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         guard_nanoseconds: int
         refused: str
         executor: Executor | None
+        pause: Pause
 
 
 def why_closed(own_threads: int, own_signals: int) -> str:

@@ -61,6 +61,17 @@ class ScopeFile:
     costs: Mapping[str, float]
     options: Mapping[str, Any]
 
+    @property
+    def main(self) -> int:
+        """The number of the region that it was made for."""
+        return self.numbers[int(self.options["region"])]
+
+    @property
+    def pays_after(self) -> float:
+        """Calls of that region that pay for moving the data once and back; 0 where nothing is known to be gained."""
+        gain = self.costs["original"] - self.costs["optimized"]
+        return self.costs["copy"] / gain if gain > 0 else 0.0
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         schedule = self.schedule
         arrays = schedule_arrays(schedule)

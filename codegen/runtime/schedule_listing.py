@@ -147,7 +147,7 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     `pointers`: recipes. `made`, `pointers_made`: where the numbers and the pointers come from, in words. `guard`: over
     these pointers; `complete` when that is all of it. `moved`: its objects that are permuted in place. `codes`: region
     → what its range function has to see, `members`: where the file's arrays lie. `talk`: the values that threads
-    exchange.
+    exchange. `pays_after`: calls of the main region that pay for one exit.
     """
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
@@ -162,7 +162,8 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
         "number": file.number,
         "root": nest.root,
         "regions": {str(loop): number for loop, number in file.numbers.items()},
-        "main": file.numbers[int(file.options["region"])],
+        "main": file.main,
+        "pays_after": file.pays_after,
         "single": bool(file.options["single"]),
         "method": str(file.options["method"]),
         "threads": int(file.options["threads"]),

@@ -25,7 +25,7 @@ from tracecut.ir.llvm.module_json import function_out, module_in
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.machine.machine import Machine
 from tracecut.support import dataclass_json, memory_amounts
-from tracecut.support.errors import ScheduleError, TracecutError, UnsupportedError
+from tracecut.support.errors import ArtefactError, ScheduleError, TracecutError, UnsupportedError
 from tracecut.support.files import load_json, write_json
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture
@@ -41,6 +41,7 @@ from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
 from .predict_orders import predict_orders
 from .region_statistics import describe_region
+from .scope_variants import scope_variants
 from .thread_shares import thread_placement, thread_talk
 from .trial import Candidate, ChangedResultError, Subject, tolerances
 
@@ -67,6 +68,7 @@ class Worker:
             "failures": [],
         }
         self.values = {int(loop): [(str(n), str(t)) for n, t in found] for loop, found in spec["values"].items()}
+        self.rounds = 1  # entries of the layout of the chosen scope
         self.entries = {int(loop): int(count) for loop, count in spec["entries"].items()}
 
     def run(self) -> dict[str, Any]:
@@ -108,11 +110,15 @@ class Worker:
         best: tuple[tuple[bool, int], int, Inspection] | None = None
         refused: dict[int, str] = {}
         too_large = ""  # what could be allowed, before what could not be helped
-        for scope in self.spec["scopes"]:
+        for scope, exits, rounds in scope_variants(self.spec, self.entries):
             if scope not in self.capture.values:  # of a loop that is entered often, few entries are looked at
                 refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
                 continue
-            nest = from_json(to_json(self.analysis.nest(scope)))
+            try:
+                nest = from_json(to_json(self.analysis.nest(scope, exits)))
+            except ArtefactError as error:  # what stays needs a loop that is left out
+                refused.setdefault(scope, error.message)
+                continue
             numbers = named_numbers(self.values[scope], self.capture.values[scope])
             memory = memory_of(self.capture, nest, numbers)
             try:
@@ -127,16 +133,16 @@ class Worker:
                     limit=int(self.spec["memory"]) - self._held(),
                 )
             except UnsupportedError as error:
-                refused[scope] = error.message
+                refused.setdefault(scope, error.message)
                 if isinstance(error, TooLargeError):
                     too_large = error.message
                 continue
             if self.region not in found.verdicts:
-                refused[scope] = "the region is part of a larger loop there"
+                refused.setdefault(scope, "the region is part of a larger loop there")
                 continue
             rank = found.rank(self.region)
             if best is None or rank > best[0]:
-                best = (rank, scope, found)
+                best, self.rounds = (rank, scope, found), rounds
             moved, stay = found.gathered(self.region)
             if found.verdicts[self.region].movable and moved and not stay:
                 break
@@ -207,7 +213,7 @@ class Worker:
         self._done("compile")
         names = [outlined[self.region].name]
         names += [batches[self.region].name] if self.region in batches else []
-        entries = max(1, self.entries.get(scope, 1))
+        entries = self.rounds
         subject = Subject(
             inspection,
             graph,
@@ -293,7 +299,7 @@ class Worker:
         count = best.threads if best.fastest > 1 else 1
         schedule = best.schedules[best.fastest]
         jobs = max(1, inspection.accesses.size(self.region) or 1)
-        entries = max(1, self.entries.get(scope, 1))
+        entries = self.rounds
         fastest = min(value for value in (best.region_ms, best.region_all_ms) if value is not None)
         first = int(self.spec["first_region"])
         regions = list(inspection.plan.uses)

@@ -77,7 +77,7 @@ _TABLE["free"] = Effect("free")
 
 _MARKERS = re.compile(
     r"llvm\.(lifetime\.(start|end)|assume|dbg\.|experimental\.noalias\.scope\.decl|donothing|annotation|"
-    r"invariant\.(start|end)|sideeffect|pseudoprobe|prefetch)"
+    r"invariant\.(start|end)|stacksave|stackrestore|sideeffect|pseudoprobe|prefetch)"
 )
 _PURE_INTRINSICS = re.compile(
     r"llvm\.(abs|smin|smax|umin|umax|fabs|sqrt|fma|fmuladd|sin|cos|tan|sincos|pow|powi|exp|exp2|exp10|log|log2|log10|"

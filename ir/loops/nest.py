@@ -101,6 +101,7 @@ class Site:
         loop: id of the innermost loop around it.
         reach: path condition of the access within the body of `loop`.
         private: the loop each of whose iterations has this memory for itself (a local array that is born there).
+        apart: it touches nothing but stack memory that the nest itself has made, which no other object is.
     """
 
     key: str
@@ -113,6 +114,7 @@ class Site:
     reach: Condition
     place: Place
     private: int | None = None
+    apart: bool = False
 
     @property
     def kind(self) -> AccessKind:
@@ -214,6 +216,17 @@ class NestLoop:
     early: tuple[tuple[Edge, Condition], ...] = ()
 
 
+@dataclass(frozen=True)
+class Exit:
+    """A part of a scope in front of which its layout is undone: what `block` dominates.
+
+    `final`: the layout is not brought into force again before the scope is entered anew.
+    """
+
+    block: str
+    final: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Nest:
     """A root loop with everything inside of it.
@@ -223,6 +236,7 @@ class Nest:
         stack: live value → bytes, for stack arrays of a known size.
         values: what goes into the inner loops that may be rescheduled: name → expression.
         made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
+        exits: parts of the root that are left out.
         loose: live pointers that arithmetic of the compiler may have put outside of the object that they belong to.
     """
 
@@ -236,6 +250,7 @@ class Nest:
     pool: Pool
     made: Mapping[str, str] = field(default_factory=dict)
     loose: frozenset[str] = frozenset()
+    exits: tuple[Exit, ...] = ()
 
     def lives(self) -> dict[str, str]:
         """Values from outside that any expression mentions: name → type, in order of appearance."""

@@ -29,6 +29,7 @@ def to_json(nest: nests.Nest) -> dict[str, Any]:
         "values": {name: known[id(expr)] for name, expr in nest.values.items()},
         "made": dict(nest.made),
         "loose": sorted(nest.loose),
+        "exits": [[item.block, item.final] for item in nest.exits],
     }
 
 
@@ -49,6 +50,7 @@ def from_json(data: Mapping[str, Any]) -> nests.Nest:
             pool=pool,
             made={str(name): str(found) for name, found in data["made"].items()},
             loose=frozenset(map(str, data["loose"])),
+            exits=tuple(nests.Exit(str(block), bool(final)) for block, final in data["exits"]),
         )
         _check(nest, nodes)
         return nest
@@ -181,11 +183,12 @@ def _site_out(site: nests.Site, known: Mapping[int, int | None]) -> list[Any]:
         list(site.effect.between) if isinstance(site.effect, nests.Reduce) else [],
         site.load,
         site.private,
+        site.apart,
     ]
 
 
 def _site_in(data: list[Any], nodes: list[Expr]) -> nests.Site:
-    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private = data
+    key, kind, operator, type, size, address, length, loop, reach, place, between, load, private, apart = data
     return nests.Site(
         str(key),
         _effect_in(nests.AccessKind(kind), str(operator), str(load), tuple(map(str, between))),
@@ -197,6 +200,7 @@ def _site_in(data: list[Any], nodes: list[Expr]) -> nests.Site:
         _reach_in(reach, nodes),
         _place_in(place),
         None if private is None else int(private),
+        bool(apart),
     )
 
 

@@ -103,23 +103,30 @@ class Program:
         why = []
         best: Inspected | None = None
         for number in scopes:
-            capture = self.capture(loop)
-            nest = self.nest(number)
-            numbers = named_numbers(self.traced.values[number], capture.values[number])
-            memory = memory_of(capture, nest, numbers)
             try:
-                found = inspect_scope(nest, memory, numbers, single=number != loop, renumber=renumber, region=loop)
+                found = self.inspect_in(mark, loop, number, renumber=renumber)
             except UnsupportedError as error:
                 why.append(error.message)
                 continue
-            if loop not in found.verdicts:
-                why.append("it is part of a larger region")
-                continue
-            if best is None or found.rank(loop)[: 1 + tuned] > best.inspection.rank(loop)[: 1 + tuned]:
-                best = Inspected(self, mark, loop, number, capture, found, renumber)
+            ranks = [made.inspection.rank(loop)[: 1 + tuned] for made in (found, best) if made is not None]
+            if len(ranks) == 1 or ranks[0] > ranks[1]:
+                best = found
         if best is None:
             raise UnsupportedError("; ".join(why))
         return best
+
+    def inspect_in(
+        self, mark: str, loop: int, scope: int, exits: tuple[str, ...] = (), *, renumber: bool = True
+    ) -> Inspected:
+        """Inspect a loop in one scope with these exits. Raises UnsupportedError when that cannot be understood."""
+        capture = self.capture(loop)
+        nest = from_json(to_json(self.compiled.analysis.nest(scope, exits)))
+        numbers = named_numbers(self.traced.values[scope], capture.values[scope])
+        memory = memory_of(capture, nest, numbers)
+        found = inspect_scope(nest, memory, numbers, single=scope != loop, renumber=renumber, region=loop)
+        if loop not in found.verdicts:
+            raise UnsupportedError("it is part of a larger region")
+        return Inspected(self, mark, loop, scope, capture, found, renumber)
 
 
 def trace(source: str, folder: Path, argv: Sequence[str] = (), **options: Any) -> Program:

@@ -38,7 +38,7 @@ class Tracer:
         self.folder = request.folder
         self.first_entry, self.min_jobs = request.first_entry, request.min_jobs
         self.byte_limit, self.memory = request.byte_limit, request.memory
-        self.n_loops = request.n_loops
+        self.n_loops, self.n_blocks = request.n_loops, request.n_blocks
         self.nests: dict[int, Nest] = {loop: nest_json.from_json(data) for loop, data in request.nests.items()}
         self.values = {loop: list(found) for loop, found in request.values.items()}
         self.library = load_library(request.library)
@@ -134,11 +134,12 @@ class Tracer:
 
     def report(self) -> None:
         """Write what was counted; runs when the program exits."""
-        counts = (ctypes.c_int64 * max(1, self.n_loops)).in_dll(self.library, "tc_counts")
+        counts = (ctypes.c_int64 * max(1, self.n_loops + self.n_blocks)).in_dll(self.library, "tc_counts")
         write_json(
             self.folder / "profile.json",
             {
                 "iterations": [int(counts[loop]) for loop in range(self.n_loops)],
+                "blocks": [int(counts[self.n_loops + place]) for place in range(self.n_blocks)],
                 "entries": {str(loop): int(self.entries[loop]) for loop in self.nests},
                 "captures": {str(loop): name for loop, (_, name) in self.captured.items()},
                 "seconds": time.perf_counter() - self.started,

@@ -8,6 +8,7 @@ from tracecut.ir.llvm import Instruction, Module
 from tracecut.ir.llvm.call_effects import ALLOCATORS, CXX_ALLOCATORS
 from tracecut.ir.llvm.edit import add_array, at_start, before_end, fits_slots, store_values
 from tracecut.ir.llvm.substitute import renamed_globals
+from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.live_ins import live_ins
 from tracecut.tracer.loops.program import Analysis
 
@@ -27,16 +28,10 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
     for number in range(analysis.n_loops):
         view = analysis.view_of(number)
         header = blocks[view.function.name][view.loops[number].header]
-        at = f"%tc.count{number}"
-        at_start(
-            header,
-            [
-                Instruction(f"{at}.p = getelementptr i64, ptr @tc_counts, i64 {number}"),
-                Instruction(f"{at}.v = load i64, ptr {at}.p, align 8"),
-                Instruction(f"{at}.n = add i64 {at}.v, 1"),
-                Instruction(f"store i64 {at}.n, ptr {at}.p, align 8"),
-            ],
-        )
+        at_start(header, _counting(f"%tc.count{number}", number))
+    counted = counted_blocks(analysis.views)
+    for place, (name, block) in enumerate(counted):
+        at_start(blocks[name][block], _counting(f"%tc.passed{place}", analysis.n_loops + place))
     for number, values in hooked.items():
         view = analysis.view_of(number)
         function = functions[view.function.name]
@@ -46,10 +41,20 @@ def traced_module(analysis: Analysis, hooked: Mapping[int, Sequence[tuple[str, s
         before_end(blocks[function.name][str(view.loops[number].preheader)], lines)
         for target in dict.fromkeys(target for _, target in view.loops[number].exits):
             at_start(blocks[function.name][target], [Instruction(f"call void @tc_loop_done(i32 {number})")])
-    module.append(f"@tc_counts = global [{max(1, analysis.n_loops)} x i64] zeroinitializer, align 8")
+    module.append(f"@tc_counts = global [{max(1, analysis.n_loops + len(counted))} x i64] zeroinitializer, align 8")
     for line in HOOKS:
         module.append(line)
     return with_object_table(module, analysis)
+
+
+def _counting(at: str, place: int) -> list[Instruction]:
+    """Add one to a counter. `at`: prefix of the new values."""
+    return [
+        Instruction(f"{at}.p = getelementptr i64, ptr @tc_counts, i64 {place}"),
+        Instruction(f"{at}.v = load i64, ptr {at}.p, align 8"),
+        Instruction(f"{at}.n = add i64 {at}.v, 1"),
+        Instruction(f"store i64 {at}.n, ptr {at}.p, align 8"),
+    ]
 
 
 def hook_values(analysis: Analysis, loop: int) -> list[tuple[str, str]]:

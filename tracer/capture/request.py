@@ -15,7 +15,8 @@ class CaptureRequest:
     Attributes:
         library: the instrumented program. argv: its words. folder: where the captures go.
         first_entry: at which entry a loop is captured. min_jobs: smallest loop that is.
-        byte_limit: of all captures. memory: of this process. n_loops: of the program. globals: names of its variables.
+        byte_limit: of all captures. memory: of this process. n_loops: of the program. n_blocks: that are counted.
+        globals: names of its variables.
         values: hooked loop → (name, type) of what its hook reports. nests: hooked loop → its nest, of `nest_json`.
     """
 
@@ -27,6 +28,7 @@ class CaptureRequest:
     byte_limit: int
     memory: int
     n_loops: int
+    n_blocks: int
     globals: tuple[str, ...]
     values: Mapping[int, tuple[tuple[str, str], ...]]
     nests: Mapping[int, Any]

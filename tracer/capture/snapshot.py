@@ -102,6 +102,7 @@ class Profile:
         seconds: wall time of `main`.
         notes: what could not be captured, and why.
         refused: loop id → why it was too large to capture.
+        blocks: how often each of `exits.counted_blocks` ran.
     """
 
     iterations: tuple[int, ...]
@@ -110,6 +111,7 @@ class Profile:
     seconds: float
     notes: tuple[str, ...] = ()
     refused: Mapping[int, str] = field(default_factory=dict)
+    blocks: tuple[int, ...] = ()
 
     @classmethod
     def load(cls, folder: Path) -> Profile:
@@ -124,6 +126,7 @@ class Profile:
                 float(data["seconds"]),
                 tuple(str(note) for note in data["notes"]),
                 {int(loop): str(why) for loop, why in data.get("refused", {}).items()},
+                tuple(int(count) for count in data.get("blocks", ())),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArtefactError(f"{path} is damaged: {error}") from error

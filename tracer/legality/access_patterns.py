@@ -111,7 +111,7 @@ def find_pattern(accesses: Accesses, access: Access, regions: Iterable[int]) -> 
     counters = [atom for atom in form.terms if atom.kind == "counter"]
     if len(loads) + len(counters) != len(form.terms) or len(loads) > 1:
         return Pattern(access, OTHER)
-    if any(accesses.single and atom.data[0] == nest.root for atom in counters):
+    if any(atom.data[0] in accesses.steps for atom in counters):
         return Pattern(access, OTHER)  # the place changes from one iteration of the scope to the next
     if not form.terms:
         return Pattern(access, SCALAR, first=form.const - item.base, extent=access.width)

@@ -71,7 +71,7 @@ class Accesses:
 
     Args:
         nest: the nest. memory: objects and their contents. lives: numbers of live values.
-        single: see `Evaluation.single`.
+        single, steps: see `Evaluation`.
         use_data: evaluate branch conditions on floating-point data too (they then have to be guarded).
         limit: bytes that the evaluation may take, see `Evaluation.limit`.
     """
@@ -85,15 +85,19 @@ class Accesses:
         single: bool,
         use_data: bool = False,
         limit: int | None = None,
+        steps: frozenset[int] = frozenset(),
     ) -> None:
         self.nest = nest
         self.memory = memory
         self.lives = lives
         self.single = single
+        self.steps = steps | {nest.root} if single else steps
         data_loads = frozenset() if use_data else _condition_loads(nest)
         self.distrusted: dict[str, str] = dict.fromkeys(data_loads, "is data, not an index")
         while True:
-            self.evaluation = Evaluation(nest, memory, lives, single, frozenset(self.distrusted), limit=limit)
+            self.evaluation = Evaluation(
+                nest, memory, lives, single, frozenset(self.distrusted), limit=limit, steps=steps
+            )
             self._masks: dict[int, Bools | np.bool_] = {}
             self.by_site = {site.key: list(self._resolve(site)) for site in nest.sites}
             found = self._overwritten()
@@ -169,7 +173,7 @@ class Accesses:
 
     def _resolve(self, site: Site) -> Iterator[Access]:
         domain = self.evaluation.domain(site.loop)
-        if domain is not None and (domain.size == 0 or not np.any(self.mask(site))):
+        if site.apart or (domain is not None and (domain.size == 0 or not np.any(self.mask(site)))):
             yield Access(site, None, None, 0, 0, False, {}, runs=False)
             return
         for chosen, state in choices(site.address):

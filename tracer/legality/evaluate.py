@@ -18,7 +18,7 @@ from tracecut.ir.loops.path_conditions import Condition
 from tracecut.tracer.loops.linear_forms import linear_form
 from tracecut.tracer.loops.trip_counts import count
 
-from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room
+from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, inner_domain
 from .masked_arithmetic import UNKNOWN, Bools, Values, arithmetic, cast, compare, widened
 from .memory import DTYPES, Memory
 
@@ -31,6 +31,7 @@ class Evaluation:
         nest, memory: what is evaluated on what.
         lives: numbers of the live values (floats as Python floats); a missing one is unknown.
         single: the root is one iteration of unknown number (a layout scope) instead of all of them.
+        steps: loops inside of such a root of which the same holds, as of all loops around them.
         distrusted: names of loads whose memory may change while the nest runs: their values are unknown.
         read: every load that was evaluated, by name.
         relied: expressions whose known values were asked for: what a verdict depends on.
@@ -54,6 +55,7 @@ class Evaluation:
     _values: dict[int, tuple[int | None, Values]] = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     limit: int | None = None
+    steps: frozenset[int] = frozenset()
     _busy: dict[tuple[int, int], Bools] = field(default_factory=dict)
     _jobs: dict[tuple[int, int], npt.NDArray[np.int64]] = field(default_factory=dict)
 
@@ -77,13 +79,17 @@ class Evaluation:
                 self._domains[loop] = None
         return self._domains[loop]
 
+    def is_step(self, loop: int) -> bool:
+        """Whether one iteration of a loop, of unknown number, stands for all."""
+        return loop in self.steps or (self.single and self.nest.loops[loop].parent is None)
+
     def _left_early(self, loop: int) -> bool:
         """Whether an exit in front of the one that counts may be taken: asked as if all iterations ran.
 
         If so, what was computed on the way is forgotten. One iteration of a scope may end as it likes.
         """
         info = self.nest.loops[loop]
-        if not info.early or (self.single and info.parent is None):
+        if not info.early or self.is_step(loop):
             return False
         known = set(self._values)
         if not any(np.any(self.truth(taken, loop)[0]) for _, taken in info.early):
@@ -196,11 +202,12 @@ class Evaluation:
             found = self.root_size()
             if found is None or not self.room.enter(loop, found):
                 return None
-            size = found
-            return Domain(loop, size, None, np.arange(size, dtype=np.int64))
+            return Domain(loop, found, None, np.arange(found, dtype=np.int64))
         outer = self.domain(info.parent)
         if outer is None:
             return None
+        if self.is_step(loop):
+            return inner_domain(loop, np.full(outer.size, np.any(self.truth(info.reach, info.parent)[0]), np.int64))
         trips = self._trips(loop, outer)
         if trips is None:
             return None
@@ -208,14 +215,7 @@ class Evaluation:
         counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
         if not self.room.enter(loop, float(counts.sum(dtype=np.float64))):
             return None
-        size = int(counts.sum())
-        if outer.size == 1:
-            return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64))
-        parent = np.repeat(np.arange(outer.size, dtype=np.int64), counts)
-        starts = np.cumsum(counts) - counts
-        counter = np.arange(size, dtype=np.int64)
-        counter -= np.repeat(starts, counts)
-        return Domain(loop, size, parent, counter)
+        return inner_domain(loop, counts)
 
     def root_size(self) -> int | None:
         """How often the outermost loop runs if nothing leaves it early, None when not known. Takes no memory."""
@@ -306,7 +306,7 @@ class Evaluation:
             return arithmetic(str(expr.data[0]), str(expr.data[1]), parts[0].data, parts[1].data, known)
 
     def _counter(self, loop: int) -> Values:
-        if self.single and self.nest.loops[loop].parent is None:
+        if self.is_step(loop):
             return UNKNOWN
         domain = self.domain(loop)
         return UNKNOWN if domain is None else Values(domain.counter, np.bool_(True))

@@ -33,6 +33,28 @@ class Domain:
     counter: npt.NDArray[np.int64]
 
 
+def steps_around(nest: Nest, region: int) -> frozenset[int]:
+    """The loops of a scope around a region: any number of their iterations is made in one layout."""
+    found = set()
+    above = nest.loops[region].parent if region in nest.loops else None
+    while above is not None:
+        found.add(above)
+        above = nest.loops[above].parent
+    return frozenset(found)
+
+
+def inner_domain(loop: int, counts: npt.NDArray[np.int64]) -> Domain:
+    """Iterations of a loop that runs so often in each entry of the domain around it."""
+    size = int(counts.sum())
+    if counts.size == 1:
+        return Domain(loop, size, np.zeros(size, np.int64), np.arange(size, dtype=np.int64))
+    parent = np.repeat(np.arange(counts.size, dtype=np.int64), counts)
+    starts = np.cumsum(counts) - counts
+    counter = np.arange(size, dtype=np.int64)
+    counter -= np.repeat(starts, counts)
+    return Domain(loop, size, parent, counter)
+
+
 @dataclass
 class Levels:
     """The loop of a nest whose iterations each expression changes with."""

@@ -15,6 +15,7 @@ from tracecut.ir.loops.nest import (
     NOWHERE,
     Carried,
     Edge,
+    Exit,
     Nest,
     NestLoop,
     Obstacle,
@@ -35,21 +36,33 @@ from .trip_counts import ending
 
 
 def describe_nest(
-    view: FunctionView, root: Loop, lines: Lines, variables: Mapping[str, GlobalVariable], own: set[str]
+    view: FunctionView,
+    root: Loop,
+    lines: Lines,
+    variables: Mapping[str, GlobalVariable],
+    own: set[str],
+    exits: tuple[Exit, ...] = (),
 ) -> Nest:
-    """Analyse `root` of a function. `own` names the functions that the module defines."""
-    return _Builder(view, root, lines, variables, own).build()
+    """Analyse `root` of a function. `own` names the functions that the module defines. `exits`: what is left out."""
+    return _Builder(view, root, lines, variables, own, exits).build()
 
 
 class _Builder:
     def __init__(
-        self, view: FunctionView, root: Loop, lines: Lines, variables: Mapping[str, GlobalVariable], own: set[str]
+        self,
+        view: FunctionView,
+        root: Loop,
+        lines: Lines,
+        variables: Mapping[str, GlobalVariable],
+        own: set[str],
+        exits: tuple[Exit, ...],
     ) -> None:
         self.view = view
         self.root = root
         self.lines = lines
         self.pool = Pool()
-        self.scalars = ScalarView(view, root, self.pool)
+        self.taken = exits
+        self.scalars = ScalarView(view, root, self.pool, exits)
         self.uses = Uses(view)
         self.pairs: Pairs = frozenset()
         self.exits: frozenset[str] = frozenset()
@@ -60,6 +73,8 @@ class _Builder:
         sites: list[Site] = []
         reaches: dict[int, dict[str, Condition]] = {}
         for loop in self.view.flow.inside(self.root):
+            if loop.header in self.scalars.skipped.blocks:
+                continue
             number = self.view.loop_ids[loop]
             reaches[number] = reach_conditions(self.scalars, loop)
             entered = ALWAYS
@@ -89,7 +104,7 @@ class _Builder:
         lives = nest.lives()
         made = {name: made_at(self.view, self.lines, name) for name in lives}
         loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
-        return replace(nest, stack=self._stack(lives), made=made, loose=loose)
+        return replace(nest, stack=self._stack(lives), made=made, loose=loose, exits=self.taken)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""

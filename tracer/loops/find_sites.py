@@ -69,7 +69,7 @@ class SiteFinder:
             for place, item in enumerate(self.view.flow.blocks[name].instructions)
         }
         for name in self.view.flow.order:
-            if self.view.innermost(name) is not loop:
+            if self.view.innermost(name) is not loop or name in self.scalars.skipped.blocks:
                 continue
             block = self.view.flow.blocks[name]
             condition = reach.get(name)
@@ -126,6 +126,7 @@ class SiteFinder:
             reach=condition,
             place=self.lines.place(instruction.meta.get("dbg")) or NOWHERE,
             private=self._birthplace(address),
+            apart=self._is_apart(pointer),
         )
 
     def _effect(
@@ -195,7 +196,8 @@ class SiteFinder:
                 address = self.scalars.operand(operand)
                 place_of = self.lines.place(call.meta.get("dbg")) or NOWHERE
                 birth = self._birthplace(address)
-                sites.append(Site(key, does, "bytes", 1, address, length, number, condition, place_of, birth))
+                apart = self._is_apart(operand)
+                sites.append(Site(key, does, "bytes", 1, address, length, number, condition, place_of, birth, apart))
         return sites
 
     def _is_constant(self, operand: Operand) -> bool:
@@ -212,6 +214,29 @@ class SiteFinder:
             loop = birthplace(self.uses, name)
             self.births[name] = None if loop is None else self.view.loop_ids[loop]
         return self.births[name]
+
+    def _is_apart(self, pointer: Operand) -> bool:
+        """Whether a pointer lies in stack memory that the root itself makes, on every way to it."""
+        seen: set[str] = set()
+        stack = [pointer.text]
+        while stack:
+            name = stack.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            made = self.view.definitions.get(name)
+            if made is None or self.scalars.is_invariant(name):
+                return False
+            step = made.instruction
+            if step.op in ("phi", "freeze"):
+                stack.extend(operand.text for operand in step.operands)
+            elif step.op == "select":
+                stack.extend(operand.text for operand in step.operands[1:])
+            elif step.op == "getelementptr":
+                stack.append(step.operands[0].text)
+            elif step.op != "alloca":
+                return False
+        return True
 
     def _size(self, type: str) -> int:
         try:

@@ -12,6 +12,7 @@ from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Nest
 
 from .build_nest import describe_nest
+from .exits import exits_at
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Analysis:
         self.own = set(self.module.functions)
         self.views: dict[str, FunctionView] = {}
         self._holding: list[FunctionView] = []  # of each loop
-        self._nests: dict[int, Nest] = {}
+        self._nests: dict[tuple[int, tuple[str, ...]], Nest] = {}
         first = 0
         for name, function in self.module.functions.items():
             view = FunctionView(function, self.types, first)
@@ -59,12 +60,13 @@ class Analysis:
     def loop(self, number: int) -> Loop:
         return self.view_of(number).loops[number]
 
-    def nest(self, loop: int) -> Nest:
-        """Description of a loop and everything in it, relative to itself."""
-        if loop not in self._nests:
-            view = self.view_of(loop)
-            self._nests[loop] = describe_nest(view, view.loops[loop], self.lines, self.variables, self.own)
-        return self._nests[loop]
+    def nest(self, loop: int, exits: tuple[str, ...] = ()) -> Nest:
+        """Description of a loop and everything in it, relative to itself; without the exits at these blocks."""
+        if (loop, exits) not in self._nests:
+            view, root = self.view_of(loop), self.loop(loop)
+            found = exits_at(view, root, exits)
+            self._nests[loop, exits] = describe_nest(view, root, self.lines, self.variables, self.own, found)
+        return self._nests[loop, exits]
 
     def parent(self, loop: int) -> int | None:
         view = self.view_of(loop)

@@ -131,7 +131,7 @@ def register_reduction(uses: Uses, phi: Instruction, loop: Loop) -> str | None:
 def feeds_itself(uses: Uses, phi: Instruction, loop: Loop) -> bool:
     """Whether the next value of a header phi is computed from its present one."""
     latch = [operand for operand, label in zip(phi.operands, phi.labels, strict=True) if label in loop.blocks]
-    return any(_depends(uses.view, operand.text, str(phi.result), 0) for operand in latch)
+    return any(_depends(uses.view, operand.text, str(phi.result), loop) for operand in latch)
 
 
 def _keeps_width(view: FunctionView, chain: set[str], type: str, operator: str) -> bool:
@@ -168,7 +168,7 @@ def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chai
     if made.op in _EXTENSIONS:
         return _descend(view, made.operands[0].text, target, loop, chain, deeper)
     if made.op == "select":
-        if _depends(view, made.operands[0].text, target, 0):
+        if _depends(view, made.operands[0].text, target, loop):
             return _compared(view, made, target, loop, chain, deeper)
         return _agree([_descend(view, operand.text, target, loop, chain, deeper) for operand in made.operands[1:]])
     if made.op == "phi" and loop is not None and found.block in loop.blocks:
@@ -178,10 +178,10 @@ def _descend(view: FunctionView, text: str, target: str, loop: Loop | None, chai
         return None
     operator, candidates = link
     for name in (operand.text for operand in candidates):
-        if name.startswith("%") and _depends(view, name, target, 0):
+        if name.startswith("%") and _depends(view, name, target, loop):
             others = [operand.text for operand in made.operands]
             others.remove(name)
-            if any(_depends(view, other, target, 0) for other in others):
+            if any(_depends(view, other, target, loop) for other in others):
                 return None
             below = _descend(view, name, target, loop, chain, deeper)
             return operator if below in ("same", operator) else None
@@ -193,7 +193,7 @@ def _compared(
 ) -> str | None:
     """Operator of a select that keeps the least or greatest value, by comparing the chain with something new."""
     for kept, new in ((made.operands[1].text, made.operands[2].text), (made.operands[2].text, made.operands[1].text)):
-        if _depends(view, new, target, 0):
+        if _depends(view, new, target, loop):
             continue
         operator = chosen_extreme(view, made, kept)
         below = _descend(view, kept, target, loop, chain, depth)
@@ -209,8 +209,10 @@ def _agree(found: list[str | None]) -> str | None:
     return next(iter(operators)) if operators else "same"
 
 
-def _depends(view: FunctionView, text: str, target: str, depth: int, seen: set[str] | None = None) -> bool:
-    """Whether the value is computed from `target`."""
+def _depends(
+    view: FunctionView, text: str, target: str, loop: Loop | None, depth: int = 0, seen: set[str] | None = None
+) -> bool:
+    """Whether the value is computed from `target`, in the same entry of `loop` if there is one."""
     if text == target:
         return True
     seen = set() if seen is None else seen
@@ -218,13 +220,12 @@ def _depends(view: FunctionView, text: str, target: str, depth: int, seen: set[s
         return False
     seen.add(text)
     found = view.definitions.get(text)
-    if found is None:
+    if found is None or (loop is not None and found.block not in loop.blocks):
         return False
     if depth > 300:
         return True
-    return any(
-        _depends(view, name, target, depth + 1, seen) for name in found.instruction.uses if name in view.definitions
-    )
+    names = (name for name in found.instruction.uses if name in view.definitions)
+    return any(_depends(view, name, target, loop, depth + 1, seen) for name in names)
 
 
 def _may_write(instruction: Instruction) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 
 from tracecut.ir.llvm import Instruction, Operand, int_bits
 from tracecut.ir.llvm.control_flow import Loop
@@ -17,8 +18,10 @@ from tracecut.ir.llvm.lexer import constant_address, split_type
 from tracecut.ir.llvm.literals import float_of
 from tracecut.ir.llvm.operands import BINARY
 from tracecut.ir.loops.expressions import Expr, Pool
+from tracecut.ir.loops.nest import Exit
 
 from .bit_masks import low_bits, masks
+from .exits import Skipped
 from .phi_sources import decided_by, incoming, runs_twice, walked_base
 from .pointer_rotation import rotation
 
@@ -32,7 +35,8 @@ _INEXACT = frozenset({"fast", "reassoc", "contract", "arcp", "afn"})  # the mach
 class ScalarView:
     """Expressions of the values inside `root`, one loop of the function."""
 
-    def __init__(self, view: FunctionView, root: Loop, pool: Pool) -> None:
+    def __init__(self, view: FunctionView, root: Loop, pool: Pool, exits: Iterable[Exit] = ()) -> None:
+        self.skipped = Skipped(view, root, exits)
         self.view = view
         self.root = root
         self.pool = pool
@@ -102,7 +106,7 @@ class ScalarView:
         if made.op in ("freeze",) or (made.op == "phi" and len(made.operands) == 1):
             return self._chain(made.operands[0].text, phi, loop, known)
         if made.op == "phi" and found.block not in self.view.flow.headed:
-            ways = {self._chain(operand.text, phi, loop, known) for operand in made.operands}
+            ways = {self._chain(operand.text, phi, loop, known) for operand in self._arms(made)}
             return ways.pop() if len(ways) == 1 else None  # the same on every way through the body
         if made.op == "getelementptr":
             before = self._chain(made.operands[0].text, phi, loop, known)
@@ -130,6 +134,8 @@ class ScalarView:
             pointer = self.view.address_in(text)
             return self.pool.live(text, type) if pointer is None else self.operand(pointer)
         found = self.view.definitions[text]
+        if found.block in self.skipped.blocks:
+            return self.pool.opaque("made where the layout is not in force")
         made = found.instruction
         op = made.op
         if op == "phi":
@@ -283,7 +289,7 @@ class ScalarView:
             if current.result in seen:
                 continue
             seen.add(str(current.result))
-            operands = current.operands[1:] if current.op == "select" else current.operands
+            operands = current.operands[1:] if current.op == "select" else self._arms(current)
             for operand in operands:
                 found = self.view.definitions.get(operand.text)
                 if self.is_invariant(operand.text):
@@ -310,14 +316,20 @@ class ScalarView:
         return unknown if base is None else self.pool.op("add", "ptr", self.operand(base), unknown)
 
     def _merge(self, made: Instruction, block: str) -> Expr:
-        values = [self.operand(operand) for operand in made.operands]
+        arms = self._arms(made)
+        values = [self.operand(operand) for operand in arms]
         if all(value is values[0] for value in values):
             return values[0]
-        found = decided_by(self.view.flow, made, block)
+        found = decided_by(self.view.flow, made, block) if len(arms) == len(made.operands) else None
         if found is None:
             return self.pool.any_of(values)
         condition, yes = found
         return self.pool.make("choice", (), (self.operand(condition), values[yes], values[1 - yes]))
+
+    def _arms(self, phi: Instruction) -> list[Operand]:
+        """The values that a phi may have while the layout is in force."""
+        arms = zip(phi.operands, phi.labels, strict=True)
+        return [operand for operand, label in arms if not self.skipped.is_dropped(operand.text, label)]
 
     def _offset(self, made: Instruction) -> Expr:
         """Bytes that a getelementptr adds to its base."""

@@ -8,6 +8,7 @@ import hashlib
 WORDS = 2 + 256  # of a secret: a point and a block, as in fingerprint.c
 ENTER = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64), ctypes.c_int32)
 LEAVE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
+PAUSE = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
 PROBE = ctypes.CFUNCTYPE(None, ctypes.c_int32)
 MISMATCH = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)
 TRAPS = "floating-point exceptions trap in the program, and which comes first is up to the order"
@@ -27,10 +28,17 @@ class RegionState(ctypes.Structure):
 
 
 class Tables:
-    """Tables by region that the program reads at its hooks: counters, plans in force, calls until it is probed."""
+    """Tables that the program reads at its hooks.
 
-    def __init__(self, library: ctypes.CDLL, count: int) -> None:
+    By region: counters, plans in force, calls until it is probed. By scope: whether its layout is in force, and how
+    often it is entered now, one in another.
+    """
+
+    def __init__(self, library: ctypes.CDLL, count: int, scopes: int = 1) -> None:
         self.library = library
+        self.in_force = (ctypes.c_int32 * max(1, scopes))()
+        self.depth = (ctypes.c_int32 * max(1, scopes)).in_dll(library, "tc_depth")
+        self.set("tc_in_force", ctypes.addressof(self.in_force))
         self.states = (RegionState * max(1, count))()
         self.plans = (ctypes.c_void_p * max(1, count))()
         self.probes = (ctypes.c_int32 * max(1, count))()

@@ -75,12 +75,14 @@ const Plan **tc_plans; /* by region; NULL while its layout is not in force */
 RegionState *tc_regions;
 void (*tc_on_enter)(int32_t, const uint64_t *, int32_t); /* scope, its values, whether exceptions trap */
 void (*tc_on_leave)(int32_t);
+void (*tc_on_pause)(int32_t, int32_t); /* scope, whether its layout is given up until the scope is entered anew */
+int32_t *tc_in_force;                  /* by scope: whether its layout is */
 void (*tc_on_mismatch)(int32_t, int32_t);
 void (*tc_on_probe)(int32_t);
 int32_t *tc_probe; /* by region: calls until the host wants to decide about a layout, 0: it does not */
 int32_t tc_enabled;
 int32_t tc_cramped; /* entries that the host was not told of, for want of room on the stack */
-static int32_t depth[4096];
+int32_t tc_depth[4096]; /* by scope: how often it is entered, one in another */
 static uint8_t untold[4096];
 
 /* Run a plan outside of any program, on the threads of a pool. Returns nanoseconds. */
@@ -97,11 +99,13 @@ static void tell_of_mismatch(int32_t region, int32_t slot) {
     give_back(&kept);
 }
 
+static int is_hosted(void) { return tc_enabled && getpid() == program_pool.owner; }
+
 int32_t tc_region(int32_t region, const uint64_t *in, uint64_t *out) {
     if (!tc_regions) return 0;
     RegionState *state = &tc_regions[region];
     const Plan *plan = tc_plans[region];
-    if (!plan && tc_probe[region] && --tc_probe[region] == 0 && has_room()) {
+    if (!plan && tc_probe[region] && --tc_probe[region] == 0 && is_hosted() && has_room()) {
         Surroundings kept;
         set_aside(&kept);
         tc_on_probe(region); /* may bring a layout into force, here between two loops */
@@ -134,10 +138,8 @@ void tc_region_done(int32_t region) {
     state->started = 0;
 }
 
-static int is_hosted(void) { return tc_enabled && getpid() == program_pool.owner; }
-
 void tc_scope_enter(int32_t scope, const uint64_t *values) {
-    if (depth[scope]++ || !is_hosted() || !tc_on_enter) return;
+    if (tc_depth[scope]++ || !is_hosted() || !tc_on_enter) return;
     untold[scope] = !has_room();
     if (untold[scope]) {
         tc_cramped++;
@@ -151,10 +153,19 @@ void tc_scope_enter(int32_t scope, const uint64_t *values) {
 }
 
 void tc_scope_leave(int32_t scope) {
-    if (--depth[scope] || !is_hosted() || !tc_on_leave || untold[scope]) return;
+    if (--tc_depth[scope] || !is_hosted() || !tc_on_leave || untold[scope]) return;
     Surroundings kept;
     set_aside(&kept);
     tc_on_leave(scope);
+    give_back(&kept);
+}
+
+/* An exit begins, in which the data have to lie in their places. */
+void tc_scope_pause(int32_t scope, int32_t final) {
+    if (!tc_in_force || !(final || tc_in_force[scope]) || !is_hosted() || !tc_on_pause) return;
+    Surroundings kept;
+    set_aside(&kept);
+    tc_on_pause(scope, final);
     give_back(&kept);
 }
 

@@ -17,6 +17,7 @@ from tracecut.ir.loops.refusals import refusal
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import INDIRECT
 from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.memory import Memory
 
@@ -65,8 +66,11 @@ class Inspection:
         return self.verdicts[region].movable, moved - stay
 
 
-def candidate_regions(nest: Nest, single: bool) -> list[int]:
-    """Outermost loops of a scope that could run as regions: countable, and indexed by what they load."""
+def candidate_regions(nest: Nest, single: bool, steps: frozenset[int] = frozenset()) -> list[int]:
+    """Outermost loops of a scope that could run as regions: countable, and indexed by what they load.
+
+    `steps`: loops that run as they are, with the regions inside of them.
+    """
     if not single:
         return [nest.root]
     found: list[int] = []
@@ -76,7 +80,7 @@ def candidate_regions(nest: Nest, single: bool) -> list[int]:
         for number, info in nest.loops.items():
             if info.parent != parent:
                 continue
-            if nest.is_indirect(number) and _can_run(nest, number):
+            if number not in steps and nest.is_indirect(number) and _can_run(nest, number):
                 found.append(number)
             else:
                 stack.append(number)
@@ -85,7 +89,8 @@ def candidate_regions(nest: Nest, single: bool) -> list[int]:
 
 def _can_run(nest: Nest, loop: int) -> bool:
     """Whether a range function could be made of the loop."""
-    return nest.loops[loop].trip is not None and refusal(nest, loop) is None
+    made_anew = any(site.apart for site in nest.sites_in(loop))
+    return nest.loops[loop].trip is not None and refusal(nest, loop) is None and not made_anew
 
 
 def _why_none(nest: Nest) -> str:
@@ -158,15 +163,18 @@ def inspect_scope(
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
     use_data = region is not None and bool(nest.loops[region].early)
-    accesses = Accesses(nest, memory, lives if use_data else integers, single=single, use_data=use_data, limit=limit)
+    steps = steps_around(nest, region) if single and region is not None else frozenset[int]()
+    numbers = lives if use_data else integers
+    accesses = Accesses(nest, memory, numbers, single=single, use_data=use_data, limit=limit, steps=steps)
     _check_size(accesses, region)
     check_pointers(accesses)
-    regions = [loop for loop in candidate_regions(nest, single) if _runs_once(accesses, loop)]
+    regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
     if use_data and region is not None and accesses.evaluation.domain(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":
-        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=accesses.evaluation.room.left)
+        left = accesses.evaluation.room.left
+        closer = Accesses(nest, memory, lives, single=single, use_data=True, limit=left, steps=steps)
         _check_size(closer, region)
         found = {loop: judge(closer, loop) for loop in regions}
         if found[region].movable:

@@ -17,7 +17,7 @@ from tracecut.tracer.legality.accesses import Accesses
 from .access_modes import find_uses, holds_anywhere
 from .offset_union_find import Shifts
 from .order_free_loops import Companion, examine
-from .scope_facts import Facts, find_facts
+from .scope_facts import Facts, block_ends, find_facts, other_end
 from .scope_plan import Field, RegionUse, ScopePlan, Space
 
 
@@ -102,6 +102,7 @@ class _Planner:
         for place in self.kept:
             moved.pop(place, None)
         self._keep_torn(moved)
+        self._keep_halves(moved)
         self._relate_copies(uses, links)
         for companion in companions.values():
             self._check_companion(companion, moved)
@@ -134,6 +135,17 @@ class _Planner:
                     )
                     self._keep(place, why)
 
+    def _keep_halves(self, moved: dict[int, None]) -> None:
+        """Both ends of a block that is copied move, or none of them."""
+        for key, patterns in self.facts.by_site.items():
+            if not patterns or patterns[0].kind != RANGE or isinstance(patterns[0].access.site.effect, Fill):
+                continue
+            homes = self.facts.homes(key) | self.facts.homes(other_end(key))
+            if homes & moved.keys() and not homes <= moved.keys():
+                told = patterns[0].access.site.place.told
+                for place in sorted(homes):
+                    self._keep(place, f"the block at {told} is copied between it and an array that is not moved")
+
     def _relate(
         self, place: int, links: Shifts, companions: dict[int, Companion], cuts: dict[int, set[int]]
     ) -> list[int]:
@@ -151,7 +163,7 @@ class _Planner:
                     self._keep(place, f"the access at {pattern.access.site.place.told} spans records")
                 cuts.setdefault(place, set()).update((record, record + 1))
             elif pattern.kind == RANGE:
-                self._relate_range(place, array, pattern, cuts)
+                more += self._relate_range(place, array, pattern, links, cuts)
             elif pattern.kind == INDIRECT and region is not None:
                 found = self.facts.field_of(pattern)
                 if found is None or pattern.step < 0:
@@ -171,13 +183,26 @@ class _Planner:
                 return []
         return more
 
-    def _relate_range(self, place: int, array: Array, pattern: Pattern, cuts: dict[int, set[int]]) -> None:
-        """A block that is filled: it has to cover whole records."""
+    def _relate_range(
+        self, place: int, array: Array, pattern: Pattern, links: Shifts, cuts: dict[int, set[int]]
+    ) -> list[int]:
+        """A block that is filled, or copied to or from another array: it has to cover whole records.
+
+        Both ends of a copy move alike, record by record. Returns the array at the other end.
+        """
         first, rest = divmod(pattern.first - array.origin, array.stride)
         last, tail = divmod(pattern.first + pattern.extent - array.origin, array.stride)
-        if rest or tail or not isinstance(pattern.access.site.effect, Fill):
-            self._keep(place, f"the block at {pattern.access.site.place.told} is copied or cut inside of a record")
         cuts.setdefault(place, set()).update((first, last))
+        site = pattern.access.site
+        if rest or tail:
+            self._keep(place, f"the block at {site.place.told} is cut inside of a record")
+        elif not isinstance(site.effect, Fill):
+            ends = block_ends(self.facts, site.key)
+            alike = {(self.arrays[self.home[end]].stride, end.extent) for end in ends}
+            if len(alike) == 1 and links.relate(("array", place), ("block", ends[0].access.site.key), first):
+                return [self.home[end] for end in ends if self.home[end] != place]
+            self._keep(place, f"the block at {site.place.told} is copied from or to records that do not move along")
+        return []
 
     def _relate_companion(
         self,

@@ -43,6 +43,8 @@ def examine(accesses: Accesses, loop: int) -> Companion:
         return Companion(loop, 0, 0, refused.says)
     if info.counter_data:
         return Companion(loop, 0, 0, f"uses its counter as data ({info.counter_data[0]})")
+    if any(site.apart for site in nest.sites_in(loop)):
+        return Companion(loop, 0, 0, "touches an array of variable length")
     for number in sorted(nest.inside(loop) - {loop}):
         if follows_counter(nest, number, loop):
             return Companion(loop, 0, 0, f"runs an inner loop as far as its counter says ({nest.loops[number].place})")

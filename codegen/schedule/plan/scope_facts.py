@@ -13,6 +13,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import (
     DIRECT,
     INDIRECT,
+    RANGE,
     SEGMENT,
     Array,
     Pattern,
@@ -95,6 +96,21 @@ def find_facts(accesses: Accesses, regions: Sequence[int], movable: frozenset[in
         by_site.setdefault(pattern.access.site.key, []).append(pattern)
     fields, frozen = _find_fields(accesses, regions, arrays, home, by_site)
     return Facts(accesses, regions, movable, inside, arrays, home, by_site, fields, frozenset(own), frozen)
+
+
+def other_end(key: str) -> str:
+    """The site at the other end of a block copy; empty for a site that is no end of one."""
+    ends = {":0w": ":1r", ":1r": ":0w"}
+    return key[:-3] + ends[key[-3:]] if key.startswith("call:") and key[-3:] in ends else ""
+
+
+def block_ends(facts: Facts, key: str) -> tuple[Pattern, ...]:
+    """Both ends of a block copy, the target first; none unless each is one block of known bytes."""
+    names = sorted((key, other_end(key)), key=lambda name: name[-2:])
+    found = [facts.by_site.get(name, []) for name in names]
+    if any(len(patterns) != 1 or patterns[0].kind != RANGE for patterns in found):
+        return ()
+    return found[0][0], found[1][0]
 
 
 def inner_trip_loads(nest: Nest, region: int) -> list[Expr]:

@@ -38,6 +38,10 @@ bb:
   %i18 = icmp slt i32 %i14, %i17
   br i1 %i18, label %bb19, label %.loopexit
 bb19:
+  %tc.passed0.p = getelementptr i64, ptr @tc_counts, i64 2
+  %tc.passed0.v = load i64, ptr %tc.passed0.p, align 8
+  %tc.passed0.n = add i64 %tc.passed0.v, 1
+  store i64 %tc.passed0.n, ptr %tc.passed0.p, align 8
   %i20 = sext i32 %i14 to i64
   %i21 = sext i32 %i17 to i64
   %tc.h1.0 = getelementptr i8, ptr %tc.values1, i64 0
@@ -55,6 +59,10 @@ bb19:
 .loopexit.loopexit:
   %.lcssa = phi double [ %i35, %bb25 ]
   call void @tc_loop_done(i32 1)
+  %tc.passed1.p = getelementptr i64, ptr @tc_counts, i64 3
+  %tc.passed1.v = load i64, ptr %tc.passed1.p, align 8
+  %tc.passed1.n = add i64 %tc.passed1.v, 1
+  store i64 %tc.passed1.n, ptr %tc.passed1.p, align 8
   br label %.loopexit
 .loopexit:
   %i22 = phi double [ 0.000000e+00, %.preheader ], [ %.lcssa, %.loopexit.loopexit ]
@@ -81,5 +89,5 @@ bb25:
   %i37 = icmp eq i64 %i36, %i21
   br i1 %i37, label %.loopexit.loopexit, label %bb25
 }
-@tc_counts = global [2 x i64] zeroinitializer, align 8
+@tc_counts = global [4 x i64] zeroinitializer, align 8
 @tc_globals = constant [0 x { ptr, i64 }] zeroinitializer, align 8

@@ -11,6 +11,7 @@ import pytest
 from tracecut.ir.llvm import parse_module
 from tracecut.tracer.capture.instrument import global_objects, hook_values, traced_module
 from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.toolchain import clang
 from tracecut.tracer.toolchain.find_compilers import Compiler
@@ -144,7 +145,9 @@ def test_instrumented_code_is_valid_and_complete(program: Program) -> None:
     hooked = {loop: hook_values(analysis, loop) for loop in program.traced.values}
     text = traced_module(analysis, hooked)
     parse(text)
-    assert text.count("getelementptr i64, ptr @tc_counts") == analysis.n_loops
+    counted = analysis.n_loops + len(counted_blocks(analysis.views))
+    assert counted > analysis.n_loops
+    assert text.count("getelementptr i64, ptr @tc_counts") == counted
     for loop in hooked:
         assert text.count(f"call void @tc_loop(i32 {loop},") == 1
         assert f"call void @tc_loop_done(i32 {loop})" in text

@@ -277,3 +277,42 @@ def test_a_value_that_only_waits_does_not_feed_itself() -> None:
     assert not feeds_itself(Uses(view), phi, view.flow.loops[0])
     view = view_of([("%t", "add", "i8", ("%s", "%b"))], memory=False)
     assert feeds_itself(Uses(view), view.function.block("loop").phis[1], view.flow.loops[0])
+
+
+OUTER = """
+define double @f(ptr %x, ptr %z, i64 %n) {{
+entry:
+  br label %outer
+outer:
+  %t = phi i64 [ 0, %entry ], [ %t.next, %again ]
+  %rho = phi double [ 1.0, %entry ], [ %sum.next, %again ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %outer ], [ %k.next, %loop ]
+  %sum = phi double [ 0.0, %outer ], [ %sum.next, %loop ]
+  %at = getelementptr double, ptr %x, i64 %k
+  %v = load double, ptr %at
+  %w = fmul double %v, {factor}
+  %sum.next = fadd double %sum, %w
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %n
+  br i1 %more, label %loop, label %again
+again:
+  %t.next = add i64 %t, 1
+  %on = icmp slt i64 %t.next, 9
+  br i1 %on, label %outer, label %end
+end:
+  ret double %sum.next
+}}
+"""
+
+
+@pytest.mark.parametrize(("factor", "operator"), [("%rho", "fadd"), ("%sum", None)])
+def test_a_sum_of_the_last_entry_may_be_a_factor(factor: str, operator: str | None) -> None:
+    """As in conjugate gradients: the residual of the step before is a number like any other in this one."""
+    (function,) = parse_module(OUTER.format(factor=factor)).functions.values()
+    view = FunctionView(function, TypeTable({}))
+    inner = max(view.flow.loops, key=lambda loop: loop.depth)
+    (phi,) = (item for item in view.flow.blocks["loop"].phis if item.result == "%sum")
+    assert register_reduction(Uses(view), phi, inner) == operator
+    assert feeds_itself(Uses(view), phi, inner)

@@ -17,6 +17,7 @@ from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted
 from tracecut.tracer.capture.instrument import global_objects, hook_values, traced_module
 from tracecut.tracer.capture.request import CaptureRequest
 from tracecut.tracer.capture.snapshot import Profile
+from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object, shared_library
 from tracecut.tracer.toolchain.clang import optimised_object
@@ -69,6 +70,7 @@ def trace_program(
         byte_limit=min(settings.byte_limit, memory // COPIES),
         memory=memory,
         n_loops=analysis.n_loops,
+        n_blocks=len(counted_blocks(analysis.views)),
         globals=tuple(name for name, _ in global_objects(analysis)),
         values={loop: tuple(values) for loop, values in hooked.items()},
         nests={loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked},

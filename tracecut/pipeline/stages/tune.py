@@ -16,6 +16,7 @@ from tracecut.support.files import write_atomic, write_text
 from tracecut.support.memory_budget import default_budget
 from tracecut.support.process.runner import Limits
 from tracecut.support.process.workers import run_worker
+from tracecut.tracer.loops.exits import block_counts, counted_blocks, find_exits
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object
 
@@ -182,6 +183,7 @@ def region_spec(
         "after": str(after) if after.exists() else None,
         "region": loop,
         "scopes": list(scopes),
+        "exits": {str(scope): scope_exits(analysis, traced, scope, loop) for scope in scopes if scope != loop},
         "values": {str(item): values for item, values in traced.values.items()},
         "entries": {str(item): count for item, count in traced.profile.entries.items()},
         "method": settings.method,
@@ -284,6 +286,16 @@ def layout_scopes(
                 found.append(above)
         above = analysis.parent(above)
     return found[::-1], taken
+
+
+def scope_exits(analysis: Analysis, traced: Traced, scope: int, loop: int) -> list[tuple[tuple[str, ...], int]]:
+    """The sets of exits that a scope of a region may have, and how often they ran."""
+    view, profile = analysis.view_of(scope), traced.profile
+    blocks = zip(counted_blocks(analysis.views), profile.blocks, strict=True)
+    counted = {block: count for (name, block), count in blocks if name == view.function.name}
+    root, runs = analysis.loop(scope), profile.entries.get(loop, 0)
+    counts = block_counts(view, root, counted, profile.iterations)
+    return find_exits(view, root, analysis.loop(loop), counts, runs, analysis.own)
 
 
 def _too_costly(settings: Settings, data: Mapping[str, Any], scope: ScopeFile, apart: str) -> str:

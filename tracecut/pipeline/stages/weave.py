@@ -59,7 +59,8 @@ def weave_program(
                 )
             )
         root = file.nest.root
-        woven.append(WovenScope(file.number, analysis.view_of(root), analysis.loop(root), tuple(file.values)))
+        view, loop = analysis.view_of(root), analysis.loop(root)
+        woven.append(WovenScope(file.number, view, loop, tuple(file.values), file.nest.exits))
     weave(module, regions, woven)
     add_versions(module, alone=not settings.flags.objects)
     text = with_object_table(module, analysis)

@@ -1,0 +1,30 @@
+/* A mesh whose values are written as text every few steps.
+   usage: mesh_dump_text side steps natural */
+#include "mesh.h"
+
+int main(int argc, char **argv)
+{
+    int side = argc > 1 ? atoi(argv[1]) : 30, steps = argc > 2 ? atoi(argv[2]) : 20;
+    Mesh m = make_mesh(side, argc > 3 && atoi(argv[3]));
+    double *u = filled(m.vertices, 0.01), *r = filled(m.vertices, 0);
+    FILE *out = fopen("/dev/null", "w");
+    int every = argc > 4 ? atoi(argv[4]) : 8;
+    for (int t = 0; t < steps; t++) {
+        for (int i = 0; i < m.vertices; i++)
+            r[i] = 0;
+        for (int e = 0; e < m.edges; e++) {
+            int a = m.a[e], b = m.b[e];
+            double f = m.weight[e] * (u[b] - u[a]);
+            r[a] += f;
+            r[b] -= f;
+        }
+        for (int i = 0; i < m.vertices; i++)
+            u[i] += 0.05 * r[i];
+        if (t % every == 0)
+            for (int i = 0; i < m.vertices; i += 1 + m.vertices / 1000)
+                fprintf(out, "%.6e\n", u[i]);
+    }
+    fclose(out);
+    tell("u", u, m.vertices);
+    return 0;
+}

@@ -1,0 +1,66 @@
+"""Whole programs as users have them: the layout of the hot loop stays in force over all of their steps."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tracecut.support.errors import UnsupportedError
+from tracecut.support.process.runner import Limits, run
+from tracecut.support.tolerances import OUTPUT
+
+from tracecut.pipeline.stages.compare_outputs import compare_outputs
+from tracecut.pipeline.stages.tune import scope_exits
+
+from ..codegen.harness import Inspected, Program, trace
+from ..codegen.woven_programs import run_woven, woven
+from ..waiting import HUNG
+
+FOLDER = Path(__file__).parent
+PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.c"))
+EXITS = {  # how many parts run seldom; where that is said by the last word: further words to try
+    "cg_restarts": (0, []),
+    "mesh_dump_block": (2, ["1", "3", "100"]),
+    "mesh_dump_text": (1, ["1", "3", "100"]),
+    "mesh_forking": (1, ["1", "3", "100"]),
+    "mesh_growing": (1, ["4", "15"]),
+    "mesh_local": (0, ["7"]),
+    "mesh_refined": (1, ["0.001", "0.05"]),
+    "mesh_stages": (0, []),
+}
+
+
+def widest(subject: Program) -> Inspected:
+    """The loop with the most iterations that is indexed, in its outermost scope, with the fewest exits that do."""
+    profile, analysis = subject.traced.profile, subject.compiled.analysis
+    around = [loop for loop in profile.captures if len(subject.scopes_of(loop)) > 1]
+    region = max(around, key=lambda loop: (profile.iterations[loop] // max(1, profile.entries[loop]), -loop))
+    scope = subject.scopes_of(region)[0]
+    for exits, _ in scope_exits(analysis, subject.traced, scope, region):
+        try:
+            found = subject.inspect_in("widest", region, scope, exits)
+        except UnsupportedError:
+            continue
+        moved, stay = found.inspection.gathered(region)
+        if found.inspection.verdicts[region].movable and moved and not stay:
+            return found
+    raise AssertionError("nothing can be moved over all steps")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str, tmp_path: Path) -> None:
+    shutil.copy(FOLDER / "mesh.h", tmp_path)
+    subject = trace((FOLDER / f"{name}.c").read_text(), tmp_path, ["30", "20", "0"])
+    item = widest(subject)
+    count, further = EXITS[name]
+    assert len(item.inspection.accesses.nest.exits) == count
+    made = woven([item], [item.schedule(item.random(1))])
+    for words in ([], *([word] for word in further)):
+        argv = [*subject.settings.argv, *words]
+        native = run([subject.compiled.native, *argv], folder=tmp_path, name="native", limits=Limits(HUNG))
+        ran = run_woven(subject, made, argv=argv)
+        assert ran.code == native.returncode == 0
+        assert compare_outputs(native.stdout.read_bytes(), ran.stdout, tolerance=OUTPUT).equal, words
+        if not words:
+            assert ran.report["regions"][str(item.region)]["declined"] == 0

@@ -1,0 +1,109 @@
+"""What may be an exit of a scope, and what the description of the scope leaves out then."""
+
+from __future__ import annotations
+
+import pytest
+from tracecut.ir.llvm import parse_module
+from tracecut.ir.loops.nest import Exit
+from tracecut.tracer.loops.exits import block_counts, counted_blocks, find_exits
+from tracecut.tracer.loops.program import Analysis
+
+pytestmark = pytest.mark.quick
+
+TEXT = """
+declare i32 @puts(ptr)
+declare ptr @make()
+
+define void @f(ptr %x, ptr %index, ptr %y0, i64 %steps, i64 %n) {
+entry:
+  br label %step
+step:
+  %t = phi i64 [ 0, %entry ], [ %t.next, %last ]
+  %y = phi ptr [ %y0, %entry ], [ %y.next, %last ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %step ], [ %k.next, %loop ]
+  %at = getelementptr i32, ptr %index, i64 %k
+  %i = load i32, ptr %at
+  %w = sext i32 %i to i64
+  %p = getelementptr double, ptr %x, i64 %w
+  store double 0.0, ptr %p
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %n
+  br i1 %more, label %loop, label %swept
+swept:
+  %seldom = icmp eq i64 %t, 7
+  br i1 %seldom, label %say, label %said
+say:
+  call i32 @puts(ptr %x)
+  br label %deeper
+deeper:
+  store i32 1, ptr %index
+  br label %said
+said:
+  %never = icmp eq i64 %t, 1000
+  br i1 %never, label %renew, label %last
+renew:
+  %z = call ptr @make()
+  br label %last
+last:
+  %y.next = phi ptr [ %y, %said ], [ %z, %renew ]
+  store double 1.0, ptr %y.next
+  %t.next = add i64 %t, 1
+  %on = icmp slt i64 %t.next, %steps
+  br i1 %on, label %step, label %end
+end:
+  ret void
+}
+"""
+COUNTS = {"say": 1, "deeper": 1, "renew": 0}
+
+
+@pytest.fixture
+def analysis() -> Analysis:
+    return Analysis(parse_module(TEXT))
+
+
+def sets_of(analysis: Analysis, counts: dict[str, int], runs: int) -> list[tuple[tuple[str, ...], int]]:
+    view = analysis.view_of(0)
+    root, region = view.flow.loops
+    return find_exits(view, root, region, block_counts(view, root, counts, [20, 4000]), runs, analysis.own)
+
+
+def test_what_is_counted(analysis: Analysis) -> None:
+    """Not what every iteration runs, whose number is that of the loop's iterations, and nothing of inner loops."""
+    assert counted_blocks(analysis.views) == [("@f", name) for name in COUNTS]
+    view = analysis.view_of(0)
+    found = block_counts(view, view.flow.loops[0], COUNTS, [20, 4000])
+    assert found == {"step": 20, "swept": 20, "said": 20, "last": 20, **COUNTS}
+
+
+def test_exits_begin_where_it_is_rare(analysis: Analysis) -> None:
+    assert sets_of(analysis, COUNTS, 20) == [((), 0), (("say", "renew"), 1)]
+    assert sets_of(analysis, {**COUNTS, "say": 11, "deeper": 11}, 20) == [((), 0), (("renew",), 0)]
+    assert sets_of(analysis, {**COUNTS, "say": 11, "deeper": 2}, 20) == [
+        ((), 0),
+        (("renew",), 0),
+        (("renew", "deeper"), 2),
+    ]
+
+
+def test_what_every_step_does_is_an_exit_where_it_sweeps_often(analysis: Analysis) -> None:
+    """Forty sweeps in each of twenty steps: the part behind them is rare."""
+    assert sets_of(analysis, COUNTS, 800) == [((), 0), (("swept",), 20)]
+
+
+def test_what_is_left_out(analysis: Analysis) -> None:
+    whole = analysis.nest(0)
+    assert {item.place for item in whole.loops[0].obstacles} and len(whole.sites) == 5
+    part = analysis.nest(0, ("say", "renew"))
+    assert part.exits == (Exit("say", False), Exit("renew", True))
+    assert part.loops[0].obstacles == ()
+    assert [site.key for site in part.sites] == ["store:last:1", "%i", "store:loop:5"]
+    (last,) = (site for site in part.sites if site.key == "store:last:1")
+    assert "%y0" in str(last.address) and "opaque" not in str(last.address)  # what `renew` makes comes after the layout
+
+
+def test_a_value_that_an_exit_makes_is_not_known(analysis: Analysis) -> None:
+    (last,) = (site for site in analysis.nest(0).sites if site.key == "store:last:1")
+    assert any(node.kind == "opaque" for node in last.address.walk())

@@ -1,0 +1,119 @@
+"""Exits: parts of a layout scope that run seldom, in front of which the data go back to their places.
+
+An exit is all that one block dominates: nothing in it runs before that block has. The block undoes the layout; the
+next region that is reached brings it into force again, if everything that the schedule assumes still holds. So the
+analysis of the scope leaves out what an exit does: it finds the program's own order, and what it changes is checked
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from tracecut.ir.llvm.call_effects import effect_of
+from tracecut.ir.llvm.control_flow import ControlFlow, Loop
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.loops.nest import Exit
+
+ACCESSES = ("load", "store", "atomicrmw", "cmpxchg", "fence")
+SELDOM = 2  # an exit that runs more often than once in so many runs of the region is none
+
+
+def counted_blocks(views: Mapping[str, FunctionView]) -> list[tuple[str, str]]:
+    """(function, block) of what is counted beside the loops: around inner loops, what not every iteration runs."""
+    found = []
+    for name, view in views.items():
+        for block in view.flow.order:
+            loop = view.flow.innermost(block)
+            if loop is not None and loop.children and not _in_every_iteration(view.flow, loop, block):
+                found.append((name, block))
+    return found
+
+
+def _in_every_iteration(flow: ControlFlow, loop: Loop, block: str) -> bool:
+    return all(flow.dominates(block, latch) for latch in loop.latches)
+
+
+def block_counts(
+    view: FunctionView, root: Loop, counted: Mapping[str, int], iterations: Sequence[int]
+) -> dict[str, int]:
+    """How often each block around inner loops ran. `counted`: of `counted_blocks`; `iterations`: by loop id."""
+    counts = {}
+    for name in root.blocks:
+        loop = view.flow.innermost(name)
+        if loop is not None and loop.children:
+            counts[name] = counted.get(name, iterations[view.loop_ids[loop]])
+    return counts
+
+
+def dominated(flow: ControlFlow, root: Loop, head: str) -> frozenset[str]:
+    """The blocks of a loop that `head` dominates: the exit that begins there. O(blocks of the loop)."""
+    return frozenset(name for name in root.blocks if flow.dominates(head, name))
+
+
+def find_exits(
+    view: FunctionView, root: Loop, region: Loop, counts: Mapping[str, int], runs: int, own: Collection[str]
+) -> list[tuple[tuple[str, ...], int]]:
+    """Sets of exits that the scope `root` of a region may have, and how often they run: none, those that call, all.
+
+    Args:
+        counts: block → how often it ran. runs: how often the region ran. own: functions of the program.
+    """
+    flow = view.flow
+    around = {region.parent, *(region.parent.ancestors() if region.parent is not None else ())}
+    heads: list[str] = []
+    for name in sorted(root.blocks, key=flow.rank):  # what dominates comes first
+        if name not in counts or SELDOM * counts[name] > runs or flow.innermost(name) not in around:
+            continue
+        if name == root.header or flow.dominates(name, region.header):
+            continue
+        if not any(flow.dominates(head, name) for head in heads):
+            heads.append(name)
+    calling, touching = [], []
+    for head in heads:
+        made = [item for name in dominated(flow, root, head) for item in flow.blocks[name].instructions]
+        if any(item.op in ("call", "invoke") and (item.word in own or not effect_of(item).movable) for item in made):
+            calling.append(head)
+        elif any(item.op in ACCESSES for item in made):
+            touching.append(head)
+    sets = [(), tuple(calling), (*calling, *touching)]
+    return [(found, sum(counts[name] for name in found)) for found in dict.fromkeys(sets)]
+
+
+def exits_at(view: FunctionView, root: Loop, heads: Iterable[str]) -> tuple[Exit, ...]:
+    """The exits of a scope that begin at these blocks. One that makes a pointer for what follows it is final."""
+    flow = view.flow
+    found = []
+    for head in heads:
+        inside = dominated(flow, root, head)
+        final = any(
+            phi.type == "ptr" and label in inside and _made_in(view, operand.text, inside)
+            for name in root.blocks - inside
+            for phi in flow.blocks[name].phis
+            for operand, label in zip(phi.operands, phi.labels, strict=True)
+        )
+        found.append(Exit(head, final))
+    return tuple(found)
+
+
+def _made_in(view: FunctionView, text: str, blocks: Collection[str]) -> bool:
+    found = view.definitions.get(text)
+    return found is not None and found.block in blocks
+
+
+class Skipped:
+    """What the analysis of a scope leaves out: the blocks of its exits, and values that a final exit alone makes."""
+
+    def __init__(self, view: FunctionView, root: Loop, exits: Iterable[Exit]) -> None:
+        self.view = view
+        self.blocks: frozenset[str] = frozenset()
+        self.final: frozenset[str] = frozenset()
+        for item in exits:
+            inside = dominated(view.flow, root, item.block)
+            self.blocks |= inside
+            if item.final:
+                self.final |= inside
+
+    def is_dropped(self, text: str, label: str) -> bool:
+        """Whether a phi has this value only after the layout has been given up."""
+        return label in self.final and _made_in(self.view, text, self.final)
