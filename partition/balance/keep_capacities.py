@@ -69,7 +69,7 @@ def keep_capacities(
             before = over
             was = moved.copy()
             _move_along_paths(nets, cut, floats(each), moved, loads, wanted, room)
-            cut = renewed_pairs(nets, cut, moved, np.flatnonzero(was != moved))
+            cut = renewed_pairs(nets, cut, moved, np.flatnonzero(was != moved).astype(np.int64))
             loads = np.bincount(moved, each, k).astype(np.float64)
             over = float(np.maximum(loads - wanted, 0.0).sum())
             stuck = 0 if over < before else stuck + 1  # moves change the borders, so the paths are planned again
@@ -117,8 +117,8 @@ def _move_along_paths(
         return
     sources = _downstream_first(begins, targets, flow)
     # In longer nets members also meet clusters that are not next to them.
-    members = np.flatnonzero(leaving(cut, words(labels), begins, targets, flow, nets.pairs))
-    bounds, members = _by_cluster(members, words(labels), k)
+    out = np.flatnonzero(leaving(cut, words(labels), begins, targets, flow, nets.pairs)).astype(np.int64)
+    bounds, members = _by_cluster(out, words(labels), k)
     for source in sources:
         own = members[bounds[source] : bounds[source + 1]]
         slots = slice(begins[source], begins[source + 1])
