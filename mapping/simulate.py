@@ -105,14 +105,16 @@ def simulate(
     if placement.core_of.size != clustering.k:
         raise ArgumentError(f"the placement has {placement.core_of.size} clusters, the clustering {clustering.k}")
     tasks = task_graph(graph, clustering)
+    moved = traffic(tasks)  # before there is a plan: both need room for all dependences
     network = machine.joined
     hit = machine.caches[0].latency if machine.caches else 0
     stated = _why_stated(graph, machine, caches)
-    state, lines = no_caches(), None
+    state, lines = no_caches(), list[Ints]()
     if not stated:
-        state, lines = _lines(graph, machine)
+        state, own = _lines(graph, machine)
+        lines.append(own)
+        del own
     plan = plan_of(tasks, placement.core_of, machine.speeds(), hit, lines, machine.memory_latency)
-    del lines
     word, line = (math.ceil(size / network.flit) for size in (WORD, WORD + near_line(machine)))
     occupied = [max(1, math.ceil(flits * network.flit / network.bandwidth)) for flits in (word, line)]
     run = execute(
@@ -129,8 +131,9 @@ def simulate(
     )
     if run.done != plan.core.size:
         raise InternalError(f"the simulation ended after {run.done} of {plan.core.size} nodes")
-    moved = traffic(tasks)
-    begun = np.bincount(plan.core, minlength=len(machine.cores))
+    core, cost, node_of = plan.core, plan.cost, plan.node_of
+    del plan  # the rest of it is as large as the result
+    begun = np.bincount(core, minlength=len(machine.cores))
     return Simulation(
         time=int(run.time),
         messages=int(run.messages),
@@ -138,10 +141,10 @@ def simulate(
         words=moved.words,
         link_load=network.flit * (word * run.link_load + line * run.line_load),
         utilisation=begun / max(1, run.time * machine.issue_width),
-        begin=run.begin[plan.node_of],
-        cycles=plan.cost[plan.node_of],
-        core=plan.core[plan.node_of],
-        critical_path=_critical_path(run.begin, plan.cost, run.enabler, plan.node_of),
+        begin=run.begin[node_of],
+        cycles=cost[node_of],
+        core=core[node_of],
+        critical_path=_critical_path(run.begin, cost, run.enabler, node_of),
         machine=machine.name,
         clock=machine.clock,
         stated=stated,

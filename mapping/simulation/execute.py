@@ -28,7 +28,25 @@ from tracecut.ir.machine.routes import MESH, Routes
 from tracecut.support.arrays import Ints, Longs
 
 from .caches import CHANGED, NEAR, NEAR_SET, OWNER, UNDER_WAY, Caches, change, far_number, renewed, slice_of
-from .flights import AT, CARRIES, COLUMNS, MASK, NEXT, REQUEST, ROW, THERE, along_mesh, along_route, set_out
+from .flights import (
+    AT,
+    CARRIES,
+    COLUMNS,
+    FREE,
+    IS_LINE,
+    LINES,
+    LINK,
+    MASK,
+    NEXT,
+    ORDER,
+    REQUEST,
+    ROW,
+    THERE,
+    WANTED,
+    WORDS,
+    in_turn,
+    set_out,
+)
 from .plan import ACCESS, MISS, WRITE, Plan
 from .ready_heap import pop, push
 from .requests import (
@@ -112,7 +130,8 @@ def execute(
     n_active = 0
     # Wheels of lists: nodes by the cycle of their end, messages by that of their next step.
     nodes_at, next_node = np.full(WHEEL, NONE, np.int32), np.full(total, NONE, np.int32)
-    free, load, line_load = np.zeros(links, np.int64), np.zeros(links, np.int64), np.zeros(links, np.int64)
+    on_link = np.zeros((links, 4), np.int64)
+    on_link[:, WANTED] = NONE
     path = np.empty(longest, np.int64)
     messages, running, flying, done, asked, accesses = 0, 0, 0, 0, 0, 0
     for node in range(total):
@@ -159,8 +178,7 @@ def execute(
             if due[row] != now:
                 rows[row, NEXT], rows_at[spot] = rows_at[spot], row
             elif rows[row, AT] != THERE:
-                order = np.int64(carries) if carries >= 0 else np.int64(requests[-1 - carries, ACCESS_NODE])
-                moving[n_moving] = (0 if carries >= 0 else REQUEST) | order << ROW | row
+                moving[n_moving] = (0 if carries >= 0 else REQUEST) | np.int64(rows[row, ORDER]) << ROW | row
                 n_moving += 1
             else:
                 rows[row, NEXT], free_row = free_row, row
@@ -203,7 +221,8 @@ def execute(
                 else:
                     row, free_row = free_row, rows[free_row, NEXT]
                 rows[row, CARRIES] = -1 - i
-                set_out(rows, row, mesh, requests[i, FROM], requests[i, TO])
+                is_line = requests[i, STAGE] == ANSWERED and requests[i, WHERE] != NEAR
+                set_out(rows, row, mesh, requests[i, FROM], requests[i, TO], node, is_line)
                 moving[n_moving] = REQUEST | np.int64(node) << ROW | row
                 n_moving += 1
                 asked += 1
@@ -255,7 +274,7 @@ def execute(
                     else:
                         row, free_row = free_row, rows[free_row, NEXT]
                     rows[row, CARRIES] = group
-                    set_out(rows, row, mesh, nodes_of[x], nodes_of[to])
+                    set_out(rows, row, mesh, nodes_of[x], nodes_of[to], group, False)
                     moving[n_moving] = np.int64(group) << ROW | row
                     n_moving += 1
                     messages += 1
@@ -287,23 +306,16 @@ def execute(
                         active[n_active] = to
                         n_active += 1
         # 2. Messages take their next link.
-        if n_moving > 1:
-            moving[:n_moving].sort()
+        if n_moving:
+            in_turn(moving, n_moving, on_link, rows, now, mesh, routes, path)
         for turn in range(n_moving):
             row = np.int32(moving[turn] & MASK)
-            is_line = False
-            if moving[turn] & REQUEST:
-                i = -1 - rows[row, CARRIES]
-                is_line = requests[i, STAGE] == ANSWERED and requests[i, WHERE] != NEAR
+            link, is_line = rows[row, LINK], rows[row, IS_LINE]
             takes = line_takes if is_line else word_takes
-            link, last_link = along_mesh(rows, row, mesh) if mesh else along_route(rows, row, routes, path)
-            start = max(now, free[link])
-            free[link] = start + takes
-            if is_line:
-                line_load[link] += 1
-            else:
-                load[link] += 1
-            due[row] = start + hop + (takes - 1 if last_link else 0)
+            start = max(now, on_link[link, FREE])
+            on_link[link, FREE] = start + takes
+            on_link[link, LINES if is_line else WORDS] += 1
+            due[row] = start + hop + (takes - 1 if rows[row, AT] == THERE else 0)
             place = due[row] & (WHEEL - 1)
             rows[row, NEXT], rows_at[place] = rows_at[place], row
         # 3. Cores begin what is ready.
@@ -383,4 +395,5 @@ def execute(
                     soonest = min(soonest, request_due[i])
                     i = requests[i, AFTER]
             now, idle = soonest, 0
-    return Run(last, begin, enabler, load, line_load, messages, asked, done)
+    words, lines_sent = on_link[:, WORDS].copy(), on_link[:, LINES].copy()
+    return Run(last, begin, enabler, words, lines_sent, messages, asked, done)

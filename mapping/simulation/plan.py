@@ -52,14 +52,15 @@ class Plan(NamedTuple):
 
 
 def plan_of(
-    tasks: TaskGraph, core_of: Ints, speeds: Floats, hit: int, lines: Ints | None = None, most: int = 0
+    tasks: TaskGraph, core_of: Ints, speeds: Floats, hit: int, lines: list[Ints] | None = None, most: int = 0
 ) -> Plan:
     """The plan of a task graph whose clusters lie on cores. O(n + m + cores).
 
     Args:
         core_of: int32 (k), core of each cluster. speeds: float64 (cores).
         hit: cycles of the nearest cache; longer memory accesses are misses.
-        lines: int32 (n), the line that each instruction accesses in simulated caches, −1 for none.
+        lines: of one int32 (n), the line that each instruction accesses in simulated caches, −1 for none. It is taken
+            out, since its memory is needed for the plan.
         most: cycles of a statement that the simulated access of a line stands in for, at most.
     """
     graph = tasks.graph
@@ -67,7 +68,7 @@ def plan_of(
         raise ArgumentError(f"{graph.n} instructions and {graph.m} dependences are too many to be simulated")
     home, at = core_of[tasks.home], core_of[tasks.at]
     accesses = np.zeros(0, np.uint8) if graph.access is None else graph.access
-    line = np.zeros(0, np.int32) if lines is None else lines
+    line = lines.pop() if lines else np.zeros(0, np.int32)
     node_of, consumer, core, cost, misses, line = _nodes(
         graph.dst, home, at, graph.weight, graph.kind, graph.time, accesses, speeds, hit, line, most
     )
@@ -176,7 +177,7 @@ def _groups(
     for edge in range(m):
         by_core[starts[at[edge]]] = edge
         starts[at[edge]] += 1
-    begin = np.zeros(n + 1, np.int64)
+    begin = np.zeros(n + 1, np.int32)
     for edge in range(m):
         begin[src[edge] + 1] += 1
     for v in range(n):

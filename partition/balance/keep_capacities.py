@@ -8,36 +8,21 @@ most strongly connected to the other side.
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.partition.datastructures.integer_weights import uneven
+from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.datastructures.typed_views import Words, floats, longs, words
 from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
+from .borders import LOOK, Nets, adjacent_clusters, connect, cut_pairs, leaving, renewed_pairs
 from .least_imbalance import ROUND, pack_by_weight
 
-LOOK = 32  # members of a net that are examined; without a limit hubs take quadratic time
 STUCK = 2  # stop after this many rounds without progress
 ROUNDS = 32  # rounds of paths: borders may be too short, and weights too coarse, to move the planned load at once
-
-
-class Nets(NamedTuple):
-    """Members and the nets that connect them: jobs connected by data, or data connected by jobs.
-
-    The nets of member i are `nets[offsets[i] : offsets[i + 1]]`, and the members of net n
-    `pins[starts[n] : starts[n + 1]]`; `worth` of each net, empty for 1 each.
-    """
-
-    offsets: Longs
-    nets: Words
-    starts: Longs
-    pins: Words
-    worth: Floats
 
 
 def keep_capacities(
@@ -53,7 +38,8 @@ def keep_capacities(
         capacities: float64 (k), hard limits.
 
     Returns:
-        int32. O(pins + k) per round for few overfull clusters that have neighbours with room.
+        int32. O(pins), and O(n + pins of the borders + k) per round for few overfull clusters that have neighbours with
+        room.
 
     Raises:
         ArgumentError: no way was found to fit heavy members.
@@ -67,9 +53,11 @@ def keep_capacities(
     starts, near = graph.transpose
     data_of, jobs_of = (longs(graph.offsets), words(graph.data)), (longs(starts), words(near))
     worth = floats(uneven(graph.data_weights if of == "jobs" else graph.job_weights))
-    nets = Nets(*data_of, *jobs_of, worth) if of == "jobs" else Nets(*jobs_of, *data_of, worth)
+    pairs = of == "data" and has_pairs(graph)
+    nets = Nets(*data_of, *jobs_of, worth, pairs) if of == "jobs" else Nets(*jobs_of, *data_of, worth, pairs)
     moved = labels.astype(np.int32)
     start, ceilings = loads, room
+    cut = cut_pairs(nets, moved, k)
     for most in (limits, room):
         # Clusters that only pass members on must not keep the surplus, so these limits hold for all clusters. If all
         # weights are 1, a fraction of a member is no room.
@@ -79,7 +67,9 @@ def keep_capacities(
         over, stuck = float(np.maximum(loads - wanted, 0.0).sum()), 0
         for _ in range(ROUNDS):
             before = over
-            _move_along_paths(nets, floats(each), moved, loads, wanted, room)
+            was = moved.copy()
+            _move_along_paths(nets, cut, floats(each), moved, loads, wanted, room)
+            cut = renewed_pairs(nets, cut, moved, np.flatnonzero(was != moved).astype(np.int64))
             loads = np.bincount(moved, each, k).astype(np.float64)
             over = float(np.maximum(loads - wanted, 0.0).sum())
             stuck = 0 if over < before else stuck + 1  # moves change the borders, so the paths are planned again
@@ -106,16 +96,19 @@ def keep_capacities(
 
 def _move_along_paths(
     nets: Nets,
+    cut: Words,
     weights: Floats,
     labels: Ints,
     loads: Floats,
     wanted: Floats,
     room: Floats,
 ) -> None:
-    """One round: plan flows between neighbouring clusters, then move members of their borders."""
+    """One round: plan flows between neighbouring clusters, then move members of their borders.
+
+    `cut`: uint32 (pairs, 2), neighbours in a net that lie in different clusters.
+    """
     k = loads.size
-    on_border = np.zeros(labels.size, np.bool_)
-    codes = np.unique(_borders(nets.starts, nets.pins, words(labels), k, on_border))
+    codes = np.unique(adjacent_clusters(cut, words(labels), k))
     begins = np.searchsorted(codes, np.arange(k + 1) * k).astype(np.int64)
     targets = (codes % k).astype(np.int64)
     backward = np.searchsorted(codes, targets * k + codes // k).astype(np.int64)
@@ -123,40 +116,13 @@ def _move_along_paths(
     if not flow.any():
         return
     sources = _downstream_first(begins, targets, flow)
-    bounds, members = _by_cluster(np.flatnonzero(on_border), words(labels), k)
+    # In longer nets members also meet clusters that are not next to them.
+    out = np.flatnonzero(leaving(cut, words(labels), begins, targets, flow, nets.pairs)).astype(np.int64)
+    bounds, members = _by_cluster(out, words(labels), k)
     for source in sources:
         own = members[bounds[source] : bounds[source + 1]]
         slots = slice(begins[source], begins[source + 1])
         _hand_over(int(source), own, targets[slots], flow[slots], nets, weights, labels, loads, room)
-
-
-@njit(cache=True, nogil=True)
-def _borders(offsets: Longs, pins: Words, labels: Words, k: int, on_border: npt.NDArray[np.bool_]) -> Longs:
-    """Marks members with another cluster in one of their nets. Returns k · a + b for clusters a ≠ b that meet in a net.
-
-    In both directions, with duplicates.
-    """
-    found = np.empty(64, np.int64)
-    count = 0
-    # the last neighbour of each cluster: consecutive ones are mostly equal, which skips duplicates cheaply
-    last = np.full(k, -1, np.int64)
-    for net in range(offsets.size - 1):
-        for pin in range(offsets[net] + 1, min(offsets[net + 1], offsets[net] + LOOK)):
-            u, v = pins[pin - 1], pins[pin]
-            a, b = np.int64(labels[u]), np.int64(labels[v])
-            if a == b:
-                continue
-            on_border[u] = on_border[v] = True
-            if last[a] == b or last[b] == a:
-                continue
-            last[a] = b
-            if count + 2 > found.size:
-                longer = np.empty(2 * found.size, np.int64)
-                longer[:count] = found[:count]
-                found = longer
-            found[count], found[count + 1] = a * k + b, b * k + a
-            count += 2
-    return found[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -242,28 +208,6 @@ def _by_cluster(items: Longs, labels: Words, k: int) -> tuple[Longs, Words]:
 
 
 @njit(cache=True, nogil=True)
-def _loss(item: np.uint32, here: int, there: int, nets: Nets, labels: Ints) -> tuple[float, bool]:
-    """The loss of a move: over the nets of the item, the share of their other members here, minus the share there.
-
-    Also returns whether any member is there. For nets of two members the loss is the increase of the cut.
-    """
-    loss, meets = 0.0, False
-    for at in range(nets.offsets[item], nets.offsets[item + 1]):
-        net = nets.nets[at]
-        begin, end = nets.starts[net], min(nets.starts[net + 1], nets.starts[net] + LOOK)
-        balance = 0
-        for pin in range(begin, end):
-            label = labels[nets.pins[pin]]
-            if label == there:
-                balance -= 1
-                meets = True
-            elif label == here and nets.pins[pin] != item:
-                balance += 1
-        loss += balance * (nets.worth[net] if nets.worth.size else 1.0) / max(end - begin - 1, 1)
-    return loss, meets
-
-
-@njit(cache=True, nogil=True)
 def _hand_over(
     source: int,
     members: Words,
@@ -275,38 +219,48 @@ def _hand_over(
     loads: Floats,
     room: Floats,
 ) -> None:
-    """Move members of one cluster to its neighbours by the planned flow: least loss first, then first found."""
+    """Move members of one cluster to its neighbours by the planned flow: least loss first, then first found.
+
+    The loss of a move is what connects the member to its own cluster minus what connects it to the other one, which for
+    nets of two members is the increase of the cut. Moves out of the cluster only decrease it, so what is on the heap is
+    never too low.
+    """
     left = flow.copy()
+    offsets, names, starts, pins, worth, pairs = nets
+    share, seen = np.zeros(loads.size), np.full(loads.size, -1, np.int64)
+    looks = 0
     heap = [(0.0, 0, np.uint32(0), 0) for _ in range(0)]  # loss, order of discovery, member, target
     count = 0
     for member in members:
+        connect(member, offsets, names, starts, pins, worth, pairs, labels, looks, share, seen)
+        own = share[source] if seen[source] == looks else 0.0
         for slot in range(targets.size):
-            if left[slot] > 0.0:
-                loss, meets = _loss(member, source, int(targets[slot]), nets, labels)
-                if meets:
-                    heapq.heappush(heap, (loss, count, member, slot))
-                    count += 1
+            if left[slot] > 0.0 and seen[targets[slot]] == looks:
+                heapq.heappush(heap, (own - share[targets[slot]], count, member, slot))
+                count += 1
+        looks += 1
     while heap:
-        before, _, item, slot = heapq.heappop(heap)
+        _, _, item, slot = heapq.heappop(heap)
         target, weight = int(targets[slot]), weights[item]
         if labels[item] != source or left[slot] <= 0.0 or loads[target] + weight > room[target]:
-            continue
-        loss, _ = _loss(item, source, target, nets, labels)
-        if loss > before:  # stale: its loss has increased since
-            heapq.heappush(heap, (loss, count, item, slot))
-            count += 1
             continue
         labels[item] = target
         loads[source] -= weight
         loads[target] += weight
         left[slot] -= weight
-        for at in range(nets.offsets[item], nets.offsets[item + 1]):
-            net = nets.nets[at]
-            for pin in range(nets.starts[net], min(nets.starts[net + 1], nets.starts[net] + LOOK)):
-                other = nets.pins[pin]
+        if left[slot] <= 0.0:
+            continue
+        for at in range(offsets[item], offsets[item + 1]):
+            net = names[at]
+            for pin in range(starts[net], min(starts[net + 1], starts[net] + LOOK)):
+                other = pins[pin]
                 if labels[other] == source:
-                    heapq.heappush(heap, (_loss(other, source, target, nets, labels)[0], count, other, slot))
+                    connect(other, offsets, names, starts, pins, worth, pairs, labels, looks, share, seen)
+                    own = share[source] if seen[source] == looks else 0.0
+                    there = share[target] if seen[target] == looks else 0.0
+                    heapq.heappush(heap, (own - there, count, other, slot))
                     count += 1
+                    looks += 1
 
 
 @njit(cache=True, nogil=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from tracecut.ir import Clustering, LocalityGraph
 from tracecut.ir.metrics import memory_violations
 from tracecut.partition import METHODS, partition
+from tracecut.partition.balance.borders import LOOK, Nets, adjacent_clusters, cut_pairs, leaving, renewed_pairs
 from tracecut.partition.balance.keep_capacities import _plan, keep_capacities
 from tracecut.partition.balance.target_sizes import optimal_sizes
+from tracecut.partition.datastructures.plain_graphs import has_pairs
 from tracecut.partition.methods import AUTO, Method
 from tracecut.support.errors import ArgumentError
 
@@ -226,3 +229,40 @@ def test_what_weighs_nothing_fits_everywhere() -> None:
         partition(edges, 4, "metis", of="data", weights=np.zeros(21), capacities=[1.0] * 3)
     with pytest.raises(ArgumentError, match="a load of 21 does not fit"):
         partition(edges, 4, "metis", of="data", capacities=[0.0] * 4)
+
+
+@settings(deadline=None, max_examples=100)
+@given(data=st.data(), k=st.integers(2, 5))
+def test_cut_pairs_are_kept_up(graphs: st.SearchStrategy[LocalityGraph], data: st.DataObject, k: int) -> None:
+    """After moves of some members they are those that a new look at all nets finds, and so are the borders."""
+    graph = data.draw(graphs)
+    draw = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    starts, near = graph.transpose
+    offsets = (graph.offsets.astype(np.int64), graph.data.astype(np.uint32))
+    pairs = has_pairs(graph)
+    nets = Nets(starts.astype(np.int64), near.astype(np.uint32), *offsets, np.zeros(0), pairs)
+    labels = draw.integers(0, k, graph.n_data).astype(np.int32)
+    found = cut_pairs(nets, labels, k)
+    for _ in range(3):
+        moved = np.flatnonzero(draw.random(graph.n_data) < 0.3)
+        labels[moved] = draw.integers(0, k, moved.size)
+        found = renewed_pairs(nets, found, labels, moved)
+        again = cut_pairs(nets, labels, k)
+        assert {tuple(row) for row in found.tolist()} == {tuple(row) for row in again.tolist()}
+        slow = set()
+        for job in range(graph.n_jobs):
+            own = graph.data[graph.offsets[job] : graph.offsets[job + 1]].tolist()[:LOOK]
+            slow |= {(u, v) for u, v in pairwise(own) if labels[u] != labels[v]}
+        assert {tuple(row) for row in again.tolist()} == slow
+        codes = np.unique(adjacent_clusters(again, labels.view(np.uint32), k)).tolist()
+        assert codes == sorted({k * a + b for u, v in slow for a, b in permutations(labels[[u, v]].tolist())})
+
+
+def test_only_members_that_meet_a_receiver_leave() -> None:
+    """Three columns of a path graph: with flow from the first to the second cluster one member is on the way out."""
+    pairs = np.array([[1, 2], [3, 4]], np.uint32)
+    labels, begins, targets = np.array([0, 0, 1, 1, 2], np.uint32), np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1])
+    flow = np.array([1.0, 0, 0, 0])
+    assert np.flatnonzero(leaving(pairs, labels, begins, targets, flow, True)).tolist() == [1]
+    assert np.flatnonzero(leaving(pairs, labels, begins, targets, np.array([0.0, 0, 0, 0]), True)).tolist() == []
+    assert np.flatnonzero(leaving(pairs, labels, begins, targets, np.array([0.0, 1, 0, 0]), False)).tolist() == [2, 3]
