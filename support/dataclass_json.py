@@ -19,6 +19,8 @@ PLAIN: tuple[type, ...] = (bool, int, float, str)
 
 def to_json(value: object) -> Any:
     """Plain values: mappings, lists, words, numbers and None. O(size)."""
+    if value is None or type(value) in PLAIN:
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

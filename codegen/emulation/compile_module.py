@@ -33,8 +33,8 @@ _NOT_FUSED = "-fma,-fma4,-avx512f"
 class Code:
     """Machine code of a module: `address` is that of the launch. It lives as long as this object."""
 
-    def __init__(self, text: str, *, parallel: bool) -> None:
-        """Optimise, emit and link. About 0.1 s.
+    def __init__(self, text: str, *, parallel: bool, vectors: bool = True) -> None:
+        """Optimise, emit and link. About 0.1 s; with `vectors` up to 2 s, of which LLVM's loop vectoriser takes most.
 
         Raises UnsupportedError when the module calls what no library of this process has.
         """
@@ -53,7 +53,7 @@ class Code:
             passes.add_lower_atomic_pass()
         passes.add_always_inliner_pass()
         passes.add_global_dead_code_eliminate_pass()
-        builder = binding.create_pass_builder(machine, _tuning(binding))
+        builder = binding.create_pass_builder(machine, _tuning(binding, vectors))
         passes.run(module, builder)
         builder.getModulePassManager().run(module, builder)
         self._engine = binding.create_mcjit_compiler(module, machine)
@@ -124,10 +124,10 @@ def _is_x86(binding: Any) -> bool:
     return str(binding.get_process_triple()).startswith(("x86_64", "i686"))
 
 
-def _tuning(binding: Any) -> Any:
+def _tuning(binding: Any, vectors: bool) -> Any:
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
+    options.loop_vectorization = vectors
+    options.slp_vectorization = vectors
     return options
 
 

@@ -28,6 +28,7 @@ __all__ = ["MODES", "CompiledConsumer", "Fault", "RunReport", "WarpAccesses", "W
 
 MODES = ("phases", "strict")
 PATIENCE = 1 << 31
+MANY = 1 << 24  # threads of a launch, from which on vector code saves more time than it takes to make
 _KEPT = 32
 
 
@@ -107,8 +108,8 @@ def run_kernel(
         patience: turns of a loop without a barrier that are taken for endless. Counted are all loops in strict runs,
             in phases those that look at memory by atomic or volatile accesses.
 
-    Returns what ran and what it did wrong. The first run of a text in a form takes about 0.2 s for compiling it; the
-    last 32 are kept.
+    Returns what ran and what it did wrong. The first run of a text in a form takes about 0.2 s for compiling it, up to
+    2 s for a launch of `MANY` threads, which gets vector code; the last 32 are kept.
 
     Raises:
         ArgumentError: an argument is not what the kernel expects, or the text is not a kernel.
@@ -127,11 +128,12 @@ def run_kernel(
         raise ArgumentError(f"workers is {workers}, more than 1 needs mode='phases' without trace")
     shape, threads = check_geometry(grid, block)
     flat = threads[1:] == (1, 1)
-    form = Form(strict=strict, trace=trace is not None, races=races, flat=flat, parallel=workers > 1)
+    chosen = _chosen(blocks, math.prod(shape))
+    many = not strict and len(chosen) * math.prod(threads) >= MANY
+    form = Form(strict=strict, trace=trace is not None, races=races, flat=flat, parallel=workers > 1, many=many)
     built = _build(kernel_text, name, form, sites)
     shared_bytes = check_shared(shared_bytes, built.module.host.static_bytes)
     given = check_arguments(built.kernel, built.accesses, arguments, extents)
-    chosen = _chosen(blocks, math.prod(shape))
     consumer = None if trace is None else Consumer(trace)
     launch = Launch(built.kernel, built.accesses, built.module, built.code, form)
     parts = [
@@ -159,7 +161,7 @@ def _build(text: str, name: str, form: Form, sites: Sites | None) -> _Built:
             kernel = read_kernel(text, name)
             accesses = find_accesses(kernel, sites)
             module = make_module(kernel, accesses, form)
-            found = _Built(kernel, accesses, module, Code(module.text, parallel=form.parallel))
+            found = _Built(kernel, accesses, module, Code(module.text, parallel=form.parallel, vectors=form.many))
         _built[key] = found
         if len(_built) > _KEPT:
             _built.popitem(last=False)

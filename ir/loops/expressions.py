@@ -57,36 +57,50 @@ _SHAPES: dict[str, tuple[tuple[Any, ...], int | None]] = {
     "trip": ((int, "eq|ne|[su][lg][te]", bool, int), 3),
     "opaque": ((str, int), 0),
 }
+_BITS = {kind: 1 << place for place, kind in enumerate(("const", *_SHAPES))}  # kind → its bit in `Expr.kinds`
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Expr:
-    """One node. Nodes made by one `Pool` are shared, so identity is equality; `serial` gives them an order."""
+    """One node. Nodes made by one `Pool` are shared, so identity is equality; `serial` gives them an order.
+
+    `kinds`: the bits of its own kind and of those below it.
+    """
 
     kind: str
     data: tuple[Any, ...] = ()
     args: tuple[Expr, ...] = ()
     serial: int = 0
+    kinds: int = 0
 
-    def walk(self) -> Iterator[Expr]:
-        """This node and everything below it, each once, arguments first."""
-        seen: set[int] = set()
-        stack: list[tuple[Expr, bool]] = [(self, False)]
+    def walk(self, seen: set[int] | None = None) -> Iterator[Expr]:
+        """This node and everything below it, each once, arguments first. O(nodes).
+
+        `seen`: identities of nodes to leave out, with all below them; those of this walk are added.
+        """
+        seen = set() if seen is None else seen
+        stack: list[Expr | None] = [self]
+        entered: list[Expr] = []  # their arguments lie on the stack, above a None for each of these
         while stack:
-            node, done = stack.pop()
-            if done:
-                yield node
+            node = stack.pop()
+            if node is None:
+                yield entered.pop()
             elif id(node) not in seen:
                 seen.add(id(node))
-                stack.append((node, True))
-                stack.extend((arg, False) for arg in reversed(node.args))
+                if node.args:
+                    entered.append(node)
+                    stack.append(None)
+                    stack.extend(node.args[::-1])
+                else:
+                    yield node
 
     def loads(self) -> list[Expr]:
         """Every load in it."""
         return [node for node in self.walk() if node.kind == "load"]
 
-    def has(self, kind: str) -> bool:
-        return any(node.kind == kind for node in self.walk())
+    def has(self, *kinds: str) -> bool:
+        """Whether it or a node below it is of one of these kinds. O(kinds)."""
+        return any(self.kinds & _BITS[kind] for kind in kinds)
 
     def __str__(self) -> str:
         return _show(self)
@@ -107,7 +121,10 @@ class Pool:
         key = (kind, repr(data) if kind == "const" else data, *map(id, args))
         found = self._nodes.get(key)
         if found is None:
-            found = self._nodes[key] = Expr(kind, data, args, len(self._nodes))
+            kinds = _BITS[kind]
+            for arg in args:
+                kinds |= arg.kinds
+            found = self._nodes[key] = Expr(kind, data, args, len(self._nodes), kinds)
             if kind in ("any", "opaque"):
                 self._serials = max(self._serials, data[-1])
         return found
@@ -151,6 +168,13 @@ class Pool:
         return self._serials
 
 
+def walk_all(roots: Iterable[Expr]) -> Iterator[Expr]:
+    """Every node of several expressions, each once, arguments first. O(nodes)."""
+    seen: set[int] = set()
+    for root in roots:
+        yield from root.walk(seen)
+
+
 def pointer_roots(address: Expr) -> list[Expr]:
     """The base pointers that an address may have, through sums, selects and merges."""
     found: dict[Expr, None] = {}
@@ -172,12 +196,9 @@ def pointer_roots(address: Expr) -> list[Expr]:
 
 def roams(address: Expr) -> bool:
     """Whether an address may have different base pointers in different iterations."""
-    for node in address.walk():
-        if node.kind in ("any", "state", "choice"):
-            return True
-        if node.kind == "load" and node.data[1] == "ptr" and any(inner.kind == "counter" for inner in node.walk()):
-            return True
-    return False
+    if address.has("any", "state", "choice"):
+        return True
+    return any(node.kind == "load" and node.data[1] == "ptr" and node.has("counter") for node in address.walk())
 
 
 def rewritten(expr: Expr, pool: Pool, replace: Callable[[Expr, Mapping[int, Expr]], Expr | None]) -> Expr:
@@ -200,17 +221,11 @@ def dump(roots: Iterable[Expr | None]) -> tuple[list[list[Any]], list[int | None
     """Expressions as plain lists for JSON: shared nodes once, arguments before users; and the place of each root."""
     nodes: list[list[Any]] = []
     places: dict[int, int] = {}
-    found: list[int | None] = []
-    for root in roots:
-        if root is None:
-            found.append(None)
-            continue
-        for node in root.walk():
-            if id(node) not in places:
-                places[id(node)] = len(nodes)
-                nodes.append([node.kind, list(node.data), [places[id(arg)] for arg in node.args]])
-        found.append(places[id(root)])
-    return nodes, found
+    found = list(roots)
+    for node in walk_all(root for root in found if root is not None):
+        places[id(node)] = len(nodes)
+        nodes.append([node.kind, list(node.data), [places[id(arg)] for arg in node.args]])
+    return nodes, [None if root is None else places[id(root)] for root in found]
 
 
 def restore(nodes: list[Any], pool: Pool) -> list[Expr]:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from tracecut.ir.llvm.debug_info import Place
 
-from .expressions import Expr, Pool
+from .expressions import Expr, Pool, walk_all
 from .path_conditions import Condition, literals
 
 NOWHERE = Place("", 0)
@@ -279,12 +279,11 @@ class Nest:
         """Live pointers that its expressions mention, by name, and pointers that they load from one place each time."""
         lives: dict[str, None] = {}
         loads: dict[Expr, None] = {}
-        for expr in self.expressions():
-            for node in expr.walk():
-                if node.kind == "live" and node.data[1] == "ptr":
-                    lives[str(node.data[0])] = None
-                elif node.kind == "load" and node.data[1] == "ptr" and not node.has("counter"):
-                    loads[node] = None
+        for node in walk_all(self.expressions()):
+            if node.kind == "live" and node.data[1] == "ptr":
+                lives[str(node.data[0])] = None
+            elif node.kind == "load" and node.data[1] == "ptr" and not node.has("counter"):
+                loads[node] = None
         return tuple(lives), tuple(loads)
 
     def inside(self, loop: int) -> set[int]:
@@ -311,8 +310,7 @@ class Nest:
 
 def _lives(expressions: list[Expr]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for expr in expressions:
-        for node in expr.walk():
-            if node.kind == "live":
-                found.setdefault(node.data[0], node.data[1])
+    for node in walk_all(expressions):
+        if node.kind == "live":
+            found.setdefault(node.data[0], node.data[1])
     return found

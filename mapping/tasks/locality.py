@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.metrics import loads
@@ -37,9 +36,8 @@ def clusters_of_locality(graph: LocalityGraph, clustering: Clustering) -> Cluste
         values = np.unique(data * k + runs[pins])  # of each datum, the clusters that need it
         src, dst = labels[values // k], values % k
     else:
-        held = sp.csr_array((np.ones(data.size), (data, labels[pins])), shape=(graph.n_data, k)).tocoo()
-        held.sum_duplicates()
-        datum, cluster, count = (np.asarray(each, np.int64) for each in (*held.coords, held.data))
+        held, count = np.unique(data * k + labels[pins], return_counts=True)
+        datum, cluster = held // k, held % k
         order = np.lexsort((cluster, -count, datum))
         datum, cluster = datum[order], cluster[order]
         leads = np.concatenate([[True], datum[1:] != datum[:-1]])[: datum.size]

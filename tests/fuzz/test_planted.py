@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,12 @@ def test_is_found(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert any(found(suite, tmp_path / str(place)) for place, suite in enumerate(suites(bug)))
 
 
-def suites(bug: Bug) -> list[Suite]:
+def suites(bug: Bug) -> Iterator[Suite]:
     """Of the 2,000 programs those that could show a bug, some at a time."""
-    chosen = []
     for seed in SEEDS:
         kernels = [kernel for kernel in generate(seed).kernels if bug.shows(kernel)]
         if seed % 2 or not bug.threads:  # programs of odd seeds run on two threads
-            chosen.append(suite_of(kernels[:TOGETHER], seed))
-    return chosen
+            yield suite_of(kernels[:TOGETHER], seed)
 
 
 def found(suite: Suite, folder: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, rewritten, roams
+from tracecut.ir.loops.expressions import Expr, rewritten, roams, walk_all
 from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 from tracecut.tracer.loops.pointer_rotation import State, choices
@@ -241,7 +241,7 @@ class Accesses:
         address = _substitute(site.address, chosen, self.nest)
         domain = self.evaluation.domain(site.loop)
         if domain is None:
-            return not any(node.kind in ("any", "state", "choice") for node in address.walk())
+            return not address.has("any", "state", "choice")
         found = self.evaluation.at(address, site.loop)
         runs = np.broadcast_to(self.mask(site) & self._picked(site, chosen), domain.size)
         data, known = np.broadcast_to(found.data, domain.size), np.broadcast_to(found.known, domain.size)
@@ -381,12 +381,8 @@ class Accesses:
 
 def _condition_loads(nest: Nest) -> frozenset[str]:
     """Loads of floating-point data that only branch conditions depend on."""
-    found = set()
-    for expr in nest.expressions():
-        for node in expr.walk():
-            if node.kind == "load" and node.data[1] in ("double", "float"):
-                found.add(str(node.data[0]))
-    return frozenset(found)
+    nodes = walk_all(nest.expressions())
+    return frozenset(str(node.data[0]) for node in nodes if node.kind == "load" and node.data[1] in ("double", "float"))
 
 
 def _substitute(expr: Expr, chosen: Mapping[Expr, Expr], nest: Nest) -> Expr:

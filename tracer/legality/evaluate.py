@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, roams
+from tracecut.ir.loops.expressions import Expr, roams, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import Condition
 from tracecut.tracer.loops.linear_forms import linear_form
@@ -171,10 +171,9 @@ class Evaluation:
     def grounds(self) -> list[Expr]:
         """Every live value and load behind what was relied on."""
         found: dict[Expr, None] = {}
-        for expr in self.relied.values():
-            for node in expr.walk():
-                if node.kind == "live" or (node.kind == "load" and node.data[0] not in self.distrusted):
-                    found[node] = None
+        for node in walk_all(self.relied.values()):
+            if node.kind == "live" or (node.kind == "load" and node.data[0] not in self.distrusted):
+                found[node] = None
         return list(found)
 
     def truth(self, condition: Condition, loop: int) -> tuple[Bools | np.bool_, Bools | np.bool_]:

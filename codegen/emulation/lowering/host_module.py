@@ -41,6 +41,7 @@ class Form:
         strict: threads take turns one by one, in any order; otherwise all threads of a block run to the next point.
         trace, races: with events, with checks of every access.
         flat: blocks have one dimension. parallel: several threads of the host run blocks at the same time.
+        many: so many threads run that vector code is worth the time to make it.
     """
 
     strict: bool = False
@@ -48,6 +49,7 @@ class Form:
     races: bool = False
     flat: bool = True
     parallel: bool = False
+    many: bool = False
 
 
 @dataclass(frozen=True, eq=False)

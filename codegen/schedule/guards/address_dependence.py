@@ -47,11 +47,11 @@ def check_address_dependence(accesses: Accesses) -> None:
     shifts: dict[Expr, Shift] = {}
     sites = [access.site for access in accesses.all() if access.runs]
     roots = [expr for site in sites for expr in (site.address, site.length) if expr is not None]
+    seen: set[int] = set()
     for root in dict.fromkeys([*roots, *relied.values()]):
         try:
-            for node in root.walk():
-                if node not in shifts:
-                    shifts[node] = _shift(node, shifts, arrays)
+            for node in root.walk(seen):
+                shifts[node] = _shift(node, shifts, arrays)
         except _Moving as error:
             raise _refusal(_place(nest, root), error.why) from None
         if not _is_place(shifts[root]):

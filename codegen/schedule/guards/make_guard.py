@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tracecut.codegen.schedule.schedule import Guard, LoadGuard, ObjectRef
-from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.expressions import Expr, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
@@ -22,14 +22,11 @@ from tracecut.tracer.runtime.fingerprint_key import Secret
 def pointers_of(nest: Nest) -> list[Expr]:
     """Every pointer of a scope that is the same in all of its iterations: live ones, and those loaded once."""
     found: dict[Expr, None] = {}
-    for expr in nest.expressions():
-        for node in expr.walk():
-            if (node.kind == "live" and node.data[1] == "ptr") or (
-                node.kind == "load"
-                and node.data[1] == "ptr"
-                and not any(inner.kind in ("counter", "opaque", "any", "state") for inner in node.walk())
-            ):
-                found[node] = None
+    for node in walk_all(nest.expressions()):
+        if node.kind not in ("live", "load") or node.data[1] != "ptr":
+            continue
+        if node.kind == "live" or not node.has("counter", "opaque", "any", "state"):
+            found[node] = None
     return list(found)
 
 

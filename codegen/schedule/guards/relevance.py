@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
 from tracecut.codegen.schedule.schedule import Guard
-from tracecut.ir.loops.expressions import Expr, pointer_roots
+from tracecut.ir.loops.expressions import Expr, pointer_roots, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import literals
 from tracecut.tracer.legality.memory import Object
@@ -100,4 +100,4 @@ def _expressions(nest: Nest, loops: Iterable[int]) -> list[Expr]:
 
 
 def _nodes(roots: Iterable[Expr]) -> Iterable[Expr]:
-    return (node for root in roots for node in root.walk())
+    return walk_all(roots)

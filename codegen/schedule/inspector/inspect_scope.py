@@ -126,7 +126,7 @@ def check_pointers(accesses: Accesses) -> None:
     for access in sorted(accesses.all(), key=lambda access: access.site.place.own is not access.site.place):
         for node in access.site.address.walk() if access.runs else ():
             pointer = node.kind == "load" and node.data[1] == "ptr" and node is not access.site.address
-            if pointer and any(inner.kind in ("counter", "opaque", "any", "state") for inner in node.walk()):
+            if pointer and node.has("counter", "opaque", "any", "state"):
                 raise UnsupportedError(f"rows behind pointers of their own are reached at {access.site.place.told}")
 
 

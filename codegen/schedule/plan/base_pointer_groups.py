@@ -33,7 +33,7 @@ def group_sites(view: FunctionView, nest: Nest, loop: Loop, views: Mapping[str, 
 
 def _varies(site: Site) -> bool:
     """Whether the address may differ from one iteration to the next."""
-    return any(node.kind in ("counter", "opaque", "any", "state") for node in site.address.walk())
+    return site.address.has("counter", "opaque", "any", "state")
 
 
 def _shape(site: Site, region: int) -> str:

@@ -15,6 +15,7 @@ from tracecut.codegen.kernels.make_region_kernel import make_region_kernel
 from tracecut.codegen.ptx.nvptx import wheel_file
 from tracecut.support.errors import ArgumentError, UnsupportedError
 
+from ...waiting import HUNG
 from ..harness import Inspected
 from ..kernels.running import source_of
 from .hand_written import kernel_of, text_of
@@ -48,7 +49,7 @@ def test_nvcc_compiles_it(inspected: Catalogue, mark: str, variant: str, tmp_pat
     source = tmp_path / "kernel.cu"
     source.write_text(kernel.cuda, encoding="utf-8")
     command = [str(nvcc), "-arch=sm_90", "-fmad=false", "-Werror=all-warnings", "-cubin", "-o", "kernel.cubin"]
-    finished = subprocess.run([*command, str(source)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    finished = subprocess.run([*command, str(source)], cwd=tmp_path, capture_output=True, text=True, timeout=HUNG)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert (tmp_path / "kernel.cubin").read_bytes()[:4] == b"\x7fELF"
 

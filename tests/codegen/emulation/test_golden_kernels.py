@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracecut.codegen.emulation import run_kernel as emulation
 from tracecut.codegen.emulation.lowering.device_calls import LIBRARY
 from tracecut.codegen.emulation.run_kernel import kernel_sites, run_kernel
 
@@ -76,6 +77,19 @@ def test_golden_kernels(how: dict[str, Any], block: int, name: str) -> None:
     for place, value in expected.items():
         single = arguments[place].dtype == np.float32
         np.testing.assert_allclose(arguments[place], value, rtol=1e-5 if single else 1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_vector_code_leaves_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As launches of many threads have it."""
+    text, left = (FOLDER / f"{name}.ll").read_text(), []
+    for many in (JOBS + 1024, 1):
+        monkeypatch.setattr(emulation, "MANY", many)
+        arguments, _ = GOLDEN[name](np.random.default_rng(1))
+        run_kernel(text, "kernel", arguments, -(-JOBS // 96), 96)
+        left.append(arguments)
+    for plain, vectors in zip(*left, strict=True):
+        np.testing.assert_array_equal(plain, vectors)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ll")), ids=lambda path: path.stem)

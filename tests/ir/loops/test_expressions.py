@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracecut.ir.loops.expressions import Expr, Pool, dump, restore, wrapped
+from tracecut.ir.loops.expressions import Expr, Pool, dump, restore, walk_all, wrapped
 from tracecut.support.errors import ArtefactError
 from tracecut.tracer.legality.memory import Memory
 
@@ -88,6 +88,29 @@ def test_what_is_dumped_comes_back(graph: tuple[Pool, list[Expr]], data: st.Data
         if root is not None and place is not None:
             assert shape(found[place]) == shape(root)
             assert str(found[place]) == str(root)
+
+
+def after(expr: Expr, seen: dict[Expr, None]) -> None:
+    """The slow walk: adds what is below an expression, and then itself."""
+    for arg in expr.args:
+        after(arg, seen)
+    seen.setdefault(expr)
+
+
+@settings(max_examples=200)
+@given(graphs(), st.data())
+def test_walks_are_those_of_a_recursion(graph: tuple[Pool, list[Expr]], data: st.DataObject) -> None:
+    roots = data.draw(st.lists(st.sampled_from(graph[1]), max_size=5))
+    every: dict[Expr, None] = {}
+    for root in roots:
+        below: dict[Expr, None] = {}
+        after(root, below)
+        after(root, every)
+        assert list(root.walk()) == list(below)
+        for kind in ("const", "counter", "choice", "op", "trip"):
+            assert root.has(kind) == any(node.kind == kind for node in below)
+        assert root.has("load", "any") == any(node.kind in ("load", "any") for node in below)
+    assert list(walk_all(roots)) == list(every)
 
 
 JUNK = st.one_of(
