@@ -146,6 +146,8 @@ class Worker:
             moved, stay = found.gathered(self.region)
             if found.verdicts[self.region].movable and moved and not stay:
                 break
+        if best is not None:
+            refused.pop(best[1], None)  # with its exits it is understood
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:
             # The reason of the loop itself; why the layout does not extend to the loops around it is reported

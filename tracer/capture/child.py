@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from tracecut.support.process.load_and_run import at_exit, load_library, run_mai
 from tracecut.support.process.program_identity import become
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.live_memory import LiveObjects
-from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
 from .request import CaptureRequest
-from .snapshot import Capture, keep_only, touched_objects, written_objects
+from .snapshot import Capture, keep_only, objects_at, touched_objects, written_objects
 
 LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 
@@ -104,6 +105,9 @@ class Tracer:
         wanted = touched_objects(nest, memory, numbers)
         for other, values in around.items():
             wanted |= touched_objects(self.nests[other], memory, self.numbers(other, values))
+        wider = wanted | self._around_exits(around, memory)
+        if sum(item.size for item in wider) <= self.byte_limit:
+            wanted = wider
         size = sum(item.size for item in wanted)
         if size > self.byte_limit:
             self.refused[loop] = (
@@ -119,6 +123,16 @@ class Tracer:
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
         self.pending[loop] = entry, written_objects(nest, memory, numbers), numbers
         self.awaited[loop] = 1
+
+    def _around_exits(self, around: Mapping[int, tuple[int, ...]], memory: Memory) -> set[Object]:
+        """Objects of all pointers that scopes begin with: without its exits a scope may touch more that is known."""
+        found: set[Object] = set()
+        for loop, raw in around.items():
+            numbers = self.numbers(loop, raw)
+            for name, type in self.values[loop]:
+                if type == "ptr":
+                    found |= objects_at(memory, int(numbers[name]))
+        return found
 
     def _jobs(self, evaluation: Evaluation) -> int:
         """Iterations of this entry of a loop, 0 when they are not known."""

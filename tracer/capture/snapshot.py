@@ -138,16 +138,16 @@ def touched_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
     found: set[Object] = set()
     for name in names:
         if name in lives:
-            found |= around(memory, int(lives[name]))
+            found |= objects_at(memory, int(lives[name]))
     evaluation = Evaluation(nest, memory, lives, single=True)
     for node in loads:
         value = evaluation.at(node, nest.root)
         if value.all_known:
-            found |= around(memory, int(value.data))
+            found |= objects_at(memory, int(value.data))
     return found
 
 
-def around(memory: Memory, address: int) -> set[Object]:
+def objects_at(memory: Memory, address: int) -> set[Object]:
     """The object that a pointer lies in; of one that lies in none the objects near it.
 
     A base may lie behind its object (what is walked from the end), or in front of it (what is counted from 1).
@@ -167,7 +167,7 @@ def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
                 continue
             value = evaluation.at(node, nest.root)
             if value.all_known and value.data.ndim == 0:
-                found |= dict.fromkeys(sorted(around(memory, int(value.data)), key=lambda item: item.base))
+                found |= dict.fromkeys(sorted(objects_at(memory, int(value.data)), key=lambda item: item.base))
     return list(found)
 
 
