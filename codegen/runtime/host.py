@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, 
 
 from .active_layouts import ActiveLayouts
 from .executor import Executor, RegionCode
-from .pauses import FINAL, MOVED, WEARY, Pause
+from .pauses import FINAL, MOVED, Pause
 from .run_summary import run_summary, why_closed
 from .schedule_file import ScopeFile
 from .shared_mappings import require_own
@@ -53,6 +53,7 @@ class ScopeState:
     file: ScopeFile
     schedule: Schedule
     secret: Secret
+    pause: Pause
     executor: Executor | None = None
     entries: int = 0
     used: int = 0
@@ -60,7 +61,6 @@ class ScopeState:
     guard_nanoseconds: int = 0
     refused: str = ""
     waiting: tuple[dict[str, int | float], str, int, int] | None = None
-    pause: Pause = field(default_factory=lambda: Pause(0.0))
 
 
 class Host:
@@ -89,7 +89,12 @@ class Host:
         self.library = library
         self.objects = LiveObjects(library, names)
         self.scopes = {
-            scope.number: ScopeState(scope, scope.schedule, scope.key, pause=Pause(scope.pays_after))
+            scope.number: ScopeState(
+                scope,
+                scope.schedule,
+                scope.key,
+                Pause(scope.number, scope.main, tuple(scope.numbers.values()), scope.pays_after),
+            )
             for scope in scopes
         }
         self.owner = {number: scope for scope in scopes for number in scope.numbers.values()}
@@ -172,7 +177,7 @@ class Host:
 
     def _use(self, state: ScopeState, raw: list[int], bases: Sequence[int] | None) -> tuple[Memory, str]:
         """Put the layout in force, or say what differs. `bases`: where the objects have to lie, if that is known."""
-        closed = why_closed(self.own_threads, self.own_signals) or (WEARY if state.pause.weary else "")
+        closed = why_closed(self.own_threads, self.own_signals) or state.pause.too_costly
         if closed:
             raise UnsupportedError(closed)
         numbers = named_numbers(state.file.values, raw)
@@ -195,15 +200,12 @@ class Host:
         if final:
             state.waiting, state.refused = None, FINAL
         elif was:
-            state.pause.left(self.states[state.file.main].calls)
-            state.pause.ask(self.tables, state.file.numbers.values())
-            state.refused = WEARY if state.pause.weary else ""
+            state.refused = state.pause.exit(self.tables)
         state.nanoseconds += time.perf_counter_ns() - start
 
     def _resume(self, state: ScopeState) -> None:
         """The first region after an exit is about to run."""
-        if self.tables.depth[state.file.number] != 1:  # a call in the exit has come here
-            state.pause.ask(self.tables, state.file.numbers.values())
+        if not state.pause.may_resume(self.tables):
             return
         self._off(state)
         used = state.used
@@ -284,8 +286,7 @@ class Host:
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
         state.executor = self.layouts.put(state.executor, state.schedule, bases, codes, state.file.numbers)
-        self.tables.in_force[state.file.number] = 1
-        state.pause.begin(raw, bases, self.states[state.file.main].calls)
+        state.pause.in_force(self.tables, raw, bases)
         state.used += 1
         state.refused = ""
 
@@ -296,8 +297,7 @@ class Host:
         state.nanoseconds += time.perf_counter_ns() - start
 
     def _off(self, state: ScopeState) -> None:
-        state.pause.waiting = False
-        self.tables.in_force[state.file.number] = 0
+        state.pause.end(self.tables)
         self.layouts.off(state.executor, state.file.numbers)
 
     def _mismatch(self, region: int, slot: int) -> None:

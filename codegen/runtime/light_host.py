@@ -27,7 +27,7 @@ from tracecut.support.process.load_and_run import (
 from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
-from .pauses import FINAL, MOVED, WEARY, Pause
+from .pauses import FINAL, MOVED, Pause
 from .run_summary import run_summary, why_closed
 
 TYPE_CHECKING = False  # as in `typing`
@@ -68,7 +68,8 @@ class Scope:
         self.executor: Executor | None = None
         self.settled: set[str] = set()  # reasons for which no inspection will pay
         self.seen: tuple[list[int], str, int, int] | None = None  # slots, why, declined and nanoseconds before
-        self.pause = Pause(float(listed["pays_after"]))
+        regions = tuple(int(number) for number in listed["regions"].values())
+        self.pause = Pause(int(listed["number"]), int(listed["main"]), regions, float(listed["pays_after"]))
 
 
 class LightHost:
@@ -127,7 +128,7 @@ class LightHost:
         scope.entries += 1
         try:
             raw = [int(pointer[place]) for place in range(len(scope.listed["values"]))]
-            closed = TRAPS if traps else self._closed() or (WEARY if scope.pause.weary else "")
+            closed = TRAPS if traps else self._closed() or scope.pause.too_costly
             why = closed or self._other_number(scope, raw) or self._use(scope, raw, number, pointer)
             if why:
                 self._decline(scope, raw, why, pointer, final=bool(closed))
@@ -199,15 +200,12 @@ class LightHost:
         if final:
             scope.seen, scope.refused = None, FINAL
         elif was:
-            scope.pause.left(self.tables.states[int(scope.listed["main"])].calls)
-            scope.pause.ask(self.tables, scope.listed["regions"].values())
-            scope.refused = WEARY if scope.pause.weary else ""
+            scope.refused = scope.pause.exit(self.tables)
         scope.nanoseconds += time.perf_counter_ns() - start
 
     def _resume(self, scope: Scope, number: int) -> None:
         """The first region after an exit is about to run."""
-        if self.tables.depth[number] != 1:  # a call in the exit has come here
-            scope.pause.ask(self.tables, scope.listed["regions"].values())
+        if not scope.pause.may_resume(self.tables):
             return
         self._off(scope)
         raw, bases = scope.pause.raw, scope.pause.bases
@@ -222,8 +220,7 @@ class LightHost:
         self.scopes[number].nanoseconds += time.perf_counter_ns() - start
 
     def _off(self, scope: Scope) -> None:
-        scope.pause.waiting = False
-        self.tables.in_force[int(scope.listed["number"])] = 0
+        scope.pause.end(self.tables)
         self.tables.probes[int(scope.listed["main"])] = 0
         if scope.saved is not None:
             self.layouts.off(scope.executor, scope.saved.numbers)
@@ -305,8 +302,7 @@ class LightHost:
         if bases is not None and places != bases:
             return MOVED
         scope.executor = layouts.put(scope.executor, schedule, places, saved.codes(raw, objects), saved.numbers)
-        self.tables.in_force[number] = 1
-        scope.pause.begin(raw, places, self.tables.states[int(scope.listed["main"])].calls)
+        scope.pause.in_force(self.tables, raw, places)
         scope.used += bases is None
         scope.refused = ""
         return ""
