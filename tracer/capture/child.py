@@ -105,7 +105,7 @@ class Tracer:
         wanted = touched_objects(nest, memory, numbers)
         for other, values in around.items():
             wanted |= touched_objects(self.nests[other], memory, self.numbers(other, values))
-        wider = wanted | self._around_exits(around, memory)
+        wider = wanted | self._reached_at_entry(around, memory)
         if sum(item.size for item in wider) <= self.byte_limit:
             wanted = wider
         size = sum(item.size for item in wanted)
@@ -124,8 +124,8 @@ class Tracer:
         self.pending[loop] = entry, written_objects(nest, memory, numbers), numbers
         self.awaited[loop] = 1
 
-    def _around_exits(self, around: Mapping[int, tuple[int, ...]], memory: Memory) -> set[Object]:
-        """Objects of all pointers that scopes begin with: without its exits a scope may touch more that is known."""
+    def _reached_at_entry(self, around: Mapping[int, tuple[int, ...]], memory: Memory) -> set[Object]:
+        """Objects that all pointers at the entries of scopes lead to: without its exits, a scope may need any."""
         found: set[Object] = set()
         for loop, raw in around.items():
             numbers = self.numbers(loop, raw)

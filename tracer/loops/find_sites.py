@@ -14,6 +14,7 @@ from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind
 from tracecut.ir.loops.path_conditions import Condition
 
 from .array_lifetimes import birthplace
+from .phi_sources import pointer_sources
 from .reductions import MemoryReduction, Uses, guarded_reduction, memory_reduction
 from .scalar_evolution import ScalarView
 
@@ -217,24 +218,10 @@ class SiteFinder:
 
     def _is_apart(self, pointer: Operand) -> bool:
         """Whether a pointer lies in stack memory that the root itself makes, on every way to it."""
-        seen: set[str] = set()
-        stack = [pointer.text]
-        while stack:
-            name = stack.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            made = self.view.definitions.get(name)
-            if made is None or self.scalars.is_invariant(name):
-                return False
-            step = made.instruction
-            if step.op in ("phi", "freeze"):
-                stack.extend(operand.text for operand in step.operands)
-            elif step.op == "select":
-                stack.extend(operand.text for operand in step.operands[1:])
-            elif step.op == "getelementptr":
-                stack.append(step.operands[0].text)
-            elif step.op != "alloca":
+        invariant = self.scalars.is_invariant
+        for source in pointer_sources(self.view, [pointer], invariant):
+            made = self.view.definitions.get(source.text)
+            if made is None or invariant(source.text) or made.instruction.op != "alloca":
                 return False
         return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from tracecut.ir.llvm import Instruction, Operand
 from tracecut.ir.llvm.control_flow import ControlFlow, Loop
@@ -66,30 +66,39 @@ def _comes_through(flow: ControlFlow, above: str, target: str, label: str, block
     return flow.dominates(target, label) and all(flow.dominates(target, other) for other in others)
 
 
+def pointer_sources(view: FunctionView, pointers: Iterable[Operand], ends: Callable[[str], bool]) -> Iterator[Operand]:
+    """What pointers are made from by sums and merges alone, each once. `ends`: where else the walk ends.
+
+    O(values on the way).
+    """
+    seen: set[str] = set()
+    stack = list(pointers)
+    while stack:
+        operand = stack.pop()
+        if operand.text in seen:
+            continue
+        seen.add(operand.text)
+        found = None if ends(operand.text) else view.definitions.get(operand.text)
+        made = None if found is None else found.instruction
+        if made is not None and made.op in ("phi", "freeze"):
+            stack.extend(made.operands)
+        elif made is not None and made.op == "select":
+            stack.extend(made.operands[1:])
+        elif made is not None and made.op == "getelementptr" and made.type == "ptr":
+            stack.append(made.operands[0])
+        else:
+            yield operand
+
+
 def walked_base(view: FunctionView, phi: Instruction, invariant: Callable[[str], bool]) -> Operand | None:
     """The one pointer from outside of a loop that a pointer inside is made from by sums and merges alone.
 
     None when there are several, or when some value on the way is loaded, computed or null. O(values on the way).
     """
     bases: set[Operand] = set()
-    seen: set[str] = set()
-    stack = list(phi.operands)
-    while stack:
-        operand = stack.pop()
-        if operand.text in seen:
-            continue
-        seen.add(operand.text)
-        if invariant(operand.text):
-            bases.add(operand)
-            continue
-        made = view.definitions[operand.text].instruction
-        if made.op in ("phi", "freeze"):
-            stack.extend(made.operands)
-        elif made.op == "select":
-            stack.extend(made.operands[1:])
-        elif made.op == "getelementptr" and made.type == "ptr":
-            stack.append(made.operands[0])
-        else:
+    for source in pointer_sources(view, phi.operands, invariant):
+        if not invariant(source.text):
             return None
+        bases.add(source)
     base = bases.pop() if len(bases) == 1 else None
     return base if base is not None and base.text.startswith(("%", "@")) else None

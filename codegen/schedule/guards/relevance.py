@@ -46,12 +46,12 @@ def unrelated_numbers(guard: Guard, objects: Sequence[Object], plan: ScopePlan) 
     placed = dict(zip(pointers_of(nest), found, strict=True))
     free = [loop for loop in nest.loops if _is_free(plan, loop, taken, placed)]
     inside = {number for loop in free for number in nest.inside(loop)}
-    mentioned = set(_nodes(_expressions(nest, inside)))
-    elsewhere = set(_nodes(_expressions(nest, nest.loops.keys() - inside)))
-    elsewhere |= set(_nodes(nest.values.values()))
+    mentioned = set(walk_all(_expressions(nest, inside)))
+    elsewhere = set(walk_all(_expressions(nest, nest.loops.keys() - inside)))
+    elsewhere |= set(walk_all(nest.values.values()))
     own = mentioned - elsewhere
     relied = [expr for expr in evaluation.relied.values() if expr not in own]
-    needed = {node.data[0] for node in _nodes(relied) if node.kind == "live"}
+    needed = {node.data[0] for node in walk_all(relied) if node.kind == "live"}
     return guard.numbers.keys() - needed
 
 
@@ -97,7 +97,3 @@ def _expressions(nest: Nest, loops: Iterable[int]) -> list[Expr]:
             found += [site.address] if site.length is None else [site.address, site.length]
             found += [expr for term in literals(site.reach) for expr, _ in term]
     return found
-
-
-def _nodes(roots: Iterable[Expr]) -> Iterable[Expr]:
-    return walk_all(roots)
