@@ -31,7 +31,7 @@ REFUSED = {
     ("particles", "marking"): ("it is not known which element is (read|written)", "c[j]"),
     ("particles", "first_free"): ("it is not known which element is written", "taken[j]"),
     ("descents", "visits"): ("it is not known which element is written", "count[at]++"),
-    ("descents", "overtaken"): ("it is not known which element is read", "nodes[at].location"),
+    ("descents", "overtaken"): ("it is not known which element is read", "nodes[leaf_of(tree, keys[q])].location"),
     ("descents", "moving"): ("it is not known which element is (read|written)", "nodes[at].keys[k]"),
     ("descents", "by_pointers"): ("which memory is read at .*: its pointer is ", "at->"),
     ("descents", "from_the_last"): ("carries a value across iterations", "@from_the_last"),

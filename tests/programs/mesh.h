@@ -72,6 +72,21 @@ static double *filled(int n, double scale)
     return x;
 }
 
+/* One step: fluxes over the edges, then the values at the vertices. */
+static inline void step(const Mesh *m, double *u, double *r)
+{
+    for (int i = 0; i < m->vertices; i++)
+        r[i] = 0;
+    for (int e = 0; e < m->edges; e++) {
+        int a = m->a[e], b = m->b[e];
+        double f = m->weight[e] * (u[b] - u[a]);
+        r[a] += f;
+        r[b] -= f;
+    }
+    for (int i = 0; i < m->vertices; i++)
+        u[i] += 0.05 * r[i];
+}
+
 /* The sum in the numbering of the program, and a few of the values. */
 static void tell(const char *name, const double *x, int n)
 {

@@ -10,16 +10,7 @@ int main(int argc, char **argv)
     FILE *out = fopen("/dev/null", "wb");
     int every = argc > 4 ? atoi(argv[4]) : 8;
     for (int t = 0; t < steps; t++) {
-        for (int i = 0; i < m.vertices; i++)
-            r[i] = 0;
-        for (int e = 0; e < m.edges; e++) {
-            int a = m.a[e], b = m.b[e];
-            double f = m.weight[e] * (u[b] - u[a]);
-            r[a] += f;
-            r[b] -= f;
-        }
-        for (int i = 0; i < m.vertices; i++)
-            u[i] += 0.05 * r[i];
+        step(&m, u, r);
         if (t % every == 0) {
             double sum = 0;
             for (int i = 0; i < m.vertices; i++)

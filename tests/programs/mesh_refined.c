@@ -9,16 +9,7 @@ int main(int argc, char **argv)
     double *u = filled(m.vertices, 0.01), *r = filled(m.vertices, 0);
     double limit = argc > 4 ? atof(argv[4]) : 1e9;
     for (int t = 0; t < steps; t++) {
-        for (int i = 0; i < m.vertices; i++)
-            r[i] = 0;
-        for (int e = 0; e < m.edges; e++) {
-            int a = m.a[e], b = m.b[e];
-            double f = m.weight[e] * (u[b] - u[a]);
-            r[a] += f;
-            r[b] -= f;
-        }
-        for (int i = 0; i < m.vertices; i++)
-            u[i] += 0.05 * r[i];
+        step(&m, u, r);
         if (u[0] > limit) {
             u = realloc(u, (size_t)m.vertices * 2 * sizeof *u);
             if (u == NULL)

@@ -114,19 +114,24 @@ SHAPE visits(const Node *nodes, const int *keys, int *count, int n)
     }
 }
 
+static inline int leaf_of(const Node *tree, int key)
+{
+    int at = 0;
+    while (!tree[at].leaf) {
+        int k = 0;
+        while (k < ORDER - 1 && tree[at].keys[k + 1] <= key)
+            k++;
+        at = tree[at].children[k];
+    }
+    return at;
+}
+
 /* Queries change one field of some nodes, and read another one of those that they find in a tree. */
 SHAPE beside(const Node *tree, Node *nodes, const int *owner, const int *keys, int *found, int n)
 {
     for (int q = 0; q < n; q++) { // @beside
         nodes[owner[q]].seen += keys[q];
-        int at = 0;
-        while (!tree[at].leaf) {
-            int k = 0;
-            while (k < ORDER - 1 && tree[at].keys[k + 1] <= keys[q])
-                k++;
-            at = tree[at].children[k];
-        }
-        found[q] = nodes[at].location;
+        found[q] = nodes[leaf_of(tree, keys[q])].location;
     }
 }
 
@@ -135,14 +140,7 @@ SHAPE overtaken(const Node *tree, Node *nodes, const int *owner, const int *keys
 {
     for (int q = 0; q < n; q++) { // @overtaken
         nodes[owner[q]].location += keys[q];
-        int at = 0;
-        while (!tree[at].leaf) {
-            int k = 0;
-            while (k < ORDER - 1 && tree[at].keys[k + 1] <= keys[q])
-                k++;
-            at = tree[at].children[k];
-        }
-        found[q] = nodes[at].location;
+        found[q] = nodes[leaf_of(tree, keys[q])].location;
     }
 }
 
