@@ -27,7 +27,7 @@ from tracecut.mapping.thread_cpus import (
 )
 from tracecut.support.errors import ArgumentError
 
-from tests.ir.machine.sysfs_trees import RECORDED, cpus, numa, recorded, tree
+from tests.ir.machine.sysfs_trees import cpus, needs_recorded, numa, recorded, tree
 
 pytestmark = pytest.mark.quick
 
@@ -160,7 +160,7 @@ def test_it_places_as_well_as_the_methods_for_any_clusters() -> None:
     assert max(ratios) <= 1.1 and np.exp(np.mean(np.log(ratios))) <= 1.03, ratios
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded machines are not there")
+@needs_recorded
 @pytest.mark.parametrize("name", ["16amd64-8n2c", "48amd64-4pa2n6c-sparse"])
 def test_recorded_machines(name: str, tmp_path: Path) -> None:
     root = recorded(name, tmp_path)

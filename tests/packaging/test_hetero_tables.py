@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.metrics import memory_violations
-from tracecut.partition import METHODS
 
 from tests.partition.meshes import delaunay
 
@@ -73,8 +72,6 @@ def test_claims_are_held_against_the_numbers(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_all_tools_keep_the_memories(monkeypatch: pytest.MonkeyPatch) -> None:
     hetero, measuring = (benchmark(name, monkeypatch) for name in ("hetero", "measuring"))
-    if not METHODS["metis"].installed:
-        pytest.skip("METIS is not installed")
     graph, points = delaunay(3000)
     given = measuring.Input("mesh", graph, points, None)
     machine = Machine.topo1(12, 2, 4)

@@ -9,7 +9,7 @@ import pytest
 from tracecut.ir.machine.cpu_places import CpuPlaces, cpu_places, places_of
 from tracecut.ir.machine.machine import Machine
 
-from .sysfs_trees import RECORDED, cpus, numa, recorded, tree
+from .sysfs_trees import cpus, needs_recorded, numa, recorded, tree
 
 pytestmark = pytest.mark.quick
 AGREEING = (
@@ -23,7 +23,7 @@ def alike(groups: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in combinations(range(len(groups)), 2) if groups[a] == groups[b]]
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded machines are not there")
+@needs_recorded
 @pytest.mark.parametrize("name", AGREEING)
 def test_it_agrees_with_the_description_of_a_machine(name: str, tmp_path: Path) -> None:
     root = recorded(name, tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tracecut.ir.machine.machine import Machine
 
-from .sysfs_trees import RECORDED, cpus, numa, recorded, tree
+from .sysfs_trees import cpus, needs_recorded, numa, recorded, tree
 
 pytestmark = pytest.mark.quick
 # Cores, nodes of the network, fan-outs of the tree, memory banks.
@@ -28,7 +28,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded machines are not there")
+@needs_recorded
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_recorded_machines(name: str, tmp_path: Path) -> None:
     machine = Machine.detect(recorded(name, tmp_path))

@@ -21,8 +21,6 @@ SMALL = replace(Machine.topo1(3, 1, 1), name="small")
 
 @pytest.mark.parametrize("method", ["hkmeans", "kmeans", "geographer-r", "metis"])
 def test_clusters_targets_capacities_and_hierarchy_come_from_the_machine(method: str) -> None:
-    if not METHODS[method].installed:
-        pytest.skip(f"{method} is not installed")
     graph, points = lattice(60)
     coords = points if "coords" in METHODS[method].uses else None
     found = partition(graph, None, method, of="data", coords=coords, machine=UNEQUAL, memory=1.2)

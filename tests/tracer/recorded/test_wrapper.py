@@ -20,7 +20,7 @@ from tracecut.tracer.recorded.wrapper import compile_recorded
 
 import tracecut
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="the system has no compiler for tracecut-cc to call")
 TOTAL = "double total(const double *x, int n) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n"
 MAIN = """#include <stdio.h>
 #include <stdlib.h>
