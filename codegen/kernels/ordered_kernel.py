@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.emulation.run_kernel import Within, run_kernel
 from tracecut.codegen.gpu.index_copies import Bytes
+from tracecut.codegen.ptx.combinations import BITS, identity
 from tracecut.codegen.ptx.emit import PlainKernel
 from tracecut.codegen.ptx.emit_blocks import BlockKernel
-from tracecut.codegen.ptx.memory_reductions import BITS, identity
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.ordered_combine import LISTS, CombineClass, combine_kernel
 from tracecut.codegen.ptx.ordered_reductions import COUNT, NOWHERE, RECORD, RUN, OrderedReductions, code_of

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from tracecut.codegen.gpu.cached_arrays import CachedArray
 from tracecut.ir.llvm import Block, Instruction
 
+from .combinations import BITS, combination, combine_atomically, identity
 from .job_body import JOB, START, Job
-from .memory_reductions import BITS, identity
-from .register_reductions import EXIT, combine_atomically, combined
+from .register_reductions import EXIT
 
 RUN, FLUSH, END = "tc.run", "tc.flush", "tc.end"
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
@@ -164,10 +164,12 @@ def _flush_space(
                 mark = f"{name}.u{number}.{offset}"
                 own += [
                     f"%{mark}.old = load {type}, ptr %{mark}.to, align {BITS[type] // 8}",
-                    f"%{mark}.new = {combined(operator, type, f'%{mark}.old', f'%{mark}')}",
+                    *combination(f"%{mark}.new", operator, type, f"%{mark}.old", f"%{mark}"),
                     f"store {type} %{mark}.new, ptr %{mark}.to, align {BITS[type] // 8}",
                 ]
-                combine_atomically(sharing, operator, type, f"%{mark}.to", f"%{mark}", f"{mark}.swap")
+                combine_atomically(
+                    sharing, sharing.blocks[-1], operator, type, f"%{mark}.to", f"%{mark}", f"{mark}.swap"
+                )
         sharing.blocks[-1].instructions.append(Instruction(f"br label %{name}.last"))
         own.append(f"br label %{name}.last")
         blocks += [Block(f"{name}.own", [Instruction(line) for line in own]), *sharing.blocks]

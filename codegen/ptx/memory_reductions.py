@@ -9,7 +9,8 @@ instructions, with the identity in the place of L, compute what one job contribu
 store double %v, ptr %p
 ```
 
-Where the hardware has no such operation, f itself runs in a compare-and-swap loop.
+Where the hardware has no such operation, f itself runs in a compare-and-swap loop. In `if (v < *p) *p = v` the store is
+that loop; the comparison before it stays, since *p can only have become less when v is not less than it.
 """
 
 from __future__ import annotations
@@ -17,41 +18,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from tracecut.ir.llvm import Block, Instruction, int_bits
+from tracecut.ir.llvm import Block, Instruction
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Site
 from tracecut.support.errors import UnsupportedError
 
+from .combinations import BITS, SCOPE, add_swap, combine_atomically, identity, native_operation
 from .job_body import Job, substituted
 
-SCOPE = 'syncscope("device") monotonic'
-_INTEGER_RMW = {"add": "add", "and": "and", "or": "or", "xor": "xor"} | {
-    "smin": "min",
-    "smax": "max",
-    "umin": "umin",
-    "umax": "umax",
-}
 EXTENSIONS = frozenset({"sext", "zext", "trunc", "fpext", "fptrunc"})
-BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "bfloat": 16, "float": 32, "double": 64}
-
-
-def native_operation(operator: str, type: str) -> str:
-    """The `atomicrmw` operation that the hardware has; empty when there is none."""
-    if operator == "fadd" and type in ("float", "double"):
-        return "fadd"
-    return _INTEGER_RMW.get(operator, "") if type in ("i32", "i64") else ""
-
-
-def identity(operator: str, type: str) -> str:
-    """The identity element: x ∘ identity = x, also for negative zero and the largest numbers."""
-    bits = int_bits(type)
-    if bits is not None:
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        number = {"mul": 1, "and": -1, "umin": -1, "smin": high, "smax": low}.get(operator, 0)
-        return str(number)
-    infinity = {"minnum": "0x7FF0000000000000", "minimumnum": "0x7FF0000000000000"}
-    infinity |= {"maxnum": "0xFFF0000000000000", "maximumnum": "0xFFF0000000000000"}
-    return {"fadd": "-0.000000e+00", "fmul": "1.000000e+00"}.get(operator) or infinity[operator]
+_EXTREMES = frozenset({"smin", "smax", "umin", "umax", "fmin", "fmax"})
 
 
 def lower_memory_reductions(job: Job, view: FunctionView, sites: Collection[Site]) -> list[tuple[Site, str]]:
@@ -80,10 +56,17 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
     load = next((made for made in block.instructions if made.result == site.load), None)
     chain = job.dependents(site.load)
     inside = [made for made in block.instructions if made.result in chain]
-    if load is None or len(inside) != len(chain):
-        raise UnsupportedError(f"the reduction at {site.place} is spread over several blocks")
     type = site.type
     _check_memory(site, store)
+    if load is None and (test := conditional_extreme(job, site, store)) is not None:
+        _load_atomically(job, *test, site)
+        value, pointer = store.operands
+        at = block.instructions.index(store)
+        block.instructions.remove(store)
+        combine_atomically(job, block, site.operator, type, pointer.text, value.text, f"tc.swap{serial}", at)
+        return native_operation(site.operator, type) or "swap"
+    if load is None or len(inside) != len(chain):
+        raise UnsupportedError(f"the reduction at {site.place} is spread over several blocks")
     operation = native_operation(site.operator, type)
     if operation and all(made.type == type and made.op not in EXTENSIONS for made in inside):
         loosen(job, chain)
@@ -97,6 +80,28 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
         return operation
     _swap_loop(job, block, store, load, inside, f"tc.swap{serial}")
     return "swap"
+
+
+def conditional_extreme(job: Job, site: Site, store: Instruction) -> tuple[Block, Instruction] | None:
+    """(block, load) of the old value with which another is only compared before it is stored; None if it is not so."""
+    chain = [made for _, made in job.instructions() if made.result in job.dependents(site.load)]
+    if site.operator not in _EXTREMES or store.operands[0].text in {site.load, *(made.result for made in chain)}:
+        return None
+    if any(made.op not in ("icmp", "fcmp") or store.operands[0].text not in made.uses for made in chain):
+        return None
+    return next((found for found in job.instructions() if found[1].result == site.load), None)
+
+
+def _load_atomically(job: Job, block: Block, load: Instruction, site: Site) -> None:
+    """Other threads may store there meanwhile."""
+    type, pointer = site.type, load.operands[0].text
+    bits = f"i{BITS[type]}"
+    result = str(load.result) if type == bits else f"{load.result}.bits"
+    lines = [f"{result} = load atomic {bits}, ptr {pointer} {SCOPE}, align {BITS[type] // 8}"]
+    if type != bits:
+        lines.append(f"{load.result} = bitcast {bits} {result} to {type}")
+    at = block.instructions.index(load)
+    block.instructions[at : at + 1] = map(Instruction, lines)
 
 
 def _check_memory(site: Site, store: Instruction) -> None:
@@ -126,30 +131,6 @@ def _swap_loop(
     if new in renamed:
         new = renamed[new]
     add_swap(job, block, body, new, pointer.text, type, name)
-
-
-def add_swap(job: Job, block: Block, body: list[Instruction], new: str, pointer: str, type: str, name: str) -> None:
-    """Put the loop between `block`, which has no end yet, and the block NAME.done behind it."""
-    bits, size = f"i{BITS[type]}", BITS[type] // 8
-    block.instructions += [
-        Instruction(f"%{name}.first = load atomic {bits}, ptr {pointer} {SCOPE}, align {size}"),
-        Instruction(f"br label %{name}"),
-    ]
-    lines = [f"%{name}.old = phi {bits} [ %{name}.first, %{block.name} ], [ %{name}.seen, %{name} ]"]
-    wanted = new
-    back = []
-    if type != bits:
-        lines.append(f"%{name}.value = bitcast {bits} %{name}.old to {type}")
-        back.append(f"%{name}.new = bitcast {type} {new} to {bits}")
-        wanted = f"%{name}.new"
-    back += [
-        f"%{name}.pair = cmpxchg ptr {pointer}, {bits} %{name}.old, {bits} {wanted} {SCOPE} monotonic, align {size}",
-        f"%{name}.seen = extractvalue {{ {bits}, i1 }} %{name}.pair, 0",
-        f"%{name}.won = extractvalue {{ {bits}, i1 }} %{name}.pair, 1",
-        f"br i1 %{name}.won, label %{name}.done, label %{name}",
-    ]
-    loop = Block(name, [*map(Instruction, lines), *body, *map(Instruction, back)])
-    job.blocks.insert(job.blocks.index(block) + 1, loop)
 
 
 def loosen(job: Job, chain: set[str]) -> None:

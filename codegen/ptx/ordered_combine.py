@@ -17,11 +17,10 @@ from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Instruction
 
+from .combinations import BITS, combination, identity
 from .math_calls import declarations
-from .memory_reductions import BITS, identity
 from .module import Parameter
 from .nvptx import LAYOUT, TRIPLE
-from .register_reductions import combined
 
 LISTS = ("firsts", "slots", "places")
 _SREG = "llvm.nvvm.read.ptx.sreg"
@@ -89,7 +88,7 @@ def _class(place: int, item: CombineClass, after: str) -> list[Block]:
         f"%{c}.from = getelementptr i64, ptr addrspace(1) %all, i64 %{c}.slot",
         f"%{c}.part = load {type}, ptr addrspace(1) %{c}.from, align {align}",
         f"store {type} {identity(item.operator, type)}, ptr addrspace(1) %{c}.from, align {align}",
-        f"%{c}.sum = {combined(item.operator, type, f'%{c}.value', f'%{c}.part')}",
+        *combination(f"%{c}.sum", item.operator, type, f"%{c}.value", f"%{c}.part"),
         f"%{c}.next = add i64 %{c}.i, 1",
         f"%{c}.more = icmp ult i64 %{c}.next, %{c}.past",
         f"br i1 %{c}.more, label %{c}.add, label %{c}.store",

@@ -21,8 +21,9 @@ from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Site
 from tracecut.support.errors import UnsupportedError
 
+from .combinations import BITS, SCOPE, identity
 from .job_body import DONE, JOB, START, Job
-from .memory_reductions import BITS, EXTENSIONS, SCOPE, identity, loosen, store_number
+from .memory_reductions import EXTENSIONS, conditional_extreme, loosen, store_number
 from .module import KernelModule, Parameter
 from .register_reductions import EXIT, check_register
 
@@ -30,7 +31,6 @@ COUNT, RECORD, RUN = "count", "record", "run"
 NOWHERE = -(1 << 63)  # where no contribution was found
 COUNTER, SEQUENCE = "%tc.counter", "%tc.sequence"
 _BY_SIZE = frozenset({"smin", "smax", "umin", "umax"})
-_SELECTED = frozenset({"fmin", "fmax"})
 _SIGNED = frozenset({"smin", "smax"})
 
 
@@ -121,12 +121,15 @@ class OrderedReductions:
         load = next((made for made in block.instructions if made.result == site.load), None)
         chain = job.dependents(site.load)
         inside = [made for made in block.instructions if made.result in chain]
-        if load is None or len(inside) != len(chain):
+        where = block
+        if load is None and (test := conditional_extreme(job, site, store)) is not None:
+            where, load = test
+        elif load is None or len(inside) != len(chain):
             raise UnsupportedError(f"the reduction at {site.place.told} is spread over several blocks")
         widened = any(made.op in EXTENSIONS for made in inside)
         _check(site.operator, site.type, f"at {site.place.told}", widened)
         loosen(job, chain)
-        block.instructions.remove(load)
+        where.instructions.remove(load)
         value, pointer = store.operands
         job.substitute({site.load: identity(site.operator, site.type)})
         made = [made for made in block.instructions if made.op == "store"][number]
@@ -267,8 +270,6 @@ def _code(which: int, targets: Mapping[int, int]) -> int:
 
 
 def _check(operator: str, type: str, where: str, widened: bool) -> None:
-    if operator in _SELECTED:
-        raise UnsupportedError(f"the value kept {where} is selected by a comparison: what a job adds to it is unknown")
     if type not in BITS and int_bits(type) != 1:
         raise UnsupportedError(f"the reduction {where} is on {type}, for which there is no ordered combination")
     whole = int_bits(type) is not None

@@ -18,15 +18,15 @@ from tracecut.codegen.schedule.plan.range_function import Outlined, Reduction
 from tracecut.ir.llvm import Block, Instruction, int_bits
 from tracecut.support.errors import UnsupportedError
 
+from .combinations import BITS, combination, combine_atomically, identity
 from .job_body import DONE, Job
-from .memory_reductions import BITS, EXTENSIONS, SCOPE, add_swap, identity, loosen, native_operation
+from .memory_reductions import EXTENSIONS, loosen
 
 EXIT, LEAD = "tc.exit", "tc.lead"
 STEPS = (16, 8, 4, 2, 1)
 SHUFFLE = "llvm.nvvm.shfl.sync.down.i32"
 _SIGNED = frozenset({"smin", "smax"})
 _BY_SIZE = frozenset({"smin", "smax", "umin", "umax"})
-_CALLED = frozenset({"smin", "smax", "umin", "umax", "minnum", "maxnum", "minimumnum", "maximumnum"})
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,9 @@ def lower_register_reductions(job: Job, outlined: Outlined, *, idle: str = "entr
     ]
     job.blocks += [done, Block(LEAD, [])]
     for place, (cell, total) in enumerate(zip(cells, sums, strict=True)):
-        combine_atomically(job, cell.reduction.operator, cell.type, cell.pointer, total, f"tc.cell{place}.swap")
+        combine_atomically(
+            job, job.blocks[-1], cell.reduction.operator, cell.type, cell.pointer, total, f"tc.cell{place}.swap"
+        )
     job.blocks[-1].instructions.append(Instruction(f"br label %{EXIT}"))
     job.ends = {}
     return cells
@@ -99,10 +101,6 @@ def check_register(job: Job, reduction: Reduction, chain: set[str]) -> None:
     if int_bits(reduction.type) not in (1, 8, 16, 32, 64) and reduction.type not in ("float", "double"):
         raise UnsupportedError(
             f"the reduction in {reduction.phi} is on {reduction.type}, for which there is no atomic operation"
-        )
-    if reduction.operator in ("fmin", "fmax"):
-        raise UnsupportedError(
-            f"the value kept in {reduction.phi} is selected by a comparison, for which there is no warp shuffle"
         )
     extended = any(made.result in chain and made.op in EXTENSIONS for _, made in job.instructions())
     if extended and reduction.operator in _BY_SIZE:
@@ -128,32 +126,10 @@ def _warp_sum(block: Block, cell: Cell, place: int) -> str:
         called = f"{shuffle_name(operator, cell.type)}({cell.type} {value}, i32 {step})"
         block.instructions += [
             Instruction(f"{moved} = call {cell.type} {called}"),
-            Instruction(f"{total} = {combined(operator, cell.type, value, moved)}"),
+            *map(Instruction, combination(total, operator, cell.type, value, moved)),
         ]
         value = total
     return value
-
-
-def combined(operator: str, type: str, a: str, b: str) -> str:
-    """The instruction that combines two values."""
-    if operator in _CALLED:
-        suffix = type if int_bits(type) else f"f{BITS[type]}"
-        return f"call {type} @llvm.{operator}.{suffix}({type} {a}, {type} {b})"
-    return f"{operator} {type} {a}, {b}"
-
-
-def combine_atomically(job: Job, operator: str, type: str, pointer: str, value: str, name: str) -> None:
-    """Combine a value with what lies in memory, at the end of the last block; `name` begins all names that are made."""
-    block = job.blocks[-1]
-    operation = native_operation(operator, type)
-    if operation:
-        text = f"atomicrmw {operation} ptr {pointer}, {type} {value} {SCOPE}, align {BITS[type] // 8}"
-        block.instructions.append(Instruction(text))
-        return
-    job.split(block, len(block.instructions), f"{name}.done")
-    old = f"%{name}.old" if int_bits(type) else f"%{name}.value"
-    made = Instruction(f"%{name}.made = {combined(operator, type, old, value)}")
-    add_swap(job, block, [made], f"%{name}.made", pointer, type, name)
 
 
 def _shuffle_function(operator: str, type: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracecut.codegen.ptx.combinations import identity
 from tracecut.codegen.ptx.job_body import Job
-from tracecut.codegen.ptx.memory_reductions import identity
 from tracecut.codegen.ptx.ptxas import assemble
 from tracecut.codegen.ptx.register_reductions import lower_register_reductions
 from tracecut.codegen.schedule.plan.range_function import Outlined, Reduction
@@ -28,6 +28,7 @@ OPERATORS = {
     "largest": "a[k] = a[k] > x[i] ? a[k] : x[i]",
     "times": "a[k] *= x[i]",
     "maybe": "a[k] = x[i] & 1 ? a[k] + x[i] : a[k]",
+    "replaced": "if (x[i] < a[k]) a[k] = x[i]",
 }
 FLOATING = {
     "add": "a[k] += x[i]",
@@ -38,12 +39,14 @@ FLOATING = {
     "smallest": "a[k] = __builtin_fmin{f}(a[k], x[i])",
     "largest": "a[k] = __builtin_fmax{f}(a[k], x[i])",
     "maybe": "a[k] = x[i] > 1 ? a[k] + x[i] : a[k]",
+    "selected": "a[k] = x[i] > a[k] ? x[i] : a[k]",
+    "replaced": "if (x[i] < a[k]) a[k] = x[i]",
     "widened": "a[k] = a[k] + x[i] * 0.5",
 }
 INTEGERS = {"int": "i4", "unsigned": "u4", "long": "i8", "ulong": "u8", "uchar": "u1", "short": "i2"}
 REALS = {"float": "f4", "double": "f8"}
 NATIVE = {"add": "add", "subtract": "add", "and": "and", "or": "or", "xor": "xor", "smallest": "min", "largest": "max"}
-NATIVE["maybe"] = "add"
+NATIVE |= {"maybe": "add", "replaced": "min"}
 
 
 def _memory_source() -> str:
@@ -76,6 +79,8 @@ def test_memory_operators(type: str) -> None:
     low, high = 0 if dtype.kind == "u" else -30, 30
     given = {"key": random.integers(0, data, jobs, dtype=np.int32), "x": random.integers(low, high, jobs).astype(dtype)}
     given |= {name: random.integers(low, high, data).astype(dtype) for name in operators}
+    if dtype.kind == "f":
+        given["selected"][0] = given["replaced"][0] = np.nan  # stays: no comparison with it is true
     loop = subject(SOURCE, f"all_{type}")
     expected = {key: value.copy() for key, value in given.items()}
     run_range(loop, jobs, {"n": jobs, **expected})
@@ -115,6 +120,10 @@ double top(long n, const double *x)
 { double s = -1; for (long i = 0; i < n; i++) s = __builtin_fmax(s, x[i]); return s; }
 int isum(long n, const double *x) { int s = 5; for (long i = 0; i < n; i++) s += (int)x[i]; return s; }
 long lsum(long n, const double *x) { long s = 5; for (long i = 0; i < n; i++) s -= (long)x[i]; return s; }
+double shortest(long n, const double *x)
+{ double s = 20; for (long i = 0; i < n; i++) s = x[i] < s ? x[i] : s; return s; }
+float steepest(long n, const double *x)
+{ float s = 1; for (long i = 0; i < n; i++) { float v = x[i]; s = v >= s ? v : s; } return s; }
 int least(long n, const double *x)
 { int s = 99; for (long i = 0; i < n; i++) { int v = (int)x[i]; s = v < s ? v : s; } return s; }
 signed char lowest(long n, const signed char *x)
