@@ -34,6 +34,7 @@ from .memory_reductions import lower_memory_reductions
 from .module import KernelModule, Parameter
 from .nvptx import compile_ptx
 from .ordered_reductions import OrderedReductions
+from .pointer_numbers import pointer_numbers
 from .ptxas import check_architecture
 from .refusals import check_body, check_loop
 from .register_reductions import Cell, lower_register_reductions
@@ -144,7 +145,8 @@ def plain_kernel(
         job.substitute(_shared_bases(outlined))
     drop_markers(job.blocks)
     job.sweep()
-    check_body(job)
+    numbers = pointer_numbers(job, outlined)
+    check_body(job, numbers)
     sites = _shared_sites(view, nest, loop, used, exclusive)
     if ordered is not None:
         ordered.lower(job, view, sites, view.loop_ids[loop], outlined)
@@ -153,7 +155,7 @@ def plain_kernel(
     cells = [] if ordered is not None else lower_register_reductions(job, outlined)
     job.sweep()
     private = {**private, **(ordered.private if ordered is not None else {})}
-    module = KernelModule(name, view.types, private, swap=variant == "swap-indirect")
+    module = KernelModule(name, view.types, private, numbers, swap=variant == "swap-indirect")
     module.bind(outlined, job.mentioned(), _read_only(used, disjoint, plain))
     module.bind_cells(cells)
     if ordered is not None:

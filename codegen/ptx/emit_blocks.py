@@ -12,7 +12,7 @@ base is the block's own and the index a local number (`codegen/gpu/cached_arrays
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tracecut.codegen.schedule.plan.private_data import private_arrays
@@ -39,6 +39,7 @@ from .memory_reductions import lower_memory_reductions
 from .module import KernelModule, Parameter
 from .ordered_reductions import OrderedReductions
 from .packed_indices import pack_index_loads
+from .pointer_numbers import pointer_numbers
 from .refusals import check_body, check_loop
 from .register_reductions import EXIT, lower_register_reductions
 
@@ -98,7 +99,8 @@ def block_kernel(
     job = job_of(outlined, number_is_old=False)
     drop_markers(job.blocks)
     job.sweep()
-    check_body(job)
+    numbers = pointer_numbers(job, outlined)
+    check_body(job, numbers)
     number = view.loop_ids[loop]
     inside = nest.inside(number)
     alone = {key for group in groups for key in group.sites if group.id in exclusive}
@@ -111,7 +113,7 @@ def block_kernel(
     cells = [] if ordered is not None else lower_register_reductions(job, outlined, idle=RUN)
     job.sweep()
     private = {**private, **(ordered.private if ordered is not None else {})}
-    module = _BlockModule(name, view, private)
+    module = _BlockModule(name, view, private, numbers)
     kept = {group: (place, array) for place, array in enumerate(shared) for group in array.item.groups}
     module.bind_slots(_without(outlined, kept), job.mentioned(), read_only)
     module.bind_schedule(spaces, shared)
@@ -144,8 +146,8 @@ def block_kernel(
 class _BlockModule(KernelModule):
     """The module around a job of a block."""
 
-    def __init__(self, name: str, view: FunctionView, private: Mapping[str, str]) -> None:
-        super().__init__(name, view.types, private, swap=False)
+    def __init__(self, name: str, view: FunctionView, private: Mapping[str, str], numbers: Collection[str]) -> None:
+        super().__init__(name, view.types, private, numbers, swap=False)
 
     def bind_schedule(self, spaces: Sequence[int], shared: Sequence[SharedArray]) -> None:
         """Parameters for the GPU schedule, and for the arrays in global memory that blocks keep a part of."""

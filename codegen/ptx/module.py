@@ -35,7 +35,8 @@ class Parameter:
             array that is reduced into); of the kernel behind it: `count` (of data), `firsts`, `slots`, `places`.
         name: the program's value that it replaces; of a reduction, its phi.
         type: of what is passed: an integer, `float`, `double` or `ptr`; of a reduction, the type of the cell. A truth
-            value is passed as `i8`. A `live` pointer is passed as the device address of what it points to.
+            value is passed as `i8`. A `live` pointer is passed as the device address of what it points to; as `i64`,
+            its address on the host, where only that number is used.
         group: of a base; with `swap-indirect` the first of the groups that share it. Of `offsets`, `data` and `owned`,
             the place of the index space in the schedule; of an `array`, its place among those in shared memory; of a
             `target`, number of the kernel's array; in the kernel that adds up, the place among its classes.
@@ -57,15 +58,19 @@ class KernelModule:
     Args:
         name: of the kernel. types: named types of the program.
         private: stack arrays that each thread has for itself: name → its `alloca`.
+        numbers: pointers that are passed as addresses of the host (`pointer_numbers.py`).
         swap: whether the thread's number is looked up in `order` first.
 
     `parameters` grows with every `bind…`.
     """
 
-    def __init__(self, name: str, types: TypeTable, private: Mapping[str, str], *, swap: bool) -> None:
+    def __init__(
+        self, name: str, types: TypeTable, private: Mapping[str, str], numbers: Collection[str], *, swap: bool
+    ) -> None:
         self.name = name
         self.types = types
         self.private = private
+        self.numbers = numbers
         self.swap = swap
         self.parameters: list[Parameter] = []
         self.header: list[str] = []
@@ -125,6 +130,10 @@ class KernelModule:
         if slot.type == "i1":
             self.add(Parameter("live", slot.name, "i8"), f"{slot.name}.tc.byte")
             self.entry.append(f"{slot.name} = trunc i8 {slot.name}.tc.byte to i1")
+            return
+        if slot.value in self.numbers:
+            self.add(Parameter("live", slot.name, "i64"), f"{slot.value}.tc.number")
+            self.entry.append(f"{slot.value} = inttoptr i64 {slot.value}.tc.number to ptr")
             return
         if slot.type not in _PASSED:
             raise UnsupportedError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tracecut.codegen.schedule.plan.range_function import Group
 from tracecut.ir.llvm import Instruction, int_bits
@@ -50,15 +50,18 @@ def _check_roots(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Gr
             raise UnsupportedError(f"the pointer {group.root} changes in every iteration")
 
 
-def check_body(job: Job) -> None:
-    """Raise UnsupportedError for an instruction that the device does not have, or executes differently."""
+def check_body(job: Job, numbers: Collection[str]) -> None:
+    """Raise UnsupportedError for an instruction that the device does not have, or executes differently.
+
+    `numbers`: pointers that are addresses of the host (`pointer_numbers.py`).
+    """
     for _, made in job.instructions():
-        reason = _reason(made)
+        reason = _reason(made, numbers)
         if reason:
             raise UnsupportedError(reason)
 
 
-def _reason(made: Instruction) -> str:
+def _reason(made: Instruction, numbers: Collection[str]) -> str:
     callee = made.word if made.op == "call" else ""
     used = [name for name in made.globals if name != callee]
     if used:
@@ -67,6 +70,8 @@ def _reason(made: Instruction) -> str:
         return f"it follows the pointer {made.result} that is stored in memory, and device addresses differ"
     if made.op == "store" and made.operands[0].type == "ptr":
         return "it stores a pointer, and device addresses differ"
+    if made.op in ("ptrtoint", "ptrtoaddr") and made.operands[0].text in numbers:
+        return ""
     if made.op in ("ptrtoint", "ptrtoaddr", "inttoptr", "addrspacecast"):
         return f"it converts between pointers and integers ({made.op})"
     if made.op == "alloca":

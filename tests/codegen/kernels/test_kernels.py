@@ -41,6 +41,16 @@ def test_clean_kernels_have_no_races(inspected: Catalogue) -> None:
     assert_right(in_child(lambda: check(loaded, strict=True)), 4)
 
 
+def test_pointers_may_be_subtracted(inspected: Catalogue) -> None:
+    """What lies between two of them is the same on a device, where an array may lie elsewhere or have been moved."""
+    item = inspected("indirect")["pointer_difference"]
+    assert isinstance(item, Inspected)
+    (found,) = in_child(lambda: check(load([item]), strict=True)).values()
+    assert set(found.values()) == {""}
+    kernel = make_region_kernel(source_of(item), item.random(1), "smem", threads=64, jobs=50)
+    assert "inttoptr i64" in kernel.ir
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)

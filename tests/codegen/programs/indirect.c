@@ -287,11 +287,25 @@ SHAPE varying_length(void) /* the number of jobs differs from sweep to sweep */
     show("varying_length", y, DATA);
 }
 
+SHAPE pointer_difference(void) /* the job's number is how far a pointer came */
+{
+    int *a = ints(JOBS, DATA);
+    long *x = longs(JOBS, 100), *y = longs(DATA, 9);
+    volatile int length = JOBS;
+    for (int t = 0; t < SWEEPS; t++)
+        for (const int *p = a, *stop = a + length; p != stop; p++) // @pointer_difference
+            if (*p % 3 != 0) {
+                int e = (int)(p - a);
+                y[*p] += 3 * e + x[e];
+            }
+    show("pointer_difference", y, DATA);
+}
+
 int main(void)
 {
     two_levels(), two_levels_alone(), two_ways_to_a_map(), same_space(), index_in_companion();
     index_of_another_loop(), moving_indices(), histogram(), gather(), recurrence(), swapping_weights();
     swapping_indices(), swapping_data(), swapping_and_kept(), chosen_arrays(), chosen_once(), rows_of_pointers();
-    rows_of_a_block(), members(), middle_loop(), varying_length();
+    rows_of_a_block(), members(), middle_loop(), varying_length(), pointer_difference();
     return 0;
 }

@@ -31,7 +31,7 @@ void chases(long n, struct node **x, double *y)
 { for (long i = 0; i < n; i++) { double s = 0; for (struct node *p = x[i]; p; p = p->next) s += p->value; y[i] = s; } }
 void jagged(long n, const struct rows *x, double *y) { for (long i = 0; i < n; i++) y[i] = x[i].row[3]; }
 void links(long n, struct node *x, const int *key) { for (long i = 0; i < n; i++) x[i].next = &x[key[i]]; }
-void numbers(long n, double *x, long *y) { for (long i = 0; i < n; i++) y[i] = (long)&x[i]; }
+void numbers(long n, double *x, long *y) { for (long i = 0; i < n; i++) y[i] = (long)(x[i] > 0 ? &x[i] : x); }
 void precise(long n, const double *x, double *y) { for (long i = 0; i < n; i++) y[i] = (double)(3.0L * x[i] + x[i]); }
 void digits(long n, const __int128 *x, double *y) { for (long i = 0; i < n; i++) y[i] = (double)x[i]; }
 double last(long n, const double *x, double *y)
