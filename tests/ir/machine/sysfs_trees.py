@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from pathlib import Path
 
 import pytest
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "data" / "sysfs"
+# Devices on buses, and of a processor its power, counters and drivers: three quarters of the files.
+_OTHERS = re.compile(
+    r"/sys/(bus|class|kernel|devices/pci)|/(power|cpufreq|cpuidle|thermal_throttle|uevent|driver)(/|$)"
+)
 needs_recorded = pytest.mark.skipif(
     not RECORDED.is_dir(), reason="the recorded trees of other machines do not belong to the repository"
 )
 
 
 def recorded(name: str, folder: Path) -> Path:
-    """Unpack a recorded tree."""
+    """Unpack what says something of processors, caches, memory and limits of a recorded tree."""
     with tarfile.open(RECORDED / f"{name}.tar.bz2") as archive:
-        archive.extractall(folder, filter="data")
+        kept = [member for member in archive if not _OTHERS.search(member.name)]
+        archive.extractall(folder, kept, filter="data")
     (root,) = folder.iterdir()
     return root
 

@@ -80,8 +80,10 @@ def test_distances_that_can_not_be_are_left_out(rows: tuple[str, str], tmp_path:
 @pytest.mark.parametrize("garbage", ["", "x", "-1", "99999999999999999999", "\x00\xff", "0-", "1" * 5000])
 def test_garbage_in_every_file(garbage: str, tmp_path: Path) -> None:
     files = cpus(8) | TWO
-    for number, name in enumerate(files):
-        found = cpu_places(range(8), tree(tmp_path / str(number), files | {name: garbage}))
+    tree(tmp_path, files)
+    for name, text in files.items():
+        found = cpu_places(range(8), tree(tmp_path, {name: garbage}))
+        tree(tmp_path, {name: text})
         assert found.cpus == tuple(range(8)) and len(found.nodes) == len(found.caches) == len(found.cores) == 8
 
 
