@@ -24,7 +24,10 @@ LEAST_ROUNDS, SECONDS, RUNS = 3, 12.0, 2
 
 
 def tune_and_simulate(subject: Subject, machine: Machine, **words: Any) -> tuple[list[Candidate], Candidate | None]:
-    """`tune`, and then the simulation and the measurement of every order that it ran."""
+    """`tune`, and then the measurement and the simulation of every order that it ran.
+
+    The simulations come last: they may run beside others, the measurements may not.
+    """
     candidates, best = tune(subject, machine, **words)
     started = time.perf_counter()
     found = measured(Machine.detect())
@@ -34,25 +37,25 @@ def tune_and_simulate(subject: Subject, machine: Machine, **words: Any) -> tuple
     instructions = instructions_a_step(subject, accesses)
     calibrated = time.perf_counter() - started
     clock = found.machine.clock / 1e9
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = [
+        {"method": item.method, "threads": threads, "private": subject_privates(subject, item, threads), "times": []}
+        for item in ran
+        for threads in item.variants
+    ]
+    _measure(subject, ran, rows)
+    print(f"simulating {len(rows)} runs", flush=True)
+    told = iter(rows)
     for item in ran:
         for threads, variant in item.variants.items():
             own = costs.get(variant, costs.get("", 0.0)) * clock
             model = JobModel(cycles=own, instructions=instructions, forward=found.forward, sweeps=2)
             start = time.perf_counter()
             done = simulate_schedule(subject, accesses, item.schedules[threads], found.used_by(threads), threads, model)
-            rows.append(
-                {
-                    "method": item.method,
-                    "threads": threads,
-                    "simulated_ms": done.time / clock / 1e6,
-                    "found": done.found.tolist(),
-                    "seconds": time.perf_counter() - start,
-                    "private": len(subject_privates(subject, item, threads)),
-                    "times": [],
-                }
+            next(told).update(
+                simulated_ms=done.time / clock / 1e6,
+                found=done.found.tolist(),
+                seconds=time.perf_counter() - start,
             )
-    _measure(subject, ran, rows)
     text = {
         "rows": rows,
         "calibration_seconds": calibrated,
@@ -70,9 +73,9 @@ def tune_and_simulate(subject: Subject, machine: Machine, **words: Any) -> tuple
     return candidates, best
 
 
-def subject_privates(subject: Subject, item: Candidate, threads: int) -> tuple[Any, ...]:
-    """Arrays with private slots in a schedule."""
-    return next(r.privates for r in item.schedules[threads].regions if r.region == subject.region)
+def subject_privates(subject: Subject, item: Candidate, threads: int) -> int:
+    """How many arrays have private slots in a schedule."""
+    return len(next(r.privates for r in item.schedules[threads].regions if r.region == subject.region))
 
 
 def _measure(subject: Subject, ran: list[Candidate], rows: list[dict[str, Any]]) -> None:
