@@ -1,16 +1,17 @@
 """Latencies, misses under way and bandwidth of the machine at hand, which no file of the system states.
 
 Latency: chains of loads, each from where the one before it says: over half of the first cache, twice the cache before
-for the others, eight times the last one for memory. Where others use the last cache too, less of it is left than its
-size: it counts as large as what a chain runs over nearer to its latency than to that of memory. Misses under way: the
-latency of memory over the time of a load where none waits for another. Bandwidth: 1, 2, … cores reading in order. Each
-is the best of many short runs: others that use the machine slow some of them.
+for the others, eight times the last one for memory. Misses under way: the latency of memory over the time of a load
+where none waits for another. Bandwidth: 1, 2, … cores reading in order. Each is the best of many short runs: others
+that use the machine slow some of them. Where others use the last cache too, less of it is left than its size: it counts
+as large as what a chain runs over nearer to its latency than to that of memory, in most of the runs.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -65,7 +66,7 @@ def measured(machine: Machine, runs: int = RUNS) -> Measured:
     last = machine.caches[-1].size
     memory = max(round(_chase(8 * last, random, runs) / cycle), latency[-1])
     middle, left = (latency[-1] + memory) / 2 * cycle, last
-    while left > 4 * machine.caches[-2].size and _chase(left, random, runs) > middle:
+    while left > 4 * machine.caches[-2].size and _chase(left, random, runs, statistics.median) > middle:
         left //= 2
     last *= 8
     words = np.ones(last // 8, np.int64)
@@ -91,31 +92,36 @@ def measured(machine: Machine, runs: int = RUNS) -> Measured:
     return Measured(found, forward, carried)
 
 
-def _least(step: Callable[[], Any], runs: int) -> float:
-    """Nanoseconds of the fastest run, the first one being left out."""
+def _times(step: Callable[[], Any], runs: int) -> list[int]:
+    """Nanoseconds of each run, the first one being left out."""
     step()
-    best = math.inf
+    found = []
     for _ in range(runs):
         start = time.perf_counter_ns()
         step()
-        best = min(best, time.perf_counter_ns() - start)
-    return best
+        found.append(time.perf_counter_ns() - start)
+    return found
 
 
-def _chase(size: int, random: np.random.Generator, runs: int) -> float:
-    """Nanoseconds of a load that waits for the one before it, in `size` bytes."""
+def _least(step: Callable[[], Any], runs: int) -> float:
+    """Nanoseconds of the fastest run."""
+    return min(_times(step, runs))
+
+
+def _chase(size: int, random: np.random.Generator, runs: int, of: Callable[[list[int]], float] = min) -> float:
+    """Nanoseconds of a load that waits for the one before it, in `size` bytes. `of`: which of the runs counts."""
     lines = size // 64
     order = random.permutation(lines).astype(np.int64)
     after = np.zeros(lines * WORDS, np.int64)
     after[order * WORDS] = np.roll(order, -1) * WORDS
     place = [0]
-    if size < 1 << 21:
+    if size < 1 << 21 or of is not min:  # what the best run found in a cache, others may have had to fetch
         _follow(after, 0, lines)
 
     def step() -> None:
         place[0] = _follow(after, place[0], STEPS)
 
-    return _least(step, runs) / STEPS
+    return of(_times(step, runs)) / STEPS
 
 
 def _stream(words: Longs, cores: int, runs: int) -> float:
