@@ -84,10 +84,11 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
 
 def conditional_extreme(job: Job, site: Site, store: Instruction) -> tuple[Block, Instruction] | None:
     """(block, load) of the old value with which another is only compared before it is stored; None if it is not so."""
-    chain = [made for _, made in job.instructions() if made.result in job.dependents(site.load)]
-    if site.operator not in _EXTREMES or store.operands[0].text in {site.load, *(made.result for made in chain)}:
+    value, dependents = store.operands[0].text, job.dependents(site.load)
+    if site.operator not in _EXTREMES or value in {site.load, *dependents}:
         return None
-    if any(made.op not in ("icmp", "fcmp") or store.operands[0].text not in made.uses for made in chain):
+    chain = [made for _, made in job.instructions() if made.result in dependents]
+    if any(made.op not in ("icmp", "fcmp") or value not in [item.text for item in made.operands] for made in chain):
         return None
     return next((found for found in job.instructions() if found[1].result == site.load), None)
 
