@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.plan.scope_plan import Field, RegionUse, ScopePlan, Space
+from tracecut.ir.llvm.associative import BY_SIZE
 from tracecut.tracer.legality.access_patterns import INDIRECT, Array, Pattern
 
 ALIGNMENT = 16
 IN_JOB_ORDER = ("direct", "segment")  # modes of copies in which the records of a block lie side by side
 # Operators with an identity from which each block begins.
-WHOLE = frozenset("add mul and or xor smin smax umin umax".split())
+WHOLE = BY_SIZE | frozenset("add mul and or xor".split())
 REAL = frozenset("fadd fmul fmin fmax minnum maxnum minimumnum maximumnum".split())
-BY_SIZE = frozenset("smin smax umin umax".split())
 SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 
 

@@ -9,6 +9,7 @@ otherwise:  repeat { new = old ∘ %v } until nobody changed the memory in betwe
 from __future__ import annotations
 
 from tracecut.ir.llvm import Block, Instruction, int_bits
+from tracecut.ir.llvm.associative import BY_SIZE
 
 from .job_body import Job
 
@@ -21,7 +22,7 @@ _INTEGER_RMW = {"add": "add", "and": "and", "or": "or", "xor": "xor"} | {
 }
 BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "bfloat": 16, "float": 32, "double": 64}
 SELECTED = {"fmin": "olt", "fmax": "ogt"}  # kept by a comparison (`tracer/loops/min_max_reductions.py`)
-_CALLED = frozenset({"smin", "smax", "umin", "umax", "minnum", "maxnum", "minimumnum", "maximumnum"})
+_CALLED = BY_SIZE | {"minnum", "maxnum", "minimumnum", "maximumnum"}
 
 
 def native_operation(operator: str, type: str) -> str:

@@ -19,6 +19,7 @@ import re
 from collections.abc import Collection
 
 from tracecut.ir.llvm import Block, Instruction
+from tracecut.ir.llvm.associative import COMPARED
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Site
 from tracecut.support.errors import UnsupportedError
@@ -27,7 +28,6 @@ from .combinations import BITS, SCOPE, add_swap, combine_atomically, identity, n
 from .job_body import Job, substituted
 
 EXTENSIONS = frozenset({"sext", "zext", "trunc", "fpext", "fptrunc"})
-_EXTREMES = frozenset({"smin", "smax", "umin", "umax", "fmin", "fmax"})
 
 
 def lower_memory_reductions(job: Job, view: FunctionView, sites: Collection[Site]) -> list[tuple[Site, str]]:
@@ -85,7 +85,7 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
 def conditional_extreme(job: Job, site: Site, store: Instruction) -> tuple[Block, Instruction] | None:
     """(block, load) of the old value with which another is only compared before it is stored; None if it is not so."""
     value, dependents = store.operands[0].text, job.dependents(site.load)
-    if site.operator not in _EXTREMES or value in {site.load, *dependents}:
+    if site.operator not in COMPARED or value in {site.load, *dependents}:
         return None
     chain = [made for _, made in job.instructions() if made.result in dependents]
     if any(made.op not in ("icmp", "fcmp") or value not in [item.text for item in made.operands] for made in chain):

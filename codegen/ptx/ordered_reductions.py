@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.plan.range_function import Outlined, Reduction
 from tracecut.ir.llvm import Block, Instruction, int_bits
+from tracecut.ir.llvm.associative import BY_SIZE, SIGNED
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Site
 from tracecut.support.errors import UnsupportedError
@@ -30,8 +31,6 @@ from .register_reductions import EXIT, check_register
 COUNT, RECORD, RUN = "count", "record", "run"
 NOWHERE = -(1 << 63)  # where no contribution was found
 COUNTER, SEQUENCE = "%tc.counter", "%tc.sequence"
-_BY_SIZE = frozenset({"smin", "smax", "umin", "umax"})
-_SIGNED = frozenset({"smin", "smax"})
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,7 @@ class OrderedReductions:
                 continue
             lines, slot = self._slot(name, place + turn)
             if cell != reduction.type:
-                wider = "sext" if reduction.operator in _SIGNED else "zext"
+                wider = "sext" if reduction.operator in SIGNED else "zext"
                 lines.append(f"%{name}.wide = {wider} {reduction.type} {value} to {cell}")
                 value = f"%{name}.wide"
             if self.mode == RUN:
@@ -273,7 +272,7 @@ def _check(operator: str, type: str, where: str, widened: bool) -> None:
     if type not in BITS and int_bits(type) != 1:
         raise UnsupportedError(f"the reduction {where} is on {type}, for which there is no ordered combination")
     whole = int_bits(type) is not None
-    if widened and (not whole or operator in _BY_SIZE):
+    if widened and (not whole or operator in BY_SIZE):
         raise UnsupportedError(
             f"the {operator} {where} is computed in another width than it is stored in, so what a job adds is unknown"
         )

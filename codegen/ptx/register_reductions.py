@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from tracecut.codegen.schedule.plan.range_function import Outlined, Reduction
 from tracecut.ir.llvm import Block, Instruction, int_bits
+from tracecut.ir.llvm.associative import BY_SIZE, SIGNED
 from tracecut.support.errors import UnsupportedError
 
 from .combinations import BITS, combination, combine_atomically, identity
@@ -25,8 +26,6 @@ from .memory_reductions import EXTENSIONS, loosen
 EXIT, LEAD = "tc.exit", "tc.lead"
 STEPS = (16, 8, 4, 2, 1)
 SHUFFLE = "llvm.nvvm.shfl.sync.down.i32"
-_SIGNED = frozenset({"smin", "smax"})
-_BY_SIZE = frozenset({"smin", "smax", "umin", "umax"})
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def check_register(job: Job, reduction: Reduction, chain: set[str]) -> None:
             f"the reduction in {reduction.phi} is on {reduction.type}, for which there is no atomic operation"
         )
     extended = any(made.result in chain and made.op in EXTENSIONS for _, made in job.instructions())
-    if extended and reduction.operator in _BY_SIZE:
+    if extended and reduction.operator in BY_SIZE:
         raise UnsupportedError(
             f"the {reduction.operator} in {reduction.phi} is computed in another width than it is stored in"
         )
@@ -118,7 +117,7 @@ def _warp_sum(block: Block, cell: Cell, place: int) -> str:
     operator, type = cell.reduction.operator, cell.reduction.type
     value = f"%tc.left{place}"
     if cell.type != type:
-        wider = "sext" if operator in _SIGNED else "zext"
+        wider = "sext" if operator in SIGNED else "zext"
         block.instructions.append(Instruction(f"%tc.wide{place} = {wider} {type} {value} to {cell.type}"))
         value = f"%tc.wide{place}"
     for step in STEPS:

@@ -11,6 +11,9 @@ _OPERATORS = {name: name for name in ("add", "fadd", "mul", "fmul", "and", "or",
     "sub": "add",
     "fsub": "fadd",
 }
+SIGNED = frozenset({"smin", "smax"})
+BY_SIZE = SIGNED | {"umin", "umax"}  # of whole numbers: what comes out depends on the width that they are compared in
+COMPARED = BY_SIZE | {"fmin", "fmax"}  # these two keep a number by a comparison and a choice
 _EXTREMES = re.compile(r"@llvm\.([su]?max|[su]?min|minnum|maxnum|minimumnum|maximumnum|minimum|maximum)\.")
 _FUSED = re.compile(r"@llvm\.fm(?:a|uladd)\.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Block, Instruction, int_bits
-from tracecut.ir.llvm.associative import combined
+from tracecut.ir.llvm.associative import COMPARED, combined
 from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.def_use import FunctionView
@@ -19,7 +19,6 @@ from .min_max_reductions import chosen_extreme, extreme
 _NAN_TAKEN = ("minimum", "maximum")  # of these, what is left depends on which NaN came first
 _EXTENSIONS = ("sext", "zext", "trunc", "fpext", "fptrunc", "freeze")
 FLOAT_OPERATORS = frozenset({"fadd", "fmul", "fmin", "fmax"})  # of the last two, the sign of zero
-_COMPARED = frozenset({"smin", "smax", "umin", "umax", "fmin", "fmax"})
 
 
 class Uses:
@@ -146,9 +145,9 @@ def _keeps_width(view: FunctionView, chain: set[str], type: str, operator: str) 
         if found == type or view.definitions[name].instruction.op in ("icmp", "fcmp"):
             continue  # a comparison decides what is kept, and is not kept itself
         if bits is not None and own is not None:
-            if bits < own or operator in _COMPARED:
+            if bits < own or operator in COMPARED:
                 return False
-        elif found not in order or type not in order or order.index(found) < order.index(type) or operator in _COMPARED:
+        elif found not in order or type not in order or order.index(found) < order.index(type) or operator in COMPARED:
             return False
     return True
 
