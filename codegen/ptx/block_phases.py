@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tracecut.codegen.gpu.cached_arrays import CachedArray
 from tracecut.ir.llvm import Block, Instruction
 
-from .combinations import BITS, combination, combine_atomically, identity
+from .combinations import BITS, Update, combination, combine_atomically, identity
 from .job_body import JOB, START, Job
 from .register_reductions import EXIT
 
@@ -167,9 +167,8 @@ def _flush_space(
                     *combination(f"%{mark}.new", operator, type, f"%{mark}.old", f"%{mark}"),
                     f"store {type} %{mark}.new, ptr %{mark}.to, align {BITS[type] // 8}",
                 ]
-                combine_atomically(
-                    sharing, sharing.blocks[-1], operator, type, f"%{mark}.to", f"%{mark}", f"{mark}.swap"
-                )
+                update = Update(operator, type, f"%{mark}.to", f"%{mark}", f"{mark}.swap")
+                combine_atomically(sharing, sharing.blocks[-1], update)
         sharing.blocks[-1].instructions.append(Instruction(f"br label %{name}.last"))
         own.append(f"br label %{name}.last")
         blocks += [Block(f"{name}.own", [Instruction(line) for line in own]), *sharing.blocks]

@@ -8,6 +8,8 @@ otherwise:  repeat { new = old ∘ %v } until nobody changed the memory in betwe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracecut.ir.llvm import Block, Instruction, int_bits
 from tracecut.ir.llvm.associative import BY_SIZE
 
@@ -23,6 +25,21 @@ _INTEGER_RMW = {"add": "add", "and": "and", "or": "or", "xor": "xor"} | {
 BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "bfloat": 16, "float": 32, "double": 64}
 SELECTED = {"fmin": "olt", "fmax": "ogt"}  # kept by a comparison (`tracer/loops/min_max_reductions.py`)
 _CALLED = BY_SIZE | {"minnum", "maxnum", "minimumnum", "maximumnum"}
+
+
+@dataclass(frozen=True)
+class Update:
+    """A value that is combined with what lies in memory, both names of the kernel.
+
+    Attributes:
+        operator, type: how, and of what. pointer: where. value: what with. name: begins all names that are made for it.
+    """
+
+    operator: str
+    type: str
+    pointer: str
+    value: str
+    name: str
 
 
 def native_operation(operator: str, type: str) -> str:
@@ -57,23 +74,19 @@ def combination(result: str, operator: str, type: str, old: str, new: str) -> li
     return [f"{result} = {operator} {type} {old}, {new}"]
 
 
-def combine_atomically(
-    job: Job, block: Block, operator: str, type: str, pointer: str, value: str, name: str, at: int | None = None
-) -> None:
-    """Combine a value with what lies in memory, in front of instruction `at` of a block, or at its end.
-
-    `name` begins all names that are made.
-    """
+def combine_atomically(job: Job, block: Block, update: Update, at: int | None = None) -> None:
+    """Combine a value with what lies in memory, in front of instruction `at` of a block, or at its end."""
     place = len(block.instructions) if at is None else at
-    operation = native_operation(operator, type)
+    type, name = update.type, update.name
+    operation = native_operation(update.operator, type)
     if operation:
-        text = f"atomicrmw {operation} ptr {pointer}, {type} {value} {SCOPE}, align {BITS[type] // 8}"
+        text = f"atomicrmw {operation} ptr {update.pointer}, {type} {update.value} {SCOPE}, align {BITS[type] // 8}"
         block.instructions.insert(place, Instruction(text))
         return
     job.split(block, place, f"{name}.done")
     old = f"%{name}.old" if int_bits(type) else f"%{name}.value"
-    made = [Instruction(line) for line in combination(f"%{name}.made", operator, type, old, value)]
-    add_swap(job, block, made, f"%{name}.made", pointer, type, name)
+    made = [Instruction(line) for line in combination(f"%{name}.made", update.operator, type, old, update.value)]
+    add_swap(job, block, made, f"%{name}.made", update.pointer, type, name)
 
 
 def add_swap(job: Job, block: Block, body: list[Instruction], new: str, pointer: str, type: str, name: str) -> None:

@@ -24,7 +24,7 @@ from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.loops.nest import Site
 from tracecut.support.errors import UnsupportedError
 
-from .combinations import BITS, SCOPE, add_swap, combine_atomically, identity, native_operation
+from .combinations import BITS, SCOPE, Update, add_swap, combine_atomically, identity, native_operation
 from .job_body import Job, substituted
 
 EXTENSIONS = frozenset({"sext", "zext", "trunc", "fpext", "fptrunc"})
@@ -63,7 +63,8 @@ def _lower_memory(job: Job, site: Site, block: Block, number: int, serial: int) 
         value, pointer = store.operands
         at = block.instructions.index(store)
         block.instructions.remove(store)
-        combine_atomically(job, block, site.operator, type, pointer.text, value.text, f"tc.swap{serial}", at)
+        update = Update(site.operator, type, pointer.text, value.text, f"tc.swap{serial}")
+        combine_atomically(job, block, update, at)
         return native_operation(site.operator, type) or "swap"
     if load is None or len(inside) != len(chain):
         raise UnsupportedError(f"the reduction at {site.place} is spread over several blocks")

@@ -19,7 +19,7 @@ from tracecut.ir.llvm import Block, Instruction, int_bits
 from tracecut.ir.llvm.associative import BY_SIZE, SIGNED
 from tracecut.support.errors import UnsupportedError
 
-from .combinations import BITS, combination, combine_atomically, identity
+from .combinations import BITS, Update, combination, combine_atomically, identity
 from .job_body import DONE, Job
 from .memory_reductions import EXTENSIONS, loosen
 
@@ -77,9 +77,8 @@ def lower_register_reductions(job: Job, outlined: Outlined, *, idle: str = "entr
     ]
     job.blocks += [done, Block(LEAD, [])]
     for place, (cell, total) in enumerate(zip(cells, sums, strict=True)):
-        combine_atomically(
-            job, job.blocks[-1], cell.reduction.operator, cell.type, cell.pointer, total, f"tc.cell{place}.swap"
-        )
+        update = Update(cell.reduction.operator, cell.type, cell.pointer, total, f"tc.cell{place}.swap")
+        combine_atomically(job, job.blocks[-1], update)
     job.blocks[-1].instructions.append(Instruction(f"br label %{EXIT}"))
     job.ends = {}
     return cells
