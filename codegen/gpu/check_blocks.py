@@ -32,11 +32,28 @@ class LocalIndex:
     local: Longs
 
 
-def check_blocks(schedule: GpuSchedule, jobs: int, indices: Sequence[LocalIndex]) -> None:
-    """Raise ScheduleError unless a GPU schedule is sound. O(records + data).
+@dataclass(frozen=True, eq=False)
+class HalfStarts:
+    """Starts (or ends) of pieces of which a kernel reads the lower 16 bits.
+
+    Attributes:
+        starts: int64 (jobs, or jobs + 1); the job at place p runs from record `starts[p]`, if there is one more to
+            `starts[p + 1]`. halves: int64; what the kernel reads at the same places.
+        begins: int64 (blocks); a number that no start of the block is below.
+    """
+
+    starts: Longs
+    halves: Longs
+    begins: Longs
+
+
+def check_blocks(
+    schedule: GpuSchedule, jobs: int, indices: Sequence[LocalIndex], pieces: Sequence[HalfStarts] = ()
+) -> None:
+    """Raise ScheduleError unless a GPU schedule is sound. O(records + data + jobs).
 
     Each job is in one block; each block knows all data that its jobs reach, once, under the number that they read; what
-    it owns no other block has.
+    it owns no other block has; and it makes the right starts out of their halves.
     """
     bounds = schedule.bounds
     if bounds.size < 1 or bounds[0] != 0 or bounds[-1] != jobs or np.any(bounds[1:] < bounds[:-1]):
@@ -66,3 +83,13 @@ def check_blocks(schedule: GpuSchedule, jobs: int, indices: Sequence[LocalIndex]
             raise ScheduleError(f"an iteration of loop {schedule.region} reads a number that its block does not have")
         if np.any(held.data[held.offsets[:-1][block] + local] != wanted):
             raise ScheduleError(f"an iteration of loop {schedule.region} would touch the wrong datum")
+    for piece in pieces:
+        if not 0 <= piece.starts.size - jobs <= 1 or piece.halves.size != piece.starts.size:
+            raise ScheduleError(f"the iterations of loop {schedule.region} do not have a start each")
+        if piece.begins.size != schedule.blocks:
+            raise ScheduleError(f"the blocks of loop {schedule.region} do not have a first start each")
+        begins = np.repeat(piece.begins, np.diff(bounds))
+        for ahead in range(piece.starts.size - jobs + 1):
+            halves, starts = piece.halves[ahead : ahead + jobs], piece.starts[ahead : ahead + jobs]
+            if np.any(begins + (halves - begins) % (1 << 16) != starts):
+                raise ScheduleError(f"an iteration of loop {schedule.region} would run over the wrong records")

@@ -12,6 +12,7 @@ from tracecut.support.arrays import Longs
 
 from .cut_blocks import JobPins, Shorts
 from .index_copies import Bytes, IndexField
+from .packed_starts import piece_starts
 
 
 def first_records(region: RegionSchedule, copy: Copy) -> tuple[Longs, int]:
@@ -19,10 +20,9 @@ def first_records(region: RegionSchedule, copy: Copy) -> tuple[Longs, int]:
 
     int64 (jobs + 1): job at place p has the records `first[p] … first[p + 1]`; backwards it has record `first[p]`.
     """
-    jobs = region.jobs.size
     if copy.mode == "segment":
-        ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64)
-        return np.concatenate([[0], ends]).astype(np.int64), 1
+        return piece_starts(region), 1
+    jobs = region.jobs.size
     if copy.reverse:
         return np.arange(jobs - 1, -2, -1, dtype=np.int64), -1
     return np.arange(jobs + 1, dtype=np.int64), 1

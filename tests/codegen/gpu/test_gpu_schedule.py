@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.codegen.gpu.check_blocks import LocalIndex, check_blocks
+from tracecut.codegen.gpu.check_blocks import HalfStarts, LocalIndex, check_blocks
 from tracecut.codegen.gpu.gpu_schedule import BlockData, GpuSchedule
 from tracecut.support.errors import ArtefactError, ScheduleError
 
@@ -32,6 +32,12 @@ def schedule() -> GpuSchedule:
 def indices() -> list[LocalIndex]:
     """What the jobs read: one index each; the fourth job has none."""
     return [LocalIndex(4, longs(0, 1, 2, 3, 4, 5), ints(0, 1, 2, -1, 2), longs(0, 1, 2, 77, 1))]
+
+
+def pieces(**changes: Any) -> HalfStarts:
+    """Where the pieces of the five jobs begin, the last ones behind 2¹⁶."""
+    starts = longs(0, 7, 65530, 65534, 65540, 65600)
+    return replace(HalfStarts(starts, starts % 65536, longs(0, 65534)), **changes)
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
@@ -77,7 +83,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_checker_accepts_a_sound_schedule() -> None:
-    check_blocks(schedule(), 5, indices())
+    check_blocks(schedule(), 5, indices(), [pieces(), pieces(starts=pieces().starts[:5], halves=pieces().halves[:5])])
     check_blocks(GpuSchedule(0, "original", 16, longs(0)), 0, [])
 
 
@@ -98,3 +104,21 @@ def test_the_checker_finds_planted_faults(name: str) -> None:
     change, reason = FAULTS[name]
     with pytest.raises(ScheduleError, match=reason):
         check_blocks(*change(schedule(), indices()))
+
+
+STARTS: dict[str, tuple[dict[str, Any], str]] = {
+    "another half": ({"halves": longs(0, 7, 65530, 65534, 5, 64)}, "wrong records"),
+    "the last end": ({"halves": longs(0, 7, 65530, 65534, 4, 65)}, "wrong records"),
+    "another first start": ({"begins": longs(0, 65541)}, "wrong records"),
+    "a block too long": ({"begins": longs(0, 0)}, "wrong records"),
+    "too few first starts": ({"begins": longs(0)}, "a first start each"),
+    "too few starts": ({"starts": longs(0, 7), "halves": longs(0, 7)}, "a start each"),
+    "too few halves": ({"halves": longs(0, 7)}, "a start each"),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_the_checker_finds_wrong_starts(name: str) -> None:
+    changes, reason = STARTS[name]
+    with pytest.raises(ScheduleError, match=reason):
+        check_blocks(schedule(), 5, indices(), [pieces(**changes)])
