@@ -16,10 +16,11 @@ from tracecut.codegen.gpu.index_copies import (
     old_offsets,
     renumbered,
 )
+from tracecut.codegen.gpu.packed_starts import Begins
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.memory import Object
 
@@ -30,17 +31,19 @@ FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "float": "f", "double"
 
 @dataclass(frozen=True, eq=False)
 class LocalCopies:
-    """Copies of indices whose numbers are local to the blocks.
+    """Copies whose numbers are local to the blocks: of indices, and of starts of pieces.
 
     Attributes:
         data: number of a copy → its bytes. packed: number of a copy → how many times narrower it is.
         fields: number of a copy → its indices. third: whether the kernel reads their new numbers, too.
+        begins: first start of each block, none where no starts are packed.
     """
 
     data: Mapping[int, Bytes] = field(default_factory=dict)
     packed: Mapping[int, int] = field(default_factory=dict)
     fields: Mapping[int, Sequence[IndexField]] = field(default_factory=dict)
     third: bool = False
+    begins: Begins | None = None
 
 
 class DeviceMemory:
@@ -68,6 +71,10 @@ class DeviceMemory:
         fields = self.local.fields.get(number)
         fields = index_fields(self.host, number, copy, data) if fields is None else fields
         return renumbered(self.host, copy, data, fields)
+
+    def behind(self, group: int, number: int) -> int:
+        """How far the root of a group lies behind the first record that a copy is of, in bytes."""
+        return _behind(self.scheduled.copies[number], self._home(self.roots[group])[1])
 
     def argument(self, parameter: Parameter) -> int | float | Address:
         """What a parameter of any kernel is given."""
@@ -127,7 +134,7 @@ class DeviceMemory:
     def in_copy(self, number: int, offset: int, *, old: bool = False) -> Address:
         """The place in a copy that stands for a byte of the object. `old`: where its indices are data."""
         region, copy = self.scheduled, self.scheduled.copies[number]
-        behind = offset - copy.origin - copy.stride * copy.first
+        behind = _behind(copy, offset)
         item = self.objects[copy.object]
         name = f"{item.name or f'array {copy.object}'}, {copy.mode}"
         if number in self.local.data and not old:
@@ -138,7 +145,7 @@ class DeviceMemory:
             return Address(place, behind // factor)
 
         def make() -> KernelArray:
-            third = number in self.local.data and self.local.third
+            third = number in self.local.fields and self.local.third
             if not old or third:
                 return KernelArray(name, self.new_copy(number), fixed=bool(copy.renumber) or copy.mode == "offsets")
             if copy.mode == "offsets":
@@ -153,6 +160,11 @@ class DeviceMemory:
         return Address(
             self.memory.place(key, lambda: KernelArray(name, raw_array(np.asarray(values)), fixed=not alone)), 0
         )
+
+
+def _behind(copy: Copy, offset: int) -> int:
+    """How far a byte of the object lies behind the first record of a copy."""
+    return offset - copy.origin - copy.stride * copy.first
 
 
 def captured_bytes(captured: CapturedRegion, objects: Sequence[Object]) -> list[Bytes]:

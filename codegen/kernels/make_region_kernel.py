@@ -32,7 +32,6 @@ from tracecut.codegen.ptx.emit import PlainKernel, plain_kernel
 from tracecut.codegen.ptx.emit_blocks import BlockKernel, block_kernel
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.ordered_reductions import OrderedReductions
-from tracecut.codegen.ptx.packed_indices import packable
 from tracecut.codegen.ptx.ptxas import check_architecture
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
@@ -50,6 +49,7 @@ from tracecut.tracer.loops.program import Analysis
 from .device_memory import DeviceMemory, LocalCopies
 from .kernel import Address, Kernel, second_kernel
 from .ordered_kernel import Launch, Module, module_and_arguments
+from .pack_copies import half_starts, packed_indices, with_packed_starts
 
 VARIANTS = ("original", "swap-indirect", "swap", "smem", "readonly")
 BLOCK_VARIANTS = ("smem", "readonly")
@@ -273,12 +273,15 @@ class _Maker:
             SharedArray(item, place, {group: self._delta(item.array, item.shift, group) for group in item.groups})
             for item, place in zip(self.cache.arrays, places, strict=True)
         ]
-        self.device.local = self._local_copies(region, fields, pins, local, most)
+        self.device.local = with_packed_starts(
+            self.device, self._local_copies(region, fields, pins, local, most), bounds
+        )
         self._check(schedule, region, fields)
         view = self.source.analysis.view_of(self.region)
         disjoint, exclusive = self._facts()
         narrower = self.device.local.packed
         packed = {group: narrower[copy] for group, copy in region.bases.items() if copy in narrower}
+        starts = frozenset(group for group in packed if region.copies[region.bases[group]].mode == "offsets")
 
         def build(ordered: OrderedReductions | None) -> BlockKernel:
             return block_kernel(
@@ -291,6 +294,7 @@ class _Maker:
                 name=self.name,
                 shared_bytes=used,
                 packed=packed,
+                starts=starts,
                 exclusive=exclusive,
                 read_only=disjoint,
                 ordered=ordered,
@@ -334,21 +338,8 @@ class _Maker:
     def _local_copies(
         self, region: RegionSchedule, fields: list[IndexField], pins: JobPins, local: Shorts, most: dict[int, int]
     ) -> LocalCopies:
-        packed: dict[int, int] = {}
         all_fields = self.device.local.fields
-        for number, found in all_fields.items():
-            mine = [item for item in fields if item.copy == number]
-            width = found[0].width
-            alone = {item.offset for item in mine} == set(range(0, region.copies[number].stride, width))
-            fits = all(item.width == width and item.shift >= 0 for item in mine)
-            fits &= all(most[item.space] + item.shift <= 1 << 16 for item in mine)
-            groups = [group for group, copy in region.bases.items() if copy == number]
-            factor = width // 2
-            narrow = all(packable(self.outlined, group, self.plan.fields, factor) for group in groups)
-            if width in (4, 8) and alone and fits and narrow:
-                packed[number] = factor
-            elif any(most[item.space] + item.shift > 1 << (8 * item.width - 1) for item in mine):
-                raise UnsupportedError("a block has more data than its indices have numbers for")
+        packed = packed_indices(self.device, fields, most, self.plan.fields)
         copies = {number: self.device.new_copy(number) for number in all_fields}
         data = local_copies(self.host, region, copies, fields, pins, local, packed)
         return LocalCopies(data, packed, all_fields, bool(self.cache.others))
@@ -365,13 +356,15 @@ class _Maker:
             places, numbers = item.places[::step], local[::step].astype(np.int64) - item.shift
             records = first if step > 0 else np.arange(first.size, dtype=np.int64)
             found.append(LocalIndex(item.space, records, places, numbers))
-        check_blocks(schedule, region.jobs.size, found)
+        check_blocks(schedule, region.jobs.size, found, list(half_starts(self.device)))
 
     def _block_argument(
         self, parameter: Parameter, schedule: GpuSchedule, shared: Sequence[SharedArray]
     ) -> int | float | Address:
         if parameter.kind == "bounds":
             return self.device.named("jobs of each block", schedule.bounds)
+        if parameter.kind == "begins":
+            return self.device.named("first piece of each block", self.device.local.begins)
         if parameter.kind in ("offsets", "data", "owned"):
             values = getattr(schedule.spaces[parameter.group], parameter.kind)
             return self.device.named(f"{parameter.kind} of space {parameter.group}", values)

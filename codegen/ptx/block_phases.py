@@ -17,6 +17,7 @@ from tracecut.ir.llvm import Block, Instruction
 
 from .combinations import BITS, Update, combination, combine_atomically, identity
 from .job_body import JOB, START, Job
+from .packed_indices import BEGIN
 from .register_reductions import EXIT
 
 RUN, FLUSH, END = "tc.run", "tc.flush", "tc.end"
@@ -176,14 +177,19 @@ def _flush_space(
     return [*blocks, Block(f"{name}.last", [Instruction(line) for line in last])]
 
 
-def space_lines(spaces: Sequence[int]) -> list[str]:
-    """What the entry reads of the schedule: the jobs and the data of this block."""
+def space_lines(spaces: Sequence[int], *, begins: bool) -> list[str]:
+    """What the entry reads of the schedule: the jobs and the data of this block, and its first start if it `begins`."""
     lines = [
         "%tc.low.at = getelementptr i64, ptr %tc.bounds, i64 %tc.ctaid.wide",
         "%tc.high.at = getelementptr i8, ptr %tc.low.at, i64 8",
         "%tc.low = load i64, ptr %tc.low.at, align 8",
         "%tc.high = load i64, ptr %tc.high.at, align 8",
     ]
+    if begins:
+        lines += [
+            f"{BEGIN}.at = getelementptr i32, ptr %tc.begins, i64 %tc.ctaid.wide",
+            f"{BEGIN} = load i32, ptr {BEGIN}.at, align 4",
+        ]
     for place in range(len(spaces)):
         lines += [
             f"%tc.first{place}.at = getelementptr i64, ptr %tc.offsets{place}, i64 %tc.ctaid.wide",

@@ -76,6 +76,7 @@ def block_kernel(
     name: str,
     shared_bytes: int,
     packed: Mapping[int, int],
+    starts: frozenset[int] = frozenset(),
     exclusive: frozenset[int] = frozenset(),
     read_only: frozenset[int] = frozenset(),
     ordered: OrderedReductions | None = None,
@@ -86,7 +87,8 @@ def block_kernel(
         view, nest, loop: the loop, described by `nest`. outlined: its range function.
         shared: arrays in shared memory. spaces: their index spaces, in the order of the schedule.
         name: of the kernel. shared_bytes: that the arrays take.
-        packed: group of index loads → how many times narrower its local numbers are.
+        packed: group of index loads → how many times narrower its local numbers are. starts: those of them that are
+            starts of pieces.
         exclusive: groups of which no byte is touched by two jobs. read_only: groups that nothing writes to.
         ordered: what is done instead of atomic operations.
 
@@ -108,7 +110,7 @@ def block_kernel(
     if ordered is not None:
         ordered.lower(job, view, sites, number, outlined)
     atomics = [] if ordered is not None else lower_memory_reductions(job, view, sites)
-    pack_index_loads(job, groups, packed)
+    pack_index_loads(job, groups, packed, starts)
     functions = lower_calls(job.blocks)
     cells = [] if ordered is not None else lower_register_reductions(job, outlined, idle=RUN)
     job.sweep()
@@ -116,7 +118,7 @@ def block_kernel(
     module = _BlockModule(name, view, private, numbers)
     kept = {group: (place, array) for place, array in enumerate(shared) for group in array.item.groups}
     module.bind_slots(_without(outlined, kept), job.mentioned(), read_only)
-    module.bind_schedule(spaces, shared)
+    module.bind_schedule(spaces, shared, begins=bool(starts))
     module.bind_cells(cells)
     if ordered is not None:
         ordered.bind(module)
@@ -137,7 +139,7 @@ def block_kernel(
     lines.append(f"define ptx_kernel void @{name}({', '.join(module.header)}) {{")
     lines += ["entry:", *(f"  {line}" for line in module.entry)]
     lines += [f"  {line}" for line in _thread_lines()]
-    lines += [f"  {line}" for line in space_lines(spaces)]
+    lines += [f"  {line}" for line in space_lines(spaces, begins=bool(starts))]
     lines.append(f"  br label %{'tc.pre0' if spaces else RUN}")
     text = module.end_lines(lines, blocks, END, libdevice=bool(functions))
     return BlockKernel(name, text, tuple(module.parameters), shared_bytes, bool(functions), len(atomics))
@@ -149,9 +151,14 @@ class _BlockModule(KernelModule):
     def __init__(self, name: str, view: FunctionView, private: Mapping[str, str], numbers: Collection[str]) -> None:
         super().__init__(name, view.types, private, numbers, swap=False)
 
-    def bind_schedule(self, spaces: Sequence[int], shared: Sequence[SharedArray]) -> None:
-        """Parameters for the GPU schedule, and for the arrays in global memory that blocks keep a part of."""
+    def bind_schedule(self, spaces: Sequence[int], shared: Sequence[SharedArray], *, begins: bool) -> None:
+        """Parameters for the GPU schedule, and for the arrays in global memory that blocks keep a part of.
+
+        `begins`: whether the first start of each block is needed.
+        """
         self.add(Parameter("bounds", "", "ptr", read_only=True), "%tc.bounds")
+        if begins:
+            self.add(Parameter("begins", "", "ptr", read_only=True), "%tc.begins")
         for place in range(len(spaces)):
             self.add(Parameter("offsets", "", "ptr", place, read_only=True), f"%tc.offsets{place}")
             self.add(Parameter("data", "", "ptr", place, read_only=True), f"%tc.data{place}")

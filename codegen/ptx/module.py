@@ -28,8 +28,9 @@ class Parameter:
         kind: `jobs` (their number), `live` (a value from outside of the loop), `base` (device address that takes the
             place of a group's base pointer), `data-base` (the same for the old values of an index), `order` (int32
             array: old number of each job) or `reduction` (device address of a cell, see `operator`). Of kernels with
-            data in shared memory: `bounds`, `offsets`, `data` and `owned` (arrays of the GPU schedule), `array` (device
-            address of the first datum's record of an array that is kept there).
+            data in shared memory: `bounds`, `offsets`, `data` and `owned` (arrays of the GPU schedule), `begins` (of
+            each block, where the first of its pieces does), `array` (device address of the first datum's record of an
+            array that is kept there).
             Of ordered reductions: `contributions` (8 bytes each), `planned` (which of them goes where), `starts` (of
             each job, in inner loops), `flag` (4 bytes, set when one goes elsewhere), `target` (device address of an
             array that is reduced into); of the kernel behind it: `count` (of data), `firsts`, `slots`, `places`.

@@ -1,7 +1,8 @@
 """Index loads that read local numbers of 16 bits instead of the program's wider ones.
 
 A copy of indices alone is written again with each index in half (or a quarter) of its width; the address of a load
-keeps its distance from the base, divided by the same factor.
+keeps its distance from the base, divided by the same factor. Of starts of pieces the copy has the lower halves, and the
+block's first start makes up for the others (`codegen/gpu/packed_starts.py`).
 """
 
 from __future__ import annotations
@@ -13,23 +14,37 @@ from tracecut.ir.llvm import Instruction, int_bits
 
 from .job_body import Job
 
+BEGIN = "%tc.begin"  # i32: the first start of the thread's block
 
-def pack_index_loads(job: Job, groups: Collection[Group], factors: Mapping[int, int]) -> None:
-    """Rewrite the loads from the bases of some groups, in place. `factors`: group → how many times narrower."""
+
+def pack_index_loads(
+    job: Job, groups: Collection[Group], factors: Mapping[int, int], starts: Collection[int] = ()
+) -> None:
+    """Rewrite the loads from the bases of some groups, in place.
+
+    `factors`: group → how many times narrower. `starts`: those of them that are starts of pieces.
+    """
     group_of = {site: group.id for group in groups if group.id in factors for site in group.sites}
     for block in job.blocks:
         made: list[Instruction] = []
         for instruction in block.instructions:
             group = group_of.get(str(instruction.result)) if instruction.op == "load" else None
-            made += [instruction] if group is None else _narrower(instruction, group, factors[group])
+            if group is None:
+                made.append(instruction)
+            else:
+                made += _narrower(instruction, group, factors[group])
+                made += _whole_start(instruction) if group in starts else [_wider(instruction)]
         block.instructions = made
 
 
-def packable(outlined: Outlined, group: int, indices: Collection[str], factor: int) -> bool:
-    """Whether all loads from the base of a group are of `indices`, and the factor leaves 16 bits of each."""
+def packable(outlined: Outlined, group: int, factor: int, indices: Collection[str] | None = None) -> bool:
+    """Whether all loads from the base of a group are of `indices`, and the factor leaves 16 bits of each.
+
+    `indices`: None where all that is loaded from there may be narrower.
+    """
     found = next(item for item in outlined.groups if item.id == group)
     sites = set(found.sites)
-    if not sites or not sites <= set(indices):
+    if not sites or (indices is not None and not sites <= set(indices)):
         return False
     types = [made.type for block in outlined.code.blocks for made in block.instructions if made.result in sites]
     return bool(types) and all(int_bits(type) == 16 * factor for type in types)
@@ -46,5 +61,22 @@ def _narrower(load: Instruction, group: int, factor: int) -> list[Instruction]:
         Instruction(f"{name}.tc.less = ashr exact i64 {name}.tc.by, {bits}"),
         Instruction(f"{name}.tc.place = getelementptr i8, ptr {base}, i64 {name}.tc.less"),
         Instruction(f"{name}.tc.short = load i16, ptr {name}.tc.place, align 2"),
-        Instruction(f"{name} = zext i16 {name}.tc.short to {load.type}"),
     ]
+
+
+def _wider(load: Instruction) -> Instruction:
+    return Instruction(f"{load.result} = zext i16 {load.result}.tc.short to {load.type}")
+
+
+def _whole_start(load: Instruction) -> list[Instruction]:
+    name, type, begin = str(load.result), load.type, BEGIN
+    lines = [f"{name}.tc.half = zext i16 {name}.tc.short to {type}"]
+    if type != "i32":
+        begin = f"{name}.tc.begin"
+        lines.append(f"{begin} = zext i32 {BEGIN} to {type}")
+    lines += [
+        f"{name}.tc.past = sub {type} {name}.tc.half, {begin}",
+        f"{name}.tc.ahead = and {type} {name}.tc.past, 65535",
+        f"{name} = add {type} {name}.tc.ahead, {begin}",
+    ]
+    return [Instruction(line) for line in lines]

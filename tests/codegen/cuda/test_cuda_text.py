@@ -21,11 +21,12 @@ from .hand_written import kernel_of, text_of
 from .on_host import compiled, differences, run_on_host
 
 Catalogue = Callable[[str], dict[str, Inspected | str]]
-GOLDEN = [("totals", "smem"), ("products", "smem"), ("totals", "swap-indirect")]
+GOLDEN = [("totals", "smem"), ("products", "smem"), ("totals", "swap-indirect"), ("csr", "smem")]
+FILES = {"csr": "rows"}  # of the catalogue, where it is not edges
 
 
 def made(inspected: Catalogue, mark: str, variant: str) -> Kernel:
-    item = inspected("edges")[mark]
+    item = inspected(FILES.get(mark, "edges"))[mark]
     assert not isinstance(item, str)
     return make_region_kernel(source_of(item), item.random(1), variant, threads=32, jobs=40)
 
