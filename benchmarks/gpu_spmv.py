@@ -13,6 +13,7 @@ from rows import Row
 from tracecut.codegen.gpu.best_blocks import BlockOrders, gathered_by_blocks
 from tracecut.codegen.gpu.cut_blocks import JobPins, cut_jobs, data_of_blocks
 from tracecut.codegen.gpu.gpu_schedule import BlockData
+from tracecut.codegen.gpu.packed_starts import block_begins
 from tracecut.ir.gpu.static_sectors import gather_sectors
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.ordering import Ordering
@@ -63,7 +64,11 @@ def block_counts(matrix: Matrix, order: Ordering, jobs: int, size: int, *, by_ro
     sectors = gather_sectors(x.data.astype(np.int64), size, offsets=x.offsets)
     lists = ID * sum(item.data.size for item in data) + 8 * (len(data) + 1) * bounds.size
     if by_rows:
-        stream = (size + 2) * matrix.rows.size + 4 * (matrix.n + 1)
+        counts = np.diff(graph.offsets)[order.jobs]
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        packed = block_begins(starts, bounds)
+        row_starts = 4 * starts.size if packed is None else 2 * starts.size + packed.nbytes
+        stream = (size + 2) * matrix.rows.size + row_starts
         return Counts(sectors, stream + lists + SECTOR * sectors + size * matrix.n, stream)
     stream = (size + 2 * 2) * matrix.rows.size
     return Counts(sectors, stream + lists + SECTOR * (sectors + _written(data[0], size)), stream)
