@@ -85,7 +85,6 @@ def cacheable_arrays(
     arrays: list[CachedArray] = []
     others: set[str] = set()
     as_data = {slot.group for slot in outlined.slots if slot.kind == "data-base"}
-    index_groups = outlined.index_bases
     for number, space in enumerate(plan.spaces):
         fields = _fields_of(plan, space, uses.values())
         if not fields:
@@ -109,7 +108,8 @@ def cacheable_arrays(
             if why:
                 reasons[array.object.name or f"array {use.array}"] = why
             rest |= {p.access.site.key for p in use.patterns if _indexed_by(plan, p, fields)}
-        if rest and {index_groups.get(load) for load in _loads_of(plan, fields)} & as_data:
+        loads = _loads_of(plan, fields)
+        if rest and any(group.id in as_data and loads & set(group.sites) for group in groups):
             reasons[space.name] = "an index is used as data beside the addresses, so it cannot have a third number"
             continue
         if kept:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tracecut.support.errors import ArgumentError, UnsupportedError
 
 from ..children import in_child
 from ..conftest import apart
-from ..harness import Inspected
+from ..harness import Inspected, trace
 from ..replays import load
 from .running import check, source_of
 
@@ -49,6 +50,47 @@ def test_pointers_may_be_subtracted(inspected: Catalogue) -> None:
     assert set(found.values()) == {""}
     kernel = make_region_kernel(source_of(item), item.random(1), "smem", threads=64, jobs=50)
     assert "inttoptr i64" in kernel.ir
+
+
+# The second load of an index is data; the first one leads to what lies in shared memory, and to what does not.
+TWICE = """
+#include <stdio.h>
+#include <stdlib.h>
+#define N 300
+static __attribute__((noinline)) void twice(const int *key, int *count, const long *x, long *y)
+{
+    const int *next = key;
+    for (int i = 0; i < N; i++) { // @twice
+        int k = *next++;
+        count[i]++;
+        if (key[i] % 3 != 0)
+            y[k] += x[k];
+    }
+}
+int main(void)
+{
+    int *key = malloc(N * sizeof *key), *count = calloc(N, sizeof *count);
+    long *x = malloc(N * sizeof *x), *y = calloc(N, sizeof *y);
+    unsigned state = 1;
+    for (int i = 0; i < N; i++)
+        key[i] = (int)((state = state * 1103515245u + 12345u) / 65536 % N), x[i] = i;
+    for (int t = 0; t < 3; t++) {
+        twice(key, count, x, y);
+        for (int i = 0; i < N; i++)
+            x[i] += y[i] & 3;
+    }
+    for (int i = 0; i < N; i++)
+        printf("%ld %d\\n", y[i], count[i]);
+    return 0;
+}
+"""
+
+
+def test_an_index_that_is_data_too_has_no_third_number(tmp_path: Path) -> None:
+    loaded = load([trace(TWICE, tmp_path).inspect("twice")])
+    (found,) = in_child(lambda: check(loaded, strict=True)).values()
+    assert {text for text in found.values() if text[:3] != "no:"} == {""}
+    assert found["smem"] == "" and "cannot have a third number" in found["readonly"]
 
 
 @pytest.mark.long
