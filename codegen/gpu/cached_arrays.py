@@ -55,7 +55,8 @@ class Cacheable:
 
     Attributes:
         arrays: those that can be kept. spaces: the index spaces that get local numbers.
-        others: sites of further arrays that are indexed by numbers of these spaces, and need the global ones.
+        others: sites of further arrays that are indexed by numbers of these spaces, and need the global ones. third:
+            loads of these indices.
         refused: name of an array or index → why it cannot be kept.
     """
 
@@ -63,6 +64,7 @@ class Cacheable:
     spaces: tuple[int, ...]
     others: frozenset[str]
     refused: Mapping[str, str]
+    third: frozenset[str] = frozenset()
 
 
 def cacheable_arrays(
@@ -84,6 +86,7 @@ def cacheable_arrays(
     reasons: dict[str, str] = {}
     arrays: list[CachedArray] = []
     others: set[str] = set()
+    third: set[str] = set()
     as_data = {slot.group for slot in outlined.slots if slot.kind == "data-base"}
     for number, space in enumerate(plan.spaces):
         fields = _fields_of(plan, space, uses.values())
@@ -115,8 +118,9 @@ def cacheable_arrays(
         if kept:
             arrays += kept
             others |= rest
+            third |= loads if rest else set()
     spaces = tuple(dict.fromkeys(item.space for item in arrays))
-    return Cacheable(tuple(arrays), spaces, frozenset(others), reasons)
+    return Cacheable(tuple(arrays), spaces, frozenset(others), reasons, frozenset(third))
 
 
 def with_groups(found: Cacheable, plan: ScopePlan, region: int, groups: Sequence[Group]) -> Cacheable:

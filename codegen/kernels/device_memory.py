@@ -19,13 +19,14 @@ from tracecut.codegen.gpu.index_copies import (
 from tracecut.codegen.gpu.packed_starts import Begins
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.runtime.replay import CapturedRegion
-from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Outlined
 from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.memory import Object
 
 from .kernel import Address, KernelArray, Memory, raw_array
 
+LOCAL = "local"  # numbers of the data, beside NEW and OLD
 FORMATS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "float": "f", "double": "d"}
 
 
@@ -35,14 +36,14 @@ class LocalCopies:
 
     Attributes:
         data: number of a copy → its bytes. packed: number of a copy → how many times narrower it is.
-        fields: number of a copy → its indices. third: whether the kernel reads their new numbers, too.
+        fields: number of a copy → its indices. third: groups whose indices the kernel reads with new numbers, too.
         begins: first start of each block, none where no starts are packed.
     """
 
     data: Mapping[int, Bytes] = field(default_factory=dict)
     packed: Mapping[int, int] = field(default_factory=dict)
     fields: Mapping[int, Sequence[IndexField]] = field(default_factory=dict)
-    third: bool = False
+    third: frozenset[int] = frozenset()
     begins: Begins | None = None
 
 
@@ -93,7 +94,9 @@ class DeviceMemory:
         number, offset = self._home(self.roots[group])
         if copy is None:
             return self.in_object(number, offset)
-        return self.in_copy(copy, offset, old=parameter.kind == "data-base")
+        if parameter.kind != "data-base":
+            return self.in_copy(copy, offset)
+        return self.in_copy(copy, offset, NEW if group in self.local.third else OLD)
 
     def _live(self, parameter: Parameter) -> int | float | Address:
         slots = self.outlined.slots
@@ -131,13 +134,13 @@ class DeviceMemory:
         )
         return Address(place, offset)
 
-    def in_copy(self, number: int, offset: int, *, old: bool = False) -> Address:
-        """The place in a copy that stands for a byte of the object. `old`: where its indices are data."""
+    def in_copy(self, number: int, offset: int, numbers: str = LOCAL) -> Address:
+        """The place in a copy that stands for a byte of the object. `numbers`: LOCAL if there are such, NEW or OLD."""
         region, copy = self.scheduled, self.scheduled.copies[number]
         behind = _behind(copy, offset)
         item = self.objects[copy.object]
         name = f"{item.name or f'array {copy.object}'}, {copy.mode}"
-        if number in self.local.data and not old:
+        if number in self.local.data and numbers == LOCAL:
             factor = self.local.packed.get(number, 1)
             place = self.memory.place(
                 ("local", number), lambda: KernelArray(f"{name}, local", self.local.data[number], fixed=True)
@@ -145,14 +148,13 @@ class DeviceMemory:
             return Address(place, behind // factor)
 
         def make() -> KernelArray:
-            third = number in self.local.fields and self.local.third
-            if not old or third:
+            if numbers != OLD:
                 return KernelArray(name, self.new_copy(number), fixed=bool(copy.renumber) or copy.mode == "offsets")
             if copy.mode == "offsets":
                 return KernelArray(f"{name}, old", old_offsets(region, copy, self.data))
             return KernelArray(f"{name}, old", copied(self.host, region, copy, self.data))
 
-        return Address(self.memory.place(("old" if old else "new", number), make), behind)
+        return Address(self.memory.place((OLD if numbers == OLD else NEW, number), make), behind)
 
     def named(self, name: str, values: object, *, alone: bool = False) -> Address:
         """The begin of further values; `alone`: in an array that nothing else is in."""

@@ -342,7 +342,8 @@ class _Maker:
         packed = packed_indices(self.device, fields, most, self.plan.fields)
         copies = {number: self.device.new_copy(number) for number in all_fields}
         data = local_copies(self.host, region, copies, fields, pins, local, packed)
-        return LocalCopies(data, packed, all_fields, bool(self.cache.others))
+        third = frozenset(group.id for group in self.groups if self.cache.third & set(group.sites))
+        return LocalCopies(data, packed, all_fields, third)
 
     def _check(self, schedule: GpuSchedule, region: RegionSchedule, fields: Sequence[IndexField]) -> None:
         """Look at the schedule beside the numbers that the kernel is going to read."""

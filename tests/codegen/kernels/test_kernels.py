@@ -67,20 +67,29 @@ static __attribute__((noinline)) void twice(const int *key, int *count, const lo
             y[k] += x[k];
     }
 }
+static __attribute__((noinline)) void both(const int *key, const int *other, const long *x, long *y, long *w)
+{
+    for (int i = 0; i < N; i++) { // @both
+        int k = key[i], o = other[i];
+        y[k] += x[k];
+        w[o] += o % 7;
+    }
+}
 int main(void)
 {
-    int *key = malloc(N * sizeof *key), *count = calloc(N, sizeof *count);
-    long *x = malloc(N * sizeof *x), *y = calloc(N, sizeof *y);
+    int *key = malloc(N * sizeof *key), *count = calloc(N, sizeof *count), *other = malloc(N * sizeof *other);
+    long *x = malloc(N * sizeof *x), *y = calloc(N, sizeof *y), *w = calloc(N, sizeof *w);
     unsigned state = 1;
     for (int i = 0; i < N; i++)
-        key[i] = (int)((state = state * 1103515245u + 12345u) / 65536 % N), x[i] = i;
+        key[i] = (int)((state = state * 1103515245u + 12345u) / 65536 % N), other[i] = key[i / 2], x[i] = i;
     for (int t = 0; t < 3; t++) {
         twice(key, count, x, y);
+        both(key, other, x, y, w);
         for (int i = 0; i < N; i++)
             x[i] += y[i] & 3;
     }
     for (int i = 0; i < N; i++)
-        printf("%ld %d\\n", y[i], count[i]);
+        printf("%ld %ld %d\\n", y[i], w[i], count[i]);
     return 0;
 }
 """
@@ -91,6 +100,13 @@ def test_an_index_that_is_data_too_has_no_third_number(tmp_path: Path) -> None:
     (found,) = in_child(lambda: check(loaded, strict=True)).values()
     assert {text for text in found.values() if text[:3] != "no:"} == {""}
     assert found["smem"] == "" and "cannot have a third number" in found["readonly"]
+
+
+def test_the_third_numbers_of_an_index_are_not_those_of_another(tmp_path: Path) -> None:
+    """In `readonly`, x is reached by the new numbers of one index, while the other one is data with old numbers."""
+    loaded = load([trace(TWICE, tmp_path).inspect("both")])
+    (found,) = in_child(lambda: check(loaded, strict=True)).values()
+    assert set(found.values()) == {""}
 
 
 @pytest.mark.long
