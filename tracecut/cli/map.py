@@ -130,6 +130,7 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
         "edge_cut": edge_cut(graph, clustering),
         **_bytes(interactions(clustering)),
         "imbalance": clustering.imbalance(),
+        **({"kept_balance": clustering.options["kept_balance"]} if "kept_balance" in clustering.options else {}),
         **({} if room is None else {"memory_violations": clustering.memory_violations()}),
         "core_of": core_of,
         "work": np.bincount(placed.core_of, loads(graph, clustering), len(machine.cores)).tolist(),
