@@ -169,7 +169,11 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("graph", metavar="GRAPH", help="the graph")
     add("--machine", required=True, metavar="MACHINE", help=MACHINE)
-    add("--place", metavar="METHOD", help="memory-centric, hierarchical, swap, round-robin or random")
+    add(
+        "--place",
+        metavar="METHOD",
+        help="memory-centric, memory-centric-greedy, hierarchical, swap, round-robin or random",
+    )
     add_clusters(parser)
     add("--balance", type=float, default=1.03, help="largest load of a core over its target (default: 1.03)")
     add(
