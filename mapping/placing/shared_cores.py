@@ -33,7 +33,7 @@ def units_of(layout: Layout, most_per_core: int) -> tuple[Ints, Layout]:
         offsets=offsets,
         others=others,
         messages=messages,
-        load=np.bincount(unit_of, layout.load, count),
+        load=np.bincount(unit_of, layout.load, count).astype(np.float64),
         first=np.arange(count),
         most=-(-count // layout.speed.size),
     )
