@@ -1,6 +1,6 @@
 """`map_onto` against tools that map a graph into a machine: hops and CPU time, at balance 1.03, one thread each.
 
-`python benchmarks/mapping_onto.py --json benchmarks/results/mapping_onto.json` takes about a quarter of an hour;
+`python benchmarks/mapping_onto.py --json benchmarks/results/mapping_onto.json` takes about twenty minutes;
 `--peers Scotch "Scotch quality"` measures ours beside these alone and leaves the rows of other peers in the file. Rows,
 each beside a peer: `hops/MACHINE`, Σ over edges of distance, and `seconds/MACHINE`, CPU seconds (medians of interleaved
 rounds, the tool's own reading of the graph left out); `imbalance/MACHINE` and `imbalance of PEER/MACHINE` beside the
