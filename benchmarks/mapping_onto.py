@@ -249,7 +249,9 @@ def together(new: Iterable[Row], earlier: Iterable[Row]) -> list[Row]:
 
 
 def summed(rows: Iterable[Row]) -> list[Row]:
-    """Geometric means over the inputs, beside the bars: against each peer, and hops against the best of an input."""
+    """Geometric means over the inputs, beside the bars: against each peer, and hops against the best of an input; and
+    how often ours is less balanced than is allowed."""
+    rows = list(rows)
     ratios: dict[tuple[str, str, str], list[float]] = {}
     best: dict[tuple[str, str], tuple[float, float]] = {}
     for row in rows:
@@ -259,7 +261,8 @@ def summed(rows: Iterable[Row]) -> list[Row]:
         if what == "hops" and row.value is not None and row.peer_value is not None:
             _, least = best.get((machine, row.input), (0.0, float("inf")))
             best[machine, row.input] = row.value, min(least, row.peer_value)
-    found = []
+    own = [row.ratio for row in rows if row.metric.startswith("imbalance/") and row.ratio]
+    found = [bar("all", "imbalances above the allowed", sum(ratio > 1 + 1e-9 for ratio in own), "≤", 0.0, "")]
     for (what, machine, peer), values in sorted(ratios.items()):
         metric, mean = f"geomean {what}/{machine}, {peer}", float(np.exp(np.mean(np.log(values))))
         barred = what == "seconds" and (peer not in scotch.PRESETS or machine in MESHES[2:])
