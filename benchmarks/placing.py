@@ -2,8 +2,10 @@
 
 `python benchmarks/placing.py --json benchmarks/results/placing.json` takes about five minutes. Clusters are those of
 METIS, as many as the mesh has cores and four times as many. Rows: `hops/SIDE/K/METHOD`, beside ten rounds of exchanges
-of any two clusters from the order of their numbers (`pairwise`), and `rate/SIDE/K/METHOD`, clusters and interactions
-placed in a CPU second (the median of five runs, one thread; the machine's tables are made before), beside a million.
+of any two clusters from the order of their numbers (`pairwise`), `most/SIDE/K/METHOD`, the most clusters on a core,
+beside an even spread, and `rate/SIDE/K/METHOD`, clusters and interactions placed in a CPU second (the median of five
+runs, one thread; the machine's tables are made before), beside a million. Geometric means over all of them; `even` is
+the one of hops over those where no core holds more than an even spread, since clusters that share a core save hops.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import numpy.typing as npt
-from measuring import interleaved, load
+from measuring import bar, interleaved, load
 from numba import njit
 from rows import Row, print_rows, write_rows
 from tracecut.ir.machine.machine import Machine
@@ -27,9 +29,10 @@ from tracecut.partition import partition
 from tracecut.support.arrays import Floats, Ints, Longs
 
 INPUTS = ("delaunay_n15", "fe_pwt", "wing", "bcsstk32", "astro-ph", "email-Enron", "cnr-2000", "USA-road-NY")
-METHODS = ("memory-centric", "hierarchical", "swap", "round-robin", "random")
+METHODS = ("memory-centric", "memory-centric-greedy", "hierarchical", "swap", "round-robin", "random")
 SIDES = (8, 16, 32)
 ROUNDS = 10
+BARS = {"hops": ("≤", 1.05), "rate": ("≥", 1.0)}  # of the default method
 MOST = 1024  # clusters that are exchanged pair by pair
 
 
@@ -74,8 +77,28 @@ def of_input(name: str, clusters: ClusterGraph, machine: Machine, side: int) -> 
         cost = hop_messages(clusters, placed.core_of, hops)
         rate = (clusters.k + clusters.src.size) / seconds
         rows.append(Row(name, "", f"hops/{side}/{clusters.k}/{method}", cost, "pairwise" if peer else "", peer))
+        most = int(np.bincount(placed.core_of).max())
+        rows.append(Row(name, "", f"most/{side}/{clusters.k}/{method}", most, "even", -(-clusters.k // side**2)))
         rows.append(Row(name, "", f"rate/{side}/{clusters.k}/{method}", rate, "a million", 1e6))
     return rows
+
+
+def summed(rows: list[Row]) -> list[Row]:
+    """Geometric means of each method, those of the default one beside the bars."""
+    found = []
+    for method in METHODS:
+        by = {row.metric.split("/")[0]: {} for row in rows}
+        for row in rows:
+            what, _, case = row.metric.partition("/")
+            if case.endswith(f"/{method}") and row.ratio:
+                by[what][row.input, case] = row.ratio
+        by["even"] = {case: ratio for case, ratio in by["hops"].items() if by["most"][case] <= 1.0}
+        for what in ("hops", "even", "rate"):
+            mean = float(np.exp(np.mean(np.log(list(by[what].values())))))
+            metric = f"geomean {what}/{method}"
+            barred = what in BARS and method == METHODS[0]
+            found.append(bar("all", metric, mean, *BARS[what], "") if barred else Row("all", "", metric, mean))
+    return found
 
 
 def main() -> None:
@@ -94,16 +117,10 @@ def main() -> None:
             for k in (side * side, 4 * side * side):
                 clusters = interactions(partition(found.graph, k, "metis", of="data", unweighted=True))
                 rows += of_input(name, clusters, machine, side)
-                print_rows(rows[-2 * len(METHODS) :])
-    for method in METHODS:
-        for what in ("hops", "rate"):
-            ratios = [
-                row.ratio
-                for row in rows
-                if row.metric.startswith(what) and row.metric.endswith(f"/{method}") and row.ratio
-            ]
-            rows.append(Row("all", "", f"geomean {what}/{method}", float(np.exp(np.mean(np.log(ratios))))))
-    print_rows(rows[-2 * len(METHODS) :])
+                print_rows(rows[-3 * len(METHODS) :])
+    means = summed(rows)
+    print_rows(means)
+    rows += means
     if options.json is not None:
         write_rows(options.json, "placing", rows, rounds=ROUNDS)
 

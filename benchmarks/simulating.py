@@ -25,7 +25,7 @@ from table4 import FLAGS, FOLDER
 from tracecut.ir.clustering import Clustering
 from tracecut.ir.dependence_graph import MEMORY, READ, REGISTER, WRITE, DependenceGraph
 from tracecut.ir.machine.machine import Machine
-from tracecut.mapping.place import place
+from tracecut.mapping.place import GREEDY, place
 from tracecut.mapping.simulation.caches import SHARED
 from tracecut.partition import partition
 
@@ -73,7 +73,7 @@ def measured(name: str, k: int, kind: str, caches: bool) -> tuple[int, int, floa
     else:
         clustering = Clustering((np.arange(graph.n) * k // graph.n).astype(np.int32), k, "data")
     machine = Machine.mesh_for(k)
-    placed = place(clustering, machine, graph=graph)
+    placed = place(clustering, machine, GREEDY, graph=graph)
     small = generated(2000)
     few = Clustering(np.zeros(small.n if kind == "data" else small.m, np.int32), k, kind)
     tracecut.simulate(small, few, placed, machine, caches=caches)  # compiles

@@ -34,7 +34,7 @@ CYCLES = (10, 100, 1000)  # of a task, the mean
 BANDWIDTHS = (16.0, 1.0, 0.25)  # bytes that a link carries in a cycle: a message occupies it for 1, 16, 64
 HOPS = (2, 8)  # cycles
 CLUSTERINGS = ("blocks", "metis", "random")
-PLACEMENTS = ("memory-centric", "random")
+PLACEMENTS = {"memory-centric": "memory-centric-greedy", "random": "random"}  # methods by their names in the file
 SIZES = (100, 5000)
 MESSAGE = 16  # bytes: a word in a flit
 PIECES = ("dijkstra", "fft", "kmeans", "mandelbrot", "nn", "neuron", "cnn", "strassen8")
@@ -209,7 +209,7 @@ def case(i: int) -> Case:
     mean = CYCLES[random.integers(len(CYCLES))]
     bandwidth = BANDWIDTHS[random.integers(len(BANDWIDTHS))]
     hop = HOPS[random.integers(len(HOPS))]
-    how = CLUSTERINGS[random.integers(len(CLUSTERINGS))], PLACEMENTS[random.integers(len(PLACEMENTS))]
+    how = CLUSTERINGS[random.integers(len(CLUSTERINGS))], tuple(PLACEMENTS)[random.integers(len(PLACEMENTS))]
     many = int(random.choice([1, 4]))  # clusters a core
     if i < GENERATED:
         edges = _sorted(SHAPES[i // 4](random, n))
@@ -248,7 +248,7 @@ def _cores(given: Case, how: tuple[str, str], k: int, random: Generator) -> Long
     else:
         labels = (np.arange(n) * k // n if how[0] == "blocks" else random.integers(0, k, n)).astype(np.int32)
     seed = int(random.integers(1 << 30))
-    placed = place(Clustering(labels, k, "data"), given.machine(), how[1], seed, graph=graph)
+    placed = place(Clustering(labels, k, "data"), given.machine(), PLACEMENTS[how[1]], seed, graph=graph)
     return placed.core_of[labels].astype(np.int64)
 
 

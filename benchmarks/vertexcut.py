@@ -15,8 +15,8 @@ Rows, K being the number of clusters and M the method:
 - `least_bytes_at/M`, `least_share_at/M`: the K with the fewest bytes as the paper counts, in all and over CompNet's
   (§6.2.4 sees a turn at 128), and of all programs the share where that is at 128;
 - `lambda/M/L`: time over that of L = 1, with 64 clusters, where §6.2.5 sweeps the bound;
-- `without/K/RULE`: time of the memory-centric greedy with a rule of §5.2 off, over that with all rules; `random/K`: of
-  random placement, both for WB-Libra.
+- `without/K/RULE`: time of the memory-centric greedy with a rule of §5.2 off, over that with all rules; `random/K` and
+  `memory-centric/K`: of random placement and of `place`'s own method, all for WB-Libra.
 
 `pairs` in the file has a record for each program, K and pair of methods: whether the simulation orders their times and
 bytes, in both counts, as the paper does, and which bound of the simulated machine separates them. Tables 6 to 9 have
@@ -49,8 +49,8 @@ from tracecut.ir.expected_replication import exact_expectation, power_law_expect
 from tracecut.ir.graph_statistics import continuous_exponent
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
-from tracecut.mapping.place import place
-from tracecut.mapping.placing.memory_centric import Rules
+from tracecut.mapping.place import GREEDY, place
+from tracecut.mapping.placing.memory_centric_greedy import Rules
 from tracecut.partition import partition
 
 import tracecut
@@ -62,6 +62,7 @@ STEPS = 12
 TABLES: dict[tuple[str, int], dict[str, tuple[float, ...]]] = {
     ("bytes_by_seed" if what == "bytes" else what, k): table for (what, k), table in paper.TABLES.items()
 }
+OTHERS = ("random", "memory-centric")  # placements beside the seed's
 RULES = {"shared": Rules(shared=False), "adjacent": Rules(adjacent=False), "apart": Rules(apart=False)}
 
 
@@ -87,9 +88,11 @@ def clustering(graph: LocalityGraph, k: int, method: str, order: Any, balance: f
     return partition(graph, k, method, unweighted=method in ("powergraph", "libra"), **options)
 
 
-def measured(graph: DependenceGraph, found: Clustering, local: LocalityGraph, **how: Any) -> Found:
+def measured(
+    graph: DependenceGraph, found: Clustering, local: LocalityGraph, method: str = GREEDY, rules: Rules | None = None
+) -> Found:
     machine = Machine.mesh_for(found.k)
-    placed = place(found, machine, graph=graph, **how)
+    placed = place(found, machine, method, graph=graph, rules=rules)
     run = tracecut.simulate(graph, found, placed, machine, caches=False)
     jobs = found.kind == "jobs"
     busiest = int(np.bincount(run.core, minlength=1).max())
@@ -209,7 +212,7 @@ def sweep(name: str, graph: DependenceGraph, local: LocalityGraph) -> list[Row]:
 
 
 def ablation(name: str, graph: DependenceGraph, local: LocalityGraph) -> list[Row]:
-    """Each rule of §5.2 off, and random placement."""
+    """Each rule of §5.2 off, and other placements."""
     rows = []
     for k in (64, 1024):
         found = clustering(local, k, "wb-libra", None)
@@ -217,15 +220,18 @@ def ablation(name: str, graph: DependenceGraph, local: LocalityGraph) -> list[Ro
         for rule, rules in RULES.items():
             cycles = measured(graph, found, local, rules=rules).cycles
             rows.append(Row(name, "natural", f"without/{k}/{rule}", cycles, "all rules", whole.cycles))
-        cycles = measured(graph, found, local, method="random").cycles
-        rows.append(Row(name, "natural", f"random/{k}", cycles, "memory-centric", whole.cycles))
+        for method in OTHERS:
+            cycles = measured(graph, found, local, method).cycles
+            rows.append(Row(name, "natural", f"{method}/{k}", cycles, GREEDY, whole.cycles))
     return rows
 
 
 def summary(rows: list[Row], pairs: list[dict[str, Any]]) -> list[Row]:
     """Geometric means of the ablation, and shares of pairs that agree."""
     found = []
-    for metric in sorted({row.metric for row in rows if row.metric.startswith(("without/", "random/"))}):
+    for metric in sorted(
+        {row.metric for row in rows if row.metric.startswith(("without/", *(f"{method}/" for method in OTHERS)))}
+    ):
         ratios = [row.ratio for row in rows if row.metric == metric and row.ratio]
         found.append(Row("all", "natural", f"geomean {metric}", float(np.exp(np.mean(np.log(ratios))))))
     for order in ("natural", "shuffled"):

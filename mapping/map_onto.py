@@ -13,7 +13,7 @@ from tracecut.ir.machine.machine import NAMED, Machine
 from tracecut.ir.machine.network import MOST_IN_TABLE
 from tracecut.ir.placement import Placement
 from tracecut.partition.balance.keep_capacities import keep_capacities
-from tracecut.partition.balance.rebalance import bounds, rebalance
+from tracecut.partition.balance.least_imbalance import ROUND, seated
 from tracecut.partition.balance.target_sizes import optimal_sizes
 from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.datastructures.plain_graphs import data_graph
@@ -24,6 +24,7 @@ from tracecut.support.argument_checks import check_type
 from tracecut.support.arrays import Floats, Ints
 from tracecut.support.errors import ArgumentError
 
+from .joint.core_limits import core_limits
 from .joint.core_regions import Table, stages
 from .joint.multilevel import mapped
 
@@ -52,7 +53,8 @@ def map_onto(
             whole load. None: as the speeds of the cores, as far as the capacities allow.
         capacities: float64 (cores), loads that no core may exceed; infinity is no limit.
         seed: the same gives the same result.
-        balance: largest load of a core over its target, at least 1; where no partition keeps it, the least one.
+        balance: largest load of a core over its target, at least 1. Where no partition keeps it, since data are not
+            divided, the least one; `options["kept_balance"]` of the clustering then says which.
 
     Returns:
         A clustering of the data in which cluster i is what core i gets, perhaps nothing; and the placement that says
@@ -65,17 +67,20 @@ def map_onto(
     check_type("machine", machine, Machine, NAMED)
     graph = as_graph(graph)
     request = _checked(graph, machine, targets, capacities, seed, balance)
-    limits = bounds(request.weights, request.targets, request.balance) if graph.n_data else np.zeros(request.k)
-    labels = np.zeros(graph.n_data, np.int32)
-    if graph.n_data and request.k > 1:
-        labels = _labels(graph, machine, request, limits)
-        labels = rebalance(graph, labels, request.own_weights, request.targets, request.balance, "data")
-    if request.capacities is not None:
-        labels = keep_capacities(graph, labels, request.own_weights, limits, request.capacities, "data")
     options = {"balance": request.balance, "machine": machine.name, "targets": request.targets.tolist()}
+    labels = np.zeros(graph.n_data, np.int32)
+    if graph.n_data:
+        limits = core_limits(request.weights, request.targets, request.balance, request.capacities)
+        if request.k > 1:
+            labels = _labels(graph, machine, request, limits)
+            labels = seated(labels, request.weights, request.targets, limits, request.balance, empty=True)
+        if request.capacities is not None:
+            labels = keep_capacities(graph, labels, request.own_weights, limits, request.capacities, "data")
     if request.capacities is not None:
         options["capacities"] = [room if np.isfinite(room) else None for room in request.capacities.tolist()]
     found = Clustering(labels, request.k, "data", NAME, request.seed, options, graph)
+    if found.imbalance() > request.balance * ROUND * ROUND:
+        options["kept_balance"] = found.imbalance()
     return found, Placement(np.arange(request.k, dtype=np.int32), request.k, NAME)
 
 

@@ -12,7 +12,8 @@ from tracecut.ir.placement import Placement
 from tracecut.mapping.placing.core_orders import by_region, far_apart
 from tracecut.mapping.placing.costs import Layout, layout
 from tracecut.mapping.placing.hierarchical import hierarchical
-from tracecut.mapping.placing.memory_centric import Rules, memory_centric
+from tracecut.mapping.placing.memory_centric import memory_centric
+from tracecut.mapping.placing.memory_centric_greedy import Rules, memory_centric_greedy
 from tracecut.mapping.placing.swaps import swap_refined
 from tracecut.mapping.tasks.cluster_graph import ClusterGraph
 from tracecut.mapping.tasks.locality import clusters_of_locality
@@ -20,6 +21,8 @@ from tracecut.mapping.tasks.task_graph import cluster_graph, task_graph
 from tracecut.support.argument_checks import SEED, check_type
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import ArgumentError
+
+GREEDY = "memory-centric-greedy"
 
 
 def place(
@@ -37,12 +40,14 @@ def place(
         clustering: of `graph`; or of a LocalityGraph that it knows (`partition` returns such ones); or the
             interactions of clusters from `mapping.tasks`.
         machine: of up to 8,192 cores.
-        method: `"memory-centric"`, the greedy of VertexCut §5.2, in time linear in clusters and interactions;
-            `"hierarchical"`, recursive bisection of the machine and the clusters; `"swap"`, that refined by moves and
-            exchanges; `"round-robin"`; `"random"`, as many clusters on each core (±1).
+        method: `"memory-centric"`, by the factors of VertexCut §5.2: clusters share a core where an estimate says so,
+            and what shares a core is placed by recursive bisection and swaps; `"memory-centric-greedy"`, the greedy of
+            that section as published (Algorithm 2), in time linear in clusters and interactions; `"hierarchical"`,
+            recursive bisection of the machine and the clusters; `"swap"`, that refined by moves and exchanges;
+            `"round-robin"`; `"random"`, as many clusters on each core (±1).
         seed: of `"random"`; the others are deterministic without.
         graph: the dependence graph that `clustering` labels the edges or vertices of.
-        rules: of `"memory-centric"`, which of the three factors of VertexCut §5.2 count.
+        rules: of `"memory-centric-greedy"`, which of the three factors of VertexCut §5.2 count.
 
     Returns:
         A Placement, with `method` and the machine in it.
@@ -56,8 +61,8 @@ def place(
     known = _METHODS.get(method)
     if known is None:
         raise ArgumentError(f"method = {method!r}, one of {', '.join(_METHODS)} was expected")
-    if rules is not None and method != "memory-centric":
-        raise ArgumentError(f"rules are those of memory-centric, method = {method!r}")
+    if rules is not None and method != GREEDY:
+        raise ArgumentError(f"rules are those of {GREEDY}, method = {method!r}")
     start = int(SEED.value("seed", seed))
     clusters = interactions(clustering, graph)
     core_of = known(layout(clusters, machine), machine, start, rules)
@@ -94,7 +99,8 @@ def _swap(found: Layout, machine: Machine, seed: int, rules: Rules | None) -> In
 
 
 _METHODS: dict[str, Callable[[Layout, Machine, int, Rules | None], Ints]] = {
-    "memory-centric": lambda found, machine, seed, rules: memory_centric(found, far_apart(machine), rules),
+    "memory-centric": lambda found, machine, seed, rules: memory_centric(found, by_region(machine), far_apart(machine)),
+    GREEDY: lambda found, machine, seed, rules: memory_centric_greedy(found, far_apart(machine), rules),
     "hierarchical": lambda found, machine, seed, rules: hierarchical(found, by_region(machine)),
     "swap": _swap,
     "round-robin": _round_robin,

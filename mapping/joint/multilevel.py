@@ -40,7 +40,6 @@ def mapped(graph: Weighted, found: Sequence[Stage], targets: Floats, limits: Flo
     levels, coarse_of = levels_of(graph, base + 2 * PER, seed)
     level = len(levels) - 1
     labels, regions = np.zeros(levels[level].size, np.uint32), layout(np.zeros((1, 1), np.int32), np.full(1, np.inf))
-    limits = whole_limits(graph, limits)
     for depth, stage in enumerate(found):
         count, part = stage.parent.size, (depth + 1) / len(found)
         while level and levels[level].size < base + PER * count:
@@ -61,14 +60,6 @@ def mapped(graph: Weighted, found: Sequence[Stage], targets: Floats, limits: Flo
         room = loosened(levels[level], level, targets, limits, 1.0)
         refine(levels[level], labels, layout(found[-1].table, room), seed + level)
     return labels
-
-
-def whole_limits(graph: Weighted, limits: Floats) -> Floats:
-    """Limits rounded down to loads that can be, where all vertices weigh the same; float64 (cores)."""
-    loads = graph.loads
-    if not loads.size or loads.min() < loads.max() or not loads[0]:
-        return limits
-    return np.floor(limits / loads[0] * (1 + 1e-12)) * loads[0]
 
 
 def loosened(graph: Weighted, level: int, shares: Floats, room: Floats, used: float) -> Floats:

@@ -2,7 +2,7 @@
 
 Two numbers, both in cycles. `hop_cycles` is what the network does: every message occupies, for a word of 8 bytes in
 whole flits, the links of its route, and waits at each hop. `busiest` is what the cores do: the largest load over speed.
-The memory-centric greedy weighs them against each other for two clusters at a time, as Algorithm 2 does.
+Memory-centric placement weighs them against each other for two clusters at a time, as Algorithm 2 does.
 """
 
 from __future__ import annotations
@@ -62,6 +62,12 @@ def message_cycles(network: Network) -> float:
 def hop_messages(clusters: ClusterGraph, core_of: Ints, hops: npt.NDArray[np.int32]) -> float:
     """Σ over interactions of messages · hops. O(m)."""
     return float((clusters.messages * hops[core_of[clusters.src], core_of[clusters.dst]]).sum())
+
+
+def layout_hops(layout: Layout, core_of: Ints) -> float:
+    """The same from a layout. O(m)."""
+    own = np.repeat(core_of, np.diff(layout.offsets))
+    return float((layout.messages * layout.hops[own, core_of[layout.others]]).sum()) / 2
 
 
 def hop_cycles(clusters: ClusterGraph, core_of: Ints, machine: Machine) -> float:

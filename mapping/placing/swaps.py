@@ -15,23 +15,31 @@ AROUND = 5  # cores around a talker that are tried
 TALKERS = 3  # of a cluster whose cores are tried, those with most messages
 
 
-def swap_refined(layout: Layout, start: Ints) -> Ints:
+def swap_refined(layout: Layout, start: Ints, rounds: int = ROUNDS) -> Ints:
     """Core of each cluster, int32 (k), with at most the messages · hops of `start` and as many clusters on each core.
 
     Each round tries for every cluster whose neighbourhood changed the cores around its TALKERS: a move to a core with
-    room, or an exchange with a cluster there, where the cluster itself gains. Ends after ROUNDS, or when
+    room, or an exchange with a cluster there, where the cluster itself gains. Ends after `rounds`, or when
     nothing helps. O(rounds · (k + m) · TALKERS · AROUND · ⌈k / cores⌉) at most; most clusters settle after two rounds.
     """
     core_of = start.astype(np.int32).copy()
     near = nearest(layout.hops, AROUND)
     most = max(layout.most, int(np.bincount(core_of, minlength=1).max(initial=0)))
-    _refine(layout.offsets, layout.others, layout.messages, layout.hops, near, core_of, layout.speed, most)
+    _refine(layout.offsets, layout.others, layout.messages, layout.hops, near, core_of, layout.speed, most, rounds)
     return core_of
 
 
 @njit(cache=True, nogil=True)
 def _refine(
-    offsets: Longs, others: Ints, messages: Floats, hops: Ints, near: Ints, core_of: Ints, speed: Floats, most: int
+    offsets: Longs,
+    others: Ints,
+    messages: Floats,
+    hops: Ints,
+    near: Ints,
+    core_of: Ints,
+    speed: Floats,
+    most: int,
+    rounds: int,
 ) -> None:
     k, cores = core_of.size, hops.shape[0]
     seats = np.full((cores, most), -1, np.int32)
@@ -45,7 +53,7 @@ def _refine(
     active = np.ones(k, np.bool_)
     tried = np.zeros(cores, np.int64)
     turn = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         changed = False
         for cluster in range(k):
             if not active[cluster]:

@@ -13,29 +13,34 @@ WORK = 1 << 25  # largest items × clusters of a greedy packing; lighter items f
 ROUND = 1 + 1e-12
 
 
-def best_balance(weights: Floats, targets: Floats, balance: float) -> float:
+def best_balance(weights: Floats, targets: Floats, balance: float, *, empty: bool = False) -> float:
     """The balance bound `balance`, or the least possible imbalance if it is larger.
 
     Heavy items are packed greedily, the heaviest first, each where it fills least; a few items are packed optimally.
     Items lighter than the slack of a mean cluster always find room afterwards: as long as no cluster is above its
-    limit, the one with the most room can take another item. No cluster stays empty if there are enough items.
+    limit, the one with the most room can take another item. No cluster stays empty if there are enough items, unless
+    `empty` allows it.
 
     Args: float64 (n) at least 0; float64 (k) shares summing to 1; a number from 1 on. O(n log n + heavy · k).
     """
-    return _packed(weights, targets, balance)[0]
+    return _packed(weights, targets, balance, empty)[0]
 
 
-def seated(labels: Ints, weights: Floats, targets: Floats, limits: Floats, balance: float) -> Ints:
-    """Labels within `limits`, from `rebalance.bounds`, and without empty clusters.
+def seated(
+    labels: Ints, weights: Floats, targets: Floats, limits: Floats, balance: float, *, empty: bool = False
+) -> Ints:
+    """Labels within `limits`, from `rebalance.bounds`, and without empty clusters; with some if they are of
+    `best_balance(…, empty=True)`.
 
     First each item, heaviest first, stays in its cluster if that has room, or goes to the one with the most room. If
     an item does not fit, the heavy items are packed again. O(n log n + moved · k).
     """
-    if _keeps(labels, weights, limits):
+    if _keeps(labels, weights, limits, empty):
         return labels
-    found = pack_by_weight(labels, weights, limits, fill=True)
-    if not _keeps(found, weights, limits):
-        found = pack_by_weight(labels, weights, limits, _packed(weights, targets, balance)[1], fill=True)
+    found = pack_by_weight(labels, weights, limits, fill=not empty)
+    if not _keeps(found, weights, limits, empty):
+        packed = _packed(weights, targets, balance, empty)[1]
+        found = pack_by_weight(labels, weights, limits, packed, fill=not empty)
     return found
 
 
@@ -53,13 +58,13 @@ def pack_by_weight(
     return _seat(order, floats(weights), floats(limits), labels.astype(np.int64), fixed, fill).astype(np.int32)
 
 
-def _keeps(labels: Ints | Longs, weights: Floats, limits: Floats) -> bool:
+def _keeps(labels: Ints | Longs, weights: Floats, limits: Floats, empty: bool) -> bool:
     k = limits.size
-    sizes = np.bincount(labels, minlength=k)
-    return bool((np.bincount(labels, weights, k) <= limits).all() and (sizes.min() > 0 or labels.size < k))
+    within = bool((np.bincount(labels, weights, k) <= limits).all())
+    return within and (empty or labels.size < k or np.bincount(labels, minlength=k).min() > 0)
 
 
-def _packed(weights: Floats, targets: Floats, balance: float) -> tuple[float, Longs]:
+def _packed(weights: Floats, targets: Floats, balance: float, empty: bool) -> tuple[float, Longs]:
     """`best_balance`, and where the heavy items are then, int64 (n), -1 for the others."""
     k, total = targets.size, float(weights.sum())
     places = np.full(weights.size, -1, np.int64)
@@ -70,11 +75,16 @@ def _packed(weights: Floats, targets: Floats, balance: float) -> tuple[float, Lo
     heavy = weights.size if weights.size <= FEW else int(np.count_nonzero(weights > light))
     heavy = min(heavy, max(FEW, WORK // k))
     wanted = floats(targets * total)
-    ratio, bins = _pack(floats(weights[order[:heavy]]), wanted, balance, weights.size - heavy)
+    heaviest = floats(weights[order[:heavy]])
+    ratio, bins = _pack(heaviest, wanted, balance, k if empty else weights.size - heavy)
+    if empty and ratio > balance and heavy > FEW:
+        fitted = _best_fit(heaviest, wanted * (balance * ROUND))
+        if fitted.min() >= 0:
+            ratio, bins = balance, fitted
     places[order[:heavy]] = bins
     if heavy < weights.size:
         ratio = max(ratio, 1.0 + float(weights[order[heavy]]) * (k - 1) / total)
-        if weights.size >= k:  # the lightest item may have to go to the cluster with the smallest target
+        if weights.size >= k and not empty:  # the lightest item may have to go to the cluster with the smallest target
             ratio = max(ratio, float((np.sort(weights)[:k] / np.sort(wanted)).max()))
     return max(balance, ratio), places
 
@@ -146,6 +156,25 @@ def _pack(weights: Floats, wanted: Floats, enough: float, others: int) -> tuple[
         sizes[b] += 1
         depth += 1
     return most, bins
+
+
+@njit(cache=True, nogil=True)
+def _best_fit(weights: Floats, limits: Floats) -> Longs:
+    """The bin of each item, the heaviest first, each where least room is left; -1 from the first one that does not fit.
+
+    It finds some packings that filling evenly misses, but leaves bins empty.
+    """
+    bins, room = np.full(weights.size, -1, np.int64), limits.copy()
+    for i in range(weights.size):
+        best = -1
+        for b in range(room.size):
+            if room[b] >= weights[i] and (best < 0 or room[b] < room[best]):
+                best = b
+        if best < 0:
+            break
+        room[best] -= weights[i]
+        bins[i] = best
+    return bins
 
 
 @njit(cache=True, nogil=True)

@@ -130,6 +130,7 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
         "edge_cut": edge_cut(graph, clustering),
         **_bytes(interactions(clustering)),
         "imbalance": clustering.imbalance(),
+        **({"kept_balance": clustering.options["kept_balance"]} if "kept_balance" in clustering.options else {}),
         **({} if room is None else {"memory_violations": clustering.memory_violations()}),
         "core_of": core_of,
         "work": np.bincount(placed.core_of, loads(graph, clustering), len(machine.cores)).tolist(),
@@ -168,7 +169,11 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("graph", metavar="GRAPH", help="the graph")
     add("--machine", required=True, metavar="MACHINE", help=MACHINE)
-    add("--place", metavar="METHOD", help="memory-centric, hierarchical, swap, round-robin or random")
+    add(
+        "--place",
+        metavar="METHOD",
+        help="memory-centric, memory-centric-greedy, hierarchical, swap, round-robin or random",
+    )
     add_clusters(parser)
     add("--balance", type=float, default=1.03, help="largest load of a core over its target (default: 1.03)")
     add(

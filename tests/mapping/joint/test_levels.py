@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from tracecut.mapping.joint.levels import ENDED, halved, levels_of
-from tracecut.mapping.joint.multilevel import loosened, whole_limits
+from tracecut.mapping.joint.multilevel import loosened
 from tracecut.partition.coarsening.edge_matching import Weighted
 
 pytestmark = pytest.mark.quick
@@ -54,15 +54,6 @@ def test_levels_end_near_the_least() -> None:
     for fine, coarse, each in zip(levels, levels[1:], names, strict=False):
         assert pairs_of(coarse, np.arange(coarse.size)) == pairs_of(fine, each)
     assert len(levels_of(graph, 300, 0)[0]) == 1
-
-
-def test_limits_in_whole_vertices() -> None:
-    graph = a_graph(0, 10)
-    limits = np.array([5.84, 6.0, np.inf])
-    assert whole_limits(graph._replace(loads=np.ones(10)), limits).tolist() == [5.0, 6.0, np.inf]
-    assert whole_limits(graph._replace(loads=np.full(10, 2.0)), limits).tolist() == [4.0, 6.0, np.inf]
-    assert whole_limits(graph._replace(loads=np.arange(10.0)), limits) is limits
-    assert whole_limits(graph._replace(loads=np.zeros(10)), limits) is limits
 
 
 def test_room_on_a_level() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir import LocalityGraph
 from tracecut.partition import METHODS, partition
-from tracecut.partition.balance.least_imbalance import best_balance
+from tracecut.partition.balance.least_imbalance import best_balance, seated
 from tracecut.partition.methods import Method
 
 from ...waiting import HUNG
@@ -38,14 +38,14 @@ HEAVY = st.one_of(
 )
 
 
-def least(weights: list[float], shares: list[float]) -> float:
-    """The least imbalance of all partitions, without empty clusters where there are as many items."""
+def least(weights: list[float], shares: list[float], empty: bool = False) -> float:
+    """The least imbalance of all partitions, without empty clusters where there are as many items, unless `empty`."""
     k, total = len(shares), sum(weights)
     if total == 0:
         return 1.0
     found = np.inf
     for labels in product(range(k), repeat=len(weights)):
-        if len(weights) >= k and len(set(labels)) < k:
+        if not empty and len(weights) >= k and len(set(labels)) < k:
             continue
         loads = np.bincount(labels, weights, k)
         found = min(found, float((loads / (np.array(shares) * total)).max()))
@@ -129,3 +129,26 @@ def test_the_least_imbalance_is_found(weights: list[float], k: int, asked: float
         weights = weights[:5]
     found = best_balance(np.array(weights), np.full(k, 1 / k), asked)
     assert found == pytest.approx(max(asked, least(weights, [1 / k] * k)))
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    weights=st.lists(HEAVY, min_size=1, max_size=6),
+    shares=st.lists(st.sampled_from([1.0, 3.0, 50.0]), min_size=1, max_size=4),
+)
+def test_the_least_imbalance_with_empty_clusters(weights: list[float], shares: list[float]) -> None:
+    """A cluster whose target is less than any weight may stay empty."""
+    targets = np.array(shares) / sum(shares)
+    found = best_balance(np.array(weights), targets, 1.03, empty=True)
+    assert found == pytest.approx(max(1.03, least(weights, targets.tolist(), empty=True)))
+
+
+def test_best_fit_finds_what_even_filling_misses() -> None:
+    """Four loads of 100, each cut into seven pieces, are packed again."""
+    draw = np.random.default_rng(17)
+    cuts = [[0, *np.sort(draw.choice(np.arange(1, 100), 6, replace=False)), 100] for _ in range(4)]
+    weights, targets = np.concatenate([np.diff(cut) for cut in cuts]).astype(float), np.full(4, 0.25)
+    assert best_balance(weights, targets, 1.0) == 1.02
+    assert best_balance(weights, targets, 1.0, empty=True) == 1.0
+    found = seated(np.zeros(28, np.int32), weights, targets, np.full(4, 100.0), 1.0, empty=True)
+    assert np.bincount(found, weights).tolist() == [100.0] * 4

@@ -64,7 +64,12 @@ def test_a_graph_is_put_into_a_machine(folder: Path, tmp_path: Path) -> None:
     assert np.bincount(cores, minlength=4).tolist() == [16] * 4
     numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:2x2", "--json"))
     assert numbers["hop_cost"] == 16.0 and numbers["edge_cut"] == 16.0
-    assert numbers["bytes_as_vertexcut_counts"] == 8 * 16 == numbers["bytes_moved"]
+    assert numbers["bytes_as_vertexcut_counts"] == 8 * 16 == numbers["bytes_moved"] and "kept_balance" not in numbers
+
+
+def test_a_balance_that_cannot_be_kept_is_told(folder: Path) -> None:
+    numbers = json.loads(command("map", folder / "grid.txt", "--machine", "mesh:3x3", "--json"))
+    assert numbers["kept_balance"] == numbers["imbalance"] == 8 * 9 / 64
 
 
 def test_memories_of_a_machine_hold_what_is_put_into_it(folder: Path) -> None:
