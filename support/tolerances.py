@@ -12,3 +12,5 @@ RESULTS = {"double": 1e-12, "float": 1e-5}
 CANCELLING = 1e4
 # Of numbers with a point or an exponent that a whole program writes: relative; or one unit of the last digit.
 OUTPUT = 1e-7
+# Of such a number: the difference / the largest one that is printed behind the same word. As in memory: rounding.
+SERIES = 1e-12

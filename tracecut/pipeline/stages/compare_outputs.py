@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tracecut.support.tolerances import SERIES
 
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)(?![\w.])", re.IGNORECASE)
 _TOKEN = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[^\s\d]+|\s+")
@@ -31,18 +34,22 @@ def compare_outputs(
 ) -> Difference:
     """Compare two outputs token by token.
 
-    Integers and words have to be the same; floating-point numbers may differ by `tolerance` relatively, or by one
-    unit of their last printed digit. Tokens in `unstable` (which differ between two runs of the same program) are
-    not compared. O(length).
+    Integers and words have to be the same; floating-point numbers may differ by `tolerance` relatively, by one
+    unit of their last printed digit, or, where anything may differ, by `SERIES` of the largest number of the same name:
+    the residuals that a solver prints end where only rounding is left. Tokens in `unstable` (which differ between
+    two runs of the same program) are not compared. O(length).
     """
     if reference == other:
         return Difference(True, True)
     first, second = _TOKEN.findall(reference), _TOKEN.findall(other)
     largest = 0.0
     line = 1
+    sizes: dict[bytes, float] = {}
     for place, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b and place not in unstable:
             gap = _gap(a, b, tolerance)
+            if gap is None and tolerance and _close_by_name(first, place, b, sizes):
+                gap = 0.0
             if gap is None:
                 return Difference(False, False, largest, line, _text(a), _text(b))
             largest = max(largest, gap)
@@ -59,6 +66,37 @@ def unstable_tokens(first: bytes, second: bytes) -> frozenset[int] | None:
     if len(a) != len(b):
         return None
     return frozenset(place for place, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
+
+
+def _close_by_name(tokens: Sequence[bytes], place: int, other: bytes, sizes: dict[bytes, float]) -> bool:
+    """Whether two numbers differ by no more than rounding makes of the largest one that the output has by their name.
+
+    `sizes`: name → that number; filled when it is first asked.
+    """
+    if not (_is_number(tokens[place]) and _is_number(other)):
+        return False
+    if not sizes:
+        name = b""
+        for token in tokens:
+            if _is_number(token):
+                sizes[name] = max(sizes.get(name, 0.0), abs(float(token)))
+            elif b"\n" in token:
+                name = b""
+            elif token.strip(b" \t:=,;()[]"):
+                name = token.strip(b":=,;()[]").lower()
+        sizes.setdefault(b"", 0.0)
+    name = b""
+    for token in tokens[place - 1 :: -1] if place else ():
+        if b"\n" in token:
+            break
+        if not _is_number(token) and token.strip(b" \t:=,;()[]"):
+            name = token.strip(b":=,;()[]").lower()
+            break
+    return bool(name) and abs(float(tokens[place]) - float(other)) <= SERIES * sizes.get(name, 0.0)
+
+
+def _is_number(token: bytes) -> bool:
+    return _NUMBER.fullmatch(token) is not None and _is_real(token)
 
 
 def _gap(a: bytes, b: bytes, tolerance: float) -> float | None:
