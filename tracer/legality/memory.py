@@ -95,12 +95,108 @@ class LiveBytes(Mapping[int, npt.NDArray[np.uint8]]):
     def __len__(self) -> int:
         return len(self._table)
 
+    def packed(self, places: npt.NDArray[np.int64]) -> Packed:
+        """A copy of the bytes of some objects, by their places in the table, ascending."""
+        bases, sizes = self._table.bases[places], self._table.sizes[places]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        data = np.empty(int(starts[-1]), np.uint8)
+        target = int(data.ctypes.data)
+        for base, size, start in zip(bases.tolist(), sizes.tolist(), starts.tolist(), strict=False):
+            ctypes.memmove(target + start, base, size)
+        return Packed(bases, starts, data)
+
+
+class Packed(Mapping[int, npt.NDArray[np.uint8]]):
+    """The bytes of many objects in one piece.
+
+    Attributes:
+        bases: int64, ascending. starts: int64 (bases + 1); where the bytes of each object lie in `data`.
+    """
+
+    def __init__(
+        self, bases: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]
+    ) -> None:
+        self.bases, self.starts, self.data = bases, starts, data
+        self._places: dict[int, int] | None = None
+
+    @classmethod
+    def of(cls, contents: Mapping[int, npt.NDArray[np.uint8]]) -> Packed:
+        """The same bytes in one piece. O(objects log objects + bytes)."""
+        if isinstance(contents, Packed):
+            return contents
+        bases = np.array(sorted(contents), np.int64)
+        parts = [contents[base] for base in bases.tolist()]
+        starts = np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int64)
+        return cls(bases, starts, np.concatenate(parts) if parts else np.zeros(0, np.uint8))
+
+    def without(self, bases: npt.NDArray[np.int64]) -> Packed:
+        """All but some of its objects. The bytes are shared. O(objects log objects)."""
+        kept = np.ones(self.bases.size, np.bool_)
+        kept[np.searchsorted(self.bases, bases)] = False
+        made = Packed(self.bases[kept], self.starts, self.data)
+        made._places = dict(zip(made.bases.tolist(), np.flatnonzero(kept).tolist(), strict=True))
+        return made
+
+    def __getitem__(self, base: int) -> npt.NDArray[np.uint8]:
+        if self._places is None:
+            self._places = {found: place for place, found in enumerate(self.bases.tolist())}
+        place = self._places[base]
+        return self.data[self.starts[place] : self.starts[place + 1]]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.bases.tolist())
+
+    def __len__(self) -> int:
+        return self.bases.size
+
+
+class Contents(Mapping[int, npt.NDArray[np.uint8]]):
+    """The bytes of objects, some of them in place of what others say."""
+
+    def __init__(self, own: Mapping[int, npt.NDArray[np.uint8]], rest: Mapping[int, npt.NDArray[np.uint8]]) -> None:
+        self.own, self.rest = dict(own), rest
+
+    def __getitem__(self, base: int) -> npt.NDArray[np.uint8]:
+        found = self.own.get(base)
+        return self.rest[base] if found is None else found
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.own.keys() | self.rest.keys())
+
+    def __len__(self) -> int:
+        return len(self.own.keys() | self.rest.keys())
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What stands for rows behind pointers (`row_arenas.py`).
+
+    Attributes:
+        arenas: objects that rows were copied to → where each row begins, and the end (int64).
+        loads: names of the loads of their numbers.
+        tables: object → bytes [low, high) of it, `step` bytes apart, with numbers in the places of 8-byte pointers.
+    """
+
+    arenas: Mapping[Object, npt.NDArray[np.int64]] = field(default_factory=dict)
+    loads: frozenset[str] = frozenset()
+    tables: Mapping[Object, tuple[tuple[int, int, int], ...]] = field(default_factory=dict)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self.arenas or item in self.tables
+
 
 class Memory:
-    """Read access to objects. `contents` maps an object's base address to its bytes; absent: not readable."""
+    """Read access to objects.
 
-    def __init__(self, objects: Sequence[Object], contents: Mapping[int, npt.NDArray[np.uint8]]) -> None:
-        self.contents = contents if isinstance(contents, LiveBytes) else dict(contents)
+    Args:
+        contents: an object's base address → its bytes; absent: not readable. rows: which of the objects are copies.
+    """
+
+    def __init__(
+        self, objects: Sequence[Object], contents: Mapping[int, npt.NDArray[np.uint8]], rows: Rows | None = None
+    ) -> None:
+        self.rows = Rows() if rows is None else rows
+        self.contents = contents if isinstance(contents, LiveBytes | Contents | Packed) else dict(contents)
         self.objects: Sequence[Object]
         if isinstance(objects, Table):
             self.objects, self._bases, self._ends = objects, objects.bases, objects.bases + objects.sizes
@@ -108,6 +204,18 @@ class Memory:
             self.objects = sorted(objects, key=lambda item: item.base)
             self._bases = np.array([item.base for item in self.objects], np.int64)
             self._ends = np.array([item.end for item in self.objects], np.int64)
+
+    def columns(self) -> Table:
+        """The objects as columns."""
+        if isinstance(self.objects, Table):
+            return self.objects
+        kinds = np.array([item.kind for item in self.objects], np.uint8)
+        return Table(
+            self._bases,
+            self._ends - self._bases,
+            kinds,
+            {item.base: item.name for item in self.objects if item.name},
+        )
 
     def find(self, address: int) -> Object | None:
         """The object that holds the byte at `address`."""
@@ -171,21 +279,25 @@ class Memory:
         if addresses.size == 0 or not self.objects:
             return values, ok
         places = np.searchsorted(self._bases, addresses, side="right") - 1
-        for place in np.unique(places):
-            if place < 0:
+        alone = places.size > 0 and bool((places == places[0]).all())
+        order = np.zeros(1, np.int64) if alone else np.argsort(places, kind="stable")
+        bounds = np.array([0]) if alone else np.flatnonzero(np.diff(places[order], prepend=-2))
+        for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), places.size], strict=True):
+            mine: Any = slice(None) if alone else order[first:last]
+            place = int(places[0] if alone else places[order[first]])
+            item = self.objects[place] if place >= 0 else None
+            data = self.bytes_of(item) if item is not None else None
+            if item is None or data is None:
                 continue
-            item = self.objects[place]
-            data = self.bytes_of(item)
-            if data is None:
-                continue
-            offsets = addresses - item.base
-            mine = (places == place) & (offsets >= 0) & (offsets <= item.size - dtype.itemsize)
-            chosen = offsets[mine]
+            offsets = addresses[mine] - item.base
+            inside = (offsets >= 0) & (offsets <= item.size - dtype.itemsize)
+            chosen = offsets[inside]
+            found = np.zeros(offsets.shape, dtype)
             if chosen.size and not (chosen % dtype.itemsize).any():
                 whole = data[: item.size // dtype.itemsize * dtype.itemsize].view(dtype)
-                values[mine] = whole[chosen // dtype.itemsize]
+                found[inside] = whole[chosen // dtype.itemsize]
             else:
                 parts = np.stack([data[chosen + byte] for byte in range(dtype.itemsize)], axis=-1)
-                values[mine] = np.ascontiguousarray(parts).view(dtype).reshape(-1)
-            ok |= mine
+                found[inside] = np.ascontiguousarray(parts).view(dtype).reshape(-1)
+            values[mine], ok[mine] = found, inside
         return values, ok
