@@ -13,6 +13,7 @@ import json
 from tracecut.codegen.schedule.guards.check_guard import check_guard
 from tracecut.codegen.schedule.schedule_json import guard_in, outlined_in, schedule_in
 from tracecut.support.errors import ScheduleError
+from tracecut.support.process.own_stack import own_stack, variables_on
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from tracecut.codegen.schedule.schedule import Schedule
     from tracecut.tracer.runtime.binding import Native
 
-WIDTHS = dict.fromkeys(("order", "jobs", "lengths", "waves"), ctypes.c_int32) | {"bounds": ctypes.c_int64}
+WIDTHS = {**dict.fromkeys(("order", "jobs", "lengths", "waves"), ctypes.c_int32), "bounds": ctypes.c_int64}
+WIDTHS["used"] = ctypes.c_int64
 
 
 class Entry(ctypes.Structure):
@@ -102,7 +104,9 @@ class SavedSchedule:
 
         With a guard that is not complete it is a first look: the rest is for the host to ask.
         """
-        objects = Objects(self._library, self._names, [(raw[place], size) for place, size in self.listed["stack"]])
+        variables = [(raw[place], size) for place, size in self.listed["stack"]]
+        variables = variables_on(own_stack(), variables) if variables else []
+        objects = Objects(self._library, self._names, variables)
         lives = named_numbers(self.listed["values"], raw)
         recipes = self.listed["pointers"]
         addresses = [self.value(recipe, raw, objects) for recipe in recipes]

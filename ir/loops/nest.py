@@ -233,7 +233,7 @@ class Nest:
 
     Attributes:
         index_data: index load → places where the loaded value is also used as data.
-        stack: live value → bytes, for stack arrays of a known size.
+        stack: live value → bytes, for stack arrays of a known size, and for variables that a caller may have there.
         values: what goes into the inner loops that may be rescheduled: name → expression.
         made: live value → where it comes from, `f.c:12` or `parameter 2 of f`, empty where that is not known.
         exits: parts of the root that are left out.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.loops.nest import Nest
+from tracecut.support.process.own_stack import own_stack, variables_on
 
 from .memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
 
@@ -44,7 +45,7 @@ class LiveObjects:
             if count <= room:
                 break
             room = count + count // 4
-        named = [*self._globals, *stack_objects(nest, lives or {})]
+        named = [*self._globals, *stack_objects(nest, lives or {}, own_stack)]
         return apart(
             np.concatenate([bases[:count].view(np.int64), np.array([item.base for item in named], np.int64)]),
             np.concatenate([sizes[:count].view(np.int64), np.array([item.size for item in named], np.int64)]),
@@ -75,8 +76,9 @@ def apart(
     return Table(bases[keep], sizes[order][keep], kinds[order][keep], names)
 
 
-def stack_objects(nest: Nest | None, lives: Mapping[str, int | float]) -> list[Object]:
-    """Stack arrays that are live into a nest."""
-    if nest is None:
-        return []
-    return [Object(int(lives[name]), size, STACK, name) for name, size in nest.stack.items() if size and name in lives]
+def stack_objects(
+    nest: Nest | None, lives: Mapping[str, int | float], stack: Callable[[], tuple[int, int]]
+) -> list[Object]:
+    """Stack arrays that are live into a nest, and variables of its callers. `stack`: says which addresses it has."""
+    found = [] if nest is None else [(int(lives[name]), size) for name, size in nest.stack.items() if name in lives]
+    return [Object(base, size, STACK) for base, size in variables_on(stack(), found)] if found else []

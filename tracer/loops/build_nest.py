@@ -10,7 +10,7 @@ from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.module import GlobalVariable
-from tracecut.ir.loops.expressions import Expr, Pool
+from tracecut.ir.loops.expressions import Expr, Pool, pointer_roots
 from tracecut.ir.loops.nest import (
     NOWHERE,
     Carried,
@@ -28,6 +28,7 @@ from tracecut.ir.loops.path_conditions import ALWAYS, Condition, Literal, both
 
 from .find_sites import SiteFinder
 from .index_roles import Pairs, exit_tests, piece_pairs, roles
+from .linear_forms import linear_form
 from .live_ins import live_ins, made_at, may_stray
 from .reach_conditions import reach_conditions
 from .reductions import Uses, feeds_itself, register_reduction
@@ -104,7 +105,8 @@ class _Builder:
         lives = nest.lives()
         made = {name: made_at(self.view, self.lines, name) for name in lives}
         loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
-        return replace(nest, stack=self._stack(lives), made=made, loose=loose, exits=self.taken)
+        stack = self._stack(lives) | self._lent(lives, sites)
+        return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
         """Cycles in a loop, and in none inside of it, that are no loops: entered in several places by gotos."""
@@ -145,6 +147,23 @@ class _Builder:
             if made is not None and made.instruction.op == "alloca" and not made.instruction.operands:
                 found[name] = self._allocated(made.instruction.word)
         return found
+
+    def _lent(self, lives: Mapping[str, str], sites: list[Site]) -> dict[str, int]:
+        """Bytes of what parameters point to, where only fixed places are reached from them: `double *norm`.
+
+        Where a caller has such a variable on its stack, nothing else than this is known of it.
+        """
+        found = {name: 0 for name, type in lives.items() if type == "ptr" and name in self.view.parameter_types}
+        for site in sites:
+            form = linear_form(site.address, {})
+            for atom, factor in form.terms.items():
+                for name in [str(node.data[0]) for node in pointer_roots(atom) if node.kind == "live"]:
+                    alone = len(form.terms) == factor == 1 and atom.kind == "live" and site.length is None
+                    if name in found and alone and form.const >= 0:
+                        found[name] = max(found[name], form.const + site.size)
+                    else:
+                        found.pop(name, None)
+        return {name: size for name, size in found.items() if size}
 
     def _allocated(self, type: str) -> int:
         try:
