@@ -87,8 +87,8 @@ def roles(
 
     `exits`: names of the tests that count the iterations of loops (`exit_tests`): what they load is known to the plan,
     which gives it new numbers only where the count stays. Every other test that leaves a loop is on data.
-    Comparing a start with its end only asks whether the piece is empty, which no reordering changes: `pairs` names
-    such values, and the comparison counts as a bound.
+    Comparing a start with its end only asks whether the piece is empty, and their difference is how long it is, which
+    no reordering changes: `pairs` names such values, and what compares or subtracts them counts as a bound.
     """
     definitions = uses.view.definitions
 
@@ -115,6 +115,8 @@ def roles(
             if user.op in ("load", "store") and user.operands[-1].text == current:
                 stored = user.op == "store" and user.operands[0].text == current
                 (data if stored else addresses)[id(user)] = user
+            elif not bent and user.op == "sub" and frozenset(_source(uses, o.text) for o in user.operands) in pairs:
+                bounds[id(user)] = user
             elif user.op == "phi" and str(user.result) not in forming and _carries(uses, block, user, current):
                 data[id(user)] = user  # a sum, say: it holds what it was, whatever it is made of
             elif forms(user, fixed) and not (user.op == "select" and user.operands[0].text == current):
@@ -130,7 +132,7 @@ def roles(
 
 
 def _asks_if_empty(uses: Uses, user: Instruction, pairs: Pairs) -> bool:
-    if user.op != "icmp" or user.word not in ("slt", "sgt", "ult", "ugt"):
+    if user.op != "icmp" or user.word not in ("slt", "sgt", "ult", "ugt", "eq", "ne"):
         return False
     return frozenset(_source(uses, operand.text) for operand in user.operands) in pairs
 

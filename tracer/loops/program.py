@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from tracecut.ir.loops.nest import Nest
 
 from .build_nest import describe_nest
 from .exits import exits_at
+from .flatten_rows import RowTable, flatten_rows
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,17 @@ class Analysis:
         view = self.view_of(loop)
         above = view.loops[loop].parent
         return None if above is None else view.loop_ids[above]
+
+    @cached_property
+    def flattened(self) -> tuple[Analysis, tuple[RowTable, ...]]:
+        """The same loops with rows behind pointers as rows of one array, and the tables of such pointers."""
+
+        def outermost() -> Iterator[tuple[FunctionView, list[Nest]]]:
+            for view in self.views.values():
+                yield view, [self.nest(number) for number, loop in view.loops.items() if loop.parent is None]
+
+        module, tables = flatten_rows(self.module, outermost)
+        return (Analysis(module), tables) if tables else (self, ())
 
     @cached_property
     def records(self) -> list[LoopRecord]:

@@ -1,0 +1,116 @@
+"""Which pointers are taken for rows, and what becomes of them."""
+
+from __future__ import annotations
+
+import pytest
+from tracecut.ir.llvm import parse_module
+from tracecut.tracer.loops.flatten_rows import RowTable
+from tracecut.tracer.loops.program import Analysis
+
+pytestmark = pytest.mark.quick
+
+SUM = """declare void @keep(ptr)
+define double @f(ptr %rows, ptr %x, ptr %out, i64 %n, i64 %m) {{
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %at = getelementptr {record}, ptr %rows, i64 %k
+  %p = load ptr, ptr %at, align 8, !tbaa !0
+  {more}
+  br label %inner
+inner:
+  %j = phi i64 [ 0, %loop ], [ %step, %inner ]
+  %s = phi double [ 0.0, %loop ], [ %t, %inner ]
+  %to = getelementptr {type}, ptr %p, i64 %j
+  %c = load i32, ptr %to, align 4
+  %i = sext i32 %c to i64
+  %from = getelementptr double, ptr %x, i64 %i
+  %v = load double, ptr %from, align 8
+  %t = fadd double %s, %v
+  %step = add nuw nsw i64 %j, 1
+  %again = icmp slt i64 %step, %m
+  br i1 %again, label %inner, label %latch
+latch:
+  %result = getelementptr double, ptr %out, i64 %k
+  store double %t, ptr %result, align 8
+  %next = add nuw nsw i64 %k, 1
+  %rest = icmp slt i64 %next, %n
+  br i1 %rest, label %loop, label %end
+end:
+  ret double 0.0
+}}
+!0 = !{{}}
+"""
+
+
+def flattened(more: str = "", record: str = "ptr", type: str = "i32") -> tuple[str, tuple[RowTable, ...]]:
+    """The text of the flattened program, and its tables."""
+    analysis, tables = Analysis(parse_module(SUM.format(more=more, record=record, type=type))).flattened
+    return str(analysis.module), tables
+
+
+def test_a_pointer_becomes_a_number() -> None:
+    text, tables = flattened()
+    assert tables == (RowTable("@f", "@tc.rows0", 4, ("%p.row",)),)
+    assert "  %p.row = load i64, ptr %at, align 8\n" in text  # what was known of the pointer is not known of the number
+    assert "  %p = getelementptr [4 x i8], ptr @tc.rows0, i64 %p.row\n" in text
+    assert "@tc.rows0 = global i8 0" in text
+
+
+def test_its_unit_is_what_all_steps_are_multiples_of() -> None:
+    assert flattened(type="{ i32, i32, i32 }")[1][0].unit == 12
+    assert flattened("%q = getelementptr i16, ptr %p, i64 %m\n  %w = load i16, ptr %q")[1][0].unit == 2
+
+
+END = """%after = getelementptr ptr, ptr %at, i64 1
+  %e = load ptr, ptr %after, align 8
+  """
+
+
+def test_distances_are_of_numbers() -> None:
+    more = END + "%pe = ptrtoint ptr %e to i64\n  %pp = ptrtoint ptr %p to i64\n  %way = sub i64 %pe, %pp\n"
+    text, tables = flattened(more + "  %none = icmp eq ptr %p, %e\n  %less = icmp ult ptr %p, %e", "{ ptr, ptr }")
+    assert not tables  # the other pointer leads to no rows
+    text, tables = flattened(
+        more + "  %q = getelementptr i32, ptr %e, i64 %m\n  %w = load i32, ptr %q\n"
+        "  %none = icmp eq ptr %p, %e\n  %less = icmp ult ptr %p, %e",
+        "{ ptr, ptr }",
+    )
+    assert len(tables) == 1 and set(tables[0].loads) == {"%p.row", "%e.row"}
+    assert "  %way.row = sub i64 %e.row, %p.row\n  %way = mul i64 %way.row, 4\n" in text
+    assert "  %none = icmp eq i64 %p.row, %e.row\n  %less = icmp slt i64 %p.row, %e.row\n" in text
+    assert ("%p.row", "%e.row") in tables[0].pairs
+
+
+def test_fields_of_records_are_tables_of_their_own() -> None:
+    more = END + "%q = getelementptr double, ptr %e, i64 %m\n  %w = load double, ptr %q"
+    found = {(table.unit, table.loads) for table in flattened(more, "{ ptr, ptr }")[1]}
+    assert found == {(4, ("%p.row",)), (8, ("%e.row",))}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "store ptr %p, ptr %out",
+        "call void @keep(ptr %p)",
+        "%null = icmp eq ptr %p, null",
+        "%other = icmp eq ptr %p, %x",
+        "%bits = ptrtoint ptr %p to i64\n  %low = and i64 %bits, 63",
+        "%either = select i1 true, ptr %p, ptr %x\n  %w = load i32, ptr %either",
+        "%q = getelementptr i8, ptr %p, i64 4\n  store ptr %q, ptr %out",
+    ],
+)
+def test_pointers_that_are_data_stay(more: str) -> None:
+    text, tables = flattened(more)
+    assert not tables and ".row" not in text
+
+
+def test_what_is_loaded_from_one_place_stays() -> None:
+    text = SUM.format(more="", record="ptr", type="i32").replace("i64 %k\n  %p", "i64 0\n  %p")
+    assert not Analysis(parse_module(text)).flattened[1]
+
+
+def test_volatile_pointers_stay() -> None:
+    text = SUM.format(more="", record="ptr", type="i32").replace("%p = load ptr", "%p = load volatile ptr")
+    assert not Analysis(parse_module(text)).flattened[1]

@@ -1,0 +1,243 @@
+"""Rows behind pointers as rows of one array: the program as if each table of row pointers held numbers.
+
+`p = rows[i]` becomes `p = arena + unit · rows[i]`. The arena is a global variable that the program does not have: at
+run time a copy of all rows, one after the other, while a copy of the table has numbers in the places of the pointers
+(`row_arenas.py`). What is analysed and emitted in this form is a sparse matrix like any other; the program's own loops
+keep their pointers.
+
+It is done for the pointers that a loop loads from places that vary, if all that is done with them is known here:
+addresses are formed with them, and they are compared with, and subtracted from, pointers of the same table alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Instruction, Module
+from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.substitute import alignment
+from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.nest import Nest
+
+from .linear_forms import linear_form
+from .reductions import Uses
+
+ARENA = "@tc.rows"
+ROW = ".row"  # behind the name of a pointer: its number
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """Pointers to rows of one kind.
+
+    Attributes:
+        function: that reads them. arena: the global variable that stands for all rows.
+        unit: bytes that its numbers count.
+        loads: names of the loads of these numbers.
+        pairs: numbers that are compared or subtracted: both are of one row, in each iteration.
+    """
+
+    function: str
+    arena: str
+    unit: int
+    loads: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+def flatten_rows(
+    module: Module, views: Callable[[], Iterator[tuple[FunctionView, list[Nest]]]]
+) -> tuple[Module, tuple[RowTable, ...]]:
+    """The module in this form, and its tables; none where nothing of it is such a pointer.
+
+    `views`: every function, and its outermost loops. O(instructions).
+    """
+    flat = module.copy()
+    tables: list[RowTable] = []
+    for view, nests in views():
+        found = _Rows(view, nests).tables(len(tables))
+        tables += found
+        _rewrite(flat, view, found)
+    for table in tables:
+        flat.append(f"{table.arena} = global i8 0, align 16")
+    return flat, tuple(tables)
+
+
+def _rewrite(module: Module, view: FunctionView, tables: list[RowTable]) -> None:
+    """Put numbers in the places of pointers in one function."""
+    of = {name.removesuffix(ROW): table for table in tables for name in table.loads}
+    for block in module.functions[view.function.name].blocks if of else ():
+        made: list[Instruction] = []
+        for instruction in block.instructions:
+            meta = {kind: node for kind, node in instruction.meta.items() if kind == "dbg"}
+            lines = _loaded(instruction, of) or _distance(view, instruction, of)
+            made += [Instruction(line, meta) for line in lines] if lines else [instruction]
+        block.instructions[:] = made
+
+
+def _loaded(instruction: Instruction, of: Mapping[str, RowTable]) -> list[str]:
+    """A row pointer as its number, and the address that it stands for."""
+    name = instruction.result
+    table = of.get(name or "")
+    if table is None:
+        return []
+    address = f"ptr {instruction.operands[0].text}{alignment(instruction)}"
+    number = f"getelementptr [{table.unit} x i8], ptr {table.arena}, i64 {name}{ROW}"
+    return [f"{name}{ROW} = load i64, {address}", f"{name} = {number}"]
+
+
+def _distance(view: FunctionView, instruction: Instruction, of: Mapping[str, RowTable]) -> list[str]:
+    """What compares or subtracts two row pointers, on their numbers."""
+    if instruction.op not in ("icmp", "sub"):
+        return []
+    pointers = [operand.text for operand in instruction.operands]
+    if instruction.op == "sub":
+        found = [view.address_in(name) for name in pointers]
+        pointers = ["" if operand is None else operand.text for operand in found]
+    table = of.get(pointers[0])
+    if table is None or of.get(pointers[1]) is not table:
+        return []
+    first, second = (f"{name}{ROW}" for name in pointers)
+    if instruction.op == "icmp":
+        signed = {"ult": "slt", "ule": "sle", "ugt": "sgt", "uge": "sge"}
+        return [f"{instruction.result} = icmp {signed.get(instruction.word, instruction.word)} i64 {first}, {second}"]
+    way = f"{instruction.result}{ROW}"
+    return [f"{way} = sub i64 {first}, {second}", f"{instruction.result} = mul i64 {way}, {table.unit}"]
+
+
+class _Rows:
+    """The row pointers of one function, joined to tables."""
+
+    def __init__(self, view: FunctionView, nests: list[Nest]) -> None:
+        self.view = view
+        self.uses = Uses(view)
+        self.nests = nests
+        self.parent: dict[str, str] = {}  # of a row pointer: another one of its table, or itself
+        self.refused: set[str] = set()
+        self.pairs: list[tuple[str, str]] = []
+
+    def tables(self, first: int) -> list[RowTable]:
+        nodes = self._varying()
+        if not nodes:
+            return []
+        self.parent = {name: name for name in nodes}
+        self._join_fields(nodes)
+        derived = self._derived()
+        self._look_at_uses(derived)
+        units = self._units(nodes)
+        members: dict[str, list[str]] = {}
+        for name in nodes:
+            members.setdefault(self._find(name), []).append(name)
+        found: list[RowTable] = []
+        for root, names in members.items():
+            unit = math.gcd(*(units.get(name, 0) for name in names))
+            if unit and not self.refused & set(names):
+                pairs = tuple((a + ROW, b + ROW) for a, b in self.pairs if self._find(a) == root and a != b)
+                loads = tuple(name + ROW for name in names)
+                arena = f"{ARENA}{first + len(found)}"
+                found.append(RowTable(self.view.function.name, arena, unit, loads, tuple(dict.fromkeys(pairs))))
+        return found
+
+    def _varying(self) -> dict[str, Expr]:
+        """Pointers that a loop loads from places that vary, by name, of those that addresses are formed with."""
+        found: dict[str, Expr] = {}
+        for nest in self.nests:
+            for root in [*(site.address for site in nest.sites), *_trips(nest)]:
+                for node in root.walk():
+                    varies = node.kind == "load" and node.data[1] == "ptr" and node.has("counter")
+                    if varies and node is not root and not node.has("opaque", "any", "state"):
+                        found[str(node.data[0])] = node
+        simple = (name for name in found if self._is_plain_load(name))
+        return {name: found[name] for name in simple}
+
+    def _is_plain_load(self, name: str) -> bool:
+        made = self.view.definitions.get(name)
+        return made is not None and made.instruction.op == "load" and made.instruction.is_simple_access
+
+    def _find(self, name: str) -> str:
+        while self.parent[name] != name:
+            name = self.parent[name]
+        return name
+
+    def _join(self, first: str, second: str) -> None:
+        self.parent[self._find(second)] = self._find(first)
+
+    def _join_fields(self, nodes: dict[str, Expr]) -> None:
+        """Pointers that are loaded from the same field of the records of one table lead to the same rows."""
+        seen: dict[tuple[frozenset[tuple[Expr, int]], int], str] = {}
+        for name, node in nodes.items():
+            form = linear_form(node.args[0], {})
+            steps = {atom: factor for atom, factor in form.terms.items() if atom.has("counter")}
+            record = math.gcd(*steps.values()) or 1
+            fixed = frozenset((atom, factor) for atom, factor in form.terms.items() if atom not in steps)
+            other = seen.setdefault((fixed, form.const % record), name)
+            self._join(other, name)
+
+    def _derived(self) -> dict[str, str]:
+        """Value → the row pointer that it was made of."""
+        found: dict[str, str] = {}
+        stack = [(name, name) for name in self.parent]
+        while stack:
+            value, origin = stack.pop()
+            if value in found:
+                self._join(found[value], origin)
+                continue
+            found[value] = origin
+            for _, user in self.uses.of(value):
+                moved = user.op == "getelementptr" and user.operands[0].text == value
+                if moved or user.op in ("phi", "freeze", "ptrtoint") or (user.op == "select" and user.type == "ptr"):
+                    stack.append((str(user.result), origin))
+        return found
+
+    def _look_at_uses(self, derived: dict[str, str]) -> None:
+        """Refuse the tables whose pointers are used for something else than addresses and distances."""
+        for value, origin in derived.items():
+            made = self.view.definitions[value].instruction
+            if made.op in ("phi", "select"):
+                parts = made.operands[1 if made.op == "select" else 0 :]
+                if any(part.text not in derived for part in parts):
+                    self.refused.add(origin)
+            for _, user in self.uses.of(value):
+                if not self._is_known(value, user, derived):
+                    self.refused.add(origin)
+        for name in self.parent:  # what holds for one holds for its table
+            if any(self._find(other) == self._find(name) for other in tuple(self.refused)):
+                self.refused.add(name)
+
+    def _is_known(self, value: str, user: Instruction, derived: dict[str, str]) -> bool:
+        if user.result in derived:
+            return not (user.op == "getelementptr" and user.operands[0].text != value)
+        if user.op in ("load", "store"):
+            return user.operands[-1].text == value and not (user.op == "store" and user.operands[0].text == value)
+        if user.op in ("icmp", "sub"):
+            both = [derived.get(operand.text) for operand in user.operands]
+            if len(both) == 2 and both[0] is not None and both[1] is not None:
+                self._join(both[0], both[1])
+                self.pairs.append((both[0], both[1]))
+                return True
+        return False
+
+    def _units(self, nodes: dict[str, Expr]) -> dict[str, int]:
+        """Row pointer → greatest number of bytes that all steps from it are multiples of."""
+        of = {node: name for name, node in nodes.items()}
+        found: dict[str, int] = {}
+        for nest in self.nests:
+            steps = [part for trip in nest.loops.values() if trip.trip is not None for part in trip.trip.args[1:2]]
+            for address in (site.address for site in nest.sites):
+                form = linear_form(address, {})
+                rows = [atom for atom in form.terms if atom in of]
+                for row in rows:
+                    factors = [factor for atom, factor in form.terms.items() if atom is not row]
+                    found[of[row]] = math.gcd(found.get(of[row], 0), *factors)
+            for info, step in zip((i for i in nest.loops.values() if i.trip is not None), steps, strict=True):
+                assert info.trip is not None
+                rows = [node for part in info.trip.args for node in linear_form(part, {}).terms if node in of]
+                if step.kind == "const" and info.trip.data[0] == 64:
+                    for row in rows:
+                        found[of[row]] = math.gcd(found.get(of[row], 0), int(step.data[0]))
+        return found
+
+
+def _trips(nest: Nest) -> list[Expr]:
+    return [info.trip for info in nest.loops.values() if info.trip is not None]
