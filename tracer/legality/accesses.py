@@ -312,7 +312,7 @@ class Accesses:
                 return f"may be overwritten at {access.site.place.told}, whose target is not known"
             if access.object is not item or not access.overlaps(low, high):
                 continue
-            if not self._disjoint_fields(access, low, step, width) and not self._own_later(name, access):
+            if not self.stays_beside(access, low, step, width) and not self._own_later(name, access):
                 return f"is overwritten at {access.site.place.told}"
         return ""
 
@@ -366,7 +366,7 @@ class Accesses:
         step = int(np.gcd.reduce(steps)) if steps else 0
         return item, low, high, step, width
 
-    def _disjoint_fields(self, access: Access, low: int, step: int, width: int) -> bool:
+    def stays_beside(self, access: Access, low: int, step: int, width: int) -> bool:
         """Whether an access stays in other fields of the records than a load `step` bytes apart."""
         if access.form is None or access.object is None or step == 0 or not access.width:
             return False

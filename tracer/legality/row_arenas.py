@@ -1,0 +1,286 @@
+"""Rows behind pointers as one array: the memory that flattened loops (`flatten_rows.py`) find.
+
+An arena holds a copy of every object that a pointer of a table leads to, one behind the other in the order in which the
+table names them first. The table itself is read from a copy with numbers in the places of its pointers: how many units
+behind the start of the arena a row begins. Number 0 is a pointer to no object: null, or what `malloc(0)` returned.
+What an arena was copied from is no object any more, so that whatever else reaches it is reached by an unknown pointer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.ir.loops.expressions import Expr, walk_all
+from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.flatten_rows import RowTable
+
+from .evaluate import Evaluation
+from .memory import HEAP, Contents, LiveBytes, Memory, Object, Packed, Rows, Table
+
+Vector = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+CHUNK = 1 << 12  # rows
+SPREAD = 8  # times the bytes of rows that the memory around them may have
+ROOM = 16  # bytes in front of the first row, which no number but that of the null pointer leads to
+Fill = Callable[[Bytes, Vector, Vector, Vector], None]
+Place = Callable[[str, int], tuple[int, Bytes]]
+
+
+@dataclass(frozen=True, eq=False)
+class Flattened:
+    """What flattened loops find: the objects, and the addresses of the arenas by the names of their globals."""
+
+    memory: Memory
+    lives: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The pointers that one load reads, and where.
+
+    `rows`: places in the list of objects, −1 for none. `reach`: offsets that it would read if all iterations did.
+    """
+
+    name: str
+    item: Object
+    offsets: Vector
+    pointers: Vector
+    rows: Vector
+    reach: Vector
+
+
+class RowBuffers:
+    """Places in this process for what is copied, the same ones in each entry of a scope as long as they fit."""
+
+    def __init__(self, kept: dict[str, Bytes]) -> None:
+        self._kept = kept
+
+    def __call__(self, name: str, size: int) -> tuple[int, Bytes]:
+        if name not in self._kept or self._kept[name].size != size:
+            self._kept[name] = np.zeros(size, np.uint8)
+        else:
+            self._kept[name][:] = 0
+        return int(self._kept[name].ctypes.data), self._kept[name]
+
+
+def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Expr]]:
+    """The tables of which a nest reads numbers, and the loads of these. O(nodes)."""
+    of = {name: table for table in tables if table.function == nest.function for name in table.loads}
+    found: dict[RowTable, list[Expr]] = {}
+    for node in walk_all(nest.expressions()):
+        if node.kind == "load" and node.data[0] in of:
+            found.setdefault(of[str(node.data[0])], []).append(node)
+    return found
+
+
+def row_places(
+    nest: Nest, tables: Sequence[RowTable], memory: Memory, lives: Mapping[str, int | float], *, single: bool
+) -> npt.NDArray[np.bool_]:
+    """Which objects a flattened nest would copy to arenas; none of tables whose pointers are not all known."""
+    evaluation = Evaluation(nest, memory, lives, single)
+    known = memory.columns()
+    found = np.zeros(len(known), np.bool_)
+    for loads in row_tables(nest, tables).values():
+        with contextlib.suppress(UnsupportedError):
+            found[in_order([column_of(evaluation, known, node) for node in loads], len(known))] = True
+    return found
+
+
+def flatten_memory(
+    nest: Nest,
+    tables: Sequence[RowTable],
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    *,
+    single: bool,
+    steps: frozenset[int] = frozenset(),
+    place: Place | None = None,
+    fill: Fill | None = None,
+    used: Mapping[str, Vector] | None = None,
+) -> Flattened:
+    """The memory of a flattened nest.
+
+    Args:
+        nest: of the flattened program. tables: its tables. memory, lives, single, steps: as for `Evaluation`.
+        place: gives the address and the bytes of an arena or a copied table by its name and size. Without it, they
+            are where nothing else is.
+        fill: copies rows: target, their addresses, their bytes, and where they go.
+        used: arena → bytes of each row that are read (`used_parts`); the others are left out, which are 0 then.
+
+    Raises UnsupportedError where rows are not known, or are reached in two ways.
+    O(pointers log objects + bytes of rows).
+    """
+    put = place or _anywhere(memory)
+    evaluation = Evaluation(nest, memory, lives, single, steps=steps)
+    known = memory.columns()
+    own: dict[int, Bytes] = {}
+    arenas: dict[Object, Vector] = {}
+    spans: dict[Object, list[tuple[int, int, int]]] = {}
+    taken = np.zeros(len(known), np.bool_)
+    for table, loads in row_tables(nest, tables).items():
+        columns = [column_of(evaluation, known, node) for node in loads]
+        _check_pairs(table, columns)
+        rows = in_order(columns, len(known))
+        if taken[rows].any():
+            raise UnsupportedError("rows behind pointers are reached through two tables")
+        taken[rows] = True
+        sizes, bases = known.sizes[rows], known.bases[rows]
+        step = math.lcm(16, table.unit)
+        starts = ROOM // 16 * step + np.concatenate([[0], np.cumsum(-(-sizes // step) * step)]).astype(np.int64)
+        parts = sizes if used is None else _parts(sizes, used.get(table.arena))
+        address, data = put(table.arena, int(starts[-1]))
+        if fill is None:
+            _fill(data, memory, rows, parts, starts[:-1])
+        else:
+            fill(data, bases, parts, starts[:-1])
+        arenas[Object(address, int(starts[-1]), HEAP, table.arena)] = starts
+        own[address] = data
+        where = np.zeros(len(known), np.int64)
+        where[rows] = np.arange(rows.size)
+        for column in columns:
+            if column.item.base not in own:
+                own[column.item.base] = _copied(memory, column.item, put)
+            clear_between(own[column.item.base], column.reach)
+        for column in columns:
+            here = where[column.rows]
+            numbers, odd = np.divmod(column.pointers - bases[here] + starts[here], table.unit)
+            numbers[column.rows < 0] = 0
+            if odd[column.rows >= 0].any():
+                raise UnsupportedError("rows behind pointers begin in the middle of an element")
+            put_numbers(own[column.item.base], column.offsets, numbers)
+            spans.setdefault(column.item, []).append(_span(column.reach))
+    if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
+        raise UnsupportedError("rows behind pointers hold pointers to rows")
+    copies = Rows(
+        arenas,
+        frozenset(name for table in row_tables(nest, tables) for name in table.loads),
+        {item: tuple(dict.fromkeys(found)) for item, found in spans.items()},
+    )
+    rest = memory.contents
+    if not isinstance(rest, LiveBytes):
+        rest = Packed.of(rest).without(known.bases[taken])
+    made = _memory(known, taken, list(arenas), Contents(own, rest), copies)
+    return Flattened(made, {item.name: item.base for item in arenas})
+
+
+def column_of(evaluation: Evaluation, known: Table, node: Expr) -> Column:
+    """The pointers that a load reads over the whole nest. Raises UnsupportedError where they are not known."""
+    memory, name = evaluation.memory, str(node.data[0])
+    level, found = evaluation._evaluate(node.args[0])
+    addresses = np.ravel(found.data).astype(np.int64)
+    runs = np.broadcast_to(evaluation.may_load(name, level), addresses.shape)
+    if not np.all(found.known | ~runs) or not runs.any():
+        raise UnsupportedError("it is not known where pointers to rows are loaded from")
+    reach, addresses = addresses[np.broadcast_to(found.known, addresses.shape)], addresses[runs]
+    item = memory.find(int(addresses[0]))
+    if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
+        raise UnsupportedError("pointers to rows are loaded from several objects")
+    pointers, readable = memory.gather(addresses, "ptr")
+    if not readable.all():
+        raise UnsupportedError("pointers to rows were not captured")
+    reach = reach[(reach >= item.base) & (reach <= item.end - 8)] - item.base
+    return Column(name, item, addresses - item.base, pointers, _rows_of(known, pointers), reach)
+
+
+def _rows_of(objects: Table, pointers: Vector) -> Vector:
+    """Place of the object that each pointer lies in, or ends; −1 for null and for what lies in none."""
+    places = np.searchsorted(objects.bases, pointers, side="right") - 1
+    known = (places >= 0) & (pointers <= objects.bases[places] + objects.sizes[places])
+    return np.where(known, places, -1)
+
+
+def _check_pairs(table: RowTable, columns: Sequence[Column]) -> None:
+    """What is compared or subtracted has to be of one row: how far rows are from each other is another in each run."""
+    of = {column.name: column for column in columns}
+    for first, second in ((of[a], of[b]) for a, b in table.pairs if a in of and b in of):
+        if not np.array_equal(first.rows, second.rows):
+            raise UnsupportedError("pointers to different rows are compared")
+        if np.any((first.rows < 0) & (first.pointers != second.pointers)):
+            raise UnsupportedError("rows behind pointers lie in memory that is not known")
+
+
+def in_order(columns: Sequence[Column], count: int) -> Vector:
+    """Which of `count` objects pointers lead to, each once, in the order of the tables. O(pointers + objects)."""
+    rows = np.concatenate([column.rows for column in columns])
+    rows = rows[rows >= 0]
+    if not rows.size:
+        raise UnsupportedError("rows behind pointers lie in memory that is not known")
+    first = np.full(count, -1, np.int64)
+    first[rows[::-1]] = np.arange(rows.size)[::-1]  # of several assignments the last one stays: the first pointer
+    found = np.flatnonzero(first >= 0)
+    return found[np.argsort(first[found], kind="stable")]
+
+
+def _span(offsets: Vector) -> tuple[int, int, int]:
+    """(first byte, behind the last, bytes from one to the next) of 8-byte fields."""
+    low, high = int(offsets.min()), int(offsets.max())
+    return low, high + 8, int(np.gcd.reduce(offsets - low)) if high > low else 0
+
+
+def _copied(memory: Memory, item: Object, put: Place) -> Bytes:
+    data = memory.bytes_of(item)
+    if data is None:
+        raise UnsupportedError("pointers to rows were not captured")
+    _, made = put(f"table at {item.base}", item.size)
+    made[:] = data
+    return made
+
+
+def clear_between(data: Bytes, offsets: Vector) -> None:
+    """Pointers that no iteration reads, between those that some do: other ones in each run. They become 0."""
+    low, high, step = _span(offsets)
+    places = np.arange(low, high - 7, step or 8, dtype=np.int64)
+    put_numbers(data, places, np.zeros(places.size, np.int64))
+
+
+def put_numbers(data: Bytes, offsets: Vector, numbers: Vector) -> None:
+    """Write 8-byte numbers at some offsets."""
+    for byte, part in enumerate(np.ascontiguousarray(numbers).view(np.uint8).reshape(-1, 8).T):
+        data[offsets + byte] = part
+
+
+def _parts(sizes: Vector, used: Vector | None) -> Vector:
+    """Bytes of each row that are copied; all, if these are not the rows that were looked at."""
+    return sizes if used is None or used.size != sizes.size else np.minimum(sizes, used)
+
+
+def _fill(data: Bytes, memory: Memory, rows: Vector, sizes: Vector, starts: Vector) -> None:
+    for row, size, start in zip(rows.tolist(), sizes.tolist(), starts.tolist(), strict=True):
+        found = memory.bytes_of(memory.objects[row])
+        if found is None:
+            raise UnsupportedError("rows behind pointers were not captured")
+        data[start : start + size] = found[:size]
+
+
+def _anywhere(memory: Memory) -> Place:
+    """Addresses behind all objects."""
+    known = memory.columns()
+    behind = int((known.bases + known.sizes).max(initial=0))
+
+    def put(name: str, size: int) -> tuple[int, Bytes]:
+        nonlocal behind
+        address = behind = (behind + (1 << 21)) >> 20 << 20
+        behind += size
+        return address, np.zeros(size, np.uint8)
+
+    return put
+
+
+def _memory(known: Table, taken: npt.NDArray[np.bool_], arenas: list[Object], contents: Contents, rows: Rows) -> Memory:
+    """The objects that are no rows, and the arenas."""
+    rest, arenas = ~taken, sorted(arenas, key=lambda item: item.base)
+    bases, sizes, kinds = known.bases[rest], known.sizes[rest], known.kinds[rest]
+    at = np.searchsorted(bases, [item.base for item in arenas])
+    table = Table(
+        np.insert(bases, at, [item.base for item in arenas]),
+        np.insert(sizes, at, [item.size for item in arenas]),
+        np.insert(kinds, at, [item.kind for item in arenas]),
+        {**known.names, **{item.base: item.name for item in arenas}},
+    )
+    return Memory(table, contents, rows)

@@ -1,0 +1,79 @@
+"""What is read of rows behind pointers, and that nothing else is done with them."""
+
+from __future__ import annotations
+
+import numpy as np
+from tracecut.support.errors import UnsupportedError
+
+from .accesses import Access, Accesses
+from .row_arenas import Vector
+
+CHUNK = 1 << 12  # rows
+
+
+def used_parts(accesses: Accesses) -> dict[str, Vector]:
+    """Bytes of each row of each arena, up to the last one that is read; what lies behind is set to 0.
+
+    There a program may have anything, in each run something else. O(accesses).
+    """
+    found: dict[str, Vector] = {}
+    for item, starts in accesses.memory.rows.arenas.items():
+        used = np.zeros(starts.size - 1, np.int64)
+        for access in accesses.all():
+            if access.object == item and access.runs:
+                np.maximum(used, _reach(accesses, access, starts), out=used)
+        data = accesses.memory.bytes_of(item)
+        assert data is not None
+        whole = data.copy()
+        data[:] = 0
+        for first in range(0, used.size, CHUNK):
+            some = slice(first, first + CHUNK)
+            ends = np.cumsum(used[some])
+            places = np.arange(int(ends[-1])) + np.repeat(starts[:-1][some] - ends + used[some], used[some])
+            data[places] = whole[places]
+        found[item.name] = used
+    return found
+
+
+def _reach(accesses: Accesses, access: Access, starts: Vector) -> Vector:
+    """Bytes of each row up to the last one that an access reads; all of them where that is not known."""
+    found = accesses.addresses(access)
+    if found is None or access.object is None:
+        return np.diff(starts)
+    addresses, runs = found
+    places = (addresses - access.object.base)[runs]
+    rows = np.searchsorted(starts, places, side="right") - 1
+    reach = np.zeros(starts.size - 1, np.int64)
+    np.maximum.at(reach, rows, places + access.width - starts[rows])
+    return reach
+
+
+def check_rows(accesses: Accesses) -> None:
+    """Refuse a scope that writes rows or their tables, or reads the pointers of a table as something else.
+
+    Copies stand for them while a schedule is in force, which nobody would bring up to date. Raises UnsupportedError.
+    """
+    rows = accesses.memory.rows
+    for access in accesses.all():
+        item, site = access.object, access.site
+        if not access.runs or item is None or item not in rows:
+            continue
+        if item in rows.arenas:
+            if site.writes:
+                raise UnsupportedError(f"rows behind pointers are written at {site.place.told}")
+            _check_inside(accesses, access, int(rows.arenas[item][0]))
+        for low, high, step in rows.tables.get(item, ()) if site.key not in rows.loads else ():
+            if access.overlaps(low, high) and not accesses.stays_beside(access, low, step, 8):
+                verb = "written" if site.writes else "read as something else"
+                raise UnsupportedError(f"pointers to rows are {verb} at {site.place.told}")
+
+
+def _check_inside(accesses: Accesses, access: Access, first: int) -> None:
+    """Refuse an access that a pointer to no object leads to. `first`: byte at which the first row begins."""
+    found = accesses.addresses(access) if access.low < first else None
+    assert access.object is not None
+    lowest = (
+        access.low if found is None else int(found[0][found[1]].min(initial=access.object.end)) - access.object.base
+    )
+    if lowest < first:
+        raise UnsupportedError(f"rows in memory that is not known are reached at {access.site.place.told}")

@@ -1,0 +1,72 @@
+"""Rows behind pointers where they lie in the program's memory: what the original order costs is measured on these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tracecut.ir.loops.nest import Nest
+from tracecut.tracer.loops.flatten_rows import RowTable
+
+from .evaluate import Evaluation
+from .memory import Memory, Object
+from .row_arenas import Bytes, Fill, column_of, in_order, put_numbers, row_tables
+
+SPREAD = 8  # times the bytes of rows that the memory around them may have
+
+
+@dataclass(frozen=True, eq=False)
+class RowImage:
+    """Rows where they lie in the program, for measuring what that costs: one arena for all tables.
+
+    Attributes:
+        data: the memory around all rows. tables: object → its bytes, with numbers that lead there.
+    """
+
+    data: Bytes
+    tables: Mapping[Object, Bytes]
+
+
+def row_image(
+    nest: Nest,
+    tables: Sequence[RowTable],
+    memory: Memory,
+    lives: Mapping[str, int | float],
+    *,
+    single: bool,
+    steps: frozenset[int],
+    fill: Fill,
+) -> RowImage | None:
+    """The rows of a flattened nest as they lie in memory; None where that takes far more memory than they have.
+
+    Arguments as for `flatten_memory`.
+    """
+    evaluation = Evaluation(nest, memory, lives, single, steps=steps)
+    known = memory.columns()
+    found = [
+        (table.unit, column_of(evaluation, known, node))
+        for table, loads in row_tables(nest, tables).items()
+        for node in loads
+    ]
+    rows = np.sort(in_order([column for _, column in found], len(known)))
+    step = math.lcm(16, *(unit for unit, _ in found))
+    low = int(known.bases[rows].min()) // step * step - step
+    size, needed = int((known.bases[rows] + known.sizes[rows]).max()) - low, int(known.sizes[rows].sum())
+    if size > SPREAD * needed + (1 << 20):
+        return None
+    data = np.zeros(size, np.uint8)
+    fill(data, known.bases[rows], known.sizes[rows], known.bases[rows] - low)
+    made: dict[Object, Bytes] = {}
+    for unit, column in found:
+        numbers, odd = np.divmod(column.pointers - low, unit)
+        numbers[column.rows < 0] = 0
+        if odd[column.rows >= 0].any():
+            return None
+        if column.item not in made:
+            whole = memory.bytes_of(column.item)
+            assert whole is not None
+            made[column.item] = whole.copy()
+        put_numbers(made[column.item], column.offsets, numbers)
+    return RowImage(data, made)
