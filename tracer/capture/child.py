@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from tracecut.ir.loops import nest_json
 from tracecut.ir.loops.nest import Nest
 from tracecut.support import memory_amounts
 from tracecut.support.dataclass_json import from_json
 from tracecut.support.files import load_json, write_json
 from tracecut.support.process.load_and_run import at_exit, load_library, run_main
+from tracecut.support.process.own_stack import own_stack
 from tracecut.support.process.program_identity import become
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.legality.row_arenas import row_places
 from tracecut.tracer.runtime.hook_slots import named_numbers
 
 from .request import CaptureRequest
@@ -41,6 +44,8 @@ class Tracer:
         self.byte_limit, self.memory = request.byte_limit, request.memory
         self.n_loops, self.n_blocks = request.n_loops, request.n_blocks
         self.nests: dict[int, Nest] = {loop: nest_json.from_json(data) for loop, data in request.nests.items()}
+        self.flattened = {loop: nest_json.from_json(data) for loop, data in request.flattened.items()}
+        self.tables = request.tables
         self.values = {loop: list(found) for loop, found in request.values.items()}
         self.library = load_library(request.library)
         self.objects = LiveObjects(self.library, list(request.globals))
@@ -103,12 +108,16 @@ class Tracer:
             if other != loop and seen == int(self.entries[other])
         }
         wanted = touched_objects(nest, memory, numbers)
+        rows = self._rows(loop, memory, numbers, single=False)
         for other, values in around.items():
-            wanted |= touched_objects(self.nests[other], memory, self.numbers(other, values))
+            live = self.numbers(other, values)
+            wanted |= touched_objects(self.nests[other], memory, live)
+            rows |= self._rows(other, memory, live, single=True)
         wider = wanted | self._reached_at_entry(around, memory)
-        if sum(item.size for item in wider) <= self.byte_limit:
+        of_rows = int(memory.columns().sizes[rows].sum())
+        if sum(item.size for item in wider) + of_rows <= self.byte_limit:
             wanted = wider
-        size = sum(item.size for item in wanted)
+        size = sum(item.size for item in wanted) + of_rows
         if size > self.byte_limit:
             self.refused[loop] = (
                 f"its inspection would copy {memory_amounts.size(size)} of memory that it touches, "
@@ -117,12 +126,21 @@ class Tracer:
             self.next[loop] = np.iinfo(np.int64).max
             return
         name = f"capture-{loop}.npz"
-        kept = keep_only(memory, sorted(wanted, key=lambda item: item.base))
-        Capture(loop, entry, {**around, loop: raw}, kept).save(self.folder / name)
+        kept = keep_only(memory, wanted, rows)
+        Capture(loop, entry, {**around, loop: raw}, kept, own_stack()).save(self.folder / name)
         self.captured[loop] = (jobs, name)
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
         self.pending[loop] = entry, written_objects(nest, memory, numbers), numbers
         self.awaited[loop] = 1
+
+    def _rows(
+        self, loop: int, memory: Memory, numbers: dict[str, int | float], *, single: bool
+    ) -> npt.NDArray[np.bool_]:
+        """Which objects a loop reaches through tables of pointers."""
+        nest = self.flattened.get(loop)
+        if nest is None:
+            return np.zeros(len(memory.objects), np.bool_)
+        return row_places(nest, self.tables, memory, numbers, single=single)
 
     def _reached_at_entry(self, around: Mapping[int, tuple[int, ...]], memory: Memory) -> set[Object]:
         """Objects that all pointers at the entries of scopes lead to: without its exits, a scope may need any."""

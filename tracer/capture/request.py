@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tracecut.tracer.loops.flatten_rows import RowTable
+
 
 @dataclass(frozen=True)
 class CaptureRequest:
@@ -18,6 +20,7 @@ class CaptureRequest:
         byte_limit: of all captures. memory: of this process. n_loops: of the program. n_blocks: that are counted.
         globals: names of its variables.
         values: hooked loop → (name, type) of what its hook reports. nests: hooked loop → its nest, of `nest_json`.
+        flattened: the same of the flattened program, for loops with rows behind pointers. tables: of these pointers.
     """
 
     library: Path
@@ -32,3 +35,5 @@ class CaptureRequest:
     globals: tuple[str, ...]
     values: Mapping[int, tuple[tuple[str, str], ...]]
     nests: Mapping[int, Any]
+    flattened: Mapping[int, Any]
+    tables: tuple[RowTable, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from tracecut.support import memory_amounts
 from tracecut.support.errors import ArtefactError
 from tracecut.support.files import load_json, read_arrays, write_arrays
 from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.legality.memory import LiveBytes, Memory, Object, Packed, Table
 
 _MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
 NOT_KEPT = -1
@@ -31,59 +31,58 @@ class Capture:
         values: hooked loop → raw 8-byte values that it reported at its latest entry (the region itself, and every
             loop around it that is still in that entry).
         memory: the objects, with the contents of those that the region or its scopes touch.
+        stack: addresses of the program's stack, first and behind the last.
     """
 
     loop: int
     entry: int
     values: Mapping[int, tuple[int, ...]]
     memory: Memory
+    stack: tuple[int, int] = (0, 0)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        objects = list(self.memory.objects)
-        offsets = np.full(len(objects), NOT_KEPT, np.int64)
-        parts: list[npt.NDArray[np.uint8]] = []
-        total = 0
-        for place, item in enumerate(objects):
-            data = self.memory.bytes_of(item)
-            if data is not None:
-                offsets[place] = total
-                total += data.size
-                parts.append(data)
+        known, packed = self.memory.columns(), Packed.of(self.memory.contents)
+        offsets = np.full(len(known), NOT_KEPT, np.int64)
+        offsets[np.searchsorted(known.bases, packed.bases)] = packed.starts[:-1]
         arrays: dict[str, npt.NDArray[Any]] = {
-            "bases": np.array([item.base for item in objects], np.int64),
-            "sizes": np.array([item.size for item in objects], np.int64),
-            "kinds": np.array([item.kind for item in objects], np.int64),
+            "bases": known.bases,
+            "sizes": known.sizes,
+            "kinds": known.kinds.astype(np.int64),
             "offsets": offsets,
-            "contents": np.concatenate(parts) if parts else np.zeros(0, np.uint8),
+            "contents": packed.data,
         }
         meta = {
             "loop": self.loop,
             "entry": self.entry,
+            "stack": [str(address) for address in self.stack],
             "values": {str(loop): [str(value) for value in values] for loop, values in self.values.items()},
-            "names": [item.name for item in objects],
+            "names": {str(base): name for base, name in known.names.items()},
         }
         return write_arrays(path, "Capture", arrays, meta, sync=False)  # scratch: it does not outlive the run
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Capture:
         arrays, meta = read_arrays(path, "Capture", _MEMBERS)
-        count = arrays["bases"].size
+        bases, sizes, kinds, offsets = (arrays[name] for name in ("bases", "sizes", "kinds", "offsets"))
         names = meta.get("names")
-        if any(part.ndim != 1 for part in arrays.values()) or not isinstance(names, list):
+        if any(part.ndim != 1 for part in arrays.values()) or not isinstance(names, dict):
             raise ArtefactError(f"{path}: its tables are damaged")
-        if any(arrays[name].size != count for name in ("sizes", "kinds", "offsets")) or len(names) != count:
+        if any(part.size != bases.size for part in (sizes, kinds, offsets)):
             raise ArtefactError(f"{path}: its tables differ in length")
-        objects, contents = [], {}
-        for place in range(count):
-            base, size, offset = (int(arrays[name][place]) for name in ("bases", "sizes", "offsets"))
-            if size < 0 or (offset != NOT_KEPT and not 0 <= offset <= arrays["contents"].size - size):
-                raise ArtefactError(f"{path}: object {place} lies outside of the file")
-            objects.append(Object(base, size, int(arrays["kinds"][place]), str(names[place])))
-            if offset != NOT_KEPT:
-                contents[base] = arrays["contents"][offset : offset + size]
+        kept = np.flatnonzero(offsets != NOT_KEPT)
+        outside = (offsets[kept] < 0) | (offsets[kept] > arrays["contents"].size - sizes[kept])
+        wrong = np.flatnonzero(sizes < 0).tolist() + kept[outside].tolist()
+        if wrong:
+            raise ArtefactError(f"{path}: object {wrong[0]} lies outside of the file")
+        starts = np.append(offsets[kept], arrays["contents"].size)
+        if np.any(np.diff(bases) <= 0) or np.any(np.diff(starts) != sizes[kept]):
+            raise ArtefactError(f"{path}: its objects are not in the order of their addresses")
         try:
             values = {int(loop): tuple(int(value) for value in found) for loop, found in meta["values"].items()}
-            return cls(int(meta["loop"]), int(meta["entry"]), values, Memory(objects, contents))
+            table = Table(bases, sizes, kinds.astype(np.uint8), {int(base): str(name) for base, name in names.items()})
+            memory = Memory(table, Packed(bases[kept], starts, arrays["contents"]))
+            low, high = (int(address) for address in meta["stack"])
+            return cls(int(meta["loop"]), int(meta["entry"]), values, memory, (low, high))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArtefactError(f"{path}: its head is damaged ({error})") from error
 
@@ -171,7 +170,12 @@ def written_objects(nest: Nest, memory: Memory, lives: Mapping[str, int | float]
     return list(found)
 
 
-def keep_only(memory: Memory, wanted: Sequence[Object]) -> Memory:
-    """The same objects, with the contents of the wanted ones alone."""
-    contents = memory.contents
-    return Memory(memory.objects, {item.base: contents[item.base] for item in wanted if item.base in contents})
+def keep_only(memory: Memory, wanted: Iterable[Object], rows: npt.NDArray[np.bool_] | None = None) -> Memory:
+    """The same objects, with the contents of the wanted ones alone. `rows`: which further ones of all are wanted."""
+    known, contents = memory.columns(), memory.contents
+    kept = np.zeros(len(known), np.bool_) if rows is None else rows.copy()
+    kept[np.searchsorted(known.bases, [item.base for item in wanted if item.base in contents]).astype(np.int64)] = True
+    places = np.flatnonzero(kept)
+    if isinstance(contents, LiveBytes):
+        return Memory(memory.objects, contents.packed(places))
+    return Memory(memory.objects, Packed.of({base: contents[base] for base in known.bases[places].tolist()}))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tracecut.ir.loops import nest_json
 from tracecut.ir.loops.refusals import refusal
@@ -17,6 +18,7 @@ from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted
 from tracecut.tracer.capture.instrument import global_objects, hook_values, traced_module
 from tracecut.tracer.capture.request import CaptureRequest
 from tracecut.tracer.capture.snapshot import Profile
+from tracecut.tracer.legality.row_arenas import row_tables
 from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object, shared_library
@@ -74,6 +76,8 @@ def trace_program(
         globals=tuple(name for name, _ in global_objects(analysis)),
         values={loop: tuple(values) for loop, values in hooked.items()},
         nests={loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked},
+        flattened=_flattened(analysis, hooked),
+        tables=analysis.flattened[1],
     )
     (folder / "spec.json").write_text(json.dumps(to_json(request)))
     finished = run_hosted(
@@ -93,3 +97,10 @@ def trace_program(
             "the program ended without running its exit handlers",
             hint="Programs that exit with _exit() cannot be captured.",
         ) from error
+
+
+def _flattened(analysis: Analysis, hooked: Iterable[int]) -> dict[int, Any]:
+    """Loops with rows behind pointers → their nests in the flattened program."""
+    flat, tables = analysis.flattened
+    nests = {loop: flat.nest(loop) for loop in hooked} if tables else {}
+    return {loop: nest_json.to_json(nest) for loop, nest in nests.items() if row_tables(nest, tables)}
