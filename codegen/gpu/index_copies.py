@@ -52,7 +52,7 @@ def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequenc
     """The bytes of a copy, its indices as they were. `data`: bytes of each object of the guard. O(bytes)."""
     source = data[copy.object]
     low = copy.origin + copy.stride * copy.first
-    if copy.mode == "offsets":
+    if copy.mode == "offsets" and not copy.pieces:
         ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64)
         both = copy.count > region.jobs.size
         values = np.concatenate([[0], ends]) if both else ends if copy.ends else np.concatenate([[0], ends[:-1]])
@@ -60,22 +60,28 @@ def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequenc
     if copy.mode == "segment":
         capacity = (source.size - low) // copy.stride
         pieces = records_at(source, low, copy.stride, capacity)
-        return np.ascontiguousarray(pieces[piece_records(region, data)]).view(np.uint8).reshape(-1)
+        return np.ascontiguousarray(pieces[piece_records(region, copy, data)]).view(np.uint8).reshape(-1)
     records = records_at(source, low, copy.stride, copy.count)
     if copy.mode == "plain":
         return np.ascontiguousarray(records).view(np.uint8).reshape(-1)
-    if copy.mode == "direct":
+    if copy.mode in ("direct", "offsets"):
         jobs = region.jobs.astype(np.int64)
         order = (copy.count - 1 - jobs)[::-1] if copy.reverse else jobs
     else:
         order = local_order(schedule, copy.space, copy.first, copy.count, copy.shift)
-    return np.ascontiguousarray(records[order]).view(np.uint8).reshape(-1)
+    made = np.ascontiguousarray(records[order]).view(np.uint8).reshape(-1)
+    ends = np.cumsum(region.lengths[region.jobs], dtype=np.int64) if copy.pieces else np.zeros(0, np.int64)
+    for item in copy.pieces:
+        values = ends if item.ends else np.concatenate([[0], ends[:-1]])
+        field_at(made, copy.stride, item.offset, item.width)[:] = values[: copy.count]
+    return made
 
 
-def piece_records(region: RegionSchedule, data: Sequence[Bytes]) -> Longs:
-    """Source record of each record of the pieces, in the new order of the jobs. O(records)."""
-    assert region.starts is not None
-    number, origin, stride, first, width = region.starts
+def piece_records(region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Longs:
+    """Source record of each record of the pieces of a copy, in the new order of the jobs. O(records)."""
+    places = region.starts if copy.starts is None else copy.starts
+    assert places is not None
+    number, origin, stride, first, width = places
     low = origin + stride * first
     starts = np.ndarray((region.jobs.size,), SIGNED[width], data[number], low, (stride,))[region.jobs].astype(np.int64)
     lengths = region.lengths[region.jobs].astype(np.int64)
@@ -128,6 +134,10 @@ def field_at(data: Bytes, stride: int, offset: int, width: int) -> npt.NDArray[A
 
 def old_offsets(region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Bytes:
     """The program's starts (or ends) of the pieces, in the new order of the jobs. O(jobs)."""
+    if copy.pieces:
+        low = copy.origin + copy.stride * copy.first
+        records = records_at(data[copy.object], low, copy.stride, copy.count)
+        return np.ascontiguousarray(records[region.jobs]).view(np.uint8).reshape(-1)
     assert region.starts is not None
     number, origin, stride, first, width = region.starts
     low = origin + stride * first

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import Blocks, Copy, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Blocks, Copy, RegionSchedule, Schedule, Starts
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.runtime.binding import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
 from tracecut.tracer.runtime.buffers import Block
@@ -66,8 +66,9 @@ class Executor:
     Args:
         native: the run-time support of the library that the code is in.
         schedule: what to apply.
-        bases: address of each object of the schedule's guard.
+        bases: address of each object of the schedule's guard, or of what is read in its place.
         codes: region → its code.
+        homes: where the program's own pointers lead, for objects that are read in another place (`Rows`).
         threads: how many the regions and copies may take, of those that the support has.
     """
 
@@ -78,11 +79,13 @@ class Executor:
         bases: Sequence[int],
         codes: Mapping[int, RegionCode],
         *,
+        homes: Sequence[int] | None = None,
         threads: int = 1,
     ) -> None:
         self.native = native
         self.schedule = schedule
         self.bases = list(bases)
+        self.homes = list(bases if homes is None else homes)
         self.codes = dict(codes)
         self.threads = threads
         self.active = False
@@ -96,14 +99,15 @@ class Executor:
         self._room = Block.room(0, 1)
         self._locals: list[Block] = []  # order of each move, counted from its first record
         self._secret = Secret.draw()
-        self._ranges: dict[int, tuple[int, int, int]] = {}  # of the pieces of a region; the guard holds them fast
+        self._ranges: dict[Starts, tuple[int, int, int]] = {}  # of pieces; the guard holds them fast
         self.plans: dict[int, Plan] = {}
 
-    def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode]) -> None:
+    def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode], homes: Sequence[int] | None = None) -> None:
         """Apply the same schedule to objects at new addresses (a new entry of the scope)."""
         if list(bases) != self.bases:
             self._buffers.clear()
         self.bases = list(bases)
+        self.homes = list(bases if homes is None else homes)
         self.codes = dict(codes)
 
     def enter(self) -> None:
@@ -149,12 +153,12 @@ class Executor:
     def _prepare(self, region: RegionSchedule) -> Plan:
         code = self.codes[region.region]
         buffers = [self._copy(region, number) for number in range(len(region.copies))]
-        deltas = [self._delta(copy) for copy in region.copies]
+        deltas = [self.homes[copy.object] + _first_byte(copy) for copy in region.copies]
         return self._plan(region, code, buffers, deltas)
 
     def _delta(self, copy: Copy) -> int:
-        """Address of the copied records in the program."""
-        return self.bases[copy.object] + copy.origin + copy.stride * copy.first
+        """Address of the records that are copied."""
+        return self.bases[copy.object] + _first_byte(copy)
 
     def _copy(self, region: RegionSchedule, number: int) -> _Buffer:
         copy = region.copies[number]
@@ -184,7 +188,11 @@ class Executor:
                         threads=self.threads,
                     )
         elif copy.mode == "offsets" and self._needs_old(region, number):
-            old = self._old_offsets(region, copy)
+            old = self._filled(region, copy) if copy.pieces else self._old_offsets(region, copy)
+        jobs, lengths = self._jobs[region.region], self._lengths[region.region]
+        for piece in copy.pieces:
+            place = data.address + piece.offset
+            self.native.put_pieces(place, copy.stride, piece.width, jobs, lengths, ends=piece.ends)
         buffer = _Buffer(data, old, source)
         self._buffers[key] = buffer
         return buffer
@@ -196,7 +204,7 @@ class Executor:
 
     def _source_print(self, region: RegionSchedule, copy: Copy) -> tuple[int, int]:
         if copy.mode == "segment":
-            first, last, _ = self._piece_range(region)
+            first, last, _ = self._piece_range(region, copy)
             address = self._delta(copy) + copy.stride * first
             return self.native.fingerprint(address, (last - first) * copy.stride, 1, 1, self._secret)
         return self.native.fingerprint(self._delta(copy), copy.count * copy.stride, 1, 1, self._secret)
@@ -205,42 +213,42 @@ class Executor:
         """Fill a copy. All threads write equal shares, so that on several nodes its pages are near the threads that use
         them."""
         address, jobs, lengths = self._delta(copy), self._jobs[region.region], self._lengths[region.region]
-        if copy.mode == "offsets":
+        if copy.mode == "offsets" and not copy.pieces:
             counted = (copy.count, copy.stride)
             return self.native.piece_offsets(jobs, lengths, *counted, ends=copy.ends, threads=self.threads)
         if copy.mode == "segment":
-            data = Block.room(self._piece_range(region)[2], copy.stride)
-            starts = self._starts(region)
+            data = Block.room(self._piece_range(region, copy)[2], copy.stride)
+            starts = self._starts(region, copy)
             self.native.move_pieces(data.address, address, jobs, starts, lengths, copy.stride, threads=self.threads)
             return data
         data = Block.room(copy.count, copy.stride)
         if copy.mode == "plain":
             self.native.copy(data.address, address, data.bytes, threads=self.threads)
             return data
-        if copy.mode == "direct":
+        if copy.mode in ("direct", "offsets"):
             index = self.native.reversed(jobs) if copy.reverse else jobs
         else:
             index = self._local_order(copy.space, copy.first, copy.count, copy.shift)
         self.native.move(data.address, address, index, copy.stride, threads=self.threads)
         return data
 
-    def _starts(self, region: RegionSchedule) -> Block:
-        assert region.starts is not None
-        number, origin, stride, first, width = region.starts
+    def _starts(self, region: RegionSchedule, copy: Copy) -> Block:
+        number, origin, stride, first, width = _starts_of(region, copy)
         address = self.bases[number] + origin + stride * first
         return self.native.widened(address, self._jobs[region.region].count, stride, width)
 
-    def _piece_range(self, region: RegionSchedule) -> tuple[int, int, int]:
+    def _piece_range(self, region: RegionSchedule, copy: Copy) -> tuple[int, int, int]:
         """First record of any piece, the one behind the last, and how many there are."""
-        if region.region not in self._ranges:
-            found = self.native.piece_range(self._starts(region), self._lengths[region.region])
-            self._ranges[region.region] = found
-        return self._ranges[region.region]
+        places = _starts_of(region, copy)
+        if places not in self._ranges:
+            found = self.native.piece_range(self._starts(region, copy), self._lengths[region.region])
+            self._ranges[places] = found
+        return self._ranges[places]
 
     def _old_offsets(self, region: RegionSchedule, copy: Copy) -> Block:
         """Old starts (or ends) in the new job order, for code that uses them as data."""
         jobs, lengths = self._jobs[region.region], self._lengths[region.region]
-        counted, starts = (copy.count, copy.stride), self._starts(region)
+        counted, starts = (copy.count, copy.stride), self._starts(region, copy)
         return self.native.piece_places(jobs, starts, lengths, *counted, ends=copy.ends, threads=self.threads)
 
     def _plan(self, region: RegionSchedule, code: RegionCode, buffers: list[_Buffer], deltas: list[int]) -> Plan:
@@ -323,6 +331,17 @@ class Executor:
         block = Block.holding(values, code)
         self._kept.append(block)
         return block.address
+
+
+def _first_byte(copy: Copy) -> int:
+    return copy.origin + copy.stride * copy.first
+
+
+def _starts_of(region: RegionSchedule, copy: Copy) -> Starts:
+    """Where the pieces of a copy start in the program."""
+    found = region.starts if copy.starts is None else copy.starts
+    assert found is not None
+    return found
 
 
 def _signed(value: int) -> int:

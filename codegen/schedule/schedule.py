@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from tracecut.support.arrays import Ints
 
+Starts = tuple[int, int, int, int, int]
 ANY_SIZE = 0  # no object has no bytes
 FAST, ORDERED = "fast", "ordered"  # sums: whatever is fastest, or the same bits for any number of threads
 
@@ -82,6 +83,15 @@ class Renumbering:
 
 
 @dataclass(frozen=True)
+class PieceField:
+    """A field of a record that holds the start of a piece, or its end: `width` bytes at `offset`."""
+
+    offset: int
+    width: int
+    ends: bool
+
+
+@dataclass(frozen=True)
 class Copy:
     """A copy of an array in the new layout, for one region.
 
@@ -93,6 +103,8 @@ class Copy:
         space, shift: of a spaced copy.
         ends: of an offsets copy, whether it holds ends (else starts); with one array for both, starts.
         renumber: index fields in it that get new values.
+        pieces: of an offsets copy of records in job order, the fields that hold starts and ends.
+        starts: of a segment copy whose pieces start elsewhere than those of its region say, see `RegionSchedule`.
     """
 
     mode: str
@@ -106,6 +118,8 @@ class Copy:
     shift: int = 0
     ends: bool = False
     renumber: tuple[Renumbering, ...] = ()
+    pieces: tuple[PieceField, ...] = ()
+    starts: Starts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +178,7 @@ class RegionSchedule:
     copies: tuple[Copy, ...]
     bases: dict[int, int]
     lengths: Ints
-    starts: tuple[int, int, int, int, int] | None = None
+    starts: Starts | None = None
     privates: tuple[Private, ...] = ()
 
 

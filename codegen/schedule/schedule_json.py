@@ -51,10 +51,7 @@ def schedule_out(schedule: sc.Schedule) -> dict[str, Any]:
         "regions": [
             {
                 "region": region.region,
-                "copies": [
-                    {**_fields_out(copy), "renumber": [_fields_out(item) for item in copy.renumber]}
-                    for copy in region.copies
-                ],
+                "copies": [_copy_out(copy) for copy in region.copies],
                 "bases": {str(group): copy for group, copy in region.bases.items()},
                 "starts": None if region.starts is None else list(region.starts),
                 "privates": [_fields_out(item) for item in region.privates],
@@ -63,6 +60,11 @@ def schedule_out(schedule: sc.Schedule) -> dict[str, Any]:
         ],
         "guard": guard_out(guard),
     }
+
+
+def _copy_out(copy: sc.Copy) -> dict[str, Any]:
+    parts = {name: [_fields_out(item) for item in getattr(copy, name)] for name in ("renumber", "pieces")}
+    return {**_fields_out(copy), **parts}
 
 
 SCHEDULE_ARRAYS = {
@@ -102,9 +104,6 @@ def schedule_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.Schedu
 
 def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.RegionSchedule:
     name = f"region{whole(data['region'])}"
-    starts = None if data["starts"] is None else tuple(map(whole, data["starts"]))
-    if starts is not None and (len(starts) != 5 or starts[4] not in (1, 2, 4, 8)):
-        raise ValueError(f"the pieces of {name} start at {starts}")
     return sc.RegionSchedule(
         whole(data["region"]),
         arrays[f"{name}_jobs"],
@@ -112,7 +111,7 @@ def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.RegionS
         tuple(_copy_in(copy) for copy in data["copies"]),
         {int(group): whole(copy) for group, copy in data["bases"].items()},
         arrays[f"{name}_lengths"],
-        starts,
+        _starts_in(data["starts"]),
         tuple(_private_in(item) for item in data["privates"]),
     )
 
@@ -124,7 +123,20 @@ def _copy_in(data: Mapping[str, Any]) -> sc.Copy:
     )
     numbers = {name: whole(data[name]) for name in ("object", "origin", "stride", "first", "count", "space", "shift")}
     mode, reverse, ends = str(data["mode"]), bool(data["reverse"]), bool(data["ends"])
-    return sc.Copy(mode=mode, reverse=reverse, ends=ends, renumber=renumber, **numbers)
+    pieces = tuple(
+        sc.PieceField(whole(item["offset"]), whole(item["width"]), bool(item["ends"])) for item in data["pieces"]
+    )
+    starts = _starts_in(data["starts"])
+    return sc.Copy(mode=mode, reverse=reverse, ends=ends, renumber=renumber, pieces=pieces, starts=starts, **numbers)
+
+
+def _starts_in(data: Any) -> sc.Starts | None:
+    if data is None:
+        return None
+    number, origin, stride, first, width = map(whole, data)
+    if width not in (1, 2, 4, 8):
+        raise ValueError(f"starts of pieces of {width} bytes")
+    return number, origin, stride, first, width
 
 
 def _private_in(data: Mapping[str, Any]) -> sc.Private:

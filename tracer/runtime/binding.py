@@ -55,6 +55,7 @@ class Native:
             "tc_move": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_move_pieces": [pointer, pointer, pointer, pointer, pointer, pointer, long, long, integer],
             "tc_copy": [pointer, pointer, pointer, long, integer],
+            "tc_gather": [pointer, pointer, pointer, pointer, pointer, long, integer],
             "tc_touch": [pointer, pointer, long, integer],
             "tc_permute": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_renumber": [pointer, pointer, long, long, integer, pointer, long, long, integer],
@@ -64,6 +65,7 @@ class Native:
             "tc_reversed": [pointer, pointer, long],
             "tc_widened": [pointer, pointer, long, long, integer],
             "tc_piece_offsets": [pointer, pointer, pointer, long, long, integer, integer],
+            "tc_put_pieces": [pointer, long, integer, pointer, pointer, long, integer],
             "tc_piece_places": [pointer, pointer, pointer, pointer, long, long, integer, integer],
             "tc_piece_range": [pointer, pointer, pointer, long],
         }
@@ -101,6 +103,11 @@ class Native:
     def copy(self, target: int, source: int, size: int, *, threads: int) -> None:
         """Copy `size` bytes."""
         self.library.tc_copy(self.pool, target, source, size, threads)
+
+    def gather(self, target: int, places: Any, sizes: Any, starts: Any, *, threads: int = 1) -> None:
+        """Copy memory from many addresses: `sizes` bytes each, to `starts` bytes behind the target."""
+        at, length, to = (Block.of(part, "i8") for part in (places, sizes, starts))
+        self.library.tc_gather(self.pool, target, at.address, length.address, to.address, at.count, threads)
 
     def touch(self, block: Block, *, threads: int) -> Block:
         """Have the pages of a block given memory by the threads, each its share; returns the block."""
@@ -161,6 +168,11 @@ class Native:
             found.address, order.address, lengths.address, order.count, count, width, int(ends)
         )
         return found
+
+    def put_pieces(self, target: int, stride: int, width: int, order: Block, lengths: Block, *, ends: bool) -> None:
+        """Write where pieces start (or end) that follow each other in an order: numbers of `width` bytes."""
+        places = (order.address, lengths.address)
+        self.library.tc_put_pieces(target, stride, width, *places, order.count, int(ends))
 
     def piece_places(
         self, order: Block, starts: Block, lengths: Block, count: int, width: int, *, ends: bool, threads: int = 1

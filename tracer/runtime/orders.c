@@ -48,6 +48,17 @@ void tc_piece_offsets(char *out, const int32_t *order, const int32_t *length, in
     }
 }
 
+/* The same numbers of each piece, `stride` bytes apart. */
+void tc_put_pieces(char *out, int64_t stride, int32_t width, const int32_t *order, const int32_t *length, int64_t jobs,
+                   int32_t ends) {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < jobs; i++) {
+        int64_t next = sum + length[order[i]], value = ends ? next : sum;
+        memcpy(out + i * stride, &value, (size_t)width);
+        sum = next;
+    }
+}
+
 /* Where they start (or end) in the program, in the new order; one number more is the end of the last one. */
 void tc_piece_places(char *out, const int32_t *order, const int64_t *first, const int32_t *length, int64_t jobs,
                      int64_t count, int32_t width, int32_t ends) {

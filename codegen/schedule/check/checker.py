@@ -159,19 +159,29 @@ def _blocks(name: str, region: RegionSchedule) -> None:
 def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, objects: Sequence[Object]) -> None:
     if copy.mode not in MODES or copy.stride < 1:
         raise ScheduleError(f"{name} has a copy of the unknown kind {copy.mode!r}")
+    if copy.pieces and (copy.mode != "offsets" or copy.ends):
+        raise ScheduleError(f"{name} has starts of pieces in a copy of another kind")
     low = copy.origin + copy.stride * copy.first
     if copy.mode in ("segment", "offsets"):
         if region.lengths.size != region.jobs.size or (region.lengths.size and int(region.lengths.min()) < 0):
             raise ScheduleError(f"{name} copies pieces of unknown length")
-        if region.starts is None:
+        places = region.starts if copy.starts is None else copy.starts
+        if places is None:
             raise ScheduleError(f"{name} copies pieces from an unknown place")
-        number, origin, stride, first, width = region.starts
+        number, origin, stride, first, width = places
         end = origin + stride * (first + region.jobs.size - 1) + width
         _inside(f"{name} reads starts from", objects, number, origin + stride * first, end)
-        if copy.mode == "offsets" and (copy.count - region.jobs.size not in (0, 1) or copy.stride not in (1, 2, 4, 8)):
-            raise ScheduleError(f"{name} copies {copy.count} starts of {copy.stride} bytes for its pieces")
-        if copy.mode == "offsets" and int(region.lengths.sum(dtype=np.int64)) >= 1 << (8 * copy.stride - 1):
-            raise ScheduleError(f"{name} has pieces whose new starts do not fit {copy.stride} bytes")
+    if copy.mode == "offsets":
+        fields = [(item.offset, item.width) for item in copy.pieces] or [(0, copy.stride)]
+        if copy.count - region.jobs.size not in ((0,) if copy.pieces else (0, 1)):
+            raise ScheduleError(f"{name} copies {copy.count} starts for its pieces")
+        for at, width in fields:
+            if width not in (1, 2, 4, 8) or at < 0 or at + width > copy.stride:
+                raise ScheduleError(f"{name} copies starts of {width} bytes at {at} for its pieces")
+            if int(region.lengths.sum(dtype=np.int64)) >= 1 << (8 * width - 1):
+                raise ScheduleError(f"{name} has pieces whose new starts do not fit {width} bytes")
+        if any(a < b + more and b < a + width for (a, width), (b, more) in itertools.combinations(fields, 2)):
+            raise ScheduleError(f"{name} has starts and ends in the same bytes")
     if copy.mode != "segment":
         _inside(f"{name} copies", objects, copy.object, low, low + copy.stride * copy.count)
     if copy.mode == "direct" and copy.count != region.jobs.size:

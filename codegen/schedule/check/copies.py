@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from tracecut.codegen.schedule.plan.range_function import Group
-from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule, Starts
 from tracecut.ir.loops.expressions import Expr
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.legality.accesses import Access, Accesses
@@ -22,27 +23,29 @@ def check_copies(
 
     `groups`: of the region's code. O(accesses × copies), and the jobs once where rows are copied in pieces.
     """
-    ends, cut = _check_pieces(region, objects, accesses)
+    pieces = find_pieces(region, objects, accesses)
     group_of = {key: group.id for group in groups for key in group.sites}
     for loop, access in _trip_loads(accesses, region.region):
-        number = region.bases.get(group_of.get(access.site.key, -1)) if loop not in cut else None
-        starts = number is not None and region.copies[number].mode == "offsets"
+        number = region.bases.get(group_of.get(access.site.key, -1)) if loop not in pieces.cut else None
+        starts = number is not None and _holds_pieces(region.copies[number], access)
         if starts or _has_new_values(region, objects, access):
             raise ScheduleError(f"how often a loop runs is read from new numbers at {access.site.place}")
     if any(region.copies[number].mode == "segment" for number in region.bases.values()):
-        for key in ends:
+        for key in pieces.ends:
             number = region.bases.get(group_of.get(key, -1))
             if number is None or region.copies[number].mode != "offsets":
                 raise ScheduleError(f"region {region.region} runs over copied pieces by their old starts or ends")
     for access in accesses.inside(region.region):
         number = region.bases.get(group_of.get(access.site.key, -1)) if access.runs else None
         if number is None:
+            if access.runs and access.object is not None and access.object in accesses.memory.rows:
+                raise ScheduleError(f"rows behind pointers are reached at {access.site.place} without a copy of them")
             continue
         copy = region.copies[number]
         place = f"the copy that is read at {access.site.place}"
         if access.site.writes or access.form is None or objects[copy.object] is not access.object:
             raise ScheduleError(f"{place} is of something else, or written")
-        if not _fits(region, objects, accesses, access, copy, ends):
+        if not _fits(region, objects, accesses, access, copy, pieces):
             raise ScheduleError(f"{place} ({copy.mode}) does not hold its records")
 
 
@@ -52,7 +55,7 @@ def _fits(
     accesses: Accesses,
     access: Access,
     copy: Copy,
-    ends: dict[str, int],
+    pieces: Pieces,
 ) -> bool:
     assert access.form is not None
     own = [atom for atom in access.form.terms if atom.kind == "counter" and atom.data[0] == region.region]
@@ -69,17 +72,26 @@ def _fits(
         index = accesses.by_site[str(loads[0].data[0])]
         return len(index) == 1 and renumbered(region, objects, copy.space, start, index[0])
     if copy.mode == "segment":
-        begins = [atom for atom in loads if str(atom.data[0]) in ends and ends[str(atom.data[0])] == 0]
-        steps = [factor for atom, factor in access.form.terms.items() if atom in begins or atom.kind == "counter"]
+        places = region.starts if copy.starts is None else copy.starts
+        begins = [atom for atom in loads if str(atom.data[0]) in pieces.starts.get(places or (), ())]
+        inner = [atom for atom in access.form.terms if atom.kind == "counter"]
+        steps = [access.form.terms[atom] for atom in (*begins, *inner)]
         good = len(loads) == len(begins) == 1 and not own and steps == [copy.stride] * 2
-        return good and _record(accesses, access, copy, begins) == copy.first
+        walked = good and (str(begins[0].data[0]), inner[0].data[0]) in pieces.walked
+        return walked and _record(accesses, access, copy, begins) == copy.first
     if len(own) != 1 or loads or abs(access.form.terms[own[0]]) != copy.stride:
         return False
     backwards = access.form.terms[own[0]] < 0
     record = _record(accesses, access, copy, own)
-    if copy.mode == "direct":
-        return backwards == copy.reverse and record == copy.first + (copy.count - 1 if backwards else 0)
-    end = ends.get(access.site.key, -1)  # of offsets: whether it is read as the start of a piece or as its end
+    end = pieces.ends.get(access.site.key, -1)
+    if copy.mode == "direct" or copy.pieces:
+        plain = not _holds_pieces(copy, access) and not (copy.pieces and end >= 0)
+        known = plain or any(
+            item.offset == _field(copy, access) and item.width == access.width and item.ends == end
+            for item in copy.pieces
+        )
+        return known and backwards == copy.reverse and record == copy.first + (copy.count - 1 if backwards else 0)
+    # Of offsets: whether it is read as the start of a piece or as its end.
     if backwards or record is None or end < copy.ends:
         return False
     ahead = 0 if copy.ends else end
@@ -98,40 +110,85 @@ def _record(accesses: Accesses, access: Access, copy: Copy, picks: list[Expr]) -
     return low // copy.stride if low // copy.stride == (high + access.width - 1) // copy.stride else None
 
 
-def _check_pieces(
-    region: RegionSchedule, objects: Sequence[Object], accesses: Accesses
-) -> tuple[dict[str, int], set[int]]:
-    """Loads that start (0) and end (1) the pieces of a region, and loops over these: their lengths are looked at."""
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of a region, as its loops run over them.
+
+    Attributes:
+        ends: loads that start (0) and end (1) them. cut: loops whose lengths are told by starts and ends.
+        starts: place of the starts in the program → their loads. walked: (load, inner loop) over its pieces.
+    """
+
+    ends: dict[str, int] = field(default_factory=dict)
+    cut: set[int] = field(default_factory=set)
+    starts: dict[tuple[int, ...], set[str]] = field(default_factory=dict)
+    walked: set[tuple[str, int]] = field(default_factory=set)
+
+
+def find_pieces(region: RegionSchedule, objects: Sequence[Object], accesses: Accesses) -> Pieces:
+    """Look at the lengths of the pieces. Raises ScheduleError where no inner loop runs over those of the region."""
+    pieces = Pieces()
     if not any(copy.mode in ("segment", "offsets") for copy in region.copies):
-        return {}, set()
-    assert region.starts is not None
-    number, origin, stride, first, width = region.starts
-    found: dict[str, int] = {}
-    cut: set[int] = set()
-    for loop in sorted(accesses.nest.inside(region.region) - {region.region}):
-        trip = accesses.nest.loops[loop].trip
-        loads = (
-            [[node for node in part.walk() if node.kind == "load"] for part in trip.args] if trip is not None else []
-        )
-        if not loads or len(loads[0]) != 1 or len(loads[2]) != 1:
-            continue
-        begin, end = loads[0][0], loads[2][0]
-        access = accesses.by_site[str(begin.data[0])][0]
-        if access.object is not objects[number] or access.form is None or access.width != width:
-            continue
-        if access.form.const - access.object.base != origin + stride * first:
-            continue
-        if list(access.form.terms.values()) != [stride]:
-            continue
-        values = [
-            np.broadcast_to(accesses.evaluation.at(node, region.region).data, region.jobs.size) for node in (begin, end)
-        ]
-        if np.array_equal(values[1] - values[0], region.lengths):
-            found |= {str(begin.data[0]): 0, str(end.data[0]): 1}
-            cut.add(loop)
-    if not found:
-        raise ScheduleError(f"the pieces of region {region.region} are not those that its inner loop runs over")
-    return found, cut
+        return pieces
+    known = dict.fromkeys([region.starts, *(copy.starts for copy in region.copies)])
+    for places in (places for places in known if places is not None):
+        for access in accesses.inside(region.region):
+            if _reads_start(access, places, objects, region.region):
+                pieces.starts.setdefault(places, set()).add(access.site.key)
+        starts = pieces.starts.get(places, set())
+        for loop in sorted(accesses.nest.inside(region.region) - {region.region}):
+            _look_at_lengths(pieces, starts, loop, region, accesses)
+        if not starts & pieces.ends.keys():
+            raise ScheduleError(f"the pieces of region {region.region} are not those that its inner loop runs over")
+    return pieces
+
+
+def _reads_start(access: Access, places: Starts, objects: Sequence[Object], region: int) -> bool:
+    number, origin, stride, first, width = places
+    if access.object is not objects[number] or access.form is None or access.width != width or not access.runs:
+        return False
+    own = [atom for atom in access.form.terms if atom.kind == "counter" and atom.data[0] == region]
+    at = access.form.const - access.object.base == origin + stride * first
+    return at and len(own) == len(access.form.terms) == 1 and access.form.terms[own[0]] == stride
+
+
+def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: RegionSchedule, accesses: Accesses) -> None:
+    """Find the pieces that an inner loop runs over: from a start to an end, or for as long as something else says."""
+    info, evaluation = accesses.nest.loops[loop], accesses.evaluation
+    domain = evaluation.domain(loop)
+    if info.trip is None or info.parent != region.region or domain is None or domain.parent is None:
+        return
+    counts = np.bincount(domain.parent, minlength=region.jobs.size)
+    told = {str(node.data[0]): node for part in info.trip.args for node in part.walk() if node.kind == "load"}
+    named = starts & told.keys()
+    if not named and np.array_equal(counts, region.lengths):
+        pieces.ends.update(dict.fromkeys(starts, 0))
+        pieces.walked.update((name, loop) for name in starts)
+    if len(named) != 1 or len(told) != 2:
+        return
+    (begin,) = named
+    (end,) = told.keys() - named
+    first, last = (
+        np.broadcast_to(evaluation.at(told[name], region.region).data, region.jobs.size) for name in (begin, end)
+    )
+    if np.array_equal(last - first, region.lengths) and np.all((counts == 0) | (counts == region.lengths)):
+        pieces.ends.update({begin: 0, end: 1})
+        pieces.walked.add((begin, loop))
+        pieces.cut.add(loop)
+
+
+def _field(copy: Copy, access: Access) -> int:
+    """Where in the records of a copy an access reads."""
+    assert access.form is not None and access.object is not None
+    return (access.form.const - access.object.base - copy.origin) % copy.stride
+
+
+def _holds_pieces(copy: Copy, access: Access) -> bool:
+    """Whether an access to a copy reads starts or ends of pieces."""
+    if copy.mode != "offsets" or not copy.pieces or access.form is None:
+        return copy.mode == "offsets"
+    low = _field(copy, access)
+    return any(low < item.offset + item.width and item.offset < low + access.width for item in copy.pieces)
 
 
 def _trip_loads(accesses: Accesses, region: int) -> Iterator[tuple[int, Access]]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tracecut.codegen.schedule import schedule as sc
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
+from tracecut.codegen.schedule.plan.access_modes import piece_lengths
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
 from tracecut.ir.ordering import Ordering
@@ -202,17 +203,19 @@ def _region(
     copies: list[sc.Copy] = []
     copy_of: dict[int, int] = {}
     lengths = np.zeros(0, np.int32)
-    starts: tuple[int, int, int, int, int] | None = None
+    starts: sc.Starts | None = None
     for use in plan.uses[region]:
         if use.mode in ("moved", "old"):
             continue
         copy_of[use.array] = len(copies)
-        copies.append(_copy(plan, use, jobs.size, spaces, places))
+        copy = _copy(plan, use, jobs.size, spaces, places)
         if use.segments is not None and use.mode in ("segment", "offsets"):
-            lengths = _lengths(plan, region, use.segments)
-            array = plan.arrays[use.segments.start.array]
-            low = array.origin + use.segments.start.offsets[0]
-            starts = (places[array.object], low, array.stride, use.segments.start_record, use.segments.start.width)
+            own = _starts(plan, use.segments, places)
+            if starts is None:
+                starts, lengths = own, _lengths(plan, region, use.segments)
+            elif own != starts and use.mode == "segment":
+                copy = replace(copy, starts=own)
+        copies.append(copy)
     bases: dict[int, int] = {}
     for group in groups:
         homes = {_home(plan, region, key) for key in group.sites} - {None}
@@ -270,6 +273,7 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
     pattern = use.patterns[0]
     first, last = array.touched
     space, shift, reverse, ends = -1, 0, False, False
+    pieces: tuple[sc.PieceField, ...] = ()
     if use.mode == "direct":
         record = array.record(pattern)
         reverse = pattern.step < 0
@@ -279,9 +283,11 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
         first, last = array.record(pattern), array.record(pattern)
     elif use.mode == "offsets" and use.segments is not None:
         ends = use.segments.start.array != use.array
-        both = use.segments.end.array == use.segments.start.array
+        both = use.segments.end is not None and use.segments.end.array == use.segments.start.array
         first = use.segments.end_record if ends else use.segments.start_record
-        last = first + jobs + (1 if both else 0)
+        pieces = _piece_fields(use.segments, use.array, array.stride, both and use.segments.end_record == first)
+        ends = ends and not pieces
+        last = first + jobs + (1 if both and not pieces else 0)
     elif use.mode == "spaced":
         space = next(number for number, item in enumerate(spaces) if use.array in item.copies)
         shift = spaces[space].copies[use.array]
@@ -303,19 +309,32 @@ def _copy(plan: ScopePlan, use: RegionUse, jobs: int, spaces: list[Space], place
         shift,
         ends,
         renumber,
+        pieces,
     )
 
 
-def _lengths(plan: ScopePlan, region: int, segments: Segments) -> Ints:
-    """Length of the piece of each iteration.
+def _piece_fields(segments: Segments, place: int, stride: int, together: bool) -> tuple[sc.PieceField, ...]:
+    """The fields of an array of starts and ends; none where it holds nothing else, record after record.
 
-    Also of those whose inner loop does not run: a comparison of start and end has to come out as before.
+    `together`: starts and ends are fields of the same records.
     """
-    evaluation = plan.accesses.evaluation
-    size = plan.accesses.size(region) or 0
-    trip = plan.accesses.nest.loops[segments.loop].trip
-    assert trip is not None
-    start, _, bound = trip.args
-    first, last = (next(node for node in part.walk() if node.kind == "load") for part in (start, bound))
-    begins, ends = (np.broadcast_to(evaluation.at(node, region).data, size) for node in (first, last))
-    return np.ascontiguousarray(ends - begins, np.int32)
+    alone = segments.end is not None and stride == segments.start.width and not together
+    found = [] if alone else [(segments.start, False), (segments.end, True)]
+    return tuple(
+        sc.PieceField(field.offsets[0], field.width, ends)
+        for field, ends in found
+        if field is not None and field.array == place
+    )
+
+
+def _starts(plan: ScopePlan, segments: Segments, places: Mapping[Object, int]) -> sc.Starts:
+    array = plan.arrays[segments.start.array]
+    low = array.origin + segments.start.offsets[0]
+    return places[array.object], low, array.stride, segments.start_record, segments.start.width
+
+
+def _lengths(plan: ScopePlan, region: int, segments: Segments) -> Ints:
+    """Length of the piece of each iteration."""
+    found = piece_lengths(plan.accesses, region, segments.loop, segments.first, segments.last)
+    assert found is not None
+    return np.ascontiguousarray(found, np.int32)

@@ -20,6 +20,11 @@ from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.memory import Memory
+from tracecut.tracer.legality.row_checks import check_rows
+
+
+class BehindPointersError(UnsupportedError):
+    """Rows are reached through pointers that are loaded anew in each iteration."""
 
 
 class TooLargeError(UnsupportedError):
@@ -127,7 +132,7 @@ def check_pointers(accesses: Accesses) -> None:
         for node in access.site.address.walk() if access.runs else ():
             pointer = node.kind == "load" and node.data[1] == "ptr" and node is not access.site.address
             if pointer and node.has("counter", "opaque", "any", "state"):
-                raise UnsupportedError(f"rows behind pointers of their own are reached at {access.site.place.told}")
+                raise BehindPointersError(f"rows behind pointers of their own are reached at {access.site.place.told}")
 
 
 def _check_size(accesses: Accesses, region: int | None) -> None:
@@ -168,6 +173,7 @@ def inspect_scope(
     accesses = Accesses(nest, memory, numbers, single=single, use_data=use_data, limit=limit, steps=steps)
     _check_size(accesses, region)
     check_pointers(accesses)
+    check_rows(accesses)
     regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
     if use_data and region is not None and accesses.evaluation.domain(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")

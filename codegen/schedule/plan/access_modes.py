@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 from tracecut.ir.loops.expressions import Expr
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SEGMENT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
@@ -87,42 +88,61 @@ def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, 
     if start is None or step < 0 or info.trip is None or info.parent != region:
         return None
     begin, pace, bound = (linear_form(part, facts.accesses.lives) for part in info.trip.args)
-    ends = [atom for atom in bound.terms if atom.kind == "load"]
-    if begin.terms != {major: 1} or pace.terms or pace.const != 1 or len(ends) != 1 or bound.terms != {ends[0]: 1}:
+    told = {node for part in info.trip.args for node in part.walk() if node.kind == "load"}
+    last = _end_of(major, begin, pace, bound)
+    if last is None and major in told:
         return None
-    end = facts.fields.get(str(ends[0].data[0]))
-    if end is None or end in facts.frozen:
+    end = None if last is None else facts.fields.get(str(last.data[0]))
+    if last is not None and (end is None or end in facts.frozen or told != {major, last}):
         return None
-    first, last = (facts.by_site[str(atom.data[0])][0] for atom in (major, ends[0]))
-    if not (facts.is_own(first, region) and facts.is_own(last, region)):
+    fields = [facts.by_site[str(atom.data[0])][0] for atom in (major, last) if atom is not None]
+    if not all(facts.is_own(field, region) for field in fields):
         return None
-    total = _covered(facts, region, info.id, major, ends[0], array, record)
+    total = _covered(facts, region, info.id, major, last, array, record)
     if total is None or total >= 1 << (8 * start.width - 1):
         return None
     walked = [(pattern.access.form, {major, inner}) for pattern in patterns]
-    forms = [*walked, (begin, {major}), (bound, {ends[0]})]
+    forms = [*walked, (begin, {major}), *([] if last is None else [(bound, {last, major} & bound.atoms())])]
     if not all(form is not None and _holds_up_to(facts.accesses, form, atoms, total) for form, atoms in forms):
         return None
-    arrays = facts.arrays[facts.home[first]], facts.arrays[facts.home[last]]
+    homes = [facts.arrays[facts.home[field]] for field in fields]
     jobs = facts.accesses.size(region) or 0
-    if not all(_alone(facts, at, at.record(of), jobs) for at, of in zip(arrays, (first, last), strict=True)):
+    if not all(_alone(facts, at, at.record(of), jobs) for at, of in zip(homes, fields, strict=True)):
         return None
-    return Segments(info.id, start, end, arrays[0].record(first), arrays[1].record(last))
+    records = [at.record(of) for at, of in zip(homes, fields, strict=True)]
+    return Segments(info.id, major, start, records[0], last, end, records[-1])
 
 
-def _covered(facts: Facts, region: int, loop: int, start: Expr, end: Expr, array: Array, record: int) -> int | None:
+def _end_of(start: Expr, begin: Linear, pace: Linear, bound: Linear) -> Expr | None:
+    """The loaded end of a piece, if a loop runs from its start to there: in records, or in bytes of a pointer."""
+    way = dict(bound.terms)
+    for atom, factor in begin.terms.items():
+        way[atom] = way.get(atom, 0) - factor
+    way = {atom: factor for atom, factor in way.items() if factor}
+    if pace.terms or pace.const < 1 or way.pop(start, 0) != -pace.const or len(way) != 1:
+        return None
+    end, factor = way.popitem()
+    return end if end.kind == "load" and factor == pace.const else None
+
+
+def _covered(
+    facts: Facts, region: int, loop: int, start: Expr, end: Expr | None, array: Array, record: int
+) -> int | None:
     """Length of all pieces, if the inner loop runs from start to end in every iteration that enters it; else None.
 
     Every piece has to lie in the array, also of those that do not run.
     """
     evaluation = facts.accesses.evaluation
     outer, inner = evaluation.domain(region), evaluation.domain(loop)
-    first, last = evaluation.at(start, region), evaluation.at(end, region)
-    if outer is None or inner is None or inner.parent is None or not (first.all_known and last.all_known):
+    first = evaluation.at(start, region)
+    if outer is None or inner is None or inner.parent is None or not first.all_known:
         return None
-    begins, ends = (np.broadcast_to(values.data, outer.size) for values in (first, last))
-    lengths = ends - begins
+    begins = np.broadcast_to(first.data, outer.size)
     counts = np.bincount(inner.parent, minlength=outer.size)
+    found = piece_lengths(facts.accesses, region, loop, start, end)
+    if found is None:
+        return None
+    lengths, ends = found, begins + found
     if np.any(lengths < 0) or not np.all((counts == 0) | (counts == lengths)):
         return None
     filled = lengths > 0
@@ -132,6 +152,25 @@ def _covered(facts: Facts, region: int, loop: int, start: Expr, end: Expr, array
     total = int(lengths.sum())
     inside = array.capacity[0] <= low + record and high + record <= array.capacity[1]
     return total if inside and total <= MAX_GROWTH * (high - low) else None
+
+
+def piece_lengths(
+    accesses: Accesses, region: int, loop: int, start: Expr, end: Expr | None
+) -> npt.NDArray[np.int64] | None:
+    """Records of the piece of each iteration: from its start to its end, or as often as the inner loop runs.
+
+    With an end also of iterations whose inner loop does not run: a comparison of both has to come out as before.
+    """
+    evaluation = accesses.evaluation
+    outer, inner = evaluation.domain(region), evaluation.domain(loop)
+    if outer is None or inner is None or inner.parent is None:
+        return None
+    if end is None:
+        return np.bincount(inner.parent, minlength=outer.size).astype(np.int64)
+    first, last = (evaluation.at(node, region) for node in (start, end))
+    if not (first.all_known and last.all_known):
+        return None
+    return np.broadcast_to(last.data, outer.size) - np.broadcast_to(first.data, outer.size)
 
 
 def _holds_up_to(accesses: Accesses, form: Linear, atoms: set[Expr], total: int) -> bool:
@@ -173,14 +212,16 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
                 if start is not None:
                     cut.setdefault(start, []).append(use)
     result = {use.array: use for use in found}
-    chosen = False  # a schedule holds the pieces of one inner loop: whose starts cut the most arrays
+    chosen: Segments | None = None  # a schedule holds the pieces of one inner loop: whose starts cut the most arrays
     for members in sorted(cut.values(), key=len, reverse=True):
         segments = [use.segments for use in members if use.segments is not None]
-        good = not chosen and len(segments) == len(members) and len({item.loop for item in segments}) == 1
+        good = len(segments) == len(members) and len({item.loop for item in segments}) == 1
+        good = good and _go_together(facts, region, chosen, segments[0])
         if good and _offsets_fit(facts, region, segments[0], result):
-            chosen = True
-            for place in {segments[0].start.array, segments[0].end.array}:
-                result[place] = RegionUse(place, "offsets", result[place].patterns, segments[0])
+            chosen = chosen or segments[0]
+            for field in (segments[0].start, segments[0].end):
+                if field is not None:
+                    result[field.array] = RegionUse(field.array, "offsets", result[field.array].patterns, segments[0])
         else:
             for use in members:
                 if use.segments is not None:
@@ -188,11 +229,39 @@ def _with_offsets(facts: Facts, region: int, found: list[RegionUse]) -> list[Reg
     return list(result.values())
 
 
-def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[int, RegionUse]) -> bool:
-    """Offsets are read as start and end alone, in one of the two known forms; no other loop runs as they say."""
-    start, end = segments.start.array, segments.end.array
-    if any({start, end} & _homes_of_trips(facts, loop) for loop in facts.nest.inside(region) - {region, segments.loop}):
+def _go_together(facts: Facts, region: int, first: Segments | None, second: Segments) -> bool:
+    """Whether pieces are of the same lengths in each iteration, and their starts in different arrays."""
+    if first is None:
+        return True
+    taken = {field.array for field in (first.start, first.end) if field is not None}
+    if first.loop != second.loop or taken & {second.start.array, (second.end or second.start).array}:
         return False
+    one, other = (piece_lengths(facts.accesses, region, s.loop, s.first, s.last) for s in (first, second))
+    return one is not None and other is not None and np.array_equal(one, other)
+
+
+def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[int, RegionUse]) -> bool:
+    """Offsets are read as start and end alone, in one of the known forms; no other loop runs as they say."""
+    fields = [field for field in (segments.start, segments.end) if field is not None]
+    places = {field.array for field in fields}
+    others = facts.nest.inside(region) - {region} - ({segments.loop} if segments.end is not None else set())
+    if any(places & _homes_of_trips(facts, loop) for loop in others):
+        return False
+    for place in places:
+        array = facts.arrays[place]
+        if array.written or place not in uses:
+            return False
+        for pattern in uses[place].patterns:
+            if pattern.kind != DIRECT or pattern.step < 0 or not facts.is_own(pattern, region):
+                return False
+    return _in_numbers(facts, segments, uses) or _in_records(facts, region, segments, uses)
+
+
+def _in_numbers(facts: Facts, segments: Segments, uses: Mapping[int, RegionUse]) -> bool:
+    """Whether starts and ends are all that their arrays hold: one array, where the next start is the end, or two."""
+    if segments.end is None:
+        return False
+    start, end = segments.start.array, segments.end.array
     for place, record in ((start, segments.start_record), (end, segments.end_record)):
         array = facts.arrays[place]
         records = {record}
@@ -202,12 +271,26 @@ def _offsets_fit(facts: Facts, region: int, segments: Segments, uses: Mapping[in
                 return False
             if any(facts.nest.index_data.get(p.access.site.key, True) for p in uses[place].patterns):
                 return False  # starts and ends share an array: the old values of both do not fit into one copy
-        if array.written or place not in uses or array.stride != segments.start.width:
+        if array.stride != segments.start.width:
             return False
-        for pattern in uses[place].patterns:
-            if pattern.kind != DIRECT or pattern.step < 0 or not facts.is_own(pattern, region):
-                return False
-            if array.record(pattern) not in records:
+        if any(array.record(pattern) not in records for pattern in uses[place].patterns):
+            return False
+    return True
+
+
+def _in_records(facts: Facts, region: int, segments: Segments, uses: Mapping[int, RegionUse]) -> bool:
+    """Whether they are fields of records, one for each iteration, and are read as nothing but starts and ends."""
+    fields = [field for field in (segments.start, segments.end) if field is not None]
+    for field in fields:
+        use, array = uses[field.array], facts.arrays[field.array]
+        if len(field.offsets) > 1 or not _in_job_order(facts, region, array, use.patterns):
+            return False
+        for pattern in use.patterns:
+            key, low = pattern.access.site.key, (pattern.first - array.origin) % array.stride
+            if facts.fields.get(key) in fields:
+                if facts.nest.index_data.get(key, True):
+                    return False
+            elif low < field.offsets[0] + field.width and field.offsets[0] < low + pattern.extent:
                 return False
     return True
 

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from tracecut.ir.loops.nest import Fill
+from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
 
@@ -49,6 +50,10 @@ class _Planner:
             place: "every iteration has it for itself"
             for place, array in enumerate(self.arrays)
             if array.object in facts.own
+        } | {
+            place: "rows behind pointers are read from a copy"
+            for place, array in enumerate(self.arrays)
+            if array.object in self.accesses.memory.rows
         }
 
     def plan(self) -> ScopePlan:
@@ -357,5 +362,16 @@ class _Planner:
                     mode = "spaced" if use.array in spaced else ("plain" if use.array in indices else "old")
                 elif mode in ("direct", "segment", "offsets") and region not in self.facts.movable:
                     mode = "plain" if use.array in indices else "old"
+                if mode == "old" and self.arrays[use.array].object in self.accesses.memory.rows:
+                    mode = self._copied(region, use)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result
+
+    def _copied(self, region: int, use: RegionUse) -> str:
+        """Mode of rows behind pointers, of which there is only a copy."""
+        kinds = {pattern.kind for pattern in use.patterns}
+        as_it_is = self.arrays[use.array].stride and (kinds <= {INDIRECT, SEGMENT} or region not in self.facts.movable)
+        if not as_it_is or self.arrays[use.array].written:
+            place = use.patterns[0].access.site.place.told
+            raise UnsupportedError(f"rows behind pointers are reached in several ways at {place}")
+        return "plain"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tracecut.ir.loops.expressions import Expr
 from tracecut.tracer.legality.access_patterns import DIRECT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
 
@@ -46,14 +47,19 @@ class Space:
 class Segments:
     """An inner loop over a piece of an array that a loaded start (and end) picks: CSR rows.
 
-    `start`, `end`: index fields; `end_record` − `start_record` is 1 for the usual one-array offsets.
+    Attributes:
+        first, start, start_record: the loaded start, its field, and the record that holds it for iteration 0.
+        last, end, end_record: the same of the end; none where the loop is told how long the piece is.
+            `end_record` − `start_record` is 1 for the usual one-array offsets.
     """
 
     loop: int
+    first: Expr
     start: Field
-    end: Field
     start_record: int
-    end_record: int
+    last: Expr | None = None
+    end: Field | None = None
+    end_record: int = 0
 
 
 @dataclass(frozen=True, eq=False)

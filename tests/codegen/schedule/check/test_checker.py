@@ -32,6 +32,9 @@ SHAPES = [
     ("pairs", "downwards"),
     ("pairs", "records"),
     ("indirect", "two_levels"),
+    ("pointers", "allocated"),
+    ("pointers", "lists"),
+    ("pointers", "pieces_in_records"),
 ]
 Change = Callable[[Inspected, Schedule, int, int], Schedule | None]
 
@@ -173,6 +176,40 @@ def _pieces_of_something_else(item: Inspected, s: Schedule, a: int, b: int) -> S
     return with_region(item, s, **wrong[b % len(wrong)])
 
 
+def _starts_of_other_pieces(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
+    """Of a copy with starts of its own, and of records with starts and ends in them."""
+    mine = region_of(item, s)
+    own = [place for place, copy in enumerate(mine.copies) if copy.starts is not None or copy.pieces]
+    if not own:
+        return None
+    place = own[a % len(own)]
+    copy = mine.copies[place]
+    wrong: list[dict[str, Any]] = []
+    if copy.starts is not None:
+        number, origin, stride, first, width = copy.starts
+        wrong += [
+            {"starts": None},
+            {"starts": (number, origin + stride, stride, first, width)},
+            {"starts": (number, origin, stride, first + 1, width)},
+            {"starts": (number, origin, 2 * stride, first, width)},
+            {"starts": ((number + 1) % len(item.guarded[1]), origin, stride, first, width)},
+        ]
+    for piece in copy.pieces:
+        rest = tuple(other for other in copy.pieces if other is not piece)
+        alone = not rest and copy.stride == piece.width  # starts, and nothing else, need no fields
+        wrong += [
+            {"pieces": copy.pieces * 2 if alone else rest},
+            {"pieces": (*rest, replace(piece, ends=not piece.ends))},
+            {"pieces": (*rest, replace(piece, offset=copy.stride))},
+            {"pieces": (*rest, replace(piece, offset=piece.offset - 1))},
+            {"pieces": (*rest, replace(piece, width=3))},
+            {"pieces": (*copy.pieces, piece)},
+        ]
+    copies = list(mine.copies)
+    copies[place] = replace(copy, **wrong[b % len(wrong)])
+    return with_region(item, s, copies=tuple(copies))
+
+
 def _base_without_copy(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
     bases = dict(region_of(item, s).bases)
     group = sorted(bases)[a % len(bases)]
@@ -245,6 +282,7 @@ CHANGES: list[Change] = [
     _index_not_renumbered,
     _copy_of_something_else,
     _pieces_of_something_else,
+    _starts_of_other_pieces,
     _base_without_copy,
     _move_elsewhere,
     _moved_twice,
