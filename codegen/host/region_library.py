@@ -8,9 +8,13 @@ from pathlib import Path
 
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
+from tracecut.ir.llvm import Function, Instruction
+from tracecut.ir.llvm.substitute import replaced
 from tracecut.ir.loops.nest import Nest
+from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.instrument import with_object_table
 from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.loops.flatten_rows import ARENA
 from tracecut.tracer.loops.pointer_rotation import split
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import Native
@@ -36,7 +40,50 @@ def outline_regions(
         loop = function.loops[region]
         groups[region] = group_sites(function, nest, loop, view)
         outlined[region] = outline(function, nest, loop, f"tc.loop.{region}", groups[region])
+        if ARENA in outlined[region].text:
+            _replace_arenas(outlined[region])
     return groups, outlined
+
+
+def _replace_arenas(item: Outlined) -> None:
+    """Take the names of arenas of rows out of a range function: the program has no such variables.
+
+    Accesses have other bases already. What compares pointers to rows does so wherever the arena is, as long as it is in
+    the same place for both. Raises UnsupportedError where something else is left.
+    """
+    function = item.code
+    _drop_unused(function)
+    bases = {slot.name: slot.value for slot in item.slots[::-1] if slot.kind == "base" and slot.name.startswith(ARENA)}
+    derived: set[str] = set()
+    before = -1
+    while len(derived) > before:  # a phi may stand in front of what it takes from the latch
+        before = len(derived)
+        for _, instruction in function.instructions():
+            arenas = [name for name in instruction.globals if name.startswith(ARENA)]
+            if arenas or derived & set(instruction.uses):
+                known = instruction.op in ("getelementptr", "phi", "select", "freeze", "icmp")
+                if not known or any(name not in bases for name in arenas):
+                    raise UnsupportedError("rows behind pointers are reached through a choice of pointers")
+                if instruction.op != "icmp":
+                    derived.add(str(instruction.result))
+    for block in function.blocks:
+        block.instructions[:] = [
+            Instruction(replaced(made, bases), made.meta) if ARENA in made.text else made for made in block.instructions
+        ]
+
+
+def _drop_unused(function: Function) -> None:
+    """Remove addresses that nothing uses."""
+    while True:
+        used = {name for _, instruction in function.instructions() for name in instruction.uses}
+        dropped = 0
+        for block in function.blocks:
+            known = ((item, item.op in ("getelementptr", "ptrtoint")) for item in block.instructions)
+            kept = [item for item, idle in known if not idle or item.result in used]
+            dropped += len(block.instructions) - len(kept)
+            block.instructions[:] = kept
+        if not dropped:
+            return
 
 
 def batch_regions(outlined: Mapping[int, Outlined], accesses: Accesses) -> dict[int, Outlined]:

@@ -26,6 +26,7 @@ from tracecut.ir.llvm.edit import add_array, at_start, before_end, edit_phis, st
 from tracecut.ir.loops.expressions import Pool
 from tracecut.ir.loops.nest import Exit, ValueKind
 from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.loops.flatten_rows import ARENA
 from tracecut.tracer.loops.phi_sources import entry_and_latch
 from tracecut.tracer.loops.scalar_evolution import ScalarView
 
@@ -124,13 +125,13 @@ def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, B
 
 def _slot_value(region: RegionCode, kind: str, name: str, type: str) -> tuple[str, str] | None:
     """The value that the program stores in a slot: live-in values, and base pointers that are computed outside the
-    loop."""
+    loop. It has no arenas of rows."""
     if kind == "live":
         return name, type
     if kind in ("base", "data-base"):
         found = region.view.definitions.get(name)
         inside = found is not None and found.block in region.loop.blocks
-        return None if inside else (name, "ptr")
+        return None if inside or name.startswith(ARENA) else (name, "ptr")
     return None
 
 

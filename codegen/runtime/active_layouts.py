@@ -47,17 +47,20 @@ class ActiveLayouts:
         bases: Sequence[int],
         codes: Mapping[int, RegionCode],
         numbers: Mapping[int, int],
+        homes: Sequence[int] | None = None,
     ) -> Executor:
         """Put a schedule in force; `executor` has applied it before, or is None. `numbers`: region → its number.
+
+        bases, codes, homes: as for `Executor`.
 
         Raises UnsupportedError when the program has left the threads' CPUs; a scope around this one may have.
         """
         self.start()
         self._require_cpus()
         if executor is None:
-            executor = Executor(self.native, schedule, bases, codes, threads=self.threads)
+            executor = Executor(self.native, schedule, bases, codes, homes=homes, threads=self.threads)
         else:
-            executor.rebind(bases, codes)
+            executor.rebind(bases, codes, homes)
         executor.enter()
         try:
             self._pin(True)

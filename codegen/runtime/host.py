@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +29,10 @@ from tracecut.support.process.load_and_run import (
     thread_count,
 )
 from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.live_memory import LiveObjects
 from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.legality.row_arenas import Bytes, RowBuffers, Vector, flatten_memory
 from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
@@ -61,6 +63,8 @@ class ScopeState:
     guard_nanoseconds: int = 0
     refused: str = ""
     waiting: tuple[dict[str, int | float], str, int, int] | None = None
+    used_rows: Mapping[str, Vector] = field(default_factory=dict)
+    rows: dict[str, Bytes] = field(default_factory=dict)  # copies of rows behind pointers, by name
 
 
 class Host:
@@ -94,6 +98,7 @@ class Host:
                 scope.schedule,
                 scope.key,
                 Pause(scope.number, scope.main, tuple(scope.numbers.values()), scope.pays_after),
+                used_rows=scope.used_rows,
             )
             for scope in scopes
         }
@@ -154,8 +159,7 @@ class Host:
     def _try_enter(self, state: ScopeState, pointer: Any) -> None:
         file = state.file
         raw = state.pause.raw = [int(pointer[place]) for place in range(len(file.values))]
-        numbers = named_numbers(file.values, raw)
-        memory, why = self._use(state, raw, None)
+        numbers, why = self._use(state, raw, None)
         if not why:
             return
         state.refused = why
@@ -173,23 +177,52 @@ class Host:
             state.waiting = (numbers, why, times.declined, times.original_nanoseconds)
             if before is not None and times.declined > before[2]:
                 per_call = (times.original_nanoseconds - before[3]) / (times.declined - before[2])
-                self._inspect_now(state, numbers, memory, why, per_call)
+                self._inspect_now(state, numbers, why, per_call)
 
-    def _use(self, state: ScopeState, raw: list[int], bases: Sequence[int] | None) -> tuple[Memory, str]:
+    def _use(
+        self, state: ScopeState, raw: list[int], bases: Sequence[int] | None
+    ) -> tuple[dict[str, int | float], str]:
         """Put the layout in force, or say what differs. `bases`: where the objects have to lie, if that is known."""
         closed = why_closed(self.own_threads, self.own_signals) or state.pause.too_costly
         if closed:
             raise UnsupportedError(closed)
-        numbers = named_numbers(state.file.values, raw)
-        memory = self.objects.memory(state.file.nest, numbers)
         start = time.perf_counter_ns()
+        memory, numbers = self._look(state, named_numbers(state.file.values, raw))
         found, why = self._check(state, state.schedule, state.secret, memory, numbers)
         state.guard_nanoseconds += time.perf_counter_ns() - start
         if found is not None and bases is not None and [item.base for item in found] != bases:
-            return memory, MOVED
+            return numbers, MOVED
         if found is not None:
             self._activate(state, found, memory, numbers, raw)
-        return memory, why
+        return numbers, why
+
+    def _look(
+        self, state: ScopeState, numbers: dict[str, int | float], *, whole: bool = False
+    ) -> tuple[Memory, dict[str, int | float]]:
+        """The objects as the code of a scope finds them, and its numbers. Rows behind pointers are copied.
+
+        `whole`: not only what the schedule reads of them.
+        """
+        file = state.file
+        memory = self.objects.memory(file.nest, numbers)
+        if not file.tables:
+            return memory, numbers
+        single = bool(file.options["single"])
+        found = flatten_memory(
+            file.nest,
+            file.tables,
+            memory,
+            numbers,
+            single=single,
+            steps=steps_around(file.nest, int(file.options["region"])) if single else frozenset(),
+            place=RowBuffers(state.rows),
+            fill=self._gather,
+            used=None if whole else state.used_rows,
+        )
+        return found.memory, {**numbers, **found.lives}
+
+    def _gather(self, data: Bytes, bases: Vector, sizes: Vector, starts: Vector) -> None:
+        self.native.gather(data.ctypes.data, bases, sizes, starts, threads=max(1, self.threads))
 
     def _pause(self, number: int, final: int) -> None:
         """An exit of a scope begins."""
@@ -226,17 +259,15 @@ class Host:
                 state.waiting = None
                 times = self.states[region]
                 per_call = (times.original_nanoseconds - spent) / max(1, times.declined - declined)
-                memory = self.objects.memory(state.file.nest, numbers)
-                self._inspect_now(state, numbers, memory, why, per_call)
+                self._inspect_now(state, numbers, why, per_call)
         except Exception as error:  # the program must not notice
             self._off(state)
             self.say(f"scope {state.file.number}: {type(error).__name__}: {error}; the original order runs")
         state.nanoseconds += time.perf_counter_ns() - start
 
-    def _inspect_now(
-        self, state: ScopeState, numbers: dict[str, int | float], memory: Memory, why: str, per_call: float
-    ) -> None:
+    def _inspect_now(self, state: ScopeState, numbers: dict[str, int | float], why: str, per_call: float) -> None:
         assert self.inspect is not None
+        memory, numbers = self._look(state, numbers, whole=True)
         placed = place_pointers(memory, pointer_values(state.file.nest, memory, numbers))
         require_own({(found[0].base, found[0].size) for found in placed if found is not None})
         before = thread_count()
@@ -249,6 +280,7 @@ class Host:
         found, why = self._check(state, fresh, self.secret, memory, numbers)
         if found is not None:
             state.schedule, state.secret, state.executor = fresh, self.secret, None
+            state.used_rows = fresh.meta.get("used_rows", {})
             self._activate(state, found, memory, numbers, state.pause.raw)
 
     def _check(
@@ -285,7 +317,8 @@ class Host:
     ) -> None:
         codes = region_codes(self.library, state.file, memory, numbers, list(state.schedule.regions))
         bases = [item.base for item in found]
-        state.executor = self.layouts.put(state.executor, state.schedule, bases, codes, state.file.numbers)
+        read = [address_of(memory, item, 0) if item in memory.rows else item.base for item in found]
+        state.executor = self.layouts.put(state.executor, state.schedule, read, codes, state.file.numbers, bases)
         state.pause.in_force(self.tables, raw, bases)
         state.used += 1
         state.refused = ""
@@ -346,6 +379,8 @@ def region_codes(
             elif group.root.startswith("@"):
                 item = memory.named(group.root)
                 roots[group.id] = item.base if item is not None else 0
+                if item in memory.rows:
+                    fixed[group.id] = roots[group.id]
         chosen = file.options.get("variant") if region.region == file.options.get("region") else ""
         address = ctypes.cast(getattr(library, chosen or outlined.name), ctypes.c_void_p).value
         assert address is not None

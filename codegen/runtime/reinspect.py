@@ -99,6 +99,7 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
     from tracecut.codegen.schedule.guards.make_guard import make_guard
     from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
     from tracecut.codegen.schedule.inspector.inspect_scope import inspect_scope
+    from tracecut.tracer.legality.row_checks import used_parts
 
     region = int(file.options["region"])
     found = inspect_scope(
@@ -124,6 +125,7 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
     variant = file.options.get("variant")
     if variant and variant != file.outlined[region].name and not reads_stay(found.accesses, region):
         raise UnsupportedError("an iteration reads memory that others write now")
+    used = used_parts(found.accesses)
     guard, objects = make_guard(found.accesses, host.native, host.secret)
     graph = scope_graph(found.plan)
     clusters = file.options.get("clusters")
@@ -139,5 +141,6 @@ def inspect_again(host: Host, file: ScopeFile, numbers: Mapping[str, int | float
         reduce=str(file.options["reduce"]),
         remark="inspected in the running program",
     )
+    schedule.meta["used_rows"] = used
     check_schedule(schedule, objects, found.accesses, groups, found.plan.movable)
     return schedule

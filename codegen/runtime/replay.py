@@ -22,10 +22,13 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.accesses import Access, Accesses
 from tracecut.tracer.legality.memory import DTYPES, STACK, Memory, Object
+from tracecut.tracer.legality.row_image import RowImage
 from tracecut.tracer.runtime.binding import Native
 from tracecut.tracer.runtime.hook_slots import decode
 
 from .executor import Executor, RegionCode
+
+ORIGINAL = "original"
 
 
 @dataclass(frozen=True)
@@ -192,13 +195,45 @@ class Replay(CapturedRegion):
         values: Sequence[tuple[str, str]],
         inits: Mapping[str, str],
         addresses: Mapping[str, str],
+        image: RowImage | None = None,
     ) -> None:
         super().__init__(capture, accesses, region, outlined, values, inits, addresses)
         self.native = native
+        self._moved = {} if image is None else self._to_image(image)
+        self._in_image = self.given.copy()
+        for place, slot in enumerate(outlined.slots):
+            if slot.kind in ("live", "base", "data-base"):
+                self._in_image[place] = (int(self.given[place]) + self._moved.get(slot.name, 0)) % (1 << 64)
 
-    def code(self, variant: str = "") -> RegionCode:
-        """The region's code on the captured memory; `variant`: name of another range function for it."""
+    def _to_image(self, image: RowImage) -> dict[str, int]:
+        """Root → how far its copy of rows, or of a table of them, lies before the image of it.
+
+        None at all where a root may lead to several objects: then the original order runs on copies of the rows.
+        """
+        self._image = image  # kept alive
+        rows = self.accesses.memory.rows
+        found = {}
+        for group in self.outlined.groups:
+            reached = {access.object for key in group.sites for access in self.accesses.by_site[key] if access.runs}
+            if not any(item in rows for item in reached):
+                continue
+            home = self.homes.get(group.root)
+            if home is None:
+                return {}
+            data = image.tables.get(home, image.data)
+            found[group.root] = int(data.ctypes.data) - int(self.buffers[home.base].ctypes.data)
+        return found
+
+    def code(self, variant: str = "", *, original: bool = False) -> RegionCode:
+        """The region's code on the captured memory.
+
+        Args:
+            variant: name of another range function for it. original: for the program's own order.
+        """
         roots = self.roots()
+        if original:
+            for group in self.outlined.groups:
+                roots[group.id] = roots.get(group.id, 0) + self._moved.get(group.root, 0)
         fixed = {group.id: roots[group.id] for group in self.outlined.groups if self._is_loaded(group)}
         address = ctypes.cast(getattr(self.native.library, variant or self.outlined.name), ctypes.c_void_p).value
         assert address is not None
@@ -215,12 +250,13 @@ class Replay(CapturedRegion):
             {},
             np.zeros(0, np.int32),
         )
-        return Schedule(self.accesses.nest.root, (), (), (region,), Guard({}, (), (), (), ()), "original")
+        return Schedule(self.accesses.nest.root, (), (), (region,), Guard({}, (), (), (), ()), ORIGINAL)
 
     def run(self, executor: Executor) -> int:
         """One invocation in the executor's layout; nanoseconds."""
         taken = np.zeros(len(self.outlined.reductions) + 1, np.uint64)
-        elapsed = self.native.execute(executor.plans[self.region], self.given, taken)
+        given = self._in_image if executor.schedule.method == ORIGINAL else self.given
+        elapsed = self.native.execute(executor.plans[self.region], given, taken)
         self.taken = taken
         return elapsed
 
@@ -271,7 +307,8 @@ def memory_of(capture: Capture, nest: Nest, lives: Mapping[str, int | float]) ->
     """Captured memory with the stack arrays of a nest."""
     from tracecut.tracer.legality.live_memory import stack_objects
 
-    return Memory([*capture.memory.objects, *stack_objects(nest, lives)], capture.memory.contents)
+    stack = stack_objects(nest, lives, lambda: capture.stack)
+    return Memory([*capture.memory.objects, *stack], capture.memory.contents) if stack else capture.memory
 
 
 def _error(reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], access: Any) -> float:

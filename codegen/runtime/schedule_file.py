@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Schedule
@@ -25,9 +27,12 @@ from tracecut.codegen.schedule.schedule_json import (
 )
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
+from tracecut.support.dataclass_json import from_json as from_plain
+from tracecut.support.dataclass_json import to_json as to_plain
 from tracecut.support.errors import ArtefactError, ScheduleError
 from tracecut.support.files import read_arrays, write_arrays
 from tracecut.tracer.legality.memory import HEAP, Object
+from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
 MAX_NUMBER = 4096  # scopes and regions of one program, as in runtime.c
@@ -45,6 +50,8 @@ class ScopeFile:
         regions: loops that are rescheduled; movable: those whose iterations may be reordered.
         outlined: region → its range function.
         schedule: made for the traced input. key: the secret of its fingerprints.
+        tables: of row pointers, where the code is that of the flattened program (`flatten_rows.py`).
+        used_rows: arena → bytes of each row that are read (`row_arenas.py`).
         costs: nanoseconds a job: `original`, `optimized`, `inspect`, `copy`, and `sweeps` an entry.
         options: how it was made: method, threads, reduce, single, renumber, seed.
     """
@@ -60,6 +67,8 @@ class ScopeFile:
     key: Secret
     costs: Mapping[str, float]
     options: Mapping[str, Any]
+    tables: tuple[RowTable, ...] = ()
+    used_rows: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
 
     @property
     def main(self) -> int:
@@ -75,6 +84,7 @@ class ScopeFile:
     def save(self, path: str | os.PathLike[str]) -> Path:
         schedule = self.schedule
         arrays = schedule_arrays(schedule)
+        arrays |= {f"rows{place}_used": used for place, used in enumerate(self.used_rows.values())}
         meta = {
             "number": self.number,
             "numbers": {str(loop): number for loop, number in self.numbers.items()},
@@ -87,12 +97,14 @@ class ScopeFile:
             "key": self.key.seed.hex(),
             "costs": dict(self.costs),
             "options": dict(self.options),
+            "tables": [to_plain(table) for table in self.tables],
+            "used_rows": list(self.used_rows),
         }
         return write_arrays(path, "ScopeFile", arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ScopeFile:
-        members = {f"{name}?": dtype for name, dtype in SCHEDULE_ARRAYS.items()}
+        members = {f"{name}?": dtype for name, dtype in {**SCHEDULE_ARRAYS, "rows*_used": "int64"}.items()}
         arrays, meta = read_arrays(path, "ScopeFile", members)
         try:
             found = cls(
@@ -107,6 +119,8 @@ class ScopeFile:
                 key=Secret(bytes.fromhex(meta["key"])),
                 costs={str(name): float(cost) for name, cost in meta["costs"].items()},
                 options=dict(meta["options"]),
+                tables=tuple(from_plain(RowTable, table) for table in meta["tables"]),
+                used_rows={str(name): arrays[f"rows{place}_used"] for place, name in enumerate(meta["used_rows"])},
             )
             found.verify()
             return found

@@ -152,10 +152,13 @@ def first_look(file: ScopeFile, name: str, folder: Path) -> dict[str, Any]:
     places = {name: place for place, (name, _) in enumerate(file.values)}
     nest, types = file.nest, dict(file.values)
     recipes = [_recipe(pointer, places) for pointer in pointers_of(nest)]
-    guard, kept, whole = _known(file.schedule.guard, recipes, places)
+    asked = file.schedule.guard
+    if file.tables:  # its bytes are those of copies, which the host makes
+        asked = replace(asked, loads=(), unplaced=(), nulls=())
+    guard, kept, whole = _known(asked, recipes, places)
     made = pointers_made(nest)
     codes = {loop: _code(nest, file.outlined[loop], places, types) for loop in file.regions}
-    complete = whole and None not in codes.values() and set(nest.stack) <= places.keys()
+    complete = whole and not file.tables and None not in codes.values() and set(nest.stack) <= places.keys()
     trip = nest.loops[nest.root].trip if file.options["single"] else None
     return {
         "file": name,

@@ -38,16 +38,17 @@ class EmitWorker(Worker):
 
         def captured(outlined: Outlined) -> CapturedRegion:
             return CapturedRegion(
-                self.capture,
+                self.captured.capture,
                 inspection.accesses,
                 self.region,
                 outlined,
-                self.values[self.region],
-                start_values(self.analysis, self.region),
-                address_values(self.analysis, self.region),
+                self.captured.values[self.region],
+                start_values(analysis, self.region),
+                address_values(analysis, self.region),
             )
 
-        return Source(self.analysis, inspection, graph, self.region, guard, objects, captured)
+        analysis = self.captured.analysis
+        return Source(analysis, inspection, graph, self.region, guard, objects, captured)
 
     def _tune(self, scope: int, inspection: Inspection) -> None:
         self._stage("locality graph")

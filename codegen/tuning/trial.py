@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from tracecut.codegen.host.vector_versions import rounds_freely
 from tracecut.codegen.runtime.executor import Executor, RegionCode
-from tracecut.codegen.runtime.replay import Comparison, Outcome, Replay
+from tracecut.codegen.runtime.replay import ORIGINAL, Comparison, Outcome, Replay
 from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.candidate_orders import CURVE, Forecast, make_order, shared_data
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
@@ -146,7 +146,7 @@ class Bench:
 def measure_original(subject: Subject) -> tuple[Candidate, Outcome]:
     """The program's own order on one thread, and what it leaves behind."""
     replay = subject.replay
-    executor = Executor(subject.native, replay.identity(), [], {subject.region: replay.code()})
+    executor = Executor(subject.native, replay.identity(), [], {subject.region: replay.code(original=True)})
     executor.enter()
     replay.restore()
     first = replay.run(executor) / 1e6
@@ -288,7 +288,8 @@ def _executor(subject: Subject, schedule: Schedule, variant: str, threads: int) 
     for number in copied:
         if subject.objects[number].base not in replay.buffers:
             raise UnsupportedError("memory that it would copy was not captured")
-    codes: dict[int, RegionCode] = {subject.region: replay.code(variant)}
+    code = replay.code(variant, original=schedule.method == ORIGINAL)
+    codes: dict[int, RegionCode] = {subject.region: code}
     alone = replace(schedule, regions=(_mine(subject, schedule),))
     return Executor(subject.native, alone, replay.bases(subject.objects), codes, threads=threads)
 

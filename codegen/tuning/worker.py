@@ -15,14 +15,13 @@ from typing import Any
 from tracecut.codegen.host.region_library import batch_regions, load_regions, outline_regions
 from tracecut.codegen.host.vector_versions import rounds_freely
 from tracecut.codegen.ptx.alias_facts import gpu_facts
-from tracecut.codegen.runtime.replay import Replay, memory_of
+from tracecut.codegen.runtime.replay import Replay
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, graph_size, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import views_of
-from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError, inspect_scope
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, TooLargeError
 from tracecut.ir.llvm.module_json import function_out, module_in
-from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.machine.machine import Machine
 from tracecut.support import dataclass_json, memory_amounts
 from tracecut.support.errors import ArtefactError, ScheduleError, TracecutError, UnsupportedError
@@ -32,11 +31,11 @@ from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.fingerprint_key import Secret
-from tracecut.tracer.runtime.hook_slots import named_numbers
 from tracecut.tracer.runtime.link import take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 
 from .choose_order import reference_matches, tune
+from .inspect_variant import Captured, Wanted, inspect_variant
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
 from .predict_orders import predict_orders
@@ -75,8 +74,8 @@ class Worker:
         """Inspect, choose, measure. Returns the result; a refusal is a result too."""
         self._stage("reading the capture")
         take_runtime(Path(self.spec["runtime"]).read_bytes())
-        self.analysis = Analysis(module_in(json.loads(Path(self.spec["module"]).read_text())))
-        self.capture = Capture.load(self.spec["capture"])
+        analysis = Analysis(module_in(json.loads(Path(self.spec["module"]).read_text())))
+        self.captured = Captured(analysis, Capture.load(self.spec["capture"]), self.region, self.values)
         self._done("load")
         self._stage("legality")
         chosen = self._choose_scope()
@@ -111,27 +110,17 @@ class Worker:
         refused: dict[int, str] = {}
         too_large = ""  # what could be allowed, before what could not be helped
         for scope, exits, rounds in scope_variants(self.spec, self.entries):
-            if scope not in self.capture.values:  # of a loop that is entered often, few entries are looked at
+            if scope not in self.captured.capture.values:  # of a loop that is entered often, few entries are looked at
                 refused[scope] = "the entry that was captured lies in one of its entries that were not looked at"
                 continue
+            wanted = Wanted(
+                bool(self.spec["renumber"]), bool(self.spec["exact"]), int(self.spec["memory"]) - self._held()
+            )
             try:
-                nest = from_json(to_json(self.analysis.nest(scope, exits)))
+                captured, found = inspect_variant(self.captured, scope, exits, wanted)
             except ArtefactError as error:  # what stays needs a loop that is left out
                 refused.setdefault(scope, error.message)
                 continue
-            numbers = named_numbers(self.values[scope], self.capture.values[scope])
-            memory = memory_of(self.capture, nest, numbers)
-            try:
-                found = inspect_scope(
-                    nest,
-                    memory,
-                    numbers,
-                    single=scope != self.region,
-                    renumber=bool(self.spec["renumber"]),
-                    exact=bool(self.spec["exact"]),
-                    region=self.region,
-                    limit=int(self.spec["memory"]) - self._held(),
-                )
             except UnsupportedError as error:
                 refused.setdefault(scope, error.message)
                 if isinstance(error, TooLargeError):
@@ -142,12 +131,13 @@ class Worker:
                 continue
             rank = found.rank(self.region)
             if best is None or rank > best[0]:
-                best, self.rounds = (rank, scope, found), rounds
+                best, self.rounds, chosen = (rank, scope, found), rounds, captured
             moved, stay = found.gathered(self.region)
             if found.verdicts[self.region].movable and moved and not stay:
                 break
         if best is not None:
             refused.pop(best[1], None)  # with its exits it is understood
+            self.captured = chosen
         self.result["scopes_refused"] = {str(scope): why for scope, why in refused.items()}
         if best is None:
             # The reason of the loop itself; why the layout does not extend to the loops around it is reported
@@ -160,7 +150,7 @@ class Worker:
 
     def _held(self) -> int:
         """Bytes of the captured memory and of the copies that are run on."""
-        return HELD * sum(data.size for data in self.capture.memory.contents.values())
+        return HELD * sum(data.size for data in self.captured.capture.memory.contents.values())
 
     def _check_graph(self, inspection: Inspection) -> None:
         """Refuse a graph that does not fit. Raises TooLargeError with the number."""
@@ -188,8 +178,9 @@ class Worker:
         common = 1e3 * (time.perf_counter() - start + self.timings["legality"])
         self._stage("compiling the job")
         views = {region: views_of(inspection.plan, region) for region in inspection.plan.uses}
+        analysis = self.captured.analysis
         nest = inspection.accesses.nest
-        groups, outlined = outline_regions(self.analysis, nest, views)
+        groups, outlined = outline_regions(analysis, nest, views)
         if rounds_freely(outlined[self.region].text):
             self.result["relaxed"] = True
             if spec["exact"]:
@@ -199,18 +190,19 @@ class Worker:
             tuple(spec["compile"]), tuple(spec["library_folders"]), tuple(spec["libraries"]), tuple(spec["objects"])
         )
         batches = batch_regions(outlined, inspection.accesses)
-        native = load_regions(self.analysis, outlined, batches, flags, self.folder / "regions.so")
+        native = load_regions(analysis, outlined, batches, flags, self.folder / "regions.so")
         cpus = [int(cpu) for cpu in spec["cpus"]]
         threads = max(1, native.threads(cpus))
         replay = Replay(
-            self.capture,
+            self.captured.capture,
             inspection.accesses,
             self.region,
             outlined[self.region],
             native,
-            self.values[self.region],
-            start_values(self.analysis, self.region),
-            address_values(self.analysis, self.region),
+            self.captured.values[self.region],
+            start_values(analysis, self.region),
+            address_values(analysis, self.region),
+            self.captured.image,
         )
         self._done("compile")
         names = [outlined[self.region].name]
@@ -283,7 +275,7 @@ class Worker:
             return
         from tracecut.codegen.runtime.executor import Executor
 
-        executor = Executor(replay.native, replay.identity(), [], {self.region: replay.code()})
+        executor = Executor(replay.native, replay.identity(), [], {self.region: replay.code(original=True)})
         executor.enter()
         replay.restore()
         replay.run(executor)
@@ -340,6 +332,8 @@ class Worker:
                 "seed": int(self.spec["seed"]),
                 "talk": talk,
             },
+            tables=self.captured.tables,
+            used_rows=self.captured.used_rows,
         )
         path = file.save(self.folder / "scope.npz")
         self.result |= {

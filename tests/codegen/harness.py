@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 from tracecut.codegen.host.region_library import outline_regions
-from tracecut.codegen.runtime.replay import Replay, memory_of
+from tracecut.codegen.runtime.replay import Replay
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.check.checker import check_schedule
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph, scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
-from tracecut.codegen.schedule.inspector.inspect_scope import Inspection, inspect_scope
+from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import FAST, Guard, Schedule
+from tracecut.codegen.tuning.inspect_variant import Captured, Wanted, inspect_variant
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.ordering import Ordering
@@ -34,7 +35,6 @@ from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.memory import Object
 from tracecut.tracer.runtime.binding import Native, support
 from tracecut.tracer.runtime.fingerprint_key import Secret
-from tracecut.tracer.runtime.hook_slots import named_numbers
 
 from tracecut.pipeline.stages.capture import Traced, trace_program
 from tracecut.pipeline.stages.compile import Compiled, compile_program
@@ -119,14 +119,11 @@ class Program:
         self, mark: str, loop: int, scope: int, exits: tuple[str, ...] = (), *, renumber: bool = True
     ) -> Inspected:
         """Inspect a loop in one scope with these exits. Raises UnsupportedError when that cannot be understood."""
-        capture = self.capture(loop)
-        nest = from_json(to_json(self.compiled.analysis.nest(scope, exits)))
-        numbers = named_numbers(self.traced.values[scope], capture.values[scope])
-        memory = memory_of(capture, nest, numbers)
-        found = inspect_scope(nest, memory, numbers, single=scope != loop, renumber=renumber, region=loop)
+        captured = Captured(self.compiled.analysis, self.capture(loop), loop, self.traced.values)
+        captured, found = inspect_variant(captured, scope, exits, Wanted(renumber, False, None))
         if loop not in found.verdicts:
             raise UnsupportedError("it is part of a larger region")
-        return Inspected(self, mark, loop, scope, capture, found, renumber)
+        return Inspected(self, mark, loop, scope, captured, found, renumber)
 
 
 def trace(source: str, folder: Path, argv: Sequence[str] = (), **options: Any) -> Program:
@@ -157,9 +154,13 @@ class Inspected:
     mark: str
     region: int
     scope: int
-    capture: Capture
+    captured: Captured
     inspection: Inspection
     renumber: bool
+
+    @property
+    def capture(self) -> Capture:
+        return self.captured.capture
 
     @property
     def verdict(self) -> str:
@@ -180,7 +181,7 @@ class Inspected:
     @cached_property
     def cut_out(self) -> tuple[dict[int, list[Group]], dict[int, Outlined]]:
         """Groups and range function of each region of the scope."""
-        return outline_regions(self.program.compiled.analysis, self.inspection.accesses.nest, self.views)
+        return outline_regions(self.captured.analysis, self.inspection.accesses.nest, self.views)
 
     @property
     def modes(self) -> dict[str, str]:
@@ -237,9 +238,10 @@ class Inspected:
             self.region,
             self.cut_out[1][self.region],
             native,
-            self.program.traced.values[self.region],
-            start_values(self.program.compiled.analysis, self.region),
-            address_values(self.program.compiled.analysis, self.region),
+            self.captured.values[self.region],
+            start_values(self.captured.analysis, self.region),
+            address_values(self.captured.analysis, self.region),
+            self.captured.image,
         )
 
     def scope_file(
@@ -270,4 +272,6 @@ class Inspected:
                 "seed": 0,
                 **options,
             },
+            self.captured.tables,
+            self.captured.used_rows,
         )

@@ -1,0 +1,133 @@
+"""Inspection of a captured region in one scope: as the program is, or with rows behind pointers as one array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.codegen.runtime.replay import memory_of
+from tracecut.codegen.schedule.inspector.inspect_scope import BehindPointersError, Inspection, inspect_scope
+from tracecut.ir.loops.nest import Nest
+from tracecut.ir.loops.nest_json import from_json, to_json
+from tracecut.ir.loops.refusals import scope_refusal
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.capture.snapshot import Capture
+from tracecut.tracer.legality.iteration_domains import steps_around
+from tracecut.tracer.legality.memory import Memory, Packed
+from tracecut.tracer.legality.row_arenas import Bytes, Fill, Vector, flatten_memory, row_tables
+from tracecut.tracer.legality.row_checks import used_parts
+from tracecut.tracer.legality.row_image import RowImage, row_image
+from tracecut.tracer.loops.flatten_rows import RowTable
+from tracecut.tracer.loops.program import Analysis
+from tracecut.tracer.runtime.binding import support
+from tracecut.tracer.runtime.hook_slots import named_numbers
+
+Values = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """A captured region and its program.
+
+    Attributes:
+        analysis: the program. capture: the memory. region: loop id. values: loop → (name, type) of its captured values.
+        tables: of the row pointers, in the flattened program; none in the program as it is.
+        used_rows: arena → bytes of each row that are read. image: the rows where they lie in the program.
+    """
+
+    analysis: Analysis
+    capture: Capture
+    region: int
+    values: Mapping[int, Values]
+    tables: tuple[RowTable, ...] = ()
+    used_rows: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+    image: RowImage | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a scope is inspected, as in `inspect_scope`."""
+
+    renumber: bool
+    exact: bool
+    limit: int | None
+
+
+def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted: Wanted) -> tuple[Captured, Inspection]:
+    """Inspect a region in a scope. Returns it as it was understood, which may be the flattened program.
+
+    Raises UnsupportedError when it cannot be understood, ArtefactError when what stays without the exits cannot be
+    described.
+    """
+    why = ""
+    flat, tables = found.analysis.flattened
+    nest = from_json(to_json(flat.nest(scope, exits)))
+    if row_tables(nest, tables):
+        try:
+            return _flattened(found, scope, nest, wanted)
+        except UnsupportedError as error:
+            why = error.message
+    nest = from_json(to_json(found.analysis.nest(scope, exits)))
+    numbers = named_numbers(list(found.values[scope]), found.capture.values[scope])
+    memory = memory_of(found.capture, nest, numbers)
+    try:
+        return found, _inspect(found, scope, nest, memory, numbers, wanted)
+    except BehindPointersError as error:
+        raise UnsupportedError(why or error.message) from error
+
+
+def _flattened(found: Captured, scope: int, nest: Nest, wanted: Wanted) -> tuple[Captured, Inspection]:
+    """The region in the flattened program. `nest`: of the scope, in that program."""
+    flat, known = found.analysis.flattened
+    tables = tuple(row_tables(nest, known))
+    region, single = found.region, scope != found.region
+    numbers = named_numbers(list(found.values[scope]), found.capture.values[scope])
+    steps = steps_around(nest, region) if single else frozenset[int]()
+    memory = memory_of(found.capture, nest, numbers)
+    fill = _gathered(memory)
+    refused = scope_refusal(nest)
+    if refused is not None:
+        raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")
+    try:
+        arenas = flatten_memory(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
+    except UnsupportedError as error:
+        loads = {name for table in tables for name in table.loads}
+        place = next(site.place for site in nest.sites if site.key in loads)
+        raise UnsupportedError(f"{error.message} ({place.told})") from error
+    inspection = _inspect(found, scope, nest, arenas.memory, {**numbers, **arenas.lives}, wanted)
+    values = [*found.values[region], *((name, "ptr") for name in arenas.lives)]
+    raw = (*found.capture.values[region], *arenas.lives.values())
+    capture = replace(found.capture, memory=arenas.memory, values={**found.capture.values, region: raw})
+    used = used_parts(inspection.accesses)
+    image = row_image(nest, tables, memory, numbers, single=single, steps=steps, fill=fill)
+    return Captured(flat, capture, region, {**found.values, region: values}, tables, used, image), inspection
+
+
+def _gathered(memory: Memory) -> Fill:
+    """Copies rows of captured memory."""
+    packed = Packed.of(memory.contents)
+
+    def fill(data: Bytes, bases: Vector, sizes: Vector, starts: Vector) -> None:
+        places = np.searchsorted(packed.bases, bases)
+        if np.any(packed.bases[np.minimum(places, len(packed) - 1)] != bases):
+            raise UnsupportedError("rows behind pointers were not captured")
+        support().gather(data.ctypes.data, packed.data.ctypes.data + packed.starts[places], sizes, starts)
+
+    return fill
+
+
+def _inspect(
+    found: Captured, scope: int, nest: Nest, memory: Memory, numbers: Mapping[str, int | float], wanted: Wanted
+) -> Inspection:
+    return inspect_scope(
+        nest,
+        memory,
+        numbers,
+        single=scope != found.region,
+        renumber=wanted.renumber,
+        exact=wanted.exact,
+        region=found.region,
+        limit=wanted.limit,
+    )
