@@ -12,7 +12,20 @@ from .harness import Inspected, Program
 from .replays import check_replays, load
 from .woven_programs import run_woven, woven
 
-PROGRAMS = ["pairs", "rows", "indirect", "locals", "edges", "states", "early", "pieces", "masks", "odd", "bounds"]
+PROGRAMS = [
+    "pairs",
+    "rows",
+    "indirect",
+    "locals",
+    "edges",
+    "states",
+    "early",
+    "pieces",
+    "masks",
+    "odd",
+    "bounds",
+    "pointers",
+]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"
     r"(?:the value made at \S+|parameter \d+ of \S+) is \d+, it was \d+); "

@@ -28,7 +28,13 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_local": (0, ["7"]),
     "mesh_refined": (1, ["0.001", "0.05"]),
     "mesh_stages": (0, []),
+    "rows_allocated": (0, []),
+    "rows_growing": (1, ["1", "3", "100"]),
+    "rows_records": (0, []),
+    "rows_sliced": (0, []),
 }
+
+CHANGED = {"rows_growing": 13}  # steps with other rows than those of the schedule: the original loop runs
 
 
 def widest(subject: Program) -> Inspected:
@@ -50,7 +56,8 @@ def widest(subject: Program) -> Inspected:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str, tmp_path: Path) -> None:
-    shutil.copy(FOLDER / "mesh.h", tmp_path)
+    for header in FOLDER.glob("*.h"):
+        shutil.copy(header, tmp_path)
     subject = trace((FOLDER / f"{name}.c").read_text(), tmp_path, ["30", "20", "0"])
     item = widest(subject)
     count, further = EXITS[name]
@@ -63,4 +70,4 @@ def test_programs(name: str, tmp_path: Path) -> None:
         assert ran.code == native.returncode == 0
         assert compare_outputs(native.stdout.read_bytes(), ran.stdout, tolerance=OUTPUT).equal, words
         if not words:
-            assert ran.report["regions"][str(item.region)]["declined"] == 0
+            assert ran.report["regions"][str(item.region)]["declined"] == CHANGED.get(name, 0)
