@@ -8,7 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.runtime.replay import memory_of
-from tracecut.codegen.schedule.inspector.inspect_scope import BehindPointersError, Inspection, inspect_scope
+from tracecut.codegen.schedule.inspector.inspect_scope import (
+    BehindPointersError,
+    Inspection,
+    TooLargeError,
+    inspect_scope,
+)
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.loops.refusals import scope_refusal
@@ -62,11 +67,13 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
     described.
     """
     why = ""
-    flat, tables = found.analysis.flattened
+    flat, tables = _flat(found)
     nest = from_json(to_json(flat.nest(scope, exits)))
     if row_tables(nest, tables):
         try:
             return _flattened(found, scope, nest, wanted)
+        except TooLargeError:
+            raise
         except UnsupportedError as error:
             why = error.message
     nest = from_json(to_json(found.analysis.nest(scope, exits)))
@@ -78,9 +85,13 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
         raise UnsupportedError(why or error.message) from error
 
 
+def _flat(found: Captured) -> tuple[Analysis, tuple[RowTable, ...]]:
+    return found.analysis.flattened(frozenset({found.analysis.view_of(found.region).function.name}))
+
+
 def _flattened(found: Captured, scope: int, nest: Nest, wanted: Wanted) -> tuple[Captured, Inspection]:
     """The region in the flattened program. `nest`: of the scope, in that program."""
-    flat, known = found.analysis.flattened
+    flat, known = _flat(found)
     tables = tuple(row_tables(nest, known))
     region, single = found.region, scope != found.region
     numbers = named_numbers(list(found.values[scope]), found.capture.values[scope])

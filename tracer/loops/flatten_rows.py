@@ -12,7 +12,7 @@ addresses are formed with them, and they are compared with, and subtracted from,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Instruction, Module
@@ -47,21 +47,23 @@ class RowTable:
 
 
 def flatten_rows(
-    module: Module, views: Callable[[], Iterator[tuple[FunctionView, list[Nest]]]]
+    module: Module, views: Iterable[tuple[FunctionView, list[Nest]]]
 ) -> tuple[Module, tuple[RowTable, ...]]:
     """The module in this form, and its tables; none where nothing of it is such a pointer.
 
-    `views`: every function, and its outermost loops. O(instructions).
+    `views`: functions to look at, and their outermost loops. O(instructions).
     """
-    flat = module.copy()
-    tables: list[RowTable] = []
-    for view, nests in views():
-        found = _Rows(view, nests).tables(len(tables))
-        tables += found
-        _rewrite(flat, view, found)
-    for table in tables:
+    found: list[RowTable] = []
+    rows: list[tuple[FunctionView, list[RowTable]]] = []
+    for view, nests in views:
+        rows.append((view, _Rows(view, nests).tables(len(found))))
+        found += rows[-1][1]
+    flat = module.copy() if found else module
+    for view, tables in rows:
+        _rewrite(flat, view, tables)
+    for table in found:
         flat.append(f"{table.arena} = global i8 0, align 16")
-    return flat, tuple(tables)
+    return flat, tuple(found)
 
 
 def _rewrite(module: Module, view: FunctionView, tables: list[RowTable]) -> None:

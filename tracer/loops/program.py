@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,6 +44,7 @@ class Analysis:
         self.views: dict[str, FunctionView] = {}
         self._holding: list[FunctionView] = []  # of each loop
         self._nests: dict[tuple[int, tuple[str, ...]], Nest] = {}
+        self._flattened: dict[frozenset[str], tuple[Analysis, tuple[RowTable, ...]]] = {}
         first = 0
         for name, function in self.module.functions.items():
             view = FunctionView(function, self.types, first)
@@ -75,16 +75,17 @@ class Analysis:
         above = view.loops[loop].parent
         return None if above is None else view.loop_ids[above]
 
-    @cached_property
-    def flattened(self) -> tuple[Analysis, tuple[RowTable, ...]]:
-        """The same loops with rows behind pointers as rows of one array, and the tables of such pointers."""
+    def flattened(self, functions: frozenset[str]) -> tuple[Analysis, tuple[RowTable, ...]]:
+        """The same loops, with rows behind pointers of some functions as rows of one array; and the tables of these.
 
-        def outermost() -> Iterator[tuple[FunctionView, list[Nest]]]:
-            for view in self.views.values():
-                yield view, [self.nest(number) for number, loop in view.loops.items() if loop.parent is None]
-
-        module, tables = flatten_rows(self.module, outermost)
-        return (Analysis(module), tables) if tables else (self, ())
+        It is this program where there are none.
+        """
+        if functions not in self._flattened:
+            views = (self.views[name] for name in sorted(functions))
+            pairs = ((view, [self.nest(n) for n, loop in view.loops.items() if loop.parent is None]) for view in views)
+            module, tables = flatten_rows(self.module, pairs)
+            self._flattened[functions] = (Analysis(module), tables) if tables else (self, ())
+        return self._flattened[functions]
 
     @cached_property
     def records(self) -> list[LoopRecord]:

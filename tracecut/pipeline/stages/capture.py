@@ -77,7 +77,7 @@ def trace_program(
         values={loop: tuple(values) for loop, values in hooked.items()},
         nests={loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked},
         flattened=_flattened(analysis, hooked),
-        tables=analysis.flattened[1],
+        tables=analysis.flattened(_functions(analysis, hooked))[1],
     )
     (folder / "spec.json").write_text(json.dumps(to_json(request)))
     finished = run_hosted(
@@ -101,6 +101,10 @@ def trace_program(
 
 def _flattened(analysis: Analysis, hooked: Iterable[int]) -> dict[int, Any]:
     """Loops with rows behind pointers → their nests in the flattened program."""
-    flat, tables = analysis.flattened
+    flat, tables = analysis.flattened(_functions(analysis, hooked))
     nests = {loop: flat.nest(loop) for loop in hooked} if tables else {}
     return {loop: nest_json.to_json(nest) for loop, nest in nests.items() if row_tables(nest, tables)}
+
+
+def _functions(analysis: Analysis, loops: Iterable[int]) -> frozenset[str]:
+    return frozenset(analysis.view_of(loop).function.name for loop in loops)
