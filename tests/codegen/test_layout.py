@@ -129,8 +129,8 @@ def test_only_jobs_move_when_data_must_not(program: Callable[[str], Program]) ->
 @pytest.mark.parametrize(
     ("name", "mark", "why"),
     [
-        ("indirect", "rows_of_pointers", "rows behind pointers of their own"),
-        ("indirect", "rows_of_a_block", "rows behind pointers of their own"),
+        ("indirect", "rows_of_pointers", "rows behind pointers are written"),
+        ("indirect", "rows_of_a_block", "rows behind pointers are written"),
     ],
 )
 def test_what_is_not_understood_is_left_alone(inspected: Catalogue, name: str, mark: str, why: str) -> None:

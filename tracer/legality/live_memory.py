@@ -80,5 +80,6 @@ def stack_objects(
     nest: Nest | None, lives: Mapping[str, int | float], stack: Callable[[], tuple[int, int]]
 ) -> list[Object]:
     """Stack arrays that are live into a nest, and variables of its callers. `stack`: says which addresses it has."""
-    found = [] if nest is None else [(int(lives[name]), size) for name, size in nest.stack.items() if name in lives]
-    return [Object(base, size, STACK) for base, size in variables_on(stack(), found)] if found else []
+    named = {} if nest is None else {(int(lives[name]), n): name for name, n in nest.stack.items() if name in lives}
+    places = variables_on(stack(), named) if named else []
+    return [Object(base, size, STACK, named.get((base, size), "")) for base, size in places]
