@@ -99,7 +99,7 @@ class Executor:
         self._room = Block.room(0, 1)
         self._locals: list[Block] = []  # order of each move, counted from its first record
         self._secret = Secret.draw()
-        self._ranges: dict[Starts, tuple[int, int, int]] = {}  # of pieces; the guard holds them fast
+        self._ranges: dict[tuple[int, Starts], tuple[int, int, int]] = {}  # by region; the guard holds them fast
         self.plans: dict[int, Plan] = {}
 
     def rebind(self, bases: Sequence[int], codes: Mapping[int, RegionCode], homes: Sequence[int] | None = None) -> None:
@@ -239,11 +239,10 @@ class Executor:
 
     def _piece_range(self, region: RegionSchedule, copy: Copy) -> tuple[int, int, int]:
         """First record of any piece, the one behind the last, and how many there are."""
-        places = _starts_of(region, copy)
-        if places not in self._ranges:
-            found = self.native.piece_range(self._starts(region, copy), self._lengths[region.region])
-            self._ranges[places] = found
-        return self._ranges[places]
+        key = region.region, _starts_of(region, copy)
+        if key not in self._ranges:
+            self._ranges[key] = self.native.piece_range(self._starts(region, copy), self._lengths[region.region])
+        return self._ranges[key]
 
     def _old_offsets(self, region: RegionSchedule, copy: Copy) -> Block:
         """Old starts (or ends) in the new job order, for code that uses them as data."""
