@@ -79,15 +79,19 @@ def copied(schedule: Schedule, region: RegionSchedule, copy: Copy, data: Sequenc
 
 def piece_records(region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> Longs:
     """Source record of each record of the pieces of a copy, in the new order of the jobs. O(records)."""
-    places = region.starts if copy.starts is None else copy.starts
-    assert places is not None
-    number, origin, stride, first, width = places
-    low = origin + stride * first
+    low, stride, width, number = _starts_at(copy)
     starts = np.ndarray((region.jobs.size,), SIGNED[width], data[number], low, (stride,))[region.jobs].astype(np.int64)
     lengths = region.lengths[region.jobs].astype(np.int64)
     ends = np.cumsum(lengths)
     begins = ends - lengths
     return np.arange(int(ends[-1]) if ends.size else 0, dtype=np.int64) + np.repeat(starts - begins, lengths)
+
+
+def _starts_at(copy: Copy) -> tuple[int, int, int, int]:
+    """First byte of the old starts in their object, stride, width, and the object."""
+    assert copy.starts is not None
+    number, origin, stride, first, width = copy.starts
+    return origin + stride * first, stride, width, number
 
 
 def index_fields(schedule: Schedule, number: int, copy: Copy, data: Bytes) -> list[IndexField]:
@@ -138,9 +142,7 @@ def old_offsets(region: RegionSchedule, copy: Copy, data: Sequence[Bytes]) -> By
         low = copy.origin + copy.stride * copy.first
         records = records_at(data[copy.object], low, copy.stride, copy.count)
         return np.ascontiguousarray(records[region.jobs]).view(np.uint8).reshape(-1)
-    assert region.starts is not None
-    number, origin, stride, first, width = region.starts
-    low = origin + stride * first
+    low, stride, width, number = _starts_at(copy)
     values = np.ndarray((region.jobs.size,), SIGNED[width], data[number], low, (stride,))[region.jobs].astype(np.int64)
     if copy.ends:
         values = values + region.lengths[region.jobs]

@@ -233,13 +233,15 @@ class Executor:
         return data
 
     def _starts(self, region: RegionSchedule, copy: Copy) -> Block:
-        number, origin, stride, first, width = _starts_of(region, copy)
+        assert copy.starts is not None
+        number, origin, stride, first, width = copy.starts
         address = self.bases[number] + origin + stride * first
         return self.native.widened(address, self._jobs[region.region].count, stride, width)
 
     def _piece_range(self, region: RegionSchedule, copy: Copy) -> tuple[int, int, int]:
         """First record of any piece, the one behind the last, and how many there are."""
-        key = region.region, _starts_of(region, copy)
+        assert copy.starts is not None
+        key = region.region, copy.starts
         if key not in self._ranges:
             self._ranges[key] = self.native.piece_range(self._starts(region, copy), self._lengths[region.region])
         return self._ranges[key]
@@ -334,13 +336,6 @@ class Executor:
 
 def _first_byte(copy: Copy) -> int:
     return copy.origin + copy.stride * copy.first
-
-
-def _starts_of(region: RegionSchedule, copy: Copy) -> Starts:
-    """Where the pieces of a copy start in the program."""
-    found = region.starts if copy.starts is None else copy.starts
-    assert found is not None
-    return found
 
 
 def _signed(value: int) -> int:

@@ -104,7 +104,7 @@ class Copy:
         ends: of an offsets copy, whether it holds ends (else starts); with one array for both, starts.
         renumber: index fields in it that get new values.
         pieces: of an offsets copy of records in job order, the fields that hold starts and ends.
-        starts: of a segment copy whose pieces start elsewhere than those of its region say, see `RegionSchedule`.
+        starts: of a segment or offsets copy, where the program holds the old starts of its pieces.
     """
 
     mode: str
@@ -168,7 +168,6 @@ class RegionSchedule:
         blocks: how the jobs are shared out.
         copies: copies it reads. `bases`: group → copy, for groups whose base pointer is replaced.
         lengths: int32; records of the piece of each (old) job, empty without pieces.
-        starts: source of the old piece starts: (object, origin, stride, first record, width).
         privates: arrays that blocks 1 … accumulate into private slots; all blocks are of one wavefront then.
     """
 
@@ -178,7 +177,6 @@ class RegionSchedule:
     copies: tuple[Copy, ...]
     bases: dict[int, int]
     lengths: Ints
-    starts: Starts | None = None
     privates: tuple[Private, ...] = ()
 
 

@@ -53,7 +53,6 @@ def schedule_out(schedule: sc.Schedule) -> dict[str, Any]:
                 "region": region.region,
                 "copies": [_copy_out(copy) for copy in region.copies],
                 "bases": {str(group): copy for group, copy in region.bases.items()},
-                "starts": None if region.starts is None else list(region.starts),
                 "privates": [_fields_out(item) for item in region.privates],
             }
             for region in schedule.regions
@@ -111,7 +110,6 @@ def _region_in(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> sc.RegionS
         tuple(_copy_in(copy) for copy in data["copies"]),
         {int(group): whole(copy) for group, copy in data["bases"].items()},
         arrays[f"{name}_lengths"],
-        _starts_in(data["starts"]),
         tuple(_private_in(item) for item in data["privates"]),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from .harness import Inspected, Program
+from .woven_programs import run_woven, woven
 
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 
@@ -170,3 +171,15 @@ def test_loops_whose_iterations_depend_on_each_other_keep_their_order(
     assert item.verdict == "ordered"
     verdict = item.inspection.verdicts[item.region]
     assert len(verdict.places) == 2 and verdict.reason
+
+
+def test_two_loops_over_the_same_starts_have_pieces_of_their_own(program: Callable[[str], Program]) -> None:
+    """The first loop walks the first half of each piece, the second one all of it."""
+    item = program("pieces").inspect("same_starts")
+    schedule = item.schedule(item.random(1))
+    half, whole = (region for region in schedule.regions if region.lengths.size)
+    assert {copy.starts for copy in half.copies} & {copy.starts for copy in whole.copies} - {None}
+    assert half.lengths.sum() < whole.lengths.sum()
+    ran = run_woven(item.program, woven([item], [schedule], name="same-starts"))
+    assert list(ran.used.values()) == [1]
+    assert (ran.code, ran.stdout) == (0, item.program.native_output)

@@ -165,10 +165,9 @@ def _copy(name: str, schedule: Schedule, region: RegionSchedule, copy: Copy, obj
     if copy.mode in ("segment", "offsets"):
         if region.lengths.size != region.jobs.size or (region.lengths.size and int(region.lengths.min()) < 0):
             raise ScheduleError(f"{name} copies pieces of unknown length")
-        places = region.starts if copy.starts is None else copy.starts
-        if places is None:
+        if copy.starts is None:
             raise ScheduleError(f"{name} copies pieces from an unknown place")
-        number, origin, stride, first, width = places
+        number, origin, stride, first, width = copy.starts
         end = origin + stride * (first + region.jobs.size - 1) + width
         _inside(f"{name} reads starts from", objects, number, origin + stride * first, end)
     if copy.mode == "offsets":

@@ -72,8 +72,7 @@ def _fits(
         index = accesses.by_site[str(loads[0].data[0])]
         return len(index) == 1 and renumbered(region, objects, copy.space, start, index[0])
     if copy.mode == "segment":
-        places = region.starts if copy.starts is None else copy.starts
-        begins = [atom for atom in loads if str(atom.data[0]) in pieces.starts.get(places or (), ())]
+        begins = [atom for atom in loads if str(atom.data[0]) in pieces.starts.get(copy.starts or (), ())]
         inner = [atom for atom in access.form.terms if atom.kind == "counter"]
         steps = [access.form.terms[atom] for atom in (*begins, *inner)]
         good = len(loads) == len(begins) == 1 and not own and steps == [copy.stride] * 2
@@ -130,7 +129,7 @@ def find_pieces(region: RegionSchedule, objects: Sequence[Object], accesses: Acc
     pieces = Pieces()
     if not any(copy.mode in ("segment", "offsets") for copy in region.copies):
         return pieces
-    known = dict.fromkeys([region.starts, *(copy.starts for copy in region.copies)])
+    known = dict.fromkeys(copy.starts for copy in region.copies)
     for places in (places for places in known if places is not None):
         for access in accesses.inside(region.region):
             if _reads_start(access, places, objects, region.region):

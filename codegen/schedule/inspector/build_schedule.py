@@ -203,18 +203,14 @@ def _region(
     copies: list[sc.Copy] = []
     copy_of: dict[int, int] = {}
     lengths = np.zeros(0, np.int32)
-    starts: sc.Starts | None = None
     for use in plan.uses[region]:
         if use.mode in ("moved", "old"):
             continue
         copy_of[use.array] = len(copies)
         copy = _copy(plan, use, jobs.size, spaces, places)
         if use.segments is not None and use.mode in ("segment", "offsets"):
-            own = _starts(plan, use.segments, places)
-            if starts is None:
-                starts, lengths = own, _lengths(plan, region, use.segments)
-            elif own != starts and use.mode == "segment":
-                copy = replace(copy, starts=own)
+            copy = replace(copy, starts=_starts(plan, use.segments, places))
+            lengths = lengths if lengths.size else _lengths(plan, region, use.segments)
         copies.append(copy)
     bases: dict[int, int] = {}
     for group in groups:
@@ -230,15 +226,7 @@ def _region(
             if copies[number].renumber and whole & set(group.sites) and not plan.fields.keys() & set(group.sites):
                 raise UnsupportedError("an array of indices is read as data, and through another pointer")
             bases[group.id] = number
-    return sc.RegionSchedule(
-        region,
-        jobs,
-        share.blocks,
-        tuple(copies),
-        bases,
-        lengths,
-        starts,
-    )
+    return sc.RegionSchedule(region, jobs, share.blocks, tuple(copies), bases, lengths)
 
 
 def _privates(

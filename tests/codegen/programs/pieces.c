@@ -154,9 +154,28 @@ SHAPE far_apart(void) /* few lines that stay, far from each other */
     show("far_apart", table, 1 << 16);
 }
 
+SHAPE same_starts(void) /* two loops over pieces that start at the same places and end at others */
+{
+    int *rp = offsets(DATA, 9), *end = malloc(DATA * sizeof *end), *col = ints(rp[DATA], DATA);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), *z = longs(DATA, 9);
+    for (int i = 0; i < DATA; i++)
+        end[i] = rp[i] + (rp[i + 1] - rp[i]) / 2;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < DATA; i++) // @same_starts
+            for (int j = rp[i]; j < end[i]; j++)
+                z[i] += x[col[j]];
+        for (int i = 0; i < DATA; i++) // @same_starts_all
+            for (int j = rp[i]; j < rp[i + 1]; j++)
+                y[i] += x[col[j]];
+        for (int i = 0; i < DATA; i++)
+            x[i] = (y[i] + z[i]) & 15;
+    }
+    show("same_starts", x, DATA);
+}
+
 int main(void)
 {
     flat(), flat_middle(), flat_part(), flat_shifted(), two_sizes(), cut_number(), masked_number(), copied_rows();
-    staying(), far_apart();
+    staying(), far_apart(), same_starts();
     return 0;
 }

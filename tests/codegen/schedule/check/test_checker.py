@@ -159,25 +159,18 @@ def _copy_of_something_else(item: Inspected, s: Schedule, a: int, b: int) -> Sch
 
 def _pieces_of_something_else(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
     mine = region_of(item, s)
-    if mine.starts is None:
+    if not mine.lengths.size:
         return None
-    number, origin, stride, first, width = mine.starts
     wrong: list[dict[str, Any]] = [
         {"lengths": edited(mine.lengths, a, int(mine.lengths[a % mine.lengths.size]) + 1)},
         {"lengths": edited(mine.lengths, a, -1)},
         {"lengths": mine.lengths[:-1]},
-        {"starts": None},
-        {"starts": ((number + 1) % len(item.guarded[1]), origin, stride, first, width)},
-        {"starts": (number, origin + stride, stride, first, width)},
-        {"starts": (number, origin, stride, first + 1, width)},
-        {"starts": (number, origin, stride + 4, first, width)},
-        {"starts": (number, origin, stride, first, 2 * width)},
     ]
     return with_region(item, s, **wrong[b % len(wrong)])
 
 
 def _starts_of_other_pieces(item: Inspected, s: Schedule, a: int, b: int) -> Schedule | None:
-    """Of a copy with starts of its own, and of records with starts and ends in them."""
+    """Of copies in pieces, and of records with starts and ends in them."""
     mine = region_of(item, s)
     own = [place for place, copy in enumerate(mine.copies) if copy.starts is not None or copy.pieces]
     if not own:
@@ -191,7 +184,9 @@ def _starts_of_other_pieces(item: Inspected, s: Schedule, a: int, b: int) -> Sch
             {"starts": None},
             {"starts": (number, origin + stride, stride, first, width)},
             {"starts": (number, origin, stride, first + 1, width)},
+            {"starts": (number, origin, stride + 4, first, width)},
             {"starts": (number, origin, 2 * stride, first, width)},
+            {"starts": (number, origin, stride, first, 2 * width)},
             {"starts": ((number + 1) % len(item.guarded[1]), origin, stride, first, width)},
         ]
     for piece in copy.pieces:
