@@ -34,6 +34,7 @@ def optimize(
     exact: bool = False,
     reduce: str = FAST,
     gpu: str | None = None,
+    fresh: bool = False,
 ) -> Optimized:
     """Make a faster program from C or C++ source: `tracecut optimize` without its terminal output.
 
@@ -59,6 +60,8 @@ def optimize(
         reduce: `"fast"`, or `"ordered"`: the sums of a schedule have the same bits on any number of threads.
         gpu: a GPU such as `"h200"`: its memory model chooses a kernel of each hot loop, whether the loop paid on this
             machine or not; None: kernels of the loops that paid, as they run here.
+        fresh: do all work again, also where `output` has a result that answers the same question (`manifest["reused"]`
+            says so, `manifest["made"]` is its time).
 
     Returns an `Optimized`, even if every loop was refused; the reasons are in its `regions`.
 
@@ -96,6 +99,7 @@ def optimize(
         raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: {problem}")
     asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "budget": budget, "timeout": timeout}
     asked |= {"memory": memory, "method": method, "region": region, "exact": bool(exact), "reduce": reduce, "gpu": gpu}
+    asked |= {"fresh": bool(fresh)}
     options, arguments = checked(asked), tuple(word("argv", each) for each in argv)
     folder = new_folder("tracecut-result") if output is None else Path(output)
     place = None if stdin is None else Path(stdin)

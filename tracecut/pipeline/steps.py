@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.mapping.thread_cpus import threads_here
@@ -24,7 +26,7 @@ from .stages.compile import compile_program
 from .stages.gpu import choose_kernels
 from .stages.manifest import build_manifest, measured, program_entry, region_entry, stopped_plans, where_it_went
 from .stages.select_loops import choose_loops
-from .stages.tune import tune_regions
+from .stages.tune import FAILED, tune_regions
 from .stages.weave import Run, check_output, run_woven, weave_program
 
 
@@ -169,7 +171,15 @@ def publish_results(artefact: Artefact) -> Artefact:
     for part, name in (("report", "report.html"), ("remarks", "remarks.yaml")):
         manifest[part] = name if (staging / name).is_file() else ""
     write_json(staging / "manifest.json", manifest)
-    return replace(artefact, manifest=manifest)
+    return replace(artefact, manifest=manifest, listing={**artefact.listing, **_looked_at(captured, regions)})
+
+
+def _looked_at(captured: Traced | str, regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the result depends on outside of the command line, and why it must not be used again; see `question.py`."""
+    if isinstance(captured, str):
+        return {"inputs": {}, "unseen": captured}
+    failed = [str(region["reason"]) for region in regions if str(region["reason"]).startswith(FAILED)]
+    return {"inputs": dict(captured.inputs), "unseen": captured.unseen or "".join(failed[:1])}
 
 
 def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tracecut.pipeline.output.result import Optimized
 from tracecut.pipeline.output.staging import publish, staging
+from tracecut.pipeline.question import answer_to, question_of, with_question
 from tracecut.pipeline.stages.settings import Settings, parse_place
 from tracecut.support import errors
 from tracecut.support.dataclass_json import to_json
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
 
 def optimize_program(settings: Settings, progress: Progress) -> Optimized:
-    """Run all stages. Old results in the output folder are replaced only by complete new ones.
+    """Run all stages, or take the result that is in the output folder if it answers this very question.
+
+    Old results in the output folder are replaced only by complete new ones.
 
     Raises the errors of the stages; the output folder is then unchanged.
     """
@@ -41,13 +44,17 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
     if settings.region is not None:
         parse_place(settings.region)
     output = Path.cwd() / settings.output
-    with staging(output) as folder, private_folder("tracecut-work-") as work:
+    named = replace(settings, sources=tuple(map(os.path.abspath, settings.sources)))
+    with private_folder("tracecut-work-") as work:
         kept = replace(settings, stdin=kept_input(settings.stdin, work))
-        result = _run_job("tracecut.pipeline.run", kept, progress, work, folder)
-        publish(folder, output, result["listing"])
-    return Optimized(
-        output, result["manifest"], replace(settings, sources=tuple(map(os.path.abspath, settings.sources)))
-    )
+        question = question_of(settings, kept.stdin, work)
+        found = None if settings.fresh else answer_to(question, output)
+        if found is not None:
+            return Optimized(output, found, named)
+        with staging(output) as folder:
+            result = _run_job("tracecut.pipeline.run", kept, progress, work, folder)
+            publish(folder, output, with_question(result["listing"], question, question_of(settings, kept.stdin, work)))
+    return Optimized(output, result["manifest"], named)
 
 
 def emit_kernel(settings: Settings, asked: Mapping[str, Any], progress: Progress) -> Kernel:

@@ -123,6 +123,10 @@ class Settings:
             choices=(FAST, ORDERED),
         ),
     )
+    fresh: bool = field(
+        default=False,
+        metadata=_option("do all work again, also where OUT has the answer to the same question", action="store_true"),
+    )
     compare: tuple[str, ...] = ()
     machine: Machine | None = field(
         default=None,

@@ -29,6 +29,7 @@ SECONDS, PATIENCE = 300.0, 20.0
 
 
 ALIKE = 1.02  # times within this factor are considered equal
+FAILED = "its inspection failed"  # how the reason of a loop begins whose worker died
 SWEEPS = ("region_ms", "region_all_ms")
 
 
@@ -135,7 +136,7 @@ def _tune_one(
         )
     except TracecutError as error:
         last = (error.detail.splitlines() or [""])[-1].strip()
-        reason = f"its inspection failed: {error.message}{f' ({last})' if last else ''}"
+        reason = f"{FAILED}: {error.message}{f' ({last})' if last else ''}"
         return RegionResult(hot, loop, {"class": "rejected", "reason": reason, "places": []}, refused=reason)
     apart = _kept_apart(analysis, data)
     scope, refused = None, ""
