@@ -6,6 +6,7 @@ run on the real kernel (`trial.py`).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ from .interleaved_timing import ALIKE, best_of, look_again, measure_apart
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
 
+SPENT = "not tried: the budget was spent"
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
 
@@ -48,6 +50,8 @@ def tune(
     say: Callable[[str], None],
     compare: Sequence[str] = (),
     reduce: str = FAST,
+    deadline: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[list[Candidate], Candidate | None]:
     """Measure candidate orders; returns all of them and the best, None when the original stays the fastest.
 
@@ -57,8 +61,10 @@ def tune(
         sweeps: invocations of the region for each entry of its scope.
         compare: methods that are measured too, whatever they take, but not chosen.
         reduce: `fast` or `ordered` (`cut_into_blocks.py`).
+        deadline: on the clock; then no further order is begun but the first one. clock: seconds.
     """
-    started = time.perf_counter()
+    started = clock()
+    ends = math.inf if deadline is None else deadline
     original, reference = measure_original(subject)
     candidates = [original]
     flat = subject.graph.graph
@@ -73,17 +79,20 @@ def tune(
     for name in linear_methods(flat) if method == "auto" else (method,):
         if name == "original":
             continue
+        if len(candidates) > 1 and clock() >= ends:
+            candidates.append(Candidate(name, note=SPENT))
+            continue
         if name not in LINEAR and method == "auto":  # what is tried for hubs alone
             candidates.append(try_order(bench, name + curve))
             continue
         found = try_order(bench, name, linear_too=k is not None)
         candidates.append(found)
-        if found.region_ms is not None and name not in UNCURVED and _may_wait(subject):
+        if found.region_ms is not None and name not in UNCURVED and _may_wait(subject) and clock() < ends:
             curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     if method == "auto":
-        _try_clusters(bench, candidates, curve, started + budget)
+        _try_clusters(bench, candidates, curve, min(started + budget, ends), clock)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
     say("measuring the fastest again")
@@ -119,7 +128,9 @@ def default_clusters(subject: Subject, machine: Machine, threads: int) -> int:
     return min(-(-count // threads) * threads, max(1, flat.n_jobs))
 
 
-def _try_clusters(bench: Bench, candidates: list[Candidate], curve: str, deadline: float) -> None:
+def _try_clusters(
+    bench: Bench, candidates: list[Candidate], curve: str, deadline: float, clock: Callable[[], float]
+) -> None:
     """Add the families that have a reason, while the budget lasts; a note on those that are not tried."""
     flat = bench.subject.graph.graph
     measured = [item for item in candidates[1:] if item.region_ms is not None]
@@ -130,7 +141,7 @@ def _try_clusters(bench: Bench, candidates: list[Candidate], curve: str, deadlin
             why = no_reason(fastest.forecast, _least_misses(bench.subject))
     copies: float | None = None
     for name in cluster_methods(flat):
-        left = deadline - time.perf_counter()
+        left = deadline - clock()
         needed = seconds(name, flat, copies)
         if why or needed > left:
             late = f"may need {needed:.0f} s, {max(left, 0):.0f} s of the budget are left"

@@ -28,7 +28,8 @@ def optimize(
     output: AnyPath | None = None,
     stdin: AnyPath | None = None,
     region: str | None = None,
-    budget: float = 20.0,
+    budget: float | None = None,
+    loop_budget: float = 20.0,
     timeout: float | None = None,
     memory: int | None = None,
     exact: bool = False,
@@ -40,7 +41,8 @@ def optimize(
 
     The program is compiled, run, instrumented and inspected, and rebuilt with its hot irregular loops rescheduled; the
     result is compared with the original. All of it happens in child processes, so a crash of the program or of a
-    compiler does not end this process. Takes about ten runs of the program, and `budget` seconds for each hot loop.
+    compiler does not end this process. Takes about ten runs of the program, and
+    `loop_budget` seconds for each hot loop.
 
     Args:
         source: a C, C++ or LLVM IR file, or all arguments of a compiler command: files and options.
@@ -53,7 +55,9 @@ def optimize(
         output: folder for the results; None: a temporary folder, removed with the returned object.
         stdin: file, pipe or device that the program reads as its standard input, None: empty input.
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
-        budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
+        budget: seconds after which the whole job tries nothing more, and builds and compares the best that it has;
+            None: no limit. loop_budget: seconds for trying orders of each loop.
+        timeout: seconds that one run of the program may take, None: no limit.
         memory: bytes that each tracecut process may use, None: half of the free memory. A loop that needs more is
             refused.
         exact: only orders that keep every bit: floating-point sums keep their order.
@@ -97,7 +101,8 @@ def optimize(
         raise ArgumentError("output is empty, the name of a folder was expected")
     if stdin is not None and (problem := problem_of(stdin)):
         raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: {problem}")
-    asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "budget": budget, "timeout": timeout}
+    asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "timeout": timeout}
+    asked |= {"budget": budget, "loop_budget": loop_budget}
     asked |= {"memory": memory, "method": method, "region": region, "exact": bool(exact), "reduce": reduce, "gpu": gpu}
     asked |= {"fresh": bool(fresh)}
     options, arguments = checked(asked), tuple(word("argv", each) for each in argv)

@@ -12,6 +12,7 @@ from tracecut.support.process.runner import Finished
 from tracecut.support.progress import Stages
 from tracecut.support.version import __version__
 
+from .deadline import Deadline
 from .stages.accept import Weighed
 from .stages.capture import Traced
 from .stages.compile import Compiled
@@ -27,6 +28,7 @@ class Artefact:
     Attributes:
         settings, progress: the options, and where progress is reported. machine: the target machine.
         work: folder of intermediate files. staging: folder of files of the result.
+        deadline: when nothing more is tried.
         program: what `compile` made. native: the run of `original`. captured: what `capture` found, or why it found
             nothing.
         results: of `tune`, one for each hot loop. why: why no loop is inspected.
@@ -40,6 +42,7 @@ class Artefact:
     machine: Machine
     work: Path
     staging: Path
+    deadline: Deadline = field(default_factory=Deadline)
     program: Compiled | None = None
     native: Finished | None = None
     captured: Traced | str = ""

@@ -19,7 +19,7 @@ from tracecut.tracer.toolchain.self_inspection import asks_of_itself
 
 from .artefact import Artefact
 from .output.staging import seal
-from .stages.accept import weigh
+from .stages.accept import PATIENCE, weigh
 from .stages.capture import Traced, trace_program
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
@@ -68,6 +68,7 @@ def tune_loops(artefact: Artefact) -> Artefact:
         artefact.work,
         threads_here([core.cpu for core in artefact.machine.cores], len(artefact.cpus)).cpus,
         artefact.progress.detail,
+        artefact.deadline,
     )
     why = "" if hots else "no loop runs a noticeable share of the program's work"
     return replace(artefact, results=tuple(results), why=why)
@@ -128,6 +129,7 @@ def choose_for_gpu(artefact: Artefact) -> Artefact:
         artefact.work,
         folder,
         artefact.progress.detail,
+        artefact.deadline,
     )
     return replace(artefact, gpu=found)
 
@@ -196,7 +198,15 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
     artefact.progress.detail("comparing the times of whole runs")
     times = {threads: runs[_name(threads)].seconds for threads in _counts(artefact)}
     seconds = artefact.native.seconds
-    found = weigh(seconds, times, lambda: _original(artefact, "again").seconds, again, min_gain=settings.min_gain)
+    patience = min(PATIENCE, artefact.deadline.left)
+    found = weigh(
+        seconds,
+        times,
+        lambda: _original(artefact, "again").seconds,
+        again,
+        min_gain=settings.min_gain,
+        patience=patience,
+    )
     if not found.pays:
         why = f"the whole program would take {found.optimized:.3g} s instead of {found.original:.3g} s"
         return _dropped(artefact, why + where_it_went(runs["original"], runs[_name(found.threads)]))

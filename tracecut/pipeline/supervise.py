@@ -7,6 +7,7 @@ publishes its result. It survives a crash of the child process.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,7 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
             raise SourceError(f"{source}: {'not a file' if source.exists() else 'no such file'}")
     if settings.region is not None:
         parse_place(settings.region)
+    began = time.monotonic()
     output = Path.cwd() / settings.output
     named = replace(settings, sources=tuple(map(os.path.abspath, settings.sources)))
     with private_folder("tracecut-work-") as work:
@@ -52,7 +54,7 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
         if found is not None:
             return Optimized(output, found, named)
         with staging(output) as folder:
-            result = _run_job("tracecut.pipeline.run", kept, progress, work, folder)
+            result = _run_job("tracecut.pipeline.run", kept, progress, work, folder, began=began)
             publish(folder, output, with_question(result["listing"], question, question_of(settings, kept.stdin, work)))
     return Optimized(output, result["manifest"], named)
 
