@@ -43,6 +43,10 @@ class Stages:
         """Report the current step of the running stage."""
         _emit(detail=text)
 
+    def note(self, text: str) -> None:
+        """Tell the user something before it is done."""
+        _emit(note=text)
+
     def said(self, text: str) -> None:
         """Report the warnings of the user's compiler."""
         if text.strip():
@@ -128,6 +132,11 @@ class Progress:
             self._entered, self._text, self._detail = self._clock(), str(event["text"]), ""
             self._expected = event.get("expected")
         self._detail = str(event.get("detail", self._detail))
+        if "note" in event and not self._quiet:
+            self.close()
+            with suppress(OSError):
+                sys.stderr.write(f"tracecut: {event['note']}\n")
+                sys.stderr.flush()
         if "said" in event and not self._quiet:
             self.close()
             with suppress(OSError):

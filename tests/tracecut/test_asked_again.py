@@ -1,4 +1,4 @@
-"""`tracecut optimize` asked twice: the second answer comes from the output folder, unless an input has changed."""
+"""`tracecut optimize` and the files of the current folder: what is read is known, what is written is announced."""
 
 from __future__ import annotations
 
@@ -49,3 +49,19 @@ def test_an_answer_is_given_again_until_the_input_changes(
     mesh.write_text("18\n")
     changed, ran = asked()
     assert (changed["reused"], ran) == (False, True)
+
+
+def test_a_program_that_writes_is_announced_or_runs_in_copies(
+    shell: Shell, contents: Callable[[Path], Mapping[str, bytes]]
+) -> None:
+    shell.source(READER)
+    (shell.folder / "mesh").write_text("17\n")
+    before = contents(shell.folder)
+    quiet = shell("optimize", "program.c", "-o", "out", "--in-copy", "--", "mesh")
+    assert (quiet.code, quiet.err) == (0, "")
+    found = contents(shell.folder)
+    assert {name: data for name, data in found.items() if not name.startswith("out/")} == before
+    loud = shell("optimize", "program.c", "-o", "out", "--", "mesh")
+    assert loud.code == 0
+    assert "times in this folder, and may change files each time (it uses fopen)" in loud.err
+    assert (shell.folder / "runs").read_text() == "ran\nran\n"

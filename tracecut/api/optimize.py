@@ -35,6 +35,7 @@ def optimize(
     exact: bool = False,
     reduce: str = FAST,
     gpu: str | None = None,
+    in_copy: bool = False,
     fresh: bool = False,
 ) -> Optimized:
     """Make a faster program from C or C++ source: `tracecut optimize` without its terminal output.
@@ -64,6 +65,7 @@ def optimize(
         reduce: `"fast"`, or `"ordered"`: the sums of a schedule have the same bits on any number of threads.
         gpu: a GPU such as `"h200"`: its memory model chooses a kernel of each hot loop, whether the loop paid on this
             machine or not; None: kernels of the loops that paid, as they run here.
+        in_copy: run the program in scratch copies of the current folder, so that its files stay as they are.
         fresh: do all work again, also where `output` has a result that answers the same question (`manifest["reused"]`
             says so, `manifest["made"]` is its time).
 
@@ -104,7 +106,7 @@ def optimize(
     asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "timeout": timeout}
     asked |= {"budget": budget, "loop_budget": loop_budget}
     asked |= {"memory": memory, "method": method, "region": region, "exact": bool(exact), "reduce": reduce, "gpu": gpu}
-    asked |= {"fresh": bool(fresh)}
+    asked |= {"fresh": bool(fresh), "in_copy": bool(in_copy)}
     options, arguments = checked(asked), tuple(word("argv", each) for each in argv)
     folder = new_folder("tracecut-result") if output is None else Path(output)
     place = None if stdin is None else Path(stdin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tracecut.support.progress import Stages
 from tracecut.support.version import __version__
 
 from .deadline import Deadline
+from .folder_copy import run_folder
 from .stages.accept import Weighed
 from .stages.capture import Traced
 from .stages.compile import Compiled
@@ -71,6 +73,10 @@ class Artefact:
     def status(self) -> int:
         """The exit status of the program."""
         return 0 if self.native is None else self.native.returncode
+
+    def run_folder(self) -> AbstractContextManager[Path | None]:
+        """The folder that the program runs in."""
+        return run_folder(self.settings, self.work)
 
     def folder(self, name: str) -> Path:
         """A folder in `work`."""

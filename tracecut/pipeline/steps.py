@@ -16,10 +16,11 @@ from tracecut.support.process.runner import Finished
 from tracecut.support.process.workers import run_native, tail_of
 from tracecut.support.version import __version__
 from tracecut.tracer.toolchain.self_inspection import asks_of_itself
+from tracecut.tracer.toolchain.side_effects import changes_files
 
 from .artefact import Artefact
 from .output.staging import seal
-from .stages.accept import PATIENCE, weigh
+from .stages.accept import PATIENCE, ROUNDS, weigh
 from .stages.capture import Traced, trace_program
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
@@ -28,6 +29,9 @@ from .stages.manifest import build_manifest, measured, program_entry, region_ent
 from .stages.select_loops import choose_loops
 from .stages.tune import FAILED, tune_regions
 from .stages.weave import Run, check_output, run_woven, weave_program
+
+# Original and instrumented; the result on one and on all threads, and in the original order; then they take turns.
+MOST_RUNS = 2 + 3 + 1 + 3 * ROUNDS
 
 
 def compile_sources(artefact: Artefact) -> Artefact:
@@ -41,6 +45,13 @@ def compile_sources(artefact: Artefact) -> Artefact:
 
 def run_original(artefact: Artefact) -> Artefact:
     """Run the original program: the result is compared with its output, status and time."""
+    assert artefact.program is not None
+    name = "" if artefact.settings.in_copy else changes_files(artefact.program.analysis.module)
+    if name:
+        artefact.progress.note(
+            f"the program runs 2 to {MOST_RUNS} times in this folder, and may change files each time (it uses {name});"
+            " --in-copy runs it in copies of the folder"
+        )
     return replace(artefact, native=_original(artefact, "."))
 
 
@@ -48,7 +59,9 @@ def capture_memory(artefact: Artefact) -> Artefact:
     """Run the instrumented program → execution counts of loops, and the memory of the hot loops."""
     assert artefact.program is not None
     program, folder = artefact.staging / "program", artefact.folder("capture")
-    captured = trace_program(artefact.settings, artefact.program.analysis, program, folder, status=artefact.status)
+    with artefact.run_folder() as cwd:
+        settings, analysis = artefact.settings, artefact.program.analysis
+        captured = trace_program(settings, analysis, program, folder, status=artefact.status, cwd=cwd)
     if isinstance(captured, str):
         return replace(artefact, captured=captured, why=captured)
     alone = asks_of_itself(artefact.program.analysis.module)
@@ -250,21 +263,24 @@ def _dropped(artefact: Artefact, why: str) -> Artefact:
 def _original(artefact: Artefact, folder: str) -> Finished:
     settings, program = artefact.settings, artefact.staging / "program"
     place = artefact.folder(folder)
-    return run_native(program, settings.argv, stdin=settings.stdin, folder=place, timeout=settings.timeout)
+    with artefact.run_folder() as cwd:
+        return run_native(program, settings.argv, stdin=settings.stdin, folder=place, timeout=settings.timeout, cwd=cwd)
 
 
 def _run(artefact: Artefact, threads: int, *, original: bool = False) -> Run:
     """One run of the result, or of the original loops in it."""
     name = "original" if original else f"threads{threads}"
-    return run_woven(
-        artefact.settings,
-        artefact.staging,
-        artefact.work,
-        name,
-        threads=threads,
-        original=original,
-        status=artefact.status,
-    )
+    with artefact.run_folder() as cwd:
+        return run_woven(
+            artefact.settings,
+            artefact.staging,
+            artefact.work,
+            name,
+            threads=threads,
+            original=original,
+            status=artefact.status,
+            cwd=cwd,
+        )
 
 
 def _counts(artefact: Artefact) -> list[int]:

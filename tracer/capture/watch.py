@@ -66,16 +66,20 @@ def own_work() -> Iterator[None]:
         step(-1)
 
 
-def seen_inputs(folder: Path, called: Iterable[str]) -> tuple[dict[str, str], str]:
+def seen_inputs(folder: Path, called: Iterable[str], copy: Path | None = None) -> tuple[dict[str, str], str]:
     """What a watched run depends on: path → digest of what lies there, and why that is not all (empty: it is).
 
     Args:
         folder: of the run. called: names of functions of libraries that the program calls.
+        copy: the folder that it ran in if that was a copy of the current one, which is meant by it.
     """
     blind = sorted(UNSEEN & set(called))
     if blind:
         return {}, f"it calls {blind[0]}, and what it learns from that is not known"
-    return read_record(folder / RECORD, {str(folder)})
+    found, why = read_record(folder / RECORD, {str(folder)})
+    if copy is not None:
+        found = {_in_place(path, copy): digest for path, digest in found.items()}
+    return found, why
 
 
 def read_record(record: Path, without: Iterable[str] = ()) -> tuple[dict[str, str], str]:
@@ -99,6 +103,13 @@ def read_record(record: Path, without: Iterable[str] = ()) -> tuple[dict[str, st
         if not found[path]:
             return {}, f"it reads {path}, which is neither a file nor a folder"
     return found, ""
+
+
+def _in_place(path: str, copy: Path) -> str:
+    """The path in the current folder that one in a copy of it stands for."""
+    if path != str(copy) and not path.startswith(f"{copy}/"):
+        return path
+    return f"{Path.cwd()}{path[len(str(copy)) :]}"
 
 
 def state_of(path: str) -> tuple[int, ...]:

@@ -51,11 +51,12 @@ def _counted(analysis: Analysis, loop: int) -> bool:
 
 
 def trace_program(
-    settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0
+    settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0, cwd: Path | None = None
 ) -> Traced | str:
     """Instrument the program and run it once. Returns the reason if that fails.
 
-    `status`: the exit status of the original, which the instrumented program must have too.
+    `status`: the exit status of the original, which the instrumented program must have too. `cwd`: the folder
+    that it runs in, a copy of the current one; None: the current one.
     """
     hooked = {
         record.id: hook_values(analysis, record.id)
@@ -96,12 +97,13 @@ def trace_program(
         name="traced",
         timeout=None if settings.timeout is None else 10 * settings.timeout,
         env=watching_environment(watch),
+        cwd=cwd,
     )
     if not ended_by_itself(finished) or finished.returncode != status:
         return f"the instrumented program {phrase(finished, status)}: {tail_of(finished.stderr)[-200:]}"
     try:
         called = (name.removeprefix("@") for name in analysis.module.declarations)
-        return Traced(Profile.load(folder), hooked, finished, *seen_inputs(folder, called))
+        return Traced(Profile.load(folder), hooked, finished, *seen_inputs(folder, called, cwd))
     except (FileNotFoundError, KeyError) as error:
         raise ProgramError(
             "the program ended without running its exit handlers",

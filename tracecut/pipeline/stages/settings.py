@@ -132,6 +132,13 @@ class Settings:
             choices=(FAST, ORDERED),
         ),
     )
+    in_copy: bool = field(
+        default=False,
+        metadata=_option(
+            "run the program in scratch copies of the current folder, so that its files stay as they are",
+            action="store_true",
+        ),
+    )
     fresh: bool = field(
         default=False,
         metadata=_option("do all work again, also where OUT has the answer to the same question", action="store_true"),
