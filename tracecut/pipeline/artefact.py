@@ -13,11 +13,11 @@ from tracecut.support.process.runner import Finished
 from tracecut.support.progress import Stages
 from tracecut.support.version import __version__
 
-from .deadline import Deadline
 from .folder_copy import run_folder
 from .stages.accept import Weighed
 from .stages.capture import Traced
 from .stages.compile import Compiled
+from .stages.deadline import Deadline
 from .stages.settings import Settings
 from .stages.tune import RegionResult
 from .stages.weave import Run

@@ -23,8 +23,8 @@ from tracecut.support.progress import Stages
 
 from . import steps
 from .artefact import Artefact
-from .deadline import Deadline
 from .stage_names import STAGES
+from .stages.deadline import Deadline
 from .stages.settings import Settings
 
 

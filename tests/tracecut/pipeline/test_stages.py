@@ -15,9 +15,9 @@ import tracecut.pipeline
 from tracecut.cli.optimize import optimize_parser
 from tracecut.pipeline import run
 from tracecut.pipeline.artefact import Artefact
-from tracecut.pipeline.deadline import Deadline
 from tracecut.pipeline.run import PIPELINE, Stage, run_stages
 from tracecut.pipeline.stage_names import STAGES
+from tracecut.pipeline.stages.deadline import Deadline
 from tracecut.pipeline.stages.tune import RegionResult
 
 pytestmark = pytest.mark.quick

@@ -14,8 +14,8 @@ from tracecut.support.process.runner import Limits
 from tracecut.support.process.workers import run_worker
 from tracecut.tracer.loops.program import Analysis
 
-from ..deadline import Deadline
 from .capture import Traced
+from .deadline import Deadline
 from .settings import Settings
 from .tune import NEVER, PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
 

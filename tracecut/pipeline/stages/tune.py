@@ -20,8 +20,8 @@ from tracecut.tracer.loops.exits import block_counts, counted_blocks, find_exits
 from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object
 
-from ..deadline import Deadline
 from .capture import Traced
+from .deadline import Deadline
 from .select_loops import Hot
 from .settings import Settings
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tracecut.codegen.tuning import choose_order
 
-from tracecut.pipeline.deadline import GRACE, Deadline
 from tracecut.pipeline.stages import tune
 from tracecut.pipeline.stages.accept import weigh
+from tracecut.pipeline.stages.deadline import GRACE, Deadline
 
 pytestmark = pytest.mark.quick
 
