@@ -16,6 +16,7 @@ from tracecut.codegen.runtime.replay import Outcome
 from tracecut.codegen.schedule.graph.candidate_orders import (
     CURVE,
     LINEAR,
+    Forecast,
     block_copies,
     cluster_methods,
     linear_methods,
@@ -34,6 +35,7 @@ from .region_statistics import cluster_count, record_bytes, unchanged
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
 
 SPENT = "not tried: the budget was spent"
+FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
 
@@ -82,6 +84,9 @@ def tune(
         if len(candidates) > 1 and clock() >= ends:
             candidates.append(Candidate(name, note=SPENT))
             continue
+        if method == "auto" and (why := _nothing_left(subject, candidates, sweeps)):
+            candidates.append(Candidate(name, note=f"not tried: {why}"))
+            continue
         if name not in LINEAR and method == "auto":  # what is tried for hubs alone
             candidates.append(try_order(bench, name + curve))
             continue
@@ -91,12 +96,14 @@ def tune(
             curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
+    settled = method == "auto" and bool(_nothing_left(subject, candidates, sweeps))
     if method == "auto":
         _try_clusters(bench, candidates, curve, min(started + budget, ends), clock)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
-    say("measuring the fastest again")
-    look_again(subject, candidates, sweeps)
+    if not settled:
+        say("measuring the fastest again")
+        look_again(subject, candidates, sweeps)
     best = best_of(candidates, sweeps)
     best_of(candidates, sweeps, alone=True).chosen.add(1)
     best.chosen.add(threads)
@@ -109,6 +116,21 @@ def tune(
         say("measuring all orders in turns")
         measure_apart(subject, candidates)
     return candidates, None if best.method == "original" else best
+
+
+def _nothing_left(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> str:
+    """Why no further order can pay, empty if one may: the first one that was tried did not, on any number of threads,
+    and the program's own fetches each cache line about once, beyond every cache. O(pins)."""
+    original, *tried = candidates
+    measured = [item for item in tried if item.region_ms is not None]
+    if not measured or not original.predicted:
+        return ""
+    if min(item.cost(sweeps) for item in measured) < FAR * original.cost(sweeps):
+        return ""
+    with optional("whether an order could gain more", []):  # unknown: all are tried
+        if no_reason(Forecast((0.0, *original.predicted), 0.0), _least_misses(subject)):
+            return "the program's own order already fetches each cache line about once"
+    return ""
 
 
 def _may_wait(subject: Subject) -> bool:

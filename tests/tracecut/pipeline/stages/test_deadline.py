@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tracecut.codegen.tuning import choose_order
 
 from tracecut.pipeline.stages import tune
 from tracecut.pipeline.stages.accept import weigh
@@ -84,57 +83,6 @@ def test_loops_are_tuned_until_the_budget_is_spent(
         )
     if seconds is not None:
         assert ends[0] == 100.0 + 0.5 * seconds
-
-
-@pytest.mark.parametrize(("deadline", "tried"), [(None, ["a", "b", "c"]), (112.0, ["a", "b"]), (99.0, ["a"])])
-def test_orders_are_tried_until_the_deadline(
-    monkeypatch: pytest.MonkeyPatch, clock: Clock, deadline: float | None, tried: list[str]
-) -> None:
-    """Each of three orders takes ten seconds; the first is always tried."""
-    made = []
-
-    def order(bench: Any, name: str, **_: Any) -> choose_order.Candidate:
-        made.append(name)
-        clock.now += 10.0
-        return choose_order.Candidate(name, region_ms=2.0)
-
-    original = choose_order.Candidate("original", region_ms=1.0)
-    flat = SimpleNamespace(n_jobs=8)
-    subject: Any = SimpleNamespace(graph=SimpleNamespace(graph=flat))
-    for name, value in {
-        "measure_original": lambda _: (original, None),
-        "predict": lambda *_: None,
-        "unchanged": lambda _: None,
-        "default_clusters": lambda *_: 4,
-        "linear_methods": lambda _: ("a", "b", "c"),
-        "LINEAR": ("a", "b", "c"),
-        "_may_wait": lambda _: False,
-        "cluster_methods": lambda _: (),
-        "_least_misses": lambda _: 0.0,
-        "look_again": lambda *_: None,
-        "try_order": order,
-    }.items():
-        monkeypatch.setattr(choose_order, name, value)
-    machine: Any = None
-    found, best = choose_order.tune(
-        subject,
-        machine,
-        method="auto",
-        threads=1,
-        seed=0,
-        k=None,
-        budget=20.0,
-        sweeps=1.0,
-        say=lambda _: None,
-        deadline=deadline,
-        clock=clock,
-    )
-    assert made == tried
-    assert best is None
-    notes = {item.method: item.note for item in found}
-    assert [name for name in "abc" if notes[name] == choose_order.SPENT] == [
-        name for name in "abc" if name not in tried
-    ]
 
 
 def test_close_times_are_not_measured_again_without_time() -> None:
