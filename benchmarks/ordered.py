@@ -33,7 +33,7 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
     """Rows of one sample."""
     for mode in MODES:
         settings = Settings(
-            (f"samples/{name}.c",), output=folder / mode, force=True, budget=5.0, method=METHOD, reduce=mode
+            (f"samples/{name}.c",), output=folder / mode, force=True, loop_budget=5.0, method=METHOD, reduce=mode
         )
         result = optimize_program(settings, Progress(quiet=True))
         assert any(region["decision"] == "optimized" for region in result.regions), name

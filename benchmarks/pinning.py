@@ -58,7 +58,7 @@ def cpu_seconds() -> float:
 
 def measure(name: str, rounds: int, threads: int, folder: Path) -> list[Row]:
     """Rows of one sample."""
-    settings = Settings((f"samples/{name}.c",), output=folder / "out", force=True, budget=5.0, method=METHOD)
+    settings = Settings((f"samples/{name}.c",), output=folder / "out", force=True, loop_budget=5.0, method=METHOD)
     result = optimize_program(settings, Progress(quiet=True))
     assert any(region["decision"] == "optimized" for region in result.regions), name
     loops: dict[str, list[float]] = {way: [] for way in WAYS}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import stat
 from pathlib import Path
 
 LINKS = 40  # longest chain of symbolic links, as in Linux
+NOTHING = "nothing"
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
@@ -36,3 +39,19 @@ def descriptor_of(path: str | os.PathLike[str]) -> int | None:
                 return None
             here = here.parent / here.readlink()
     return None
+
+
+def digest_of_path(path: str) -> str:
+    """SHA-256 of the content of a file, or of the names in a folder; `NOTHING` where nothing lies or it cannot be read;
+    empty for anything else (a pipe, a device), which cannot be read twice."""
+    try:
+        mode = Path(path).stat().st_mode
+        if stat.S_ISDIR(mode):
+            names = "\0".join(sorted(entry.name for entry in Path(path).iterdir())).encode(errors="surrogateescape")
+            return f"folder {hashlib.sha256(names).hexdigest()}"
+        if not stat.S_ISREG(mode):
+            return ""
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return NOTHING

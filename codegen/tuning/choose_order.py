@@ -6,6 +6,7 @@ run on the real kernel (`trial.py`).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from tracecut.codegen.runtime.replay import Outcome
 from tracecut.codegen.schedule.graph.candidate_orders import (
     CURVE,
     LINEAR,
+    Forecast,
     block_copies,
     cluster_methods,
     linear_methods,
@@ -32,6 +34,8 @@ from .interleaved_timing import ALIKE, best_of, look_again, measure_apart
 from .region_statistics import cluster_count, record_bytes, unchanged
 from .trial import Bench, Candidate, Subject, measure_original, predict, try_order
 
+SPENT = "not tried: the budget was spent"
+FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
 
@@ -48,6 +52,8 @@ def tune(
     say: Callable[[str], None],
     compare: Sequence[str] = (),
     reduce: str = FAST,
+    deadline: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[list[Candidate], Candidate | None]:
     """Measure candidate orders; returns all of them and the best, None when the original stays the fastest.
 
@@ -57,8 +63,10 @@ def tune(
         sweeps: invocations of the region for each entry of its scope.
         compare: methods that are measured too, whatever they take, but not chosen.
         reduce: `fast` or `ordered` (`cut_into_blocks.py`).
+        deadline: on the clock; then no further order is begun but the first one. clock: seconds.
     """
-    started = time.perf_counter()
+    started = clock()
+    ends = math.inf if deadline is None else deadline
     original, reference = measure_original(subject)
     candidates = [original]
     flat = subject.graph.graph
@@ -73,21 +81,29 @@ def tune(
     for name in linear_methods(flat) if method == "auto" else (method,):
         if name == "original":
             continue
+        if len(candidates) > 1 and clock() >= ends:
+            candidates.append(Candidate(name, note=SPENT))
+            continue
+        if method == "auto" and (why := _nothing_left(subject, candidates, sweeps)):
+            candidates.append(Candidate(name, note=f"not tried: {why}"))
+            continue
         if name not in LINEAR and method == "auto":  # what is tried for hubs alone
             candidates.append(try_order(bench, name + curve))
             continue
         found = try_order(bench, name, linear_too=k is not None)
         candidates.append(found)
-        if found.region_ms is not None and name not in UNCURVED and _may_wait(subject):
+        if found.region_ms is not None and name not in UNCURVED and _may_wait(subject) and clock() < ends:
             curved = try_order(bench, name + CURVE, base=found, linear_too=k is not None)
             candidates.append(curved)
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
+    settled = method == "auto" and bool(_nothing_left(subject, candidates, sweeps))
     if method == "auto":
-        _try_clusters(bench, candidates, curve, started + budget)
+        _try_clusters(bench, candidates, curve, min(started + budget, ends), clock)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
-    say("measuring the fastest again")
-    look_again(subject, candidates, sweeps)
+    if not settled:
+        say("measuring the fastest again")
+        look_again(subject, candidates, sweeps)
     best = best_of(candidates, sweeps)
     best_of(candidates, sweeps, alone=True).chosen.add(1)
     best.chosen.add(threads)
@@ -100,6 +116,21 @@ def tune(
         say("measuring all orders in turns")
         measure_apart(subject, candidates)
     return candidates, None if best.method == "original" else best
+
+
+def _nothing_left(subject: Subject, candidates: Sequence[Candidate], sweeps: float) -> str:
+    """Why no further order can pay, empty if one may: the first one that was tried did not, on any number of threads,
+    and the program's own fetches each cache line about once, beyond every cache. O(pins)."""
+    original, *tried = candidates
+    measured = [item for item in tried if item.region_ms is not None]
+    if not measured or not original.predicted:
+        return ""
+    if min(item.cost(sweeps) for item in measured) < FAR * original.cost(sweeps):
+        return ""
+    with optional("whether an order could gain more", []):  # unknown: all are tried
+        if no_reason(Forecast((0.0, *original.predicted), 0.0), _least_misses(subject)):
+            return "the program's own order already fetches each cache line about once"
+    return ""
 
 
 def _may_wait(subject: Subject) -> bool:
@@ -119,7 +150,9 @@ def default_clusters(subject: Subject, machine: Machine, threads: int) -> int:
     return min(-(-count // threads) * threads, max(1, flat.n_jobs))
 
 
-def _try_clusters(bench: Bench, candidates: list[Candidate], curve: str, deadline: float) -> None:
+def _try_clusters(
+    bench: Bench, candidates: list[Candidate], curve: str, deadline: float, clock: Callable[[], float]
+) -> None:
     """Add the families that have a reason, while the budget lasts; a note on those that are not tried."""
     flat = bench.subject.graph.graph
     measured = [item for item in candidates[1:] if item.region_ms is not None]
@@ -130,7 +163,7 @@ def _try_clusters(bench: Bench, candidates: list[Candidate], curve: str, deadlin
             why = no_reason(fastest.forecast, _least_misses(bench.subject))
     copies: float | None = None
     for name in cluster_methods(flat):
-        left = deadline - time.perf_counter()
+        left = deadline - clock()
         needed = seconds(name, flat, copies)
         if why or needed > left:
             late = f"may need {needed:.0f} s, {max(left, 0):.0f} s of the budget are left"

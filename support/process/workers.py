@@ -19,7 +19,13 @@ TAIL = 2_000
 
 
 def run_native(
-    program: Path, argv: Sequence[str], *, stdin: Path | None, folder: Path, timeout: float | None
+    program: Path,
+    argv: Sequence[str],
+    *,
+    stdin: Path | None,
+    folder: Path,
+    timeout: float | None,
+    cwd: Path | None = None,
 ) -> Finished:
     """Run the program as the user would. Any exit status is a result; being killed is an error."""
     finished = run(
@@ -27,6 +33,7 @@ def run_native(
         stdin=stdin,
         folder=folder,
         name="native",
+        cwd=cwd,
         limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT),
     )
     if not ended_by_itself(finished):
@@ -70,6 +77,7 @@ def run_hosted(
     env: Mapping[str, str] | None = None,
     tick: Callable[[float], None] | None = None,
     memory: int | None = None,
+    cwd: Path | None = None,
 ) -> Finished:
     """Run one of our own modules in a child process. -P: modules are not imported from the current folder."""
     return run(
@@ -78,6 +86,7 @@ def run_hosted(
         folder=folder,
         name=name,
         env=env,
+        cwd=cwd,
         limits=Limits(seconds=timeout, output_bytes=OUTPUT_LIMIT, memory_bytes=memory),
         tick=tick,
     )

@@ -66,7 +66,7 @@ def irregular(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         output=output,
         force=True,
         method="rcm",
-        budget=1.0,
+        loop_budget=1.0,
     )
     optimize_program(settings, Progress(quiet=True))
     return name, output
@@ -149,7 +149,7 @@ def test_what_offers_nothing_is_left_alone(name: str, tmp_path: Path) -> None:
     function, kind, reason, lines = REFUSED[name]
     argv = ["--scale", "0", "--steps", "4", "--every", "1"]
     output = tmp_path / "out"
-    text = tracecut("optimize", SAMPLES / f"{name}.c", "-lm", "-o", output, "--budget", "1", "--json", "--", *argv)
+    text = tracecut("optimize", SAMPLES / f"{name}.c", "-lm", "-o", output, "--loop-budget", "1", "--json", "--", *argv)
     manifest = json.loads(text)
     assert all(region["decision"] == "refused" for region in manifest["regions"])
     region = next(region for region in manifest["regions"] if region["function"] == function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,9 @@ PROBE = (
 )
 
 
+PROGRESS = re.compile(r"^tracecut: \d+ s: .*\n", re.MULTILINE)
+
+
 @dataclass(frozen=True)
 class Done:
     """How a command ended."""
@@ -126,7 +130,8 @@ class Shell:
         """Run tracecut to its end."""
         process = self.start(*words)
         out, err = process.communicate(timeout=timeout)
-        return Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+        said = PROGRESS.sub("", err.decode(errors="replace"))  # how long the machine took is nobody's business
+        return Done(process.returncode, out.decode(errors="replace"), said)
 
     def source(self, text: str, name: str = "program.c") -> Path:
         """Write a program."""
@@ -170,7 +175,9 @@ def build(folder: Path, *, force: bool, argv: Sequence[str] = ()) -> Path:
     """The result of optimizing PROBE; `force` reschedules its loop although that gains nothing at this size."""
     source = folder / "probe.c"
     source.write_text(PROBE, encoding="utf-8")
-    settings = Settings((str(source),), argv=tuple(argv), output=folder / "out", force=force, budget=1.0, method="rcm")
+    settings = Settings(
+        (str(source),), argv=tuple(argv), output=folder / "out", force=force, loop_budget=1.0, method="rcm"
+    )
     result = optimize_program(settings, Progress(quiet=True))
     assert result.improved is force, [region["reason"] for region in result.regions]
     return folder / "out"

@@ -74,7 +74,7 @@ def built(folder: Path, text: str, *, exact: bool) -> tuple[Path, tracecut.Optim
     source = folder / "chaos.c"
     source.write_text(text)
     settings = Settings(
-        (str(source),), argv=("8",), output=folder / "out", force=True, budget=1.0, method="rcm", exact=exact
+        (str(source),), argv=("8",), output=folder / "out", force=True, loop_budget=1.0, method="rcm", exact=exact
     )
     with chdir(folder):  # the program leaves a file where it runs
         return folder / "out", optimize_program(settings, Progress(quiet=True))

@@ -87,7 +87,13 @@ def ordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "sums.c"
     source.write_text(SUMS)
     settings = Settings(
-        (str(source),), output=folder / "out", force=True, budget=1.0, method="rcm", reduce="ordered", min_share=0.0
+        (str(source),),
+        output=folder / "out",
+        force=True,
+        loop_budget=1.0,
+        method="rcm",
+        reduce="ordered",
+        min_share=0.0,
     )
     result = optimize_program(settings, Progress(quiet=True))
     assert [region["decision"] for region in result.regions].count("optimized") == 1
@@ -129,7 +135,7 @@ def test_samples_print_the_same_on_any_number_of_threads(
     monkeypatch.chdir(SAMPLES.parent)
     source = str(SAMPLES / f"{name}.c")
     settings = Settings(
-        (source,), argv=argv, output=tmp_path / "out", force=True, budget=2.0, method="rcm", reduce="ordered"
+        (source,), argv=argv, output=tmp_path / "out", force=True, loop_budget=2.0, method="rcm", reduce="ordered"
     )
     result = optimize_program(settings, Progress(quiet=True))
     assert "optimized" in [region["decision"] for region in result.regions]

@@ -28,18 +28,22 @@ def optimize(
     output: AnyPath | None = None,
     stdin: AnyPath | None = None,
     region: str | None = None,
-    budget: float = 20.0,
+    budget: float | None = None,
+    loop_budget: float = 20.0,
     timeout: float | None = None,
     memory: int | None = None,
     exact: bool = False,
     reduce: str = FAST,
     gpu: str | None = None,
+    in_copy: bool = False,
+    fresh: bool = False,
 ) -> Optimized:
     """Make a faster program from C or C++ source: `tracecut optimize` without its terminal output.
 
     The program is compiled, run, instrumented and inspected, and rebuilt with its hot irregular loops rescheduled; the
     result is compared with the original. All of it happens in child processes, so a crash of the program or of a
-    compiler does not end this process. Takes about ten runs of the program, and `budget` seconds for each hot loop.
+    compiler does not end this process. Takes about ten runs of the program, and
+    `loop_budget` seconds for each hot loop.
 
     Args:
         source: a C, C++ or LLVM IR file, or all arguments of a compiler command: files and options.
@@ -52,13 +56,18 @@ def optimize(
         output: folder for the results; None: a temporary folder, removed with the returned object.
         stdin: file, pipe or device that the program reads as its standard input, None: empty input.
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
-        budget: seconds for trying orders. timeout: seconds that one run of the program may take, None: no limit.
+        budget: seconds after which the whole job tries nothing more, and builds and compares the best that it has;
+            None: no limit. loop_budget: seconds for trying orders of each loop.
+        timeout: seconds that one run of the program may take, None: no limit.
         memory: bytes that each tracecut process may use, None: half of the free memory. A loop that needs more is
             refused.
         exact: only orders that keep every bit: floating-point sums keep their order.
         reduce: `"fast"`, or `"ordered"`: the sums of a schedule have the same bits on any number of threads.
         gpu: a GPU such as `"h200"`: its memory model chooses a kernel of each hot loop, whether the loop paid on this
             machine or not; None: kernels of the loops that paid, as they run here.
+        in_copy: run the program in scratch copies of the current folder, so that its files stay as they are.
+        fresh: do all work again, also where `output` has a result that answers the same question (`manifest["reused"]`
+            says so, `manifest["made"]` is its time).
 
     Returns an `Optimized`, even if every loop was refused; the reasons are in its `regions`.
 
@@ -94,8 +103,10 @@ def optimize(
         raise ArgumentError("output is empty, the name of a folder was expected")
     if stdin is not None and (problem := problem_of(stdin)):
         raise ArgumentError(f"stdin is {os.fspath(stdin)!r}: {problem}")
-    asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "budget": budget, "timeout": timeout}
+    asked: dict[str, object] = {"k": k, "threads": threads, "seed": seed, "timeout": timeout}
+    asked |= {"budget": budget, "loop_budget": loop_budget}
     asked |= {"memory": memory, "method": method, "region": region, "exact": bool(exact), "reduce": reduce, "gpu": gpu}
+    asked |= {"fresh": bool(fresh), "in_copy": bool(in_copy)}
     options, arguments = checked(asked), tuple(word("argv", each) for each in argv)
     folder = new_folder("tracecut-result") if output is None else Path(output)
     place = None if stdin is None else Path(stdin)

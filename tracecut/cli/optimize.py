@@ -39,11 +39,12 @@ def run_optimize(words: list[str]) -> int:
     }
     settings = Settings(tuple(sources), flags, tuple(program), **asked)
     from tracecut.pipeline.supervise import optimize_program
+    from tracecut.support.compiler_messages import WARNINGS
     from tracecut.support.progress import Progress
 
     begin_work()
-    shown = {"warnings": None} if options.verbose else {}
-    result = optimize_program(settings, Progress(quiet=options.quiet, **shown))
+    warnings = None if options.verbose else WARNINGS
+    result = optimize_program(settings, Progress(quiet=options.quiet, warnings=warnings))
     if options.json:
         import json
 
@@ -66,7 +67,7 @@ def optimize_parser() -> Parser:
     for name, option in OPTIONS.items():
         default = None if name == "arch" else option.default  # a list as a default would be extended by argparse
         words = {"default": default, **option.metadata["words"]}
-        add(*(["-o"] if name == "output" else []), f"--{name}", **words)
+        add(*(["-o"] if name == "output" else []), f"--{name.replace('_', '-')}", **words)
     add("--fail-if-no-gain", action="store_true", help="exit with status 3 if nothing was improved")
     add("--json", action="store_true", help="print the manifest as JSON")
     add("-q", "--quiet", action="store_true", help="print no progress and no compiler warnings")

@@ -16,14 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracecut.pipeline.folder_copy import copy_folder, files_of
 from tracecut.pipeline.output.folder import opened
 from tracecut.pipeline.stages.compare_outputs import Difference, compare_outputs, unstable_tokens
-from tracecut.support.errors import OutputError
 from tracecut.support.process.runner import Finished, Limits, describe, run
 from tracecut.support.tolerances import OUTPUT
 
 DIFFERENT = 4  # exit status of a check that found a difference
-MOST_BYTES, MOST_FILES = 1 << 30, 20_000  # of the current folder, to be copied
 OUTPUT_LIMIT = 1 << 30
 
 
@@ -84,14 +83,14 @@ def _observe(
     command: Sequence[str | Path], base: Path, result: Path, work: Path, name: str, stdin: Path | None
 ) -> Found:
     copy = work / name / base.name if base.name else work / name / "root"
-    _copy(base, copy, {result, work})
-    before = _files(copy)
+    copy_folder(base, copy, {result, work})
+    before = files_of(copy)
     finished = run(command, stdin=stdin, folder=work, name=name, cwd=copy, limits=Limits(output_bytes=OUTPUT_LIMIT))
     written = {"stdout": finished.stdout.read_bytes(), "stderr": finished.stderr.read_bytes()}
-    for place, seen in sorted(_files(copy).items()):
+    for place, seen in sorted(files_of(copy).items()):
         if before.get(place) != seen:
             written[place] = (copy / place).read_bytes()
-    for place in sorted(before.keys() - _files(copy).keys()):
+    for place in sorted(before.keys() - files_of(copy).keys()):
         written[f"{place} (removed)"] = b""
     shutil.rmtree(copy, ignore_errors=True)
     return Found(_ending(finished), written)
@@ -99,44 +98,6 @@ def _observe(
 
 def _ending(finished: Finished) -> str:
     return f"exit status {finished.returncode}" if finished.returncode >= 0 else describe(finished)
-
-
-def _copy(base: Path, target: Path, without: set[Path]) -> None:
-    """Copy a folder with its file times. Raises OutputError if the folder is too large."""
-    total = count = 0
-    target.mkdir(parents=True)
-    for here, folders, files in os.walk(base):
-        folders[:] = [name for name in folders if Path(here, name) not in without]
-        to = target / Path(here).relative_to(base)
-        for name in folders:
-            link = Path(here, name)
-            if link.is_symlink():
-                (to / name).symlink_to(link.resolve())
-            else:
-                (to / name).mkdir()
-        for name in files:
-            source = Path(here, name)
-            if not stat.S_ISREG(source.lstat().st_mode):
-                if source.is_symlink() and source.exists():
-                    (to / name).symlink_to(source.resolve())
-                continue
-            count, total = count + 1, total + source.stat().st_size
-            if count > MOST_FILES or total > MOST_BYTES:
-                raise OutputError(
-                    f"{base} is too large to copy for a check: over {MOST_FILES} files or {MOST_BYTES >> 30} GiB",
-                    hint="Run the check in a folder that has only the files that the program reads.",
-                )
-            shutil.copy2(source, to / name)
-
-
-def _files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of every file below a folder."""
-    found = {}
-    for path in folder.rglob("*"):
-        known = path.lstat()
-        if stat.S_ISREG(known.st_mode):
-            found[str(path.relative_to(folder))] = known.st_size, known.st_mtime_ns
-    return found
 
 
 def compare(original: Found, other: Found, *, exact: bool, again: Found | None = None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from tracecut.support.process.runner import Finished
 from tracecut.support.progress import Stages
 from tracecut.support.version import __version__
 
+from .folder_copy import run_folder
 from .stages.accept import Weighed
 from .stages.capture import Traced
 from .stages.compile import Compiled
+from .stages.deadline import Deadline
 from .stages.settings import Settings
 from .stages.tune import RegionResult
 from .stages.weave import Run
@@ -27,6 +30,7 @@ class Artefact:
     Attributes:
         settings, progress: the options, and where progress is reported. machine: the target machine.
         work: folder of intermediate files. staging: folder of files of the result.
+        deadline: when nothing more is tried.
         program: what `compile` made. native: the run of `original`. captured: what `capture` found, or why it found
             nothing.
         results: of `tune`, one for each hot loop. why: why no loop is inspected.
@@ -40,6 +44,7 @@ class Artefact:
     machine: Machine
     work: Path
     staging: Path
+    deadline: Deadline = field(default_factory=Deadline)
     program: Compiled | None = None
     native: Finished | None = None
     captured: Traced | str = ""
@@ -68,6 +73,10 @@ class Artefact:
     def status(self) -> int:
         """The exit status of the program."""
         return 0 if self.native is None else self.native.returncode
+
+    def run_folder(self) -> AbstractContextManager[Path | None]:
+        """The folder that the program runs in."""
+        return run_folder(self.settings, self.work)
 
     def folder(self, name: str) -> Path:
         """A folder in `work`."""

@@ -16,6 +16,7 @@ from tracecut.support.process.workers import run_native
 from tracecut.support.progress import Stages
 from tracecut.tracer.loops.program import Analysis
 
+from .folder_copy import run_folder
 from .run import answer
 from .stage_names import STAGES
 from .stages.capture import Traced, trace_program
@@ -29,12 +30,14 @@ def emit(settings: Settings, progress: Stages, work: Path, staging: Path, asked:
     """Make the kernel in `staging`. Raises UnsupportedError with the reason when there can be none."""
     with _stage(progress, "compile"):
         program = compile_program(settings, work)
-    with _stage(progress, "original"):
-        native = run_native(program.native, settings.argv, stdin=settings.stdin, folder=work, timeout=settings.timeout)
+    with _stage(progress, "original"), run_folder(settings, work) as cwd:
+        native = run_native(
+            program.native, settings.argv, stdin=settings.stdin, folder=work, timeout=settings.timeout, cwd=cwd
+        )
     folder = work / "capture"
     folder.mkdir()
-    with _stage(progress, "capture"):
-        traced = trace_program(settings, program.analysis, program.native, folder, status=native.returncode)
+    with _stage(progress, "capture"), run_folder(settings, work) as cwd:
+        traced = trace_program(settings, program.analysis, program.native, folder, status=native.returncode, cwd=cwd)
     if isinstance(traced, str):
         raise UnsupportedError(traced)
     why = []

@@ -24,32 +24,54 @@ from tracecut.support.progress import Stages
 from . import steps
 from .artefact import Artefact
 from .stage_names import STAGES
+from .stages.deadline import Deadline
 from .stages.settings import Settings
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its name, its function, and whether it is needed."""
+    """One stage: its name, its function, whether it is needed, and about how long it will take, None: not known."""
 
     name: str
     run: Callable[[Artefact], Artefact]
     needed: Callable[[Artefact], bool] = lambda artefact: True
+    seconds: Callable[[Artefact], float | None] = lambda artefact: None
+
+
+def _traced_seconds(artefact: Artefact) -> float | None:
+    """The instrumented program is built, started, and about half as fast again as the original."""
+    return None if artefact.native is None else 2.0 + 1.5 * artefact.native.seconds
+
+
+def _tuning_seconds(artefact: Artefact) -> float | None:
+    """At most, in most cases: the time for the orders of each captured loop that is not part of another one."""
+    if isinstance(artefact.captured, str):
+        return None
+    loops = len(artefact.captured.profile.captures)
+    return min(loops * artefact.settings.loop_budget, max(0.0, artefact.deadline.left))
+
+
+def _comparing_seconds(artefact: Artefact) -> float | None:
+    """Each number of threads, the original loops in the result, and the original once more."""
+    return None if artefact.native is None else (2 + len({1, len(artefact.cpus)})) * artefact.native.seconds
 
 
 # In the order of `STAGES`.
 PIPELINE = (
     Stage("compile", steps.compile_sources),
     Stage("original", steps.run_original),
-    Stage("capture", steps.capture_memory),
-    Stage("tune", steps.tune_loops, lambda artefact: not artefact.why),
+    Stage("capture", steps.capture_memory, seconds=_traced_seconds),
+    Stage("tune", steps.tune_loops, lambda artefact: not artefact.why, _tuning_seconds),
     Stage("weave", steps.weave_schedules, lambda artefact: bool(artefact.chosen)),
-    Stage("accept", steps.accept_result, lambda artefact: bool(artefact.chosen)),
+    Stage("accept", steps.accept_result, lambda artefact: bool(artefact.chosen), _comparing_seconds),
     Stage("gpu", steps.choose_for_gpu, lambda artefact: artefact.settings.gpu is not None and bool(artefact.results)),
     Stage("publish", steps.publish_results),
 )
 
 
-def run_stages(settings: Settings, progress: Stages, work: Path, staging: Path) -> Artefact:
+def run_stages(
+    settings: Settings, progress: Stages, work: Path, staging: Path, deadline: Deadline | None = None
+) -> Artefact:
     """Run all stages that are needed. `work`: folder for intermediate files; `staging`: for files of the result.
 
     If `settings.machine` describes this machine, orders are measured; for another machine they are only predicted.
@@ -57,10 +79,10 @@ def run_stages(settings: Settings, progress: Stages, work: Path, staging: Path) 
     here = Machine.detect()
     if settings.machine is not None and settings.machine.like(here):
         settings = replace(settings, machine=None)
-    artefact = Artefact(settings, progress, here, work, staging)
+    artefact = Artefact(settings, progress, here, work, staging, deadline or Deadline())
     for stage in PIPELINE:
         if stage.needed(artefact):
-            with progress.stage(stage.name, STAGES[stage.name]):
+            with progress.stage(stage.name, STAGES[stage.name], stage.seconds(artefact)):
                 artefact = stage.run(artefact)
     return artefact
 
@@ -95,7 +117,7 @@ def answer(job: Callable[[dict[str, Any], Settings, Path, Path], dict[str, Any]]
 
 def optimized(spec: dict[str, Any], settings: Settings, work: Path, staging: Path) -> dict[str, Any]:
     """The job of `tracecut optimize`."""
-    artefact = run_stages(settings, Stages(), work, staging)
+    artefact = run_stages(settings, Stages(), work, staging, Deadline(settings.budget, float(spec["began"])))
     return {"manifest": artefact.manifest, "listing": artefact.listing}
 
 

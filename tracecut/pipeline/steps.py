@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tracecut.codegen.runtime.schedule_listing import first_look
 from tracecut.mapping.thread_cpus import threads_here
@@ -14,18 +16,22 @@ from tracecut.support.process.runner import Finished
 from tracecut.support.process.workers import run_native, tail_of
 from tracecut.support.version import __version__
 from tracecut.tracer.toolchain.self_inspection import asks_of_itself
+from tracecut.tracer.toolchain.side_effects import changes_files
 
 from .artefact import Artefact
 from .output.staging import seal
-from .stages.accept import weigh
+from .stages.accept import PATIENCE, ROUNDS, weigh
 from .stages.capture import Traced, trace_program
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
 from .stages.gpu import choose_kernels
 from .stages.manifest import build_manifest, measured, program_entry, region_entry, stopped_plans, where_it_went
 from .stages.select_loops import choose_loops
-from .stages.tune import tune_regions
+from .stages.tune import FAILED, tune_regions
 from .stages.weave import Run, check_output, run_woven, weave_program
+
+# Original and instrumented; the result on one and on all threads, and in the original order; then they take turns.
+MOST_RUNS = 2 + 3 + 1 + 3 * ROUNDS
 
 
 def compile_sources(artefact: Artefact) -> Artefact:
@@ -39,6 +45,13 @@ def compile_sources(artefact: Artefact) -> Artefact:
 
 def run_original(artefact: Artefact) -> Artefact:
     """Run the original program: the result is compared with its output, status and time."""
+    assert artefact.program is not None
+    name = "" if artefact.settings.in_copy else changes_files(artefact.program.analysis.module)
+    if name:
+        artefact.progress.note(
+            f"the program runs 2 to {MOST_RUNS} times in this folder, and may change files each time (it uses {name});"
+            " --in-copy runs it in copies of the folder"
+        )
     return replace(artefact, native=_original(artefact, "."))
 
 
@@ -46,7 +59,9 @@ def capture_memory(artefact: Artefact) -> Artefact:
     """Run the instrumented program → execution counts of loops, and the memory of the hot loops."""
     assert artefact.program is not None
     program, folder = artefact.staging / "program", artefact.folder("capture")
-    captured = trace_program(artefact.settings, artefact.program.analysis, program, folder, status=artefact.status)
+    with artefact.run_folder() as cwd:
+        settings, analysis = artefact.settings, artefact.program.analysis
+        captured = trace_program(settings, analysis, program, folder, status=artefact.status, cwd=cwd)
     if isinstance(captured, str):
         return replace(artefact, captured=captured, why=captured)
     alone = asks_of_itself(artefact.program.analysis.module)
@@ -66,6 +81,7 @@ def tune_loops(artefact: Artefact) -> Artefact:
         artefact.work,
         threads_here([core.cpu for core in artefact.machine.cores], len(artefact.cpus)).cpus,
         artefact.progress.detail,
+        artefact.deadline,
     )
     why = "" if hots else "no loop runs a noticeable share of the program's work"
     return replace(artefact, results=tuple(results), why=why)
@@ -126,6 +142,7 @@ def choose_for_gpu(artefact: Artefact) -> Artefact:
         artefact.work,
         folder,
         artefact.progress.detail,
+        artefact.deadline,
     )
     return replace(artefact, gpu=found)
 
@@ -169,7 +186,15 @@ def publish_results(artefact: Artefact) -> Artefact:
     for part, name in (("report", "report.html"), ("remarks", "remarks.yaml")):
         manifest[part] = name if (staging / name).is_file() else ""
     write_json(staging / "manifest.json", manifest)
-    return replace(artefact, manifest=manifest)
+    return replace(artefact, manifest=manifest, listing={**artefact.listing, **_looked_at(captured, regions)})
+
+
+def _looked_at(captured: Traced | str, regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the result depends on outside of the command line, and why it must not be used again; see `question.py`."""
+    if isinstance(captured, str):
+        return {"inputs": {}, "unseen": captured}
+    failed = [str(region["reason"]) for region in regions if str(region["reason"]).startswith(FAILED)]
+    return {"inputs": dict(captured.inputs), "unseen": captured.unseen or "".join(failed[:1])}
 
 
 def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
@@ -186,7 +211,15 @@ def _weighed(artefact: Artefact, runs: dict[str, Run]) -> Artefact:
     artefact.progress.detail("comparing the times of whole runs")
     times = {threads: runs[_name(threads)].seconds for threads in _counts(artefact)}
     seconds = artefact.native.seconds
-    found = weigh(seconds, times, lambda: _original(artefact, "again").seconds, again, min_gain=settings.min_gain)
+    patience = min(PATIENCE, artefact.deadline.left)
+    found = weigh(
+        seconds,
+        times,
+        lambda: _original(artefact, "again").seconds,
+        again,
+        min_gain=settings.min_gain,
+        patience=patience,
+    )
     if not found.pays:
         why = f"the whole program would take {found.optimized:.3g} s instead of {found.original:.3g} s"
         return _dropped(artefact, why + where_it_went(runs["original"], runs[_name(found.threads)]))
@@ -230,21 +263,24 @@ def _dropped(artefact: Artefact, why: str) -> Artefact:
 def _original(artefact: Artefact, folder: str) -> Finished:
     settings, program = artefact.settings, artefact.staging / "program"
     place = artefact.folder(folder)
-    return run_native(program, settings.argv, stdin=settings.stdin, folder=place, timeout=settings.timeout)
+    with artefact.run_folder() as cwd:
+        return run_native(program, settings.argv, stdin=settings.stdin, folder=place, timeout=settings.timeout, cwd=cwd)
 
 
 def _run(artefact: Artefact, threads: int, *, original: bool = False) -> Run:
     """One run of the result, or of the original loops in it."""
     name = "original" if original else f"threads{threads}"
-    return run_woven(
-        artefact.settings,
-        artefact.staging,
-        artefact.work,
-        name,
-        threads=threads,
-        original=original,
-        status=artefact.status,
-    )
+    with artefact.run_folder() as cwd:
+        return run_woven(
+            artefact.settings,
+            artefact.staging,
+            artefact.work,
+            name,
+            threads=threads,
+            original=original,
+            status=artefact.status,
+            cwd=cwd,
+        )
 
 
 def _counts(artefact: Artefact) -> list[int]:

@@ -7,6 +7,7 @@ publishes its result. It survives a crash of the child process.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from tracecut.pipeline.output.result import Optimized
 from tracecut.pipeline.output.staging import publish, staging
+from tracecut.pipeline.question import answer_to, question_of, with_question
 from tracecut.pipeline.stages.settings import Settings, parse_place
 from tracecut.support import errors
 from tracecut.support.dataclass_json import to_json
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def optimize_program(settings: Settings, progress: Progress) -> Optimized:
-    """Run all stages. Old results in the output folder are replaced only by complete new ones.
+    """Run all stages, or take the result that is in the output folder if it answers this very question.
+
+    Old results in the output folder are replaced only by complete new ones.
 
     Raises the errors of the stages; the output folder is then unchanged.
     """
@@ -40,14 +44,19 @@ def optimize_program(settings: Settings, progress: Progress) -> Optimized:
             raise SourceError(f"{source}: {'not a file' if source.exists() else 'no such file'}")
     if settings.region is not None:
         parse_place(settings.region)
+    began = time.monotonic()
     output = Path.cwd() / settings.output
-    with staging(output) as folder, private_folder("tracecut-work-") as work:
+    named = replace(settings, sources=tuple(map(os.path.abspath, settings.sources)))
+    with private_folder("tracecut-work-") as work:
         kept = replace(settings, stdin=kept_input(settings.stdin, work))
-        result = _run_job("tracecut.pipeline.run", kept, progress, work, folder)
-        publish(folder, output, result["listing"])
-    return Optimized(
-        output, result["manifest"], replace(settings, sources=tuple(map(os.path.abspath, settings.sources)))
-    )
+        question = question_of(settings, kept.stdin, work)
+        found = None if settings.fresh else answer_to(question, output)
+        if found is not None:
+            return Optimized(output, found, named)
+        with staging(output) as folder:
+            result = _run_job("tracecut.pipeline.run", kept, progress, work, folder, began=began)
+            publish(folder, output, with_question(result["listing"], question, question_of(settings, kept.stdin, work)))
+    return Optimized(output, result["manifest"], named)
 
 
 def emit_kernel(settings: Settings, asked: Mapping[str, Any], progress: Progress) -> Kernel:

@@ -27,6 +27,7 @@ from tracecut.tracer.runtime.hook_slots import named_numbers
 
 from .request import CaptureRequest
 from .snapshot import Capture, keep_only, objects_at, touched_objects, written_objects
+from .watch import begin_watching, own_work
 
 LoopCall = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 
@@ -72,10 +73,11 @@ class Tracer:
     def on_loop(self, loop: int, pointer: Any) -> None:
         """A hooked loop is entered, or (as ~loop) one that was captured is left."""
         try:
-            if loop < 0:
-                self._left(~loop)
-            else:
-                self._on_loop(loop, pointer)
+            with own_work():
+                if loop < 0:
+                    self._left(~loop)
+                else:
+                    self._on_loop(loop, pointer)
         except Exception as error:  # a failure to observe must never reach the program
             self.notes.append(f"loop {loop} could not be captured: {type(error).__name__}: {error}")
             self.next[loop if loop >= 0 else ~loop] = np.iinfo(np.int64).max
@@ -166,6 +168,10 @@ class Tracer:
 
     def report(self) -> None:
         """Write what was counted; runs when the program exits."""
+        with own_work():
+            self._report()
+
+    def _report(self) -> None:
         counts = (ctypes.c_int64 * max(1, self.n_loops + self.n_blocks)).in_dll(self.library, "tc_counts")
         write_json(
             self.folder / "profile.json",
@@ -184,6 +190,8 @@ class Tracer:
 def main() -> None:
     request = from_json(CaptureRequest, load_json(Path(sys.argv[1]), limit=1 << 30))
     words = list(request.argv)
+    if request.watch is not None:
+        begin_watching(request.watch, request.folder)
     place = become(words)  # before the library is loaded: its constructors may look
     tracer = Tracer(request)
     at_exit(tracer.report)

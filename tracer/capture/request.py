@@ -21,6 +21,7 @@ class CaptureRequest:
         globals: names of its variables.
         values: hooked loop → (name, type) of what its hook reports. nests: hooked loop → its nest, of `nest_json`.
         flattened: the same of the flattened program, for loops with rows behind pointers. tables: of these pointers.
+        watch: the library that is loaded to see which files the program looks at, of `watch.py`.
     """
 
     library: Path
@@ -37,3 +38,4 @@ class CaptureRequest:
     nests: Mapping[int, Any]
     flattened: Mapping[int, Any]
     tables: tuple[RowTable, ...]
+    watch: Path | None = None

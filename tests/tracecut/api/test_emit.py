@@ -66,7 +66,7 @@ def optimized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracecut.Opt
     folder = tmp_path_factory.mktemp("emit")
     path = folder / "edges.c"
     path.write_text(SOURCE)
-    yield tracecut.optimize(path, output=folder / "out", budget=0.5, threads=1)
+    yield tracecut.optimize(path, output=folder / "out", loop_budget=0.5, threads=1)
 
 
 def place(optimized: tracecut.Optimized, name: str) -> str:

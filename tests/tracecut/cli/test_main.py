@@ -121,7 +121,8 @@ def test_methods(shell: Any) -> None:
 
 def test_the_manifest_is_printed(shell: Any) -> None:
     shell.source(GATHER)
-    words = ["--method", "rcm", "--k", "3", "--threads", "1", "--seed", "11", "--budget", "0.5", "--timeout", "600"]
+    words = ["--method", "rcm", "--k", "3", "--threads", "1", "--seed", "11", "--loop-budget", "0.5"]
+    words += ["--timeout", "600"]
     done = shell("optimize", "program.c", "-DSIZE=2000", "-o", "out", "--json", *words, "--", "some", "words")
     assert (done.code, done.err) == (0, "")
     manifest = json.loads(done.out)
@@ -139,7 +140,9 @@ BLIND = [name for name, method in METHODS.items() if "coords" not in method.uses
 @pytest.mark.parametrize("method", [name for name in BLIND if name not in ("rcm", "original")])
 def test_every_method(method: str, shell: Any) -> None:
     """Each is tried on the one hot loop, under its name, and gives the program's results."""
-    done = shell("optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", method, "--budget", "0.3")
+    done = shell(
+        "optimize", shell.source(GATHER).name, "-o", "out", "--json", "--method", method, "--loop-budget", "0.3"
+    )
     assert (done.code, done.err) == (0, "")
     region = next(region for region in json.loads(done.out)["regions"] if region["line"] == LINE)
     assert [candidate["method"] for candidate in region["candidates"]] == ["original", method]
@@ -161,7 +164,7 @@ def test_a_method_that_needs_coordinates_is_refused(method: str, shell: Any) -> 
 def test_a_region_is_asked_for(shell: Any) -> None:
     (shell.folder / "src").mkdir()
     source = shell.source(GATHER, "src/program.c")
-    words = ["optimize", "src/program.c", "-o", "out", "--budget", "0.1", "--region"]
+    words = ["optimize", "src/program.c", "-o", "out", "--loop-budget", "0.1", "--region"]
     done = shell(*words, f"{source}:{LINE}", "--json")
     assert (done.code, done.err) == (0, "")
     assert [region["line"] for region in json.loads(done.out)["regions"]] == [LINE]
@@ -260,7 +263,7 @@ def on_a_terminal(shell: Any, *words: str, **changes: str) -> tuple[str, str]:
 
 def test_progress_is_for_terminals(shell: Any) -> None:
     shell.source("int main(void) { return 0; }")
-    words = ["optimize", "program.c", "-o", "out"]
+    words = ["optimize", "program.c", "-o", "out", "--fresh"]
     out, shown = on_a_terminal(shell, *words, NO_COLOR="1")
     for stage in (STAGES[name] for name in ("compile", "original", "capture", "tune", "publish")):
         assert re.search(rf"{stage} +\d+\.\d\d s", shown), shown
@@ -277,7 +280,8 @@ def test_the_second_time_nothing_is_compiled_for_us(shell: Any, monkeypatch: pyt
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
     found = []
     for _ in range(2):
-        assert shell("optimize", "program.c", "-o", "out", "--budget", "0.1", "--method", "rcm", timeout=HUNG).code == 0
+        words = ("optimize", "program.c", "-o", "out", "--loop-budget", "0.1", "--method", "rcm", "--fresh")
+        assert shell(*words, timeout=HUNG).code == 0
         found.append({path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")})
     assert len(found[0]) > 10
     assert found[0] == found[1]

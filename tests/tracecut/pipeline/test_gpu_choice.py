@@ -46,7 +46,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(source: Path) -> tracecut.Optimized:
-    return tracecut.optimize(source, output=source.parent / "out", budget=0.2, threads=1, gpu="a100")
+    return tracecut.optimize(source, output=source.parent / "out", loop_budget=0.2, threads=1, gpu="a100")
 
 
 def at(found: tracecut.Optimized, name: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def test_a_loop_that_can_not_be_understood_says_why(found: tracecut.Optimized) -
 
 
 def test_without_a_gpu_none_is_looked_for(source: Path) -> None:
-    plain = tracecut.optimize(source, output=source.parent / "plain", budget=0.2, threads=1)
+    plain = tracecut.optimize(source, output=source.parent / "plain", loop_budget=0.2, threads=1)
     assert "gpu" not in plain.manifest["timings"]
     assert all(item["gpu"] is None for item in plain.manifest["regions"])
 

@@ -129,7 +129,7 @@ def above(seen: Watched, allowed: int) -> list[str]:
 @pytest.mark.parametrize("name", COMPACT)
 def test_long_cold_loops_are_not_looked_at(name: str, tmp_path: Path) -> None:
     source = HOT.replace("BODY", COLD[name] + " work(6);")
-    seen, manifest = optimize(source, tmp_path, "--budget", "1", memory="400M")
+    seen, manifest = optimize(source, tmp_path, "--loop-budget", "1", memory="400M")
     assert above(seen, read_size("400M")) == []
     assert seen.largest("codegen.tuning.worker") > 0
     if name != "wraps":
@@ -141,7 +141,7 @@ def test_long_cold_loops_are_not_looked_at(name: str, tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_refused_with_the_number(tmp_path: Path) -> None:
     source = HOT.replace("BODY", "setup(3); work(8);").replace("65536", "1048576").replace(">> 16", ">> 12")
-    seen, manifest = optimize(source, tmp_path, "--budget", "1", memory="320M")
+    seen, manifest = optimize(source, tmp_path, "--loop-budget", "1", memory="320M")
     assert above(seen, read_size("320M")) == []
     (why,) = {region["reason"] for region in manifest["regions"] if region["share"] > 0.4}
     assert re.search(r"would need .* for 2,097,152 iterations of .*program.c:\d+.*\(--memory\)", why), why
@@ -150,7 +150,7 @@ def test_what_does_not_fit_is_refused_with_the_number(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", COLD)
 def test_thirty_programs_cold(name: str, tmp_path: Path) -> None:
-    seen, _ = optimize(HOT.replace("BODY", COLD[name] + " work(6);"), tmp_path, "--budget", "3")
+    seen, _ = optimize(HOT.replace("BODY", COLD[name] + " work(6);"), tmp_path, "--loop-budget", "3")
     assert above(seen, ALLOWED) == []
 
 
@@ -159,7 +159,7 @@ def test_thirty_programs_cold(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1 << power for power in range(12, 22)])
 def test_thirty_programs_hot(count: int, sweeps: int, tmp_path: Path) -> None:
     source = HOT.replace("BODY", f"setup(3); work({sweeps});").replace("65536", str(count))
-    seen, _ = optimize(source.replace(">> 16", f">> {33 - count.bit_length()}"), tmp_path, "--budget", "3")
+    seen, _ = optimize(source.replace(">> 16", f">> {33 - count.bit_length()}"), tmp_path, "--loop-budget", "3")
     assert above(seen, ALLOWED) == []
 
 

@@ -84,7 +84,7 @@ def optimize(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Optimized:
     source = folder / "program.c"
     source.write_text(PROGRAM)
     (folder / "work").mkdir()
-    settings = Settings((str(source),), output=folder / "out", method="rcm", force=True, budget=0.1)
+    settings = Settings((str(source),), output=folder / "out", method="rcm", force=True, loop_budget=0.1)
     with staging(folder / "out") as place:
         found = run_stages(settings, Stages(), folder / "work", place)
         publish_result(place, folder / "out", found.listing)

@@ -51,7 +51,7 @@ int main() {
 
 def test_rows_are_blamed_on_the_line_that_writes_them(shell: Any) -> None:
     shell.source(WRITTEN, "rows.cpp")
-    done = shell("optimize", "rows.cpp", "-o", "out", "--budget", "0.1")
+    done = shell("optimize", "rows.cpp", "-o", "out", "--loop-budget", "0.1")
     assert done.code == 0, done
     regions = json.loads((shell.folder / "out" / "manifest.json").read_bytes())["regions"]
     region = next(region for region in regions if region["reason"].startswith("rows behind"))
@@ -61,7 +61,7 @@ def test_rows_are_blamed_on_the_line_that_writes_them(shell: Any) -> None:
 def test_streams_are_blamed_where_rows_are_understood(shell: Any) -> None:
     """At the line of the program that writes to them."""
     shell.source(ROWS, "rows.cpp")
-    done = shell("optimize", "rows.cpp", "-o", "out", "--budget", "0.1")
+    done = shell("optimize", "rows.cpp", "-o", "out", "--loop-budget", "0.1")
     assert done.code == 0, done
     regions = json.loads((shell.folder / "out" / "manifest.json").read_bytes())["regions"]
     assert next(region["class"] for region in regions if region["line"] == 12) == "parallel"

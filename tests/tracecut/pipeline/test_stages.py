@@ -17,6 +17,7 @@ from tracecut.pipeline import run
 from tracecut.pipeline.artefact import Artefact
 from tracecut.pipeline.run import PIPELINE, Stage, run_stages
 from tracecut.pipeline.stage_names import STAGES
+from tracecut.pipeline.stages.deadline import Deadline
 from tracecut.pipeline.stages.tune import RegionResult
 
 pytestmark = pytest.mark.quick
@@ -72,3 +73,17 @@ def test_stages_that_are_not_needed_are_left_out(
     progress = Stages()
     last = run_stages(settings, progress, tmp_path, tmp_path)
     assert isinstance(last, Artefact) and list(progress.timings) == names.split()
+
+
+def test_how_long_a_stage_takes(tmp_path: Path) -> None:
+    """Known as soon as the original has run, and never longer than the budget."""
+    settings: Any = SimpleNamespace(loop_budget=20.0, gpu=None, threads=None)
+    machine: Any = SimpleNamespace(cores=[SimpleNamespace(cpu=0), SimpleNamespace(cpu=1)])
+    expected = {stage.name: stage.seconds for stage in PIPELINE}
+    first = Artefact(settings, Stages(), machine, tmp_path, tmp_path, Deadline(30.0, 0.0, lambda: 5.0))
+    assert {name for name, seconds in expected.items() if seconds(first) is not None} == set()
+    native: Any = SimpleNamespace(seconds=4.0)
+    captured: Any = SimpleNamespace(profile=SimpleNamespace(captures={1: "", 2: ""}))
+    later = replace(first, native=native, captured=captured)
+    found = {name: seconds(later) for name, seconds in expected.items()}
+    assert (found["capture"], found["tune"], found["accept"]) == (8.0, 25.0, 16.0)

@@ -64,7 +64,7 @@ def test_each_module_is_parsed_once_and_each_region_outlined_once(
     (hooks / "sitecustomize.py").write_text(COUNTING.format(log=str(log)).replace("\\\\", "\\"))
     source.write_text(PROGRAM)
     monkeypatch.setenv("PYTHONPATH", str(hooks))
-    settings = Settings((str(source),), output=tmp_path / "out", method="rcm", force=True, budget=0.1)
+    settings = Settings((str(source),), output=tmp_path / "out", method="rcm", force=True, loop_budget=0.1)
     result = optimize_program(settings, Progress())
     assert len([region for region in result.regions if region["decision"] == "optimized"]) == 2
     kernels = [kernel["target"] for region in result.manifest["regions"] for kernel in region["kernels"]]

@@ -168,6 +168,6 @@ def test_a_program_is_optimized_by_its_name(project: Path) -> None:
     shutil.rmtree(project / "gone", ignore_errors=True)
     for name in ("main.c", "total.c", "total.h"):
         os.unlink(name)
-    result = tracecut.optimize("prog", ["2000"], output="out", budget=1.0)
+    result = tracecut.optimize("prog", ["2000"], output="out", loop_budget=1.0)
     assert result.manifest["source"] == ["prog"] and not result.improved
     assert {Path(item["file"]).name for item in result.manifest["regions"]} <= {"main.c", "total.c"}

@@ -40,13 +40,14 @@ def weigh(
     run_optimized: Callable[[int], float],
     *,
     min_gain: float,
+    patience: float = PATIENCE,
 ) -> Weighed:
     """Compare whole runs.
 
     Args:
         original: seconds of an earlier run of the original. optimized: threads → seconds of a run of the result.
         run_original, run_optimized: run once more; seconds.
-        min_gain: share of the time that has to be saved.
+        min_gain: share of the time that has to be saved. patience: seconds after which no further run is started.
 
     Returns:
         The numbers of the fastest runs. `pays` takes the fastest runs, and where several were needed the medians, to
@@ -57,7 +58,7 @@ def weigh(
     after = {threads: [seconds] for threads, seconds in sorted(optimized.items())}
     for _ in range(ROUNDS):
         best = min(min(runs) for runs in after.values())
-        if not CLEAR * min(before) < best < HOPELESS * min(before) or time.monotonic() - began > PATIENCE:
+        if not CLEAR * min(before) < best < HOPELESS * min(before) or time.monotonic() - began > patience:
             break
         for threads, runs in after.items():
             if min(runs) <= RIVAL * best:

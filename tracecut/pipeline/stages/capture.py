@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tracecut.support.process.workers import ended_by_itself, phrase, run_hosted
 from tracecut.tracer.capture.instrument import global_objects, hook_values, traced_module
 from tracecut.tracer.capture.request import CaptureRequest
 from tracecut.tracer.capture.snapshot import Profile
+from tracecut.tracer.capture.watch import seen_inputs, watcher, watching_environment
 from tracecut.tracer.legality.row_arenas import row_tables
 from tracecut.tracer.loops.exits import counted_blocks
 from tracecut.tracer.loops.program import Analysis
@@ -31,11 +32,16 @@ COPIES = 6  # copies of the data of a loop that its inspection needs
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Result of the instrumented run. `values`: hooked loop → (name, type) of the values that its hook reported."""
+    """Result of the instrumented run. `values`: hooked loop → (name, type) of the values that its hook reported.
+
+    `inputs`: path → digest of what the program looked at; `unseen`: why that may not be all, empty: it is.
+    """
 
     profile: Profile
     values: Mapping[int, list[tuple[str, str]]]
     finished: Finished
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    unseen: str = ""
 
 
 def _counted(analysis: Analysis, loop: int) -> bool:
@@ -45,11 +51,12 @@ def _counted(analysis: Analysis, loop: int) -> bool:
 
 
 def trace_program(
-    settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0
+    settings: Settings, analysis: Analysis, argv0: Path, folder: Path, *, status: int = 0, cwd: Path | None = None
 ) -> Traced | str:
     """Instrument the program and run it once. Returns the reason if that fails.
 
-    `status`: the exit status of the original, which the instrumented program must have too.
+    `status`: the exit status of the original, which the instrumented program must have too. `cwd`: the folder
+    that it runs in, a copy of the current one; None: the current one.
     """
     hooked = {
         record.id: hook_values(analysis, record.id)
@@ -62,6 +69,7 @@ def trace_program(
     except BackendError as error:
         return f"the program could not be instrumented: {error.message}: {error.detail}"
     library = shared_library([code, runtime_object()], settings.flags, folder / "traced.so")
+    watch = watcher(folder)
     memory = settings.memory or default_budget()
     request = CaptureRequest(
         library=library,
@@ -78,6 +86,7 @@ def trace_program(
         nests={loop: nest_json.to_json(analysis.nest(loop)) for loop in hooked},
         flattened=_flattened(analysis, hooked),
         tables=analysis.flattened(_functions(analysis, hooked))[1],
+        watch=watch,
     )
     (folder / "spec.json").write_text(json.dumps(to_json(request)))
     finished = run_hosted(
@@ -87,11 +96,14 @@ def trace_program(
         folder=folder,
         name="traced",
         timeout=None if settings.timeout is None else 10 * settings.timeout,
+        env=watching_environment(watch),
+        cwd=cwd,
     )
     if not ended_by_itself(finished) or finished.returncode != status:
         return f"the instrumented program {phrase(finished, status)}: {tail_of(finished.stderr)[-200:]}"
     try:
-        return Traced(Profile.load(folder), hooked, finished)
+        called = (name.removeprefix("@") for name in analysis.module.declarations)
+        return Traced(Profile.load(folder), hooked, finished, *seen_inputs(folder, called, cwd))
     except (FileNotFoundError, KeyError) as error:
         raise ProgramError(
             "the program ended without running its exit handlers",

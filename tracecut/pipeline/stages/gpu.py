@@ -15,8 +15,9 @@ from tracecut.support.process.workers import run_worker
 from tracecut.tracer.loops.program import Analysis
 
 from .capture import Traced
+from .deadline import Deadline
 from .settings import Settings
-from .tune import PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
+from .tune import NEVER, PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
 
 
 def kernel_data(
@@ -49,6 +50,7 @@ def choose_kernels(
     work: Path,
     folder: Path,
     say: Callable[[str], None],
+    deadline: Deadline = NEVER,
 ) -> dict[int, dict[str, Any]]:
     """Loop id of each result → the entry of its GPU kernel in the manifest; PTX goes to `folder`.
 
@@ -62,12 +64,15 @@ def choose_kernels(
         for loop in (result.loop, *(each for each in (result.hot.loop, *result.hot.inside) if each != result.loop)):
             if loop not in traced.profile.captures:
                 continue
-            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say)
+            if deadline.spent:
+                why = f"its kernels were not tried when {deadline.why}"
+                break
+            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say, deadline)
             if entry["path"]:
                 found[result.loop] = entry
                 break
             why = why if loop != result.loop else str(entry["reason"])
-        else:
+        if result.loop not in found:
             found[result.loop] = _entry(analysis, result.loop, card, reason=why)
     return found
 
@@ -81,6 +86,7 @@ def _one_loop(
     work: Path,
     folder: Path,
     say: Callable[[str], None],
+    deadline: Deadline,
 ) -> dict[str, Any]:
     place = analysis.nest(loop).loops[loop].place
     asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
@@ -89,7 +95,7 @@ def _one_loop(
     def tell(text: str) -> None:
         say(f"{Path(place.file).name}:{place.line}: {text}")
 
-    limits = Limits(seconds=SECONDS + PATIENCE * settings.budget)
+    limits = Limits(seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_budget))
     try:
         data = kernel_data(settings, analysis, traced, loop, asked, work, tell, limits)
     except TracecutError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,8 @@ def build_manifest(
         "machine": machine.summary(),
         "predicted_for": None if settings.machine is None else settings.machine.summary(),
         "seed": settings.seed,
+        "made": time.strftime("%Y-%m-%d %H:%M:%S"),
+        "reused": False,
         "timings": {name: round(seconds, 4) for name, seconds in timings.items()},
         "original_run_seconds": native_seconds,
         "capture_run_seconds": captured_seconds,

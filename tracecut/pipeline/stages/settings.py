@@ -77,7 +77,16 @@ class Settings:
     k: int | None = field(default=None, metadata=_option("number of clusters (default: from the cache sizes)", COUNT))
     threads: int | None = field(default=None, metadata=_option("threads of the result (default: one per core)", COUNT))
     seed: int = field(default=0, metadata=_option("seed of all random choices (default: 0)", SEED))
-    budget: float = field(
+    budget: float | None = field(
+        default=None,
+        metadata=_option(
+            "seconds after which the whole job tries nothing more, and builds and compares the best that it has "
+            "(default: none)",
+            SECONDS,
+            metavar="S",
+        ),
+    )
+    loop_budget: float = field(
         default=20.0, metadata=_option("seconds to try orders of each loop (default: 20)", SECONDS, metavar="S")
     )
     timeout: float | None = field(
@@ -122,6 +131,17 @@ class Settings:
             check=partial(one_of, known=(FAST, ORDERED)),
             choices=(FAST, ORDERED),
         ),
+    )
+    in_copy: bool = field(
+        default=False,
+        metadata=_option(
+            "run the program in scratch copies of the current folder, so that its files stay as they are",
+            action="store_true",
+        ),
+    )
+    fresh: bool = field(
+        default=False,
+        metadata=_option("do all work again, also where OUT has the answer to the same question", action="store_true"),
     )
     compare: tuple[str, ...] = ()
     machine: Machine | None = field(

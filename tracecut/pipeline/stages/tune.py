@@ -21,6 +21,7 @@ from tracecut.tracer.loops.program import Analysis
 from tracecut.tracer.runtime.link import runtime_object
 
 from .capture import Traced
+from .deadline import Deadline
 from .select_loops import Hot
 from .settings import Settings
 
@@ -28,7 +29,9 @@ from .settings import Settings
 SECONDS, PATIENCE = 300.0, 20.0
 
 
+NEVER = Deadline()
 ALIKE = 1.02  # times within this factor are considered equal
+FAILED = "its inspection failed"  # how the reason of a loop begins whose worker died
 SWEEPS = ("region_ms", "region_all_ms")
 
 
@@ -59,8 +62,9 @@ def tune_regions(
     folder: Path,
     cpus: Sequence[int],
     say: Callable[[str], None],
+    deadline: Deadline = NEVER,
 ) -> list[RegionResult]:
-    """Tune the hot loops in the order of their share.
+    """Tune the hot loops in the order of their share, each for its share of the time until the deadline.
 
     Loops inside a chosen scope are skipped, and a later loop gets no scope around one of them: a loop can have only
     one order.
@@ -69,16 +73,22 @@ def tune_regions(
     covered: set[int] = set()
     ordered: set[int] = set()
     number = first_region = 0
-    for hot in hots:
+    for place, hot in enumerate(hots):
         if not hot.captured:
             results.append(_clear(hot))
             continue
         tried: list[RegionResult] = []
+        ends = deadline.share_ends(hot.share, sum(item.share for item in hots[place:] if item.captured))
         for loop in (hot.loop, *hot.inside):
             if loop in covered:
                 continue
+            if deadline.spent and (tried or any("candidates" in item.data for item in results)):
+                tried.append(_not_begun(hot, loop, deadline))  # the hottest loop has its first order always
+                break
             free, taken = layout_scopes(analysis, traced, loop, ordered)
-            result = _tune_one(settings, analysis, traced, hot, loop, free, folder, cpus, number, first_region, say)
+            spec = region_spec(settings, analysis, traced, loop, free, folder, cpus)
+            spec |= {"number": number, "first_region": first_region, "deadline": ends}
+            result = _tune_one(settings, analysis, hot, spec, deadline, say)
             if "scopes_refused" in result.data:
                 result.data["scopes_refused"] |= taken
             tried.append(result)
@@ -104,21 +114,20 @@ def _clear(hot: Hot) -> RegionResult:
     return RegionResult(hot, hot.loop, data, refused=reason)
 
 
+def _not_begun(hot: Hot, loop: int, deadline: Deadline) -> RegionResult:
+    reason = f"its inspection was not done when {deadline.why}"
+    return RegionResult(hot, loop, {"class": "rejected", "reason": reason, "places": []}, refused=reason)
+
+
 def _tune_one(
     settings: Settings,
     analysis: Analysis,
-    traced: Traced,
     hot: Hot,
-    loop: int,
-    scopes: Sequence[int],
-    folder: Path,
-    cpus: Sequence[int],
-    number: int,
-    first_region: int,
+    spec: dict[str, Any],
+    deadline: Deadline,
     say: Callable[[str], None],
 ) -> RegionResult:
-    spec = region_spec(settings, analysis, traced, loop, scopes, folder, cpus)
-    spec |= {"number": number, "first_region": first_region}
+    loop = int(spec["region"])
     place = analysis.nest(loop).loops[loop].place
 
     def tell(text: str) -> None:
@@ -128,14 +137,18 @@ def _tune_one(
         data = run_worker(
             "tracecut.codegen.tuning.worker",
             spec,
-            folder / f"region{loop}",
+            Path(spec["folder"]),
             f"region{loop}",
             tell,
-            limits=Limits(seconds=SECONDS + PATIENCE * settings.budget, memory_bytes=int(spec["memory"])),
+            limits=Limits(
+                seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_budget), memory_bytes=int(spec["memory"])
+            ),
         )
     except TracecutError as error:
         last = (error.detail.splitlines() or [""])[-1].strip()
-        reason = f"its inspection failed: {error.message}{f' ({last})' if last else ''}"
+        if deadline.spent:
+            return _not_begun(hot, loop, deadline)
+        reason = f"{FAILED}: {error.message}{f' ({last})' if last else ''}"
         return RegionResult(hot, loop, {"class": "rejected", "reason": reason, "places": []}, refused=reason)
     apart = _kept_apart(analysis, data)
     scope, refused = None, ""
@@ -190,7 +203,8 @@ def region_spec(
         "k": settings.k,
         "compare": list(settings.compare),
         "seed": settings.seed,
-        "budget": settings.budget,
+        "budget": settings.loop_budget,
+        "deadline": None,
         "memory": settings.memory or default_budget(),
         "cpus": list(cpus),
         "machine": None if settings.machine is None else asdict(settings.machine),

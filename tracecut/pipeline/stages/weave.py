@@ -71,9 +71,19 @@ def weave_program(
 
 
 def run_woven(
-    settings: Settings, folder: Path, work: Path, name: str, *, threads: int, original: bool, status: int = 0
+    settings: Settings,
+    folder: Path,
+    work: Path,
+    name: str,
+    *,
+    threads: int,
+    original: bool,
+    status: int = 0,
+    cwd: Path | None = None,
 ) -> Run:
     """Run the result through `tracecut run`, as the user does.
+
+    `cwd`: the folder that it runs in, None: the current one.
 
     Raises TracecutError when it fails, or ends with another status than the original.
     """
@@ -88,6 +98,7 @@ def run_woven(
         folder=work,
         name=name,
         timeout=None if settings.timeout is None else 10 * settings.timeout,
+        cwd=cwd,
     )
     if not ended_by_itself(finished) or finished.returncode != status or not report.exists():
         raise TracecutError(f"it {phrase(finished, status)}", detail=tail_of(finished.stderr))

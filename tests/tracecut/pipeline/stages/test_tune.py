@@ -51,7 +51,7 @@ def line_of(word: str) -> int:
 def test_a_loop_with_an_order_of_its_own_lies_in_no_layout_that_orders_it_again(tmp_path: Path) -> None:
     source, output = tmp_path / "two.c", tmp_path / "out"
     source.write_text(SOURCE, encoding="utf-8")
-    settings = Settings((str(source),), output=output, force=True, budget=0.1, method="random", threads=1)
+    settings = Settings((str(source),), output=output, force=True, loop_budget=0.1, method="random", threads=1)
     result = optimize_program(settings, Progress(quiet=True))
     found = {region["line"]: region for region in result.regions}
     plain, computed = found[line_of("plain")], found[line_of("computed")]
@@ -68,7 +68,7 @@ def test_a_loop_with_an_order_of_its_own_lies_in_no_layout_that_orders_it_again(
 def test_an_inspection_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "two.c"
     source.write_text(SOURCE)
-    settings = Settings((str(source),), output=tmp_path / "out", budget=0.1, method="random", threads=1)
+    settings = Settings((str(source),), output=tmp_path / "out", loop_budget=0.1, method="random", threads=1)
     compiled = compile_program(settings, tmp_path)
     (tmp_path / "trace").mkdir()
     traced = trace_program(settings, compiled.analysis, compiled.native, tmp_path / "trace")

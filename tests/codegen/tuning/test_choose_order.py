@@ -1,0 +1,93 @@
+"""Which orders are tried, on a clock that the test turns and with orders whose times it states."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tracecut.codegen.tuning import choose_order
+
+pytestmark = pytest.mark.quick
+
+
+class Orders:
+    """Orders that take ten seconds each to try. `made`: those that were tried; `looked`: how often the close ones were
+    measured again."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, misses: float = 2.0, milliseconds: float = 2.0) -> None:
+        """`misses`: lines a job that the original fetches, where one is the least; `milliseconds`: of every order."""
+        self.now, self.milliseconds = 100.0, milliseconds
+        self.made: list[str] = []
+        self.looked = 0
+        self.original = choose_order.Candidate("original", region_ms=1.0)
+        for name, value in {
+            "measure_original": lambda _: (self.original, None),
+            "predict": lambda *_: [misses, misses],
+            "unchanged": lambda _: None,
+            "default_clusters": lambda *_: 4,
+            "linear_methods": lambda _: ("a", "b", "c"),
+            "LINEAR": ("a", "b", "c"),
+            "_may_wait": lambda _: False,
+            "cluster_methods": lambda _: (),
+            "_least_misses": lambda _: 1.0,
+            "look_again": self.look_again,
+            "try_order": self.order,
+        }.items():
+            monkeypatch.setattr(choose_order, name, value)
+
+    def look_again(self, *_: Any) -> None:
+        self.looked += 1
+
+    def order(self, bench: Any, name: str, **_: Any) -> choose_order.Candidate:
+        self.made.append(name)
+        self.now += 10.0
+        return choose_order.Candidate(name, region_ms=self.milliseconds)
+
+    def tune(self, deadline: float | None = None) -> tuple[dict[str, str], str]:
+        """Name of each order → its note, and the best."""
+        subject: Any = SimpleNamespace(graph=SimpleNamespace(graph=SimpleNamespace(n_jobs=8)))
+        machine: Any = None
+        found, best = choose_order.tune(
+            subject,
+            machine,
+            method="auto",
+            threads=1,
+            seed=0,
+            k=None,
+            budget=20.0,
+            sweeps=1.0,
+            say=lambda _: None,
+            deadline=deadline,
+            clock=lambda: self.now,
+        )
+        return {item.method: item.note for item in found}, "original" if best is None else best.method
+
+
+@pytest.mark.parametrize(("deadline", "tried"), [(None, "abc"), (112.0, "ab"), (99.0, "a")])
+def test_orders_are_tried_until_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, deadline: float | None, tried: str
+) -> None:
+    """The first is always tried."""
+    orders = Orders(monkeypatch)
+    notes, best = orders.tune(deadline)
+    assert (orders.made, best, orders.looked) == (list(tried), "original", 1)
+    assert [name for name in "abc" if notes[name] == choose_order.SPENT] == [
+        name for name in "abc" if name not in tried
+    ]
+
+
+@pytest.mark.parametrize(
+    ("misses", "milliseconds", "tried"),
+    [(1.1, 2.0, "a"), (1.1, 0.95, "a"), (1.1, 0.8, "abc"), (1.2, 2.0, "abc")],
+)
+def test_nothing_more_is_tried_where_nothing_is_left_to_gain(
+    monkeypatch: pytest.MonkeyPatch, misses: float, milliseconds: float, tried: str
+) -> None:
+    """The original fetches each line about once, and the first order is no faster."""
+    orders = Orders(monkeypatch, misses=misses, milliseconds=milliseconds)
+    notes, _ = orders.tune()
+    assert orders.made == list(tried)
+    assert orders.looked == (0 if tried == "a" else 1)
+    for name in set("abc") - set(tried):
+        assert notes[name] == "not tried: the program's own order already fetches each cache line about once"

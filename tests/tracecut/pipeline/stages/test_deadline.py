@@ -1,0 +1,96 @@
+"""`--budget`: what is still begun when it is spent, on a clock that the test turns."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tracecut.pipeline.stages import tune
+from tracecut.pipeline.stages.accept import weigh
+from tracecut.pipeline.stages.deadline import GRACE, Deadline
+
+pytestmark = pytest.mark.quick
+
+
+class Clock:
+    """A clock that only the test turns."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_time_that_is_left(clock: Clock) -> None:
+    deadline = Deadline(30.0, 100.0, clock)
+    clock.now = 110.0
+    assert (deadline.left, deadline.spent) == (20.0, False)
+    assert deadline.share_ends(0.3, 0.4) == 125.0
+    assert deadline.limit(600.0) == 20.0 + GRACE + 15.0
+    assert deadline.limit(5.0) == 5.0
+    clock.now = 131.0
+    assert deadline.spent
+    assert deadline.share_ends(0.3, 0.4) == 131.0
+    assert deadline.limit(600.0) == GRACE + 15.0
+    assert deadline.why == "the budget of 30 s for the whole job was spent"
+
+
+def test_without_a_budget_nothing_ends(clock: Clock) -> None:
+    deadline = Deadline(clock=clock)
+    assert (deadline.left, deadline.spent, deadline.share_ends(1.0, 1.0)) == (math.inf, False, None)
+    assert deadline.limit(600.0) == 600.0
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.mark.parametrize(("seconds", "tuned"), [(None, [1, 2, 3]), (25.0, [1, 2, 3]), (15.0, [1, 2]), (0.5, [1])])
+def test_loops_are_tuned_until_the_budget_is_spent(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, seconds: float | None, tuned: list[int]
+) -> None:
+    """Each of three loops takes ten seconds; the first is always tuned."""
+    ends = []
+
+    def tuned_one(settings: Any, analysis: Any, hot: Any, spec: Any, deadline: Any, say: Any) -> tune.RegionResult:
+        ends.append(spec["deadline"])
+        clock.now += 10.0
+        data = {"class": "parallel", "reason": "", "candidates": []}
+        return tune.RegionResult(hot, hot.loop, data, refused="no order was faster")
+
+    monkeypatch.setattr(tune, "_tune_one", tuned_one)
+    monkeypatch.setattr(tune, "layout_scopes", lambda *_: ([], {}))
+    monkeypatch.setattr(tune, "region_spec", lambda settings, analysis, traced, loop, *_: {"region": loop})
+    hots: Any = [
+        SimpleNamespace(loop=loop, inside=(), share=share, captured=True, verdict=None)
+        for loop, share in ((1, 0.5), (2, 0.3), (3, 0.2))
+    ]
+    nothing: Any = None
+    deadline = Deadline(seconds, 100.0, clock)
+    found = tune.tune_regions(nothing, nothing, nothing, hots, Path(), (), lambda _: None, deadline)
+    assert [result.loop for result in found] == [1, 2, 3]
+    assert [result.loop for result in found if "candidates" in result.data] == tuned
+    for result in found[len(tuned) :]:
+        assert (
+            result.refused
+            == f"its inspection was not done when the budget of {seconds:g} s for the whole job was spent"
+        )
+    if seconds is not None:
+        assert ends[0] == 100.0 + 0.5 * seconds
+
+
+def test_close_times_are_not_measured_again_without_time() -> None:
+    def run(*_: int) -> float:
+        runs.append(1)
+        return 1.0
+
+    for patience, expected in ((60.0, 7), (0.0, 1)):
+        runs: list[int] = []
+        weigh(1.0, {1: 0.97}, run, run, min_gain=0.02, patience=patience)
+        assert len(runs) == expected
