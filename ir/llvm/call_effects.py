@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Instruction
+from tracecut.ir.llvm.stream_output import OUTPUT, READING
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ _TABLE |= {
     "memcpy": Effect("copy", writes=(0,), reads=(1,)),
     "memmove": Effect("copy", writes=(0,), reads=(1,)),
 }
+_TABLE |= {name: Effect("io", reads=(1,) if name in READING else ()) for name in OUTPUT}
 _TABLE |= {name: Effect("allocate") for name in ALLOCATORS if name != "free"}
 _TABLE["free"] = Effect("free")
 

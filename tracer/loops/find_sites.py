@@ -9,6 +9,7 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines
 from tracecut.ir.llvm.module import GlobalVariable
+from tracecut.ir.llvm.stream_output import OUTPUT, has_own_streams, of_stream
 from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind, Put, Read, Reduce, Site, Write
 from tracecut.ir.loops.path_conditions import Condition
@@ -54,6 +55,7 @@ class SiteFinder:
         self.variables = variables
         self.own = own
         self.births: dict[str, int | None] = {}
+        self.plain_streams = not has_own_streams(variables)
 
     def obstacle(self, kind: ObstacleKind, reason: str, instruction: Instruction) -> Obstacle:
         """An obstacle at an instruction."""
@@ -76,7 +78,11 @@ class SiteFinder:
             condition = reach.get(name)
             for instruction in block.instructions:
                 op = instruction.op
-                if op in ("load", "store"):
+                if op in ("load", "store") and self._in_stream(instruction.operands[-1]):
+                    if op == "store":
+                        what = "a change of an output stream"
+                        obstacles.append(self.obstacle(ObstacleKind.IO, what, instruction))
+                elif op in ("load", "store"):
                     if not instruction.is_simple_access:
                         obstacles.append(self.obstacle(ObstacleKind.MEMORY, "a volatile or atomic access", instruction))
                     elif id(instruction) not in folded:
@@ -169,7 +175,7 @@ class SiteFinder:
             obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, f"a call to {name}, which could not be inlined", call))
             return []
         effect = effect_of(call)
-        if effect.kind == "unknown":
+        if effect.kind == "unknown" or (name in OUTPUT and not self._in_stream(call.operands[0])):
             what = "inline assembly" if call.word == "asm" else f"a call to {name}, whose effects are not known"
             obstacles.append(self.obstacle(ObstacleKind.UNKNOWN, what, call))
             return []
@@ -200,6 +206,9 @@ class SiteFinder:
                 apart = self._is_apart(operand)
                 sites.append(Site(key, does, "bytes", 1, address, length, number, condition, place_of, birth, apart))
         return sites
+
+    def _in_stream(self, pointer: Operand) -> bool:
+        return self.plain_streams and of_stream(self.view, pointer.text)
 
     def _is_constant(self, operand: Operand) -> bool:
         found = self.variables.get(operand.text)

@@ -17,6 +17,7 @@ from tracecut.ir.llvm.def_use import FunctionView
 from tracecut.ir.llvm.lexer import constant_address, split_type
 from tracecut.ir.llvm.literals import float_of
 from tracecut.ir.llvm.operands import BINARY
+from tracecut.ir.llvm.stream_output import of_stream
 from tracecut.ir.loops.expressions import Expr, Pool
 from tracecut.ir.loops.nest import Exit
 
@@ -185,6 +186,8 @@ class ScalarView:
             return self.pool.opaque("volatile or atomic load")
         if not (self._is_scalar(made.type) or made.type == "ptr"):
             return self.pool.opaque(f"load of {made.type}")
+        if of_stream(self.view, made.operands[0].text):
+            return self.pool.opaque("found in an output stream")
         return self.pool.make("load", (text, made.type), (self.operand(made.operands[0]),))
 
     def _call(self, made: Instruction) -> Expr:
