@@ -62,7 +62,9 @@ def piece_pairs(trips: Iterable[Expr | None]) -> Pairs:
         if trip is None:
             continue
         start, _, bound = trip.args
-        first, last = ([node for node in part.walk() if node.kind == "load"] for part in (start, bound))
+        first, last = (
+            [node for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"] for part in (start, bound)
+        )  # the pointers to the arrays of starts and ends may be loaded, too: members of an object
         if len(first) == len(last) == 1 and first[0] is not last[0]:
             found.add(frozenset({str(first[0].data[0]), str(last[0].data[0])}))
     return frozenset(found)

@@ -158,7 +158,8 @@ def _look_at_lengths(pieces: Pieces, starts: set[str], loop: int, region: Region
     if info.trip is None or info.parent != region.region or domain is None or domain.parent is None:
         return
     counts = np.bincount(domain.parent, minlength=region.jobs.size)
-    told = {str(node.data[0]): node for part in info.trip.args for node in part.walk() if node.kind == "load"}
+    loads = (node for part in info.trip.args for node in part.walk() if node.kind == "load")
+    told = {str(node.data[0]): node for node in loads if node.data[1] != "ptr"}
     named = starts & told.keys()
     if not named and np.array_equal(counts, region.lengths):
         pieces.ends.update(dict.fromkeys(starts, 0))

@@ -88,7 +88,7 @@ def _segments(facts: Facts, region: int, array: Array, patterns: tuple[Pattern, 
     if start is None or step < 0 or info.trip is None or info.parent != region:
         return None
     begin, pace, bound = (linear_form(part, facts.accesses.lives) for part in info.trip.args)
-    told = {node for part in info.trip.args for node in part.walk() if node.kind == "load"}
+    told = {node for part in info.trip.args for node in part.walk() if node.kind == "load" and node.data[1] != "ptr"}
     last = _end_of(major, begin, pace, bound)
     if last is None and major in told:
         return None
