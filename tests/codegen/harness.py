@@ -33,6 +33,7 @@ from tracecut.support.errors import UnsupportedError
 from tracecut.support.process.runner import Finished, Limits, run
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.recorded.command_line import command_line
 from tracecut.tracer.runtime.binding import Native, support
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
@@ -126,12 +127,13 @@ class Program:
         return Inspected(self, mark, loop, scope, captured, found, renumber)
 
 
-def trace(source: str, folder: Path, argv: Sequence[str] = (), **options: Any) -> Program:
-    """Compile and trace a program. `options`: further fields of Settings."""
-    path = folder / "program.c"
+def trace(source: str, folder: Path, argv: Sequence[str] = (), *, suffix: str = ".c", **options: Any) -> Program:
+    """Compile and trace a program. `suffix`: of its language; `options`: further fields of Settings."""
+    path = folder / f"program{suffix}"
     path.write_text(source)
+    sources, flags = command_line([str(path)])
     settings = Settings(
-        (str(path),), argv=tuple(argv), output=folder / "out", **{"first_entry": 1, "min_jobs": 1, **options}
+        tuple(sources), flags, argv=tuple(argv), output=folder / "out", **{"first_entry": 1, "min_jobs": 1, **options}
     )
     compiled = compile_program(settings, folder)
     place = folder / "trace"

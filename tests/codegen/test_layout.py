@@ -39,6 +39,11 @@ MOVED = [
     ("pieces", "flat", {"2400": "direct", "4800": "moved"}),  # another loop walks its records piece by piece
     ("pieces", "flat_middle", {"2400": "direct", "6400": "moved"}),
     ("pieces", "copied_rows", {"804": "offsets", "2480": "segment", "12800": "moved"}),
+    (
+        "pieces",
+        "object_rows",  # pointers that every step loads
+        {"32+8": "old", "32+16": "old", "32+24": "old", "804": "offsets", "3756": "segment", "1600": "moved"},
+    ),
 ]
 
 

@@ -173,9 +173,30 @@ SHAPE same_starts(void) /* two loops over pieces that start at the same places a
     show("same_starts", x, DATA);
 }
 
+struct rows {
+    int *first, *of;
+    long *x, *y;
+} *known; /* elsewhere, too, as far as a compiler can tell */
+
+SHAPE object_rows(void) /* the arrays are members of an object, whose pointers every step loads */
+{
+    struct rows *m = known = malloc(sizeof *m);
+    m->first = offsets(DATA, 9), m->of = ints(m->first[DATA], DATA);
+    m->x = longs(DATA, 100), m->y = longs(DATA, 9);
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int i = 0; i < DATA; i++) // @object_rows
+            for (int j = m->first[i]; j < m->first[i + 1]; j++)
+                m->y[i] += m->x[m->of[j]];
+        for (int i = 0; i < DATA; i++)
+            m->x[i] = m->y[i] & 15;
+        printf("object_rows %ld\n", m->x[0]);
+    }
+    show("object_rows", m->x, DATA);
+}
+
 int main(void)
 {
     flat(), flat_middle(), flat_part(), flat_shifted(), two_sizes(), cut_number(), masked_number(), copied_rows();
-    staying(), far_apart(), same_starts();
+    staying(), far_apart(), same_starts(), object_rows();
     return 0;
 }

@@ -1,0 +1,90 @@
+"""Which calls and accesses are output to a standard stream of C++, and which only look like it."""
+
+from __future__ import annotations
+
+import pytest
+from tracecut.ir.llvm import parse_module
+from tracecut.ir.llvm.stream_output import has_own_streams, of_stream
+from tracecut.ir.loops.nest import ObstacleKind
+from tracecut.ir.loops.refusals import scope_refusal
+from tracecut.tracer.loops.program import Analysis
+
+pytestmark = pytest.mark.quick
+
+INSERT = "_ZSt16__ostream_insertIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_PKS3_l"
+TEXT = """
+%stream = type opaque
+@_ZSt4cout = external global %stream
+@text = private constant [3 x i8] c"ab\\00"
+{more}
+declare ptr @{insert}(ptr, ptr, i64)
+declare ptr @_ZNSolsEi(ptr, i32)
+declare ptr @any(ptr)
+
+define void @f(ptr %mine, i64 %n) {{
+entry:
+  br label %step
+step:
+  %t = phi i64 [ 0, %entry ], [ %next, %step ]
+  %said = call ptr @{insert}(ptr {stream}, ptr @text, i64 2)
+  %again = call ptr @_ZNSolsEi(ptr %said, i32 7)
+  %table = load ptr, ptr %again
+  %before = getelementptr i8, ptr %table, i64 -24
+  %offset = load i64, ptr %before
+  %base = getelementptr i8, ptr %again, i64 %offset
+  %format = getelementptr i8, ptr %base, i64 8
+  {last}
+  %next = add i64 %t, 1
+  %on = icmp slt i64 %next, %n
+  br i1 %on, label %step, label %end
+end:
+  ret void
+}}
+"""
+DERIVED = "@_ZTISt15basic_streambufIcSt11char_traitsIcEE = external constant ptr"
+
+
+def analysis(last: str, stream: str = "@_ZSt4cout", more: str = "") -> Analysis:
+    return Analysis(parse_module(TEXT.format(insert=INSERT, last=last, stream=stream, more=more)))
+
+
+@pytest.mark.parametrize("last", ["%x = load i64, ptr %format", "store i64 9, ptr %format"])
+def test_what_is_inlined_of_output_touches_no_array(last: str) -> None:
+    nest = analysis(last).nest(0)
+    assert scope_refusal(nest) is None
+    assert not nest.sites
+    kinds = {obstacle.kind for obstacle in nest.loops[0].obstacles}
+    assert kinds == {ObstacleKind.IO}  # in its order, in whatever loop
+    assert len(nest.loops[0].obstacles) == 2 + last.startswith("store")
+
+
+@pytest.mark.parametrize("stream", ["%mine", "@text", "getelementptr (i8, ptr @text, i64 1)"])
+def test_a_stream_of_the_program_is_none_of_these(stream: str) -> None:
+    refused = scope_refusal(analysis("%x = load i64, ptr %format", stream).nest(0))
+    assert refused is not None and "whose effects are not known" in refused.says
+
+
+def test_a_buffer_of_the_program_may_do_anything() -> None:
+    refused = scope_refusal(analysis("%x = load i64, ptr %format", more=DERIVED).nest(0))
+    assert refused is not None and "whose effects are not known" in refused.says
+
+
+def test_chains() -> None:
+    view = analysis("%x = call ptr @any(ptr %again)").view_of(0)
+    assert all(of_stream(view, name) for name in ("%said", "%again", "%table", "%format", "@_ZSt4cout"))
+    assert of_stream(view, "getelementptr (i8, ptr @_ZSt4cout, i64 8)")
+    assert not any(of_stream(view, name) for name in ("%mine", "%x", "%t", "@text", "null"))
+
+
+@pytest.mark.parametrize(
+    ("names", "own"),
+    [
+        (["@_ZSt4cout", "@_ZTVSt13basic_filebufIcSt11char_traitsIcEE", "@_ZTVSt15basic_streambufIcSt11char"], False),
+        (["@_ZTVSt15basic_streambufIcSt11char_traitsIcEE"], True),
+        (["@_ZTISt15basic_streambufIcSt11char_traitsIcEE"], True),
+        (["@_ZTISt8numpunctIcE"], True),
+        (["@_ZTISt9exception"], False),
+    ],
+)
+def test_own_streams(names: list[str], own: bool) -> None:
+    assert has_own_streams(names) is own
