@@ -193,9 +193,7 @@ class ScalarView:
     def _call(self, made: Instruction) -> Expr:
         found = _MIN_MAX.match(made.word)
         if found:
-            return self.pool.op(
-                found.group(1), made.type, self.operand(made.operands[0]), self.operand(made.operands[1])
-            )
+            return self.pool.op(found.group(1), made.type, *(self.operand(operand) for operand in made.operands[:2]))
         if re.match(r"@llvm\.fabs\.(f64|f32)$", made.word):
             argument = self.operand(made.operands[0])
             return self.pool.op("fabs", made.type, argument, argument)
