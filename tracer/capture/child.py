@@ -109,12 +109,11 @@ class Tracer:
             for other, (seen, values) in self.latest.items()
             if other != loop and seen == int(self.entries[other])
         }
-        others = [(self.nests[other], self.numbers(other, values)) for other, values in around.items()]
-        memory = self.objects.memory(nest, numbers, others)  # with the variables that the loops around it read
         wanted = touched_objects(nest, memory, numbers)
         rows = self._rows(loop, memory, numbers, single=False)
-        for other, (outer, live) in zip(around, others, strict=True):
-            wanted |= touched_objects(outer, memory, live)
+        for other, values in around.items():
+            live = self.numbers(other, values)
+            wanted |= touched_objects(self.nests[other], memory, live)
             rows |= self._rows(other, memory, live, single=True)
         wider = wanted | self._reached_at_entry(around, memory)
         of_rows = int(memory.columns().sizes[rows].sum())

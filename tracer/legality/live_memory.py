@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,16 +33,8 @@ class LiveObjects:
                 if table[2 * place + 1]
             ]
 
-    def all(
-        self,
-        nest: Nest | None = None,
-        lives: Mapping[str, int | float] | None = None,
-        around: Iterable[tuple[Nest, Mapping[str, int | float]]] = (),
-    ) -> Table:
-        """Every object that is alive now; with a nest, its stack arrays too. O(objects log objects).
-
-        `around`: nests of the same function that it lies in, with what is live into them; they may have others.
-        """
+    def all(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Table:
+        """Every object that is alive now; with a nest, its stack arrays too. O(objects log objects)."""
         room = 1024
         while True:
             bases = np.zeros(room, np.uint64)
@@ -53,9 +45,7 @@ class LiveObjects:
             if count <= room:
                 break
             room = count + count // 4
-        on_stack = [item for one in ((nest, lives or {}), *around) for item in stack_objects(*one, own_stack)]
-        on_stack.sort(key=lambda item: item.size)
-        named = [*self._globals, *{item.base: item for item in on_stack}.values()]
+        named = [*self._globals, *stack_objects(nest, lives or {}, own_stack)]
         return apart(
             np.concatenate([bases[:count].view(np.int64), np.array([item.base for item in named], np.int64)]),
             np.concatenate([sizes[:count].view(np.int64), np.array([item.size for item in named], np.int64)]),
@@ -63,14 +53,9 @@ class LiveObjects:
             {item.base: item.name for item in named},
         )
 
-    def memory(
-        self,
-        nest: Nest | None = None,
-        lives: Mapping[str, int | float] | None = None,
-        around: Iterable[tuple[Nest, Mapping[str, int | float]]] = (),
-    ) -> Memory:
-        """All objects, readable where they are; arguments as of `all`."""
-        table = self.all(nest, lives, around)
+    def memory(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Memory:
+        """All objects, readable where they are."""
+        table = self.all(nest, lives)
         return Memory(table, LiveBytes(table))
 
 
