@@ -8,10 +8,10 @@ from typing import Any
 from tracecut.ir.llvm.debug_info import Place
 
 ROWS = r"""
-#include <iostream>
+#include <fstream>
 #include <vector>
 int main() {
-    int n = 3000;
+    int n = 3000; std::ofstream told("told.txt");
     std::vector<std::vector<int>> rows(n);
     std::vector<double> x(n, 1.0), y(n);
     unsigned s = 1;
@@ -20,7 +20,7 @@ int main() {
     for (int t = 0; t < 30; t++) {
         for (int i = 0; i < n; i++)
             for (int j : rows[i]) y[i] += x[j];
-        std::cout << "step " << t << " " << y[t] << std::endl;
+        told << "step " << t << " " << y[t] << std::endl;
     }
 }
 """
