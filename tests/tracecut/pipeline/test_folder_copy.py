@@ -56,6 +56,6 @@ def test_the_folder_itself_is_the_default(tmp_path: Path) -> None:
 def test_a_large_folder_is_not_copied(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder_copy, "MOST_FILES", 1)
     settings = Settings(("a.c",), output=Path("out"), in_copy=True)
-    with pytest.raises(OutputError, match="too large to copy"), run_folder(settings, tmp_path / "work"):
-        pass
+    with pytest.raises(OutputError, match="too large to copy"), run_folder(settings, tmp_path / "work") as copy:
+        pytest.fail(f"the program would run in {copy}")
     assert not (tmp_path / "work" / "copy" / "here").exists()

@@ -129,8 +129,8 @@ def test_a_result_that_was_changed_or_removed_is_no_answer(tmp_path: Path, name:
 
 def test_no_folder_is_no_answer(tmp_path: Path) -> None:
     assert answer_to("7", tmp_path / "out") is None
-    with pytest.raises(ArtefactError), opened(tmp_path / "out"):
-        pass
+    with pytest.raises(ArtefactError), opened(tmp_path / "out") as listing:
+        pytest.fail(f"a result was found where there is none: {listing}")
 
 
 @pytest.mark.parametrize(
