@@ -26,15 +26,16 @@ _NUMBERS = (
     "_ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_",
     "_ZSt5flushIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_",
 )
-_STATE = ("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate",)
 READING = frozenset(_TEXT)
-RETURNING = frozenset((*_TEXT, *_NUMBERS))  # their first argument, the stream
-OUTPUT = frozenset((*RETURNING, *_STATE))
+OUTPUT = frozenset((*_TEXT, *_NUMBERS))  # they return their first argument, the stream
 
 # A buffer or a facet of the program's own may do anything when something is written: the type it is derived from is
 # named by its type information, or, without that, its table of functions is.
 _DERIVED = re.compile(r"@_ZTI(St15basic_streambufI|St7num_putI|St8numpunctI|St5ctypeI|NSt6locale5facetE)")
 _BUFFER, _BUFFERS = "@_ZTVSt15basic_streambufI", ("@_ZTVSt13basic_filebufI", "@_ZTVNSt7__cxx1115basic_stringbufI")
+# A stream throws once it was asked to, by one of these. Nothing would undo a layout on the way out of a function that
+# has no handler.
+_THROWING = re.compile(r"@_ZNSt9basic_iosI[cw]St11char_traitsI[cw]EE(5clear|10exceptions|7copyfmt)E")
 _FROM = re.compile(r"@[\w.]+")
 
 
@@ -46,14 +47,15 @@ def of_stream(view: FunctionView, text: str) -> bool:
             return False
         made = found.instruction
         calls = made.op in ("call", "invoke")
-        if not (made.op in ("getelementptr", "load") or (calls and made.word.removeprefix("@") in RETURNING)):
+        if not (made.op in ("getelementptr", "load") or (calls and made.word.removeprefix("@") in OUTPUT)):
             return False
         text = made.operands[0].text
     return text in STREAMS or (text.startswith("getelementptr") and set(_FROM.findall(text)) <= STREAMS)
 
 
-def has_own_streams(globals: Collection[str]) -> bool:
-    """Whether a program, by the names of its globals, may have a stream buffer or a facet of its own."""
-    own = any(name.startswith(_BUFFER) for name in globals)
-    known = any(name.startswith(_BUFFERS) for name in globals)
-    return (own and not known) or any(_DERIVED.match(name) for name in globals)
+def may_do_more(names: Collection[str]) -> bool:
+    """Whether output may do more than to write: by the names of a program's globals and of the functions that it
+    declares, it may have a stream buffer or a facet of its own, or streams that throw."""
+    own = any(name.startswith(_BUFFER) for name in names)
+    known = any(name.startswith(_BUFFERS) for name in names)
+    return (own and not known) or any(_DERIVED.match(name) or _THROWING.match(name) for name in names)

@@ -43,9 +43,14 @@ def describe_nest(
     variables: Mapping[str, GlobalVariable],
     own: set[str],
     exits: tuple[Exit, ...] = (),
+    *,
+    plain_streams: bool = False,
 ) -> Nest:
-    """Analyse `root` of a function. `own` names the functions that the module defines. `exits`: what is left out."""
-    return _Builder(view, root, lines, variables, own, exits).build()
+    """Analyse `root` of a function. `own` names the functions that the module defines. `exits`: what is left out.
+
+    `plain_streams`: whether output to standard streams does nothing but to write.
+    """
+    return _Builder(view, root, lines, variables, own, exits, plain_streams).build()
 
 
 class _Builder:
@@ -57,6 +62,7 @@ class _Builder:
         variables: Mapping[str, GlobalVariable],
         own: set[str],
         exits: tuple[Exit, ...],
+        plain_streams: bool,
     ) -> None:
         self.view = view
         self.root = root
@@ -67,7 +73,7 @@ class _Builder:
         self.uses = Uses(view)
         self.pairs: Pairs = frozenset()
         self.exits: frozenset[str] = frozenset()
-        self.sites = SiteFinder(self.scalars, self.uses, lines, variables, own)
+        self.sites = SiteFinder(self.scalars, self.uses, lines, variables, own, plain_streams)
 
     def build(self) -> Nest:
         loops = {}

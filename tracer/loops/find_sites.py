@@ -9,7 +9,7 @@ from tracecut.ir.llvm.call_effects import effect_of
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines
 from tracecut.ir.llvm.module import GlobalVariable
-from tracecut.ir.llvm.stream_output import OUTPUT, has_own_streams, of_stream
+from tracecut.ir.llvm.stream_output import OUTPUT, of_stream
 from tracecut.ir.loops.expressions import Expr, pointer_roots
 from tracecut.ir.loops.nest import NOWHERE, Effect, Fill, Obstacle, ObstacleKind, Put, Read, Reduce, Site, Write
 from tracecut.ir.loops.path_conditions import Condition
@@ -38,6 +38,7 @@ class SiteFinder:
     Args:
         scalars: values relative to the root of the nest.
         variables, own: globals and functions of the module.
+        plain_streams: whether output to standard streams does nothing but to write.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class SiteFinder:
         lines: Lines,
         variables: Mapping[str, GlobalVariable],
         own: set[str],
+        plain_streams: bool = False,
     ) -> None:
         self.scalars = scalars
         self.view = scalars.view
@@ -55,7 +57,7 @@ class SiteFinder:
         self.variables = variables
         self.own = own
         self.births: dict[str, int | None] = {}
-        self.plain_streams = not has_own_streams(variables)
+        self.plain_streams = plain_streams
 
     def obstacle(self, kind: ObstacleKind, reason: str, instruction: Instruction) -> Obstacle:
         """An obstacle at an instruction."""

@@ -9,6 +9,7 @@ from tracecut.ir.llvm import Module
 from tracecut.ir.llvm.control_flow import Loop
 from tracecut.ir.llvm.debug_info import Lines, Place
 from tracecut.ir.llvm.def_use import FunctionView
+from tracecut.ir.llvm.stream_output import may_do_more
 from tracecut.ir.loops.nest import Nest
 
 from .build_nest import describe_nest
@@ -41,6 +42,7 @@ class Analysis:
         self.variables = self.module.globals
         self.types = self.module.types()
         self.own = set(self.module.functions)
+        self.plain_streams = not may_do_more({*self.variables, *self.module.declarations})
         self.views: dict[str, FunctionView] = {}
         self._holding: list[FunctionView] = []  # of each loop
         self._nests: dict[tuple[int, tuple[str, ...]], Nest] = {}
@@ -67,7 +69,9 @@ class Analysis:
         if (loop, exits) not in self._nests:
             view, root = self.view_of(loop), self.loop(loop)
             found = exits_at(view, root, exits)
-            self._nests[loop, exits] = describe_nest(view, root, self.lines, self.variables, self.own, found)
+            self._nests[loop, exits] = describe_nest(
+                view, root, self.lines, self.variables, self.own, found, plain_streams=self.plain_streams
+            )
         return self._nests[loop, exits]
 
     def parent(self, loop: int) -> int | None:
