@@ -204,7 +204,7 @@ class Host:
         `whole`: not only what the schedule reads of them.
         """
         file = state.file
-        memory = self.objects.memory(file.nest, numbers)
+        memory = self.objects.memory([(file.nest, numbers)])
         if not file.tables:
             return memory, numbers
         single = bool(file.options["single"])

@@ -17,11 +17,10 @@ import numpy.typing as npt
 from tracecut.codegen.schedule.guards.make_guard import loaded_root
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
-from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.snapshot import Capture
 from tracecut.tracer.legality.accesses import Access, Accesses
-from tracecut.tracer.legality.memory import DTYPES, STACK, Memory, Object
+from tracecut.tracer.legality.memory import DTYPES, STACK, Object
 from tracecut.tracer.legality.row_image import RowImage
 from tracecut.tracer.runtime.binding import Native
 from tracecut.tracer.runtime.hook_slots import decode
@@ -301,14 +300,6 @@ class Replay(CapturedRegion):
                 error = abs(x - y) / max(abs(x), 1e-300)
             errors[type] = max(error, errors.get(type, 0.0))
         return Comparison(False, errors, place)
-
-
-def memory_of(capture: Capture, nest: Nest, lives: Mapping[str, int | float]) -> Memory:
-    """Captured memory with the stack arrays of a nest."""
-    from tracecut.tracer.legality.live_memory import stack_objects
-
-    stack = stack_objects(nest, lives, lambda: capture.stack)
-    return Memory([*capture.memory.objects, *stack], capture.memory.contents) if stack else capture.memory
 
 
 def _error(reference: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8], access: Any) -> float:

@@ -190,7 +190,7 @@ def _least_misses(subject: Subject) -> float:
 def reference_matches(capture_after: Capture, outcome: Outcome) -> bool:
     """Whether the identity order left exactly the bytes that the program's own loop did."""
     for base, data in outcome.objects.items():
-        after = capture_after.memory.contents.get(base)
-        if after is not None and not np.array_equal(after, data):
+        after = capture_after.memory.strided(base, 1, data.size, "i8")
+        if after is not None and not np.array_equal(after.view(np.uint8), data):
             return False
     return True

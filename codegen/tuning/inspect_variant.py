@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.codegen.runtime.replay import memory_of
 from tracecut.codegen.schedule.inspector.inspect_scope import (
     BehindPointersError,
     Inspection,
@@ -78,9 +77,9 @@ def inspect_variant(found: Captured, scope: int, exits: tuple[str, ...], wanted:
             why = error.message
     nest = from_json(to_json(found.analysis.nest(scope, exits)))
     numbers = named_numbers(list(found.values[scope]), found.capture.values[scope])
-    memory = memory_of(found.capture, nest, numbers)
+    seen = replace(found, capture=found.capture.seen_by(nest, numbers))
     try:
-        return found, _inspect(found, scope, nest, memory, numbers, wanted)
+        return seen, _inspect(seen, scope, nest, seen.capture.memory, numbers, wanted)
     except BehindPointersError as error:
         raise UnsupportedError(why or error.message) from error
 
@@ -96,8 +95,8 @@ def _flattened(found: Captured, scope: int, nest: Nest, wanted: Wanted) -> tuple
     region, single = found.region, scope != found.region
     numbers = named_numbers(list(found.values[scope]), found.capture.values[scope])
     steps = steps_around(nest, region) if single else frozenset[int]()
-    memory = memory_of(found.capture, nest, numbers)
-    fill = _gathered(memory)
+    memory = found.capture.seen_by(nest, numbers).memory
+    fill = _gathered(found.capture.memory)
     refused = scope_refusal(nest)
     if refused is not None:
         raise UnsupportedError(f"the loop {refused.says} ({refused.places[0].told})")

@@ -54,8 +54,8 @@ class Tracer:
         self.captured: dict[int, tuple[int, str]] = {}
         self.notes: list[str] = []
         self.refused: dict[int, str] = {}
-        # loop → (entry that was captured, what it writes, live values)
-        self.pending: dict[int, tuple[int, list[Object], dict[str, int | float]]] = {}
+        # loop → (entry that was captured, what it writes, nests and what is live into them)
+        self.pending: dict[int, tuple[int, list[Object], list[tuple[Nest, dict[str, int | float]]]]] = {}
         self.started = time.perf_counter()
         slots = max(1, self.n_loops)
         self.next = np.ones(slots, np.int64)
@@ -84,8 +84,8 @@ class Tracer:
 
     def _left(self, loop: int) -> None:
         """Keep what the loop itself made of the captured memory: the reference of the self-test."""
-        entry, written, numbers = self.pending.pop(loop)
-        kept = keep_only(self.objects.memory(self.nests[loop], numbers), written)
+        entry, written, nests = self.pending.pop(loop)
+        kept = keep_only(self.objects.memory(nests), written)
         # After an exit that was not seen (a longjmp) this is the end of another entry.
         if int(self.entries[loop]) == entry and any(site.writes for site in self.nests[loop].sites):
             Capture(loop, entry, {}, kept).save(self.folder / f"after-{loop}.npz")
@@ -99,7 +99,7 @@ class Tracer:
             return
         nest = self.nests[loop]
         numbers = self.numbers(loop, raw)
-        memory = self.objects.memory(nest, numbers)
+        memory = self.objects.memory([(nest, numbers)])
         jobs = self._jobs(Evaluation(nest, memory, numbers, limit=self.memory))
         before = self.captured.get(loop, (0, ""))[0]
         if jobs < self.min_jobs or (before and jobs < 4 * before):
@@ -109,12 +109,14 @@ class Tracer:
             for other, (seen, values) in self.latest.items()
             if other != loop and seen == int(self.entries[other])
         }
+        live = {loop: numbers} | {other: self.numbers(other, values) for other, values in around.items()}
+        nests = [(self.nests[each], found) for each, found in live.items()]
+        memory = self.objects.memory(nests)  # what the loops around it keep on the stack is needed in their scopes
         wanted = touched_objects(nest, memory, numbers)
         rows = self._rows(loop, memory, numbers, single=False)
-        for other, values in around.items():
-            live = self.numbers(other, values)
-            wanted |= touched_objects(self.nests[other], memory, live)
-            rows |= self._rows(other, memory, live, single=True)
+        for other in around:
+            wanted |= touched_objects(self.nests[other], memory, live[other])
+            rows |= self._rows(other, memory, live[other], single=True)
         wider = wanted | self._reached_at_entry(around, memory)
         of_rows = int(memory.columns().sizes[rows].sum())
         if sum(item.size for item in wider) + of_rows <= self.byte_limit:
@@ -132,7 +134,7 @@ class Tracer:
         Capture(loop, entry, {**around, loop: raw}, kept, own_stack()).save(self.folder / name)
         self.captured[loop] = (jobs, name)
         (self.folder / f"after-{loop}.npz").unlink(missing_ok=True)  # it belonged to an earlier capture
-        self.pending[loop] = entry, written_objects(nest, memory, numbers), numbers
+        self.pending[loop] = entry, written_objects(nest, memory, numbers), nests
         self.awaited[loop] = 1
 
     def _rows(

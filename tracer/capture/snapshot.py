@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from tracecut.support import memory_amounts
 from tracecut.support.errors import ArtefactError
 from tracecut.support.files import load_json, read_arrays, write_arrays
 from tracecut.tracer.legality.evaluate import Evaluation
-from tracecut.tracer.legality.memory import LiveBytes, Memory, Object, Packed, Table
+from tracecut.tracer.legality.live_memory import stack_objects
+from tracecut.tracer.legality.memory import STACK, Contents, LiveBytes, Memory, Object, Packed, Table
 
 _MEMBERS = {"bases": "int64", "sizes": "int64", "kinds": "int64", "offsets": "int64", "contents": "uint8"}
 NOT_KEPT = -1
@@ -39,6 +40,28 @@ class Capture:
     values: Mapping[int, tuple[int, ...]]
     memory: Memory
     stack: tuple[int, int] = (0, 0)
+
+    def seen_by(self, nest: Nest, lives: Mapping[str, int | float]) -> Capture:
+        """The capture with the variables on the stack as a nest knows them; loops around it may know others there.
+
+        O(objects log objects + bytes on the stack).
+        """
+        stack = stack_objects([(nest, lives)], lambda: self.stack)
+        known = self.memory.columns()
+        rest = known.kinds != STACK
+        if rest.all() and not stack:
+            return self
+        bases = np.concatenate([known.bases[rest], np.array([item.base for item in stack], np.int64)])
+        sizes = np.concatenate([known.sizes[rest], np.array([item.size for item in stack], np.int64)])
+        kinds = np.concatenate([known.kinds[rest], np.full(len(stack), STACK, np.uint8)])
+        order = np.argsort(bases, kind="stable")
+        gone = set(known.bases[~rest].tolist())
+        names = {base: name for base, name in known.names.items() if base not in gone}
+        names |= {item.base: item.name for item in stack if item.name}
+        found = {item.base: self.memory.strided(item.base, 1, item.size, "i8") for item in stack}
+        own = {base: data.view(np.uint8) for base, data in found.items() if data is not None}
+        contents = Contents(own, self.memory.contents, hidden=gone)
+        return replace(self, memory=Memory(Table(bases[order], sizes[order], kinds[order], names), contents))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         known, packed = self.memory.columns(), Packed.of(self.memory.contents)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,8 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support.process.own_stack import own_stack, variables_on
 
 from .memory import GLOBAL, HEAP, STACK, LiveBytes, Memory, Object, Table
+
+Lives = Mapping[str, int | float]
 
 
 class LiveObjects:
@@ -33,8 +35,8 @@ class LiveObjects:
                 if table[2 * place + 1]
             ]
 
-    def all(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Table:
-        """Every object that is alive now; with a nest, its stack arrays too. O(objects log objects)."""
+    def all(self, nests: Iterable[tuple[Nest, Lives]] = ()) -> Table:
+        """Every object that is alive now, the stack arrays of nests among them. O(objects log objects)."""
         room = 1024
         while True:
             bases = np.zeros(room, np.uint64)
@@ -45,7 +47,7 @@ class LiveObjects:
             if count <= room:
                 break
             room = count + count // 4
-        named = [*self._globals, *stack_objects(nest, lives or {}, own_stack)]
+        named = [*self._globals, *stack_objects(nests, own_stack)]
         return apart(
             np.concatenate([bases[:count].view(np.int64), np.array([item.base for item in named], np.int64)]),
             np.concatenate([sizes[:count].view(np.int64), np.array([item.size for item in named], np.int64)]),
@@ -53,9 +55,9 @@ class LiveObjects:
             {item.base: item.name for item in named},
         )
 
-    def memory(self, nest: Nest | None = None, lives: Mapping[str, int | float] | None = None) -> Memory:
+    def memory(self, nests: Iterable[tuple[Nest, Lives]] = ()) -> Memory:
         """All objects, readable where they are."""
-        table = self.all(nest, lives)
+        table = self.all(nests)
         return Memory(table, LiveBytes(table))
 
 
@@ -76,10 +78,10 @@ def apart(
     return Table(bases[keep], sizes[order][keep], kinds[order][keep], names)
 
 
-def stack_objects(
-    nest: Nest | None, lives: Mapping[str, int | float], stack: Callable[[], tuple[int, int]]
-) -> list[Object]:
-    """Stack arrays that are live into a nest, and variables of its callers. `stack`: says which addresses it has."""
-    named = {} if nest is None else {(int(lives[name]), n): name for name, n in nest.stack.items() if name in lives}
+def stack_objects(nests: Iterable[tuple[Nest, Lives]], stack: Callable[[], tuple[int, int]]) -> list[Object]:
+    """Stack arrays that are live into nests, and variables of their callers. `stack`: says which addresses it has."""
+    named = {
+        (int(lives[name]), size): name for nest, lives in nests for name, size in nest.stack.items() if name in lives
+    }
     places = variables_on(stack(), named) if named else []
     return [Object(base, size, STACK, named.get((base, size), "")) for base, size in places]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -151,20 +151,27 @@ class Packed(Mapping[int, npt.NDArray[np.uint8]]):
 
 
 class Contents(Mapping[int, npt.NDArray[np.uint8]]):
-    """The bytes of objects, some of them in place of what others say."""
+    """The bytes of objects, some of them in place of what others say. `hidden`: bases that the others do not have."""
 
-    def __init__(self, own: Mapping[int, npt.NDArray[np.uint8]], rest: Mapping[int, npt.NDArray[np.uint8]]) -> None:
-        self.own, self.rest = dict(own), rest
+    def __init__(
+        self,
+        own: Mapping[int, npt.NDArray[np.uint8]],
+        rest: Mapping[int, npt.NDArray[np.uint8]],
+        hidden: Collection[int] = (),
+    ) -> None:
+        self.own, self.rest, self._hidden = dict(own), rest, frozenset(hidden)
 
     def __getitem__(self, base: int) -> npt.NDArray[np.uint8]:
         found = self.own.get(base)
+        if found is None and base in self._hidden:
+            raise KeyError(base)
         return self.rest[base] if found is None else found
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.own.keys() | self.rest.keys())
+        return iter(self.own.keys() | (self.rest.keys() - self._hidden))
 
     def __len__(self) -> int:
-        return len(self.own.keys() | self.rest.keys())
+        return len(self.own.keys() | (self.rest.keys() - self._hidden))
 
 
 @dataclass(frozen=True, eq=False)

@@ -190,3 +190,19 @@ def test_objects_behind_the_pointers_of_a_loop() -> None:
     assert [item.base for item in written_objects(nest, here.memory, lives)] == [0x5000]
     kept = keep_only(here.memory, written_objects(nest, here.memory, lives))
     assert set(kept.contents) == {0x5000} and kept.objects == here.memory.objects
+
+
+def test_variables_on_the_stack_as_each_loop_knows_them() -> None:
+    """One place for two variables that are not needed at the same time: a loop that knows one of them finds that."""
+    made = replace(sample(), stack=(8900, 9100))
+    nest = replace(setting().nest, stack={"%local": 4, "%other": 8, "%gone": 12})
+    seen = made.seen_by(nest, {"%local": 9004})
+    assert list(seen.memory.objects) == [*made.memory.objects[:2], Object(9004, 4, STACK, "%local")]
+    assert seen.memory.bytes_of(seen.memory.objects[2]) is not None and seen.memory.read(9004, 4) == b"\7\7\7\7"
+    assert seen.memory.read(4096, 2) == b"\0\1"  # what is on the heap is untouched
+    wider = made.seen_by(nest, {"%gone": 9000})
+    assert wider.memory.objects[2] == Object(9000, 12, STACK, "%gone")
+    assert wider.memory.bytes_of(wider.memory.objects[2]) is None  # a part of it was not captured
+    assert 9000 not in wider.memory.contents and set(made.memory.contents) == {4096, 9000}
+    assert made.seen_by(nest, {}).memory.find(9000) is None  # nothing on the stack is live into the loop
+    assert replace(made, memory=Memory(made.memory.objects[:2], {})).seen_by(nest, {}).memory.objects

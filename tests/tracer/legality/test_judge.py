@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tracecut.codegen.runtime.replay import memory_of
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.runtime.hook_slots import named_numbers
@@ -26,7 +25,7 @@ def verdict_on(program: Program, mark: str, *, use_data: bool = False) -> Verdic
     loop = program.loop(mark)
     capture, nest = program.capture(loop), program.nest(loop)
     numbers = named_numbers(program.traced.values[loop], capture.values[loop])
-    memory = memory_of(capture, nest, numbers)
+    memory = capture.seen_by(nest, numbers).memory
     return judge(Accesses(nest, memory, numbers, single=False, use_data=use_data), loop)
 
 
