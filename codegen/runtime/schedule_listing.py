@@ -20,7 +20,7 @@ from tracecut.codegen.schedule.guards.make_guard import pointers_made, pointers_
 from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import Guard, ObjectRef
 from tracecut.codegen.schedule.schedule_json import guard_out
-from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr
 from tracecut.ir.loops.nest import Nest
 
 from .saved_schedule import WIDTHS
@@ -92,6 +92,8 @@ def _code(nest: Nest, outlined: Outlined, places: Mapping[str, int], types: Mapp
             inner = {node.data[0] for node in made.walk() if node.kind == "counter"}
             if inner and nest.root not in inner:
                 continue  # changes within the scope: nothing is expected of it
+            if made.kind in NEVER_KNOWN:
+                continue  # as two pointers that the scope swaps
             recipe = _recipe(made, places)
             if recipe is None or (isinstance(recipe, int) and types.get(str(made.data[0])) not in WHOLE):
                 return None

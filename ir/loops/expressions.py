@@ -57,6 +57,7 @@ _SHAPES: dict[str, tuple[tuple[Any, ...], int | None]] = {
     "trip": ((int, "eq|ne|[su][lg][te]", bool, int), 3),
     "opaque": ((str, int), 0),
 }
+NEVER_KNOWN = ("opaque", "any", "state", "trip")  # what no run tells the value of
 _BITS = {kind: 1 << place for place, kind in enumerate(("const", *_SHAPES))}  # kind → its bit in `Expr.kinds`
 
 

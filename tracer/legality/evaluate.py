@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, roams, walk_all
+from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr, roams, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import Condition
 from tracecut.tracer.loops.linear_forms import linear_form
@@ -285,7 +285,7 @@ class Evaluation:
             return self._counter(expr.data[0])
         if kind == "load":
             return self._load(expr, level)
-        if kind in ("opaque", "any", "state", "trip"):
+        if kind in NEVER_KNOWN:
             return UNKNOWN
         parts = []
         for argument in expr.args:

@@ -84,6 +84,17 @@ def test_what_every_program_of_these_tests_asks_is_complete(
         assert look["complete"] and look["pointers"] and look["codes"].keys() == {str(loop) for loop in scope.regions}
 
 
+@pytest.mark.parametrize("mark", ["pulled", "turned"])
+def test_nothing_is_expected_of_pointers_that_a_scope_swaps(
+    inspected: Callable[[str], dict[str, Inspected | str]], mark: str
+) -> None:
+    item = inspected("states")[mark]
+    assert not isinstance(item, str)
+    _, (scope,), _ = woven([item], [item.schedule(item.random(0))], name=f"swapped-{mark}")
+    look = first_look(scope, f"swapped-{mark}-{scope.number}.npz", item.program.folder)
+    assert look["complete"] and look["codes"]
+
+
 @pytest.mark.parametrize(("mode", "used"), [("same", 1), ("behind", 0)])
 def test_pointers_that_lie_in_structures_are_followed(tmp_path: Path, mode: str, used: int) -> None:
     program = trace(MEMBERS, tmp_path, argv=["same"])
