@@ -78,7 +78,7 @@ class _Outliner:
         entry = [f"{name} = {made}" for name, made in self.locals.items()]
         for place, slot in enumerate(self.slots):
             entry.append(f"%tc.slot{place} = getelementptr i8, ptr %tc.in, i64 {8 * place}")
-            entry.append(f"{slot.value} = load {slot.type}, ptr %tc.slot{place}, align 8")
+            entry += _read_slot(slot, f"%tc.slot{place}")
         entry.extend(f"{name} = {made}" for made, name in self.constants.items())
         entry.extend(self.steps.starts(self.counters))
         entry.append("%tc.any = icmp slt i64 %tc.k0, %tc.k1")
@@ -365,3 +365,10 @@ class _Outliner:
             lines.append(f"%tc.out{item.out} = getelementptr i8, ptr %tc.out, i64 {8 * item.out}")
             lines.append(f"store {item.type} {item.phi}.tc.end, ptr %tc.out{item.out}, align 8")
         return [*lines, "ret void"]
+
+
+def _read_slot(slot: Slot, at: str) -> list[str]:
+    """Load the value of a slot. Where a flag starts, threads may find the identity: every bit of a byte."""
+    if slot.kind != "start" or slot.type != "i1":
+        return [f"{slot.value} = load {slot.type}, ptr {at}, align 8"]
+    return [f"{slot.value}.byte = load i8, ptr {at}, align 8", f"{slot.value} = trunc i8 {slot.value}.byte to i1"]

@@ -120,6 +120,8 @@ def register_reduction(uses: Uses, phi: Instruction, loop: Loop) -> str | None:
     operator = _descend(uses.view, latch[0].text, phi.result, loop, chain, depth=0)
     if operator is None or operator == "same" or not _keeps_width(uses.view, chain, phi.type, operator):
         return None
+    if phi.type == "i1" and operator not in ("and", "or", "xor"):
+        return None  # parts of it meet as bytes
     for name in chain | {phi.result}:
         for where, user in uses.of(name):
             if where in loop.blocks and user.result not in chain and user is not phi:

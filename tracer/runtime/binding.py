@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OPERATORS = "add fadd mul fmul and or xor smin smax umin umax minnum maxnum fmin fmax"
 OPERATORS = {name: code for code, name in enumerate(_OPERATORS.split())}
 OPERATORS |= {"minimumnum": OPERATORS["minnum"], "maximumnum": OPERATORS["maxnum"]}
-TYPES = {"i8": 0, "i16": 1, "i32": 2, "i64": 3, "float": 4, "double": 5}
+TYPES = {"i1": 0, "i8": 0, "i16": 1, "i32": 2, "i64": 3, "float": 4, "double": 5}
 MAX_SLOTS, MAX_REDUCTIONS, MAX_THREADS = 256, 32, 64
 _COUNTS = "slots threads checks patches reductions privates blocks waves"
 _ARRAYS = (

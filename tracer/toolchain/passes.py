@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
@@ -107,7 +108,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
     passes.add_loop_simplify_pass()
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
-    return merge_counters(plain_relative_loads(loosened(parse_module(str(module)))))
+    return join_flags(merge_counters(plain_relative_loads(loosened(parse_module(str(module))))))
 
 
 def _linked(sources: Iterable[str]) -> Any:
