@@ -25,6 +25,7 @@ PROGRAMS = [
     "odd",
     "bounds",
     "pointers",
+    "flags",
 ]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"

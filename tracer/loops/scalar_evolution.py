@@ -73,12 +73,12 @@ class ScalarView:
         found = self.view.definitions.get(text)
         return found is None or found.block not in self.root.blocks
 
-    def varies_in(self, expr: Expr, loop: Loop) -> bool:
-        """Whether `expr` may change from one iteration of `loop` to the next."""
+    def varies_in(self, expr: Expr, loop: Loop, *, written: bool = True) -> bool:
+        """Whether `expr` may change from one iteration of `loop` to the next. `written`: also if only by its stores."""
         for node in expr.walk():
             if node.kind == "counter" and self.view.loops[node.data[0]].blocks <= loop.blocks:
                 return True
-            if node.kind == "load" and self.view.definitions[node.data[0]].block in loop.blocks:
+            if written and node.kind == "load" and self.view.definitions[node.data[0]].block in loop.blocks:
                 return True
             if node.kind in ("opaque", "any", "state"):
                 return True

@@ -118,7 +118,7 @@ def _trip(scalars: ScalarView, loop: Loop, test: Expr, holds: bool, *, after: bo
     predicate, type = str(test.data[0]).split()[1], str(test.data[1])
     counter = pool.counter(scalars.view.loop_ids[loop])
     for (tested, bound), word in ((test.args, predicate), (test.args[::-1], _SWAPPED[predicate])):
-        if scalars.varies_in(bound, loop):
+        if scalars.varies_in(bound, loop, written=False):  # whether a store changes it the run has to show
             continue
         found = extended(pool, tested, counter)
         if found is None or (found[1].kind == "const" and found[1].data[0] == 0):
