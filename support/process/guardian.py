@@ -1,4 +1,4 @@
-"""The process between tracecut and a foreign program, run as `python -I -S guardian.py DESCRIPTOR NAME`.
+"""The process between tracecut and a foreign program, started by `runner.py` with a DESCRIPTOR and a NAME to show.
 
 It sets the program up between fork and exec (never done in tracecut itself, which has threads), watches its
 limits, and leaves nothing running: as a *child subreaper* it inherits every process that the program orphans, so
@@ -19,10 +19,13 @@ import ctypes
 import os
 import resource
 import select
-import signal
 import sys
 import time
-from contextlib import suppress
+
+try:
+    import _signal as signal  # type: ignore[import-not-found] # `signal` makes enumerations: a third of the start
+except ImportError:
+    import signal
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -34,6 +37,17 @@ GRACE = 0.2  # seconds that other processes get to end by themselves when the pr
 PATIENCE = 5.0  # seconds to keep killing; a process in an uninterruptible sleep may survive longer
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class suppress:  # as in `contextlib`, whose import is a tenth of the start
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self.kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self.kinds)
 
 
 class Request:
@@ -180,13 +194,11 @@ def enter_namespace(control: int) -> bool:
 
     The first process stays as a waiter. It dies with tracecut, the init dies with it, and the rest with the init.
     """
-    probe = os.fork()  # a half-made namespace cannot be undone
-    if probe == 0:
+    if (probe := os.fork()) == 0:  # a half-made namespace cannot be undone
         os._exit(0 if unshare() else 1)
     if os.waitpid(probe, 0)[1] != 0 or not unshare():
         return False
-    init = os.fork()
-    if init:
+    if init := os.fork():
         os.close(control)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         os.waitpid(init, 0)

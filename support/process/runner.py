@@ -34,6 +34,8 @@ from tracecut.support.private_folders import private_folder
 __all__ = ["Finished", "Guardian", "Limits", "describe", "private_folder", "run"]
 
 GUARDIAN = Path(__file__).with_name("guardian.py")
+# As a module, so that its byte code is kept; its folder is the last place that anything is looked for.
+_IMPORTED = "import sys; sys.path.append(sys.argv.pop(1)); import guardian; guardian.main()"
 TICK = 0.1  # seconds between two calls of `tick`
 OVERDUE = 15.0  # seconds past the limit after which the guardian counts as stuck
 
@@ -254,7 +256,7 @@ def _start_guardian(
     # -I -S: a fast start without site or user code. The program's environment goes through the socket, so that
     # libraries
     # that it preloads are not loaded here.
-    command = [sys.executable, "-I", "-S", str(GUARDIAN), str(control.fileno()), name]
+    command = [sys.executable, "-I", "-S", "-c", _IMPORTED, str(GUARDIAN.parent), str(control.fileno()), name]
     stdin, stdout, stderr = streams
     try:
         return subprocess.Popen(
