@@ -76,6 +76,8 @@ def apart(items: dict[str, Inspected | str]) -> list[Inspected]:
     for item in items.values():
         if isinstance(item, str) or refusal(item.inspection.accesses.nest, item.region) is not None:
             continue
+        if item.inspection.accesses.size(item.region) is None:
+            continue
         if not taken & item.cut_out[1].keys():
             taken |= item.cut_out[1].keys()
             chosen.append(item)

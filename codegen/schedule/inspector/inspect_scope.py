@@ -193,5 +193,29 @@ def inspect_scope(
         loop for loop, verdict in verdicts.items() if verdict.movable and not (exact and verdict.rounding)
     )
     plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact)
+    inspection = Inspection(accesses, verdicts, plan, use_data)
+    if renumber and region is not None:
+        inspection = _with_blocking_loops(inspection, region, exact=exact)
     check_address_dependence(accesses)
-    return Inspection(accesses, verdicts, plan, use_data)
+    return inspection
+
+
+def _with_blocking_loops(found: Inspection, region: int, *, exact: bool) -> Inspection:
+    """The scope with loops as further regions that keep arrays in place, if then more of a region's arrays move.
+
+    A loop that runs unchanged needs all that it walks in the new numbering. A region reads the rest by the old numbers.
+    """
+    accesses, nest = found.accesses, found.accesses.nest
+    inside = frozenset(loop for each in found.plan.uses for loop in nest.inside(each))
+    verdicts = dict(found.verdicts)
+    for loop in found.plan.blocking:
+        around = nest.inside(loop) & inside
+        if loop not in inside and not around and _can_run(nest, loop) and _runs_once(accesses, loop):
+            verdicts[loop] = judge(accesses, loop)
+    regions = sorted(loop for loop in verdicts if loop in found.verdicts or verdicts[loop].movable)
+    if len(regions) == len(found.verdicts):
+        return found
+    movable = frozenset(loop for loop in regions if verdicts[loop].movable and not (exact and verdicts[loop].rounding))
+    plan = plan_scope(accesses, regions, movable, exact=exact)
+    other = Inspection(accesses, {loop: verdicts[loop] for loop in regions}, plan, found.use_data)
+    return other if other.rank(region) > found.rank(region) else found

@@ -46,6 +46,7 @@ class _Planner:
         self.home = facts.home
         self.renumber = renumber
         self.exact = exact
+        self.blocking: dict[int, None] = {}
         self.kept: dict[int, str] = {
             place: "every iteration has it for itself"
             for place, array in enumerate(self.arrays)
@@ -70,6 +71,7 @@ class _Planner:
             self.facts.movable,
             dict(self.kept),
             tuple(companions),
+            tuple(self.blocking),
             dict(self.facts.fields),
         )
 
@@ -237,6 +239,7 @@ class _Planner:
         if not why and not links.relate(("array", place), ("walk", loop, sign), record):
             why = "reaches it at two distances"
         if why:
+            self.blocking[loop] = None
             self._keep(place, f"the loop at {self.nest.loops[loop].place} {why}")
             return []
         cuts.setdefault(place, set()).update((low // steps + record, high // steps + record))
@@ -259,6 +262,7 @@ class _Planner:
         if unmoved or len(signs) > 1:
             place = self.nest.loops[companion.loop].place
             why = f"the loop at {place} accesses it together with an array that is not moved"
+            self.blocking[companion.loop] = None
             for pattern in walked:
                 self._keep(self.home[pattern], why)
 
@@ -362,10 +366,15 @@ class _Planner:
                     mode = "spaced" if use.array in spaced else ("plain" if use.array in indices else "old")
                 elif mode in ("direct", "segment", "offsets") and region not in self.facts.movable:
                     mode = "plain" if use.array in indices else "old"
+                elif mode == "direct" and use.array in indices and not self._reads_index(use):
+                    mode = "old"  # indices of other loops, which it needs as they are
                 if mode == "old" and self.arrays[use.array].object in self.accesses.memory.rows:
                     mode = self._copied(region, use)
                 result[region].append(RegionUse(use.array, mode, use.patterns, use.segments))
         return result
+
+    def _reads_index(self, use: RegionUse) -> bool:
+        return any(pattern.access.site.key in self.facts.fields for pattern in use.patterns)
 
     def _copied(self, region: int, use: RegionUse) -> str:
         """Mode of rows behind pointers, of which there is only a copy."""

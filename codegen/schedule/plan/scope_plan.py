@@ -82,6 +82,7 @@ class ScopePlan:
         movable: regions whose iterations may be reordered.
         kept: array → why it stays in place.
         companions: loops that run unchanged on the new layout.
+        blocking: loops that cannot, and keep arrays where they are.
     """
 
     accesses: Accesses
@@ -91,6 +92,7 @@ class ScopePlan:
     movable: frozenset[int]
     kept: Mapping[int, str]
     companions: tuple[Companion, ...]
+    blocking: tuple[int, ...] = ()
     fields: Mapping[str, Field] = field(default_factory=dict)
 
     @property
