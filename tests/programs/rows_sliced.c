@@ -24,14 +24,16 @@ int main(int argc, char **argv)
         *end[m.a[e]]++ = m.b[e];
         *end[m.b[e]]++ = m.a[e];
     }
-    double *rank = filled(g->n, 0.01), *fresh = filled(g->n, 0);
+    double *rank = filled(g->n, 0.01), *fresh = filled(g->n, 0), *share = filled(g->n, 0);
     for (int t = 0; t < steps; t++) {
         double change = 0;
+        for (int i = 0; i < g->n; i++) /* another loop asks how long the rows are */
+            share[i] = rank[i] / (double)(g->row[i + 1] - g->row[i]);
         for (int i = 0; i < g->n; i++) {
             double sum = 0;
             for (const int *at = g->row[i]; at != g->row[i + 1]; at++)
-                sum += rank[*at];
-            fresh[i] = 0.15 + 0.85 * sum / (double)(g->row[i + 1] - g->row[i]);
+                sum += share[*at];
+            fresh[i] = 0.15 + 0.85 * sum;
         }
         for (int i = 0; i < g->n; i++) {
             change += fabs(fresh[i] - rank[i]);

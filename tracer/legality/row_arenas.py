@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,11 @@ def row_tables(nest: Nest, tables: Sequence[RowTable]) -> dict[RowTable, list[Ex
     for node in walk_all(nest.expressions()):
         if node.kind == "load" and node.data[0] in of:
             found.setdefault(of[str(node.data[0])], []).append(node)
+    for site in nest.sites:  # of which only the distances are asked for
+        if site.key in of:
+            node = nest.pool.make("load", (site.key, "i64"), (site.address,))
+            if node not in found.setdefault(of[site.key], []):
+                found[of[site.key]].append(node)
     return found
 
 
@@ -88,7 +93,7 @@ def row_places(
     found = np.zeros(len(known), np.bool_)
     for loads in row_tables(nest, tables).values():
         with contextlib.suppress(UnsupportedError):
-            found[in_order([column_of(evaluation, known, node) for node in loads], len(known))] = True
+            found[in_order(columns_of(evaluation, known, loads), len(known))] = True
     return found
 
 
@@ -124,7 +129,7 @@ def flatten_memory(
     spans: dict[Object, list[tuple[int, int, int]]] = {}
     taken = np.zeros(len(known), np.bool_)
     for table, loads in row_tables(nest, tables).items():
-        columns = [column_of(evaluation, known, node) for node in loads]
+        columns = columns_of(evaluation, known, loads)
         _check_pairs(table, columns)
         rows = in_order(columns, len(known))
         if taken[rows].any():
@@ -147,13 +152,14 @@ def flatten_memory(
             if column.item.base not in own:
                 own[column.item.base] = _copied(memory, column.item, put)
             clear_between(own[column.item.base], column.reach)
-        for column in columns:
+        for column in _different(columns):
             here = where[column.rows]
             numbers, odd = np.divmod(column.pointers - bases[here] + starts[here], table.unit)
             numbers[column.rows < 0] = 0
             if odd[column.rows >= 0].any():
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
             put_numbers(own[column.item.base], column.offsets, numbers)
+        for column in columns:
             spans.setdefault(column.item, []).append(_span(column.reach))
     if taken[np.searchsorted(known.bases, [item.base for item in spans])].any():
         raise UnsupportedError("rows behind pointers hold pointers to rows")
@@ -169,8 +175,23 @@ def flatten_memory(
     return Flattened(made, {item.name: item.base for item in arenas})
 
 
-def column_of(evaluation: Evaluation, known: Table, node: Expr) -> Column:
-    """The pointers that a load reads over the whole nest. Raises UnsupportedError where they are not known."""
+def columns_of(evaluation: Evaluation, known: Table, loads: Sequence[Expr]) -> list[Column]:
+    """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
+
+    Raises UnsupportedError where they are not known.
+    """
+    found: list[Column] = []
+    for node in loads:
+        found.append(_column(evaluation, known, node, found))
+    return found
+
+
+def _different(columns: Sequence[Column]) -> list[Column]:
+    """Columns, without those that read the same places as one before."""
+    return list({id(column.offsets): column for column in reversed(columns)}.values())[::-1]
+
+
+def _column(evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column]) -> Column:
     memory, name = evaluation.memory, str(node.data[0])
     level, found = evaluation._evaluate(node.args[0])
     addresses = np.ravel(found.data).astype(np.int64)
@@ -181,11 +202,15 @@ def column_of(evaluation: Evaluation, known: Table, node: Expr) -> Column:
     item = memory.find(int(addresses[0]))
     if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
         raise UnsupportedError("pointers to rows are loaded from several objects")
+    reach = reach[(reach >= item.base) & (reach <= item.end - 8)] - item.base
+    offsets = addresses - item.base
+    for other in others:
+        if other.item is item and np.array_equal(other.offsets, offsets):
+            return replace(other, name=name, reach=reach)
     pointers, readable = memory.gather(addresses, "ptr")
     if not readable.all():
         raise UnsupportedError("pointers to rows were not captured")
-    reach = reach[(reach >= item.base) & (reach <= item.end - 8)] - item.base
-    return Column(name, item, addresses - item.base, pointers, _rows_of(known, pointers), reach)
+    return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
 
 
 def _rows_of(objects: Table, pointers: Vector) -> Vector:
@@ -207,10 +232,12 @@ def _check_pairs(table: RowTable, columns: Sequence[Column]) -> None:
 
 def in_order(columns: Sequence[Column], count: int) -> Vector:
     """Which of `count` objects pointers lead to, each once, in the order of the tables. O(pointers + objects)."""
-    rows = np.concatenate([column.rows for column in columns])
+    rows = np.concatenate([column.rows for column in _different(columns)])
     rows = rows[rows >= 0]
     if not rows.size:
         raise UnsupportedError("rows behind pointers lie in memory that is not known")
+    if rows.min() == rows.max():  # slices of one array
+        return rows[:1]
     first = np.full(count, -1, np.int64)
     first[rows[::-1]] = np.arange(rows.size)[::-1]  # of several assignments the last one stays: the first pointer
     found = np.flatnonzero(first >= 0)
@@ -241,6 +268,9 @@ def clear_between(data: Bytes, offsets: Vector) -> None:
 
 def put_numbers(data: Bytes, offsets: Vector, numbers: Vector) -> None:
     """Write 8-byte numbers at some offsets."""
+    if not (int(np.bitwise_or.reduce(offsets)) | int(data.ctypes.data)) % 8:
+        data[: data.size // 8 * 8].view(np.int64)[offsets >> 3] = numbers
+        return
     for byte, part in enumerate(np.ascontiguousarray(numbers).view(np.uint8).reshape(-1, 8).T):
         data[offsets + byte] = part
 

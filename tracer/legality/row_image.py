@@ -12,7 +12,7 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 
 from .evaluate import Evaluation
 from .memory import Memory, Object
-from .row_arenas import Bytes, Fill, column_of, in_order, put_numbers, row_tables
+from .row_arenas import Bytes, Fill, columns_of, in_order, put_numbers, row_tables
 
 SPREAD = 8  # times the bytes of rows that the memory around them may have
 
@@ -46,9 +46,9 @@ def row_image(
     evaluation = Evaluation(nest, memory, lives, single, steps=steps)
     known = memory.columns()
     found = [
-        (table.unit, column_of(evaluation, known, node))
+        (table.unit, column)
         for table, loads in row_tables(nest, tables).items()
-        for node in loads
+        for column in columns_of(evaluation, known, loads)
     ]
     rows = np.sort(in_order([column for _, column in found], len(known)))
     step = math.lcm(16, *(unit for unit, _ in found))

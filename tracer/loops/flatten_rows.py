@@ -6,13 +6,14 @@ run time a copy of all rows, one after the other, while a copy of the table has 
 keep their pointers.
 
 It is done for the pointers that a loop loads from places that vary, if all that is done with them is known here:
-addresses are formed with them, and they are compared with, and subtracted from, pointers of the same table alone.
+addresses are formed with them, and they are compared with, and subtracted from, pointers of the same table alone. Loops
+that do nothing but that (the lengths of rows: `rows[i + 1] - rows[i]`) read the same numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from tracecut.ir.llvm import Instruction, Module
@@ -123,13 +124,15 @@ class _Rows:
         nodes = self._varying()
         if not nodes:
             return []
-        self.parent = {name: name for name in nodes}
-        self._join_fields(nodes)
+        addresses = {name: node.args[0] for name, node in nodes.items()}
+        addresses |= self._measured(addresses)
+        self.parent = {name: name for name in addresses}
+        self._join_fields(addresses)
         derived = self._derived()
         self._look_at_uses(derived)
         units = self._units(nodes)
         members: dict[str, list[str]] = {}
-        for name in nodes:
+        for name in addresses:
             members.setdefault(self._find(name), []).append(name)
         found: list[RowTable] = []
         for root, names in members.items():
@@ -153,6 +156,42 @@ class _Rows:
         simple = (name for name in found if self._is_plain_load(name))
         return {name: found[name] for name in simple}
 
+    def _measured(self, known: Mapping[str, Expr]) -> dict[str, Expr]:
+        """Further pointers that loops load from places that vary, only to see how far they are apart."""
+        found = {
+            site.key: site.address
+            for nest in self.nests
+            for site in nest.sites
+            if site.type == "ptr" and site.key not in known and site.address.has("counter")
+            if not site.address.has("opaque", "any", "state") and self._is_plain_load(site.key)
+        }
+        while gone := [name for name in found if not self._only_distances(name, known.keys() | found.keys())]:
+            for name in gone:
+                del found[name]
+        return found
+
+    def _only_distances(self, name: str, rows: Collection[str]) -> bool:
+        """Whether a pointer is only compared with, and subtracted from, other ones to rows."""
+        ahead = [name]
+        while ahead:
+            value = ahead.pop()
+            for _, user in self.uses.of(value):
+                if user.op in ("ptrtoint", "freeze"):
+                    ahead.append(str(user.result))
+                elif user.op not in ("icmp", "sub") or not all(
+                    self._row_of(operand.text) in rows for operand in user.operands
+                ):
+                    return False
+        return True
+
+    def _row_of(self, name: str) -> str:
+        """The loaded pointer that a number was made of."""
+        found = self.view.definitions.get(name)
+        while found is not None and found.instruction.op in ("ptrtoint", "freeze"):
+            name = found.instruction.operands[0].text
+            found = self.view.definitions.get(name)
+        return name
+
     def _is_plain_load(self, name: str) -> bool:
         made = self.view.definitions.get(name)
         return made is not None and made.instruction.op == "load" and made.instruction.is_simple_access
@@ -165,11 +204,11 @@ class _Rows:
     def _join(self, first: str, second: str) -> None:
         self.parent[self._find(second)] = self._find(first)
 
-    def _join_fields(self, nodes: dict[str, Expr]) -> None:
+    def _join_fields(self, addresses: Mapping[str, Expr]) -> None:
         """Pointers that are loaded from the same field of the records of one table lead to the same rows."""
         seen: dict[tuple[frozenset[tuple[Expr, int]], int], str] = {}
-        for name, node in nodes.items():
-            form = linear_form(node.args[0], {})
+        for name, address in addresses.items():
+            form = linear_form(address, {})
             steps = {atom: factor for atom, factor in form.terms.items() if atom.has("counter")}
             record = math.gcd(*steps.values()) or 1
             fixed = frozenset((atom, factor) for atom, factor in form.terms.items() if atom not in steps)

@@ -63,8 +63,7 @@ def _fits(
     if copy.mode == "plain":
         low = copy.origin + copy.stride * copy.first
         covered = low <= access.low and access.high <= low + copy.stride * copy.count
-        moved = bool(own) and not np.array_equal(region.jobs, np.arange(region.jobs.size))
-        return covered and not moved and not any(_is_new(region, objects, accesses, atom) for atom in loads)
+        return covered and not any(_is_new(region, objects, accesses, atom) for atom in loads)  # and by old numbers
     if copy.mode == "spaced":
         if own or len(loads) != 1 or access.form.terms[loads[0]] != copy.stride:
             return False

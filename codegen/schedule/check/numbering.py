@@ -96,6 +96,10 @@ def _check_views(
             )
             for move in schedule.moves
         )
-        if (group.view != OLD) != (moved or group.id in region.bases):
+        number = region.bases.get(group.id)
+        terms = () if access.form is None else access.form.terms
+        picked = any(atom.kind == "counter" and atom.data[0] == region.region for atom in terms)
+        as_it_is = number is not None and region.copies[number].mode == "plain" and picked
+        if (group.view != OLD) != (moved or (number is not None and not as_it_is)):
             how = "the new" if group.view != OLD else "the old"
             raise ScheduleError(f"{access.site.place} is reached by {how} numbers of region {region.region}")

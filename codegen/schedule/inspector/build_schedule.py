@@ -16,7 +16,7 @@ from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segm
 from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import UnsupportedError
-from tracecut.tracer.legality.access_patterns import Array
+from tracecut.tracer.legality.access_patterns import DIRECT, Array
 from tracecut.tracer.legality.memory import Object
 
 from .cut_into_blocks import Share, Span, share_out, whole
@@ -147,7 +147,8 @@ def views_of(plan: ScopePlan, region: int) -> dict[str, str]:
         number = seen[item] = seen.get(item, -1) + 1
         new = f"{NEW} {number}" if number else NEW
         for pattern in use.patterns:
-            found[pattern.access.site.key] = OLD if use.mode in VIEWLESS else new
+            old = use.mode in VIEWLESS or (use.mode == "plain" and pattern.kind == DIRECT)
+            found[pattern.access.site.key] = OLD if old else new
     for site in plan.accesses.nest.sites_in(region):
         found.setdefault(site.key, OLD)
     return found

@@ -379,7 +379,9 @@ class _Planner:
     def _copied(self, region: int, use: RegionUse) -> str:
         """Mode of rows behind pointers, of which there is only a copy."""
         kinds = {pattern.kind for pattern in use.patterns}
-        as_it_is = self.arrays[use.array].stride and (kinds <= {INDIRECT, SEGMENT} or region not in self.facts.movable)
+        as_it_is = self.arrays[use.array].stride and (
+            kinds <= {INDIRECT, SEGMENT} or kinds == {DIRECT} or region not in self.facts.movable
+        )
         if not as_it_is or self.arrays[use.array].written:
             place = use.patterns[0].access.site.place.told
             raise UnsupportedError(f"rows behind pointers are reached in several ways at {place}")

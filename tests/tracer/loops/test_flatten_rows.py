@@ -73,7 +73,8 @@ END = """%after = getelementptr ptr, ptr %at, i64 1
 def test_distances_are_of_numbers() -> None:
     more = END + "%pe = ptrtoint ptr %e to i64\n  %pp = ptrtoint ptr %p to i64\n  %way = sub i64 %pe, %pp\n"
     text, tables = flattened(more + "  %none = icmp eq ptr %p, %e\n  %less = icmp ult ptr %p, %e", "{ ptr, ptr }")
-    assert not tables  # the other pointer leads to no rows
+    assert [table.loads for table in tables] == [("%p.row", "%e.row")]  # the other pointer only says how far it is
+    assert "  %way.row = sub i64 %e.row, %p.row\n" in text
     text, tables = flattened(
         more + "  %q = getelementptr i32, ptr %e, i64 %m\n  %w = load i32, ptr %q\n"
         "  %none = icmp eq ptr %p, %e\n  %less = icmp ult ptr %p, %e",
@@ -83,6 +84,12 @@ def test_distances_are_of_numbers() -> None:
     assert "  %way.row = sub i64 %e.row, %p.row\n  %way = mul i64 %way.row, 4\n" in text
     assert "  %none = icmp eq i64 %p.row, %e.row\n  %less = icmp slt i64 %p.row, %e.row\n" in text
     assert ("%p.row", "%e.row") in tables[0].pairs
+
+
+def test_a_pointer_that_is_compared_with_another_one_leads_to_no_rows() -> None:
+    """What is done with it has to be known, or it stays a pointer, and what it is compared with."""
+    _, tables = flattened(END + "%less = icmp ult ptr %p, %e\n  store ptr %e, ptr %out", "{ ptr, ptr }")
+    assert not tables
 
 
 def test_fields_of_records_are_tables_of_their_own() -> None:
