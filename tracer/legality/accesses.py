@@ -362,7 +362,8 @@ class Accesses:
             first, last = int(data.min()), int(data.max())
         low, high = first - item.base, last - item.base + width
         form = linear_form(node.args[0], self.lives)
-        steps = [abs(factor) for factor in form.terms.values()]
+        varying = ("counter", "opaque", "any", "state")  # all else is one number, like a pointer to the array
+        steps = [abs(factor) for atom, factor in form.terms.items() if atom.has(*varying)]
         step = int(np.gcd.reduce(steps)) if steps else 0
         return item, low, high, step, width
 

@@ -154,10 +154,10 @@ def flatten_memory(
             clear_between(own[column.item.base], column.reach)
         for column in _different(columns):
             here = where[column.rows]
-            numbers, odd = np.divmod(column.pointers - bases[here] + starts[here], table.unit)
-            numbers[column.rows < 0] = 0
-            if odd[column.rows >= 0].any():
+            numbers, whole = _in_units(column.pointers + (starts[:-1] - bases)[here], table.unit)
+            if not np.all(whole | (column.rows < 0)):
                 raise UnsupportedError("rows behind pointers begin in the middle of an element")
+            numbers[column.rows < 0] = 0
             put_numbers(own[column.item.base], column.offsets, numbers)
         for column in columns:
             spans.setdefault(column.item, []).append(_span(column.reach))
@@ -194,30 +194,56 @@ def _different(columns: Sequence[Column]) -> list[Column]:
 def _column(evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column]) -> Column:
     memory, name = evaluation.memory, str(node.data[0])
     level, found = evaluation._evaluate(node.args[0])
-    addresses = np.ravel(found.data).astype(np.int64)
-    runs = np.broadcast_to(evaluation.may_load(name, level), addresses.shape)
-    if not np.all(found.known | ~runs) or not runs.any():
+    addresses = reach = np.ravel(found.data).astype(np.int64, copy=False)
+    runs = evaluation.may_load(name, level)
+    if not np.all(found.known | ~runs) or not np.any(runs):
         raise UnsupportedError("it is not known where pointers to rows are loaded from")
-    reach, addresses = addresses[np.broadcast_to(found.known, addresses.shape)], addresses[runs]
+    if not np.all(found.known):
+        reach = addresses[np.broadcast_to(found.known, addresses.shape)]
+    if not np.all(runs):
+        addresses = addresses[np.broadcast_to(runs, addresses.shape)]
     item = memory.find(int(addresses[0]))
     if item is None or addresses.min() < item.base or addresses.max() + 8 > item.end:
         raise UnsupportedError("pointers to rows are loaded from several objects")
-    reach = reach[(reach >= item.base) & (reach <= item.end - 8)] - item.base
+    if reach.min() < item.base or reach.max() > item.end - 8:
+        reach = reach[(reach >= item.base) & (reach <= item.end - 8)]
+    reach = reach - item.base
     offsets = addresses - item.base
     for other in others:
         if other.item is item and np.array_equal(other.offsets, offsets):
             return replace(other, name=name, reach=reach)
+    pointers = _read(memory, addresses)
+    for other in others:  # the ends of the same rows, most often
+        if other.pointers.size == pointers.size and np.all(_lie_in(known, pointers, other.rows)):
+            return Column(name, item, offsets, pointers, other.rows, reach)
+    return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
+
+
+def _read(memory: Memory, addresses: Vector) -> Vector:
+    """The pointers at some addresses."""
+    step = int(addresses[-1] - addresses[0]) // max(1, addresses.size - 1)
+    if np.array_equal(addresses, addresses[0] + step * np.arange(addresses.size)):
+        found = memory.strided(int(addresses[0]), step, addresses.size, "ptr")
+        if found is not None:
+            return np.ascontiguousarray(found)
     pointers, readable = memory.gather(addresses, "ptr")
     if not readable.all():
         raise UnsupportedError("pointers to rows were not captured")
-    return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
+    return pointers
 
 
 def _rows_of(objects: Table, pointers: Vector) -> Vector:
     """Place of the object that each pointer lies in, or ends; −1 for null and for what lies in none."""
-    places = np.searchsorted(objects.bases, pointers, side="right") - 1
-    known = (places >= 0) & (pointers <= objects.bases[places] + objects.sizes[places])
-    return np.where(known, places, -1)
+    order = np.argsort(pointers)  # numbers that rise are found several times faster
+    places = np.empty(pointers.size, np.int64)
+    places[order] = np.searchsorted(objects.bases, pointers[order], side="right") - 1
+    return np.where(_lie_in(objects, pointers, places), places, -1)
+
+
+def _lie_in(objects: Table, pointers: Vector, places: Vector) -> npt.NDArray[np.bool_]:
+    """Whether each pointer lies in the object at a place, or ends it."""
+    bases = objects.bases[places]
+    return (places >= 0) & (pointers >= bases) & (pointers <= bases + objects.sizes[places])
 
 
 def _check_pairs(table: RowTable, columns: Sequence[Column]) -> None:
@@ -232,16 +258,28 @@ def _check_pairs(table: RowTable, columns: Sequence[Column]) -> None:
 
 def in_order(columns: Sequence[Column], count: int) -> Vector:
     """Which of `count` objects pointers lead to, each once, in the order of the tables. O(pointers + objects)."""
-    rows = np.concatenate([column.rows for column in _different(columns)])
+    rows = np.concatenate(list({id(column.rows): column.rows for column in columns}.values()))
     rows = rows[rows >= 0]
     if not rows.size:
         raise UnsupportedError("rows behind pointers lie in memory that is not known")
     if rows.min() == rows.max():  # slices of one array
         return rows[:1]
+    seen = np.zeros(count, np.bool_)
+    seen[rows] = True
+    if np.count_nonzero(seen) == rows.size:
+        return rows
     first = np.full(count, -1, np.int64)
     first[rows[::-1]] = np.arange(rows.size)[::-1]  # of several assignments the last one stays: the first pointer
     found = np.flatnonzero(first >= 0)
     return found[np.argsort(first[found], kind="stable")]
+
+
+def _in_units(distances: Vector, unit: int) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Distances in units, and which of them are whole ones."""
+    if unit & (unit - 1):
+        numbers, rest = np.divmod(distances, unit)
+        return numbers, rest == 0
+    return distances >> (unit.bit_length() - 1), distances & (unit - 1) == 0
 
 
 def _span(offsets: Vector) -> tuple[int, int, int]:
