@@ -39,6 +39,8 @@ def test_an_end_in_memory(inspected: Catalogue) -> None:
     for mark in ("end_in_memory", "end_beside", "end_among_data"):
         item = loop(inspected, mark)
         assert item.inspection.verdicts[item.region].movable
+    item = loop(inspected, "end_between")
+    assert item.inspection.verdicts[item.region].movable and item.scope == item.region  # each sweep has its own
     item = loop(inspected, "end_that_moves")
     assert item.inspection.verdicts[item.region].reason == "the loop has a trip count that is not known"
 

@@ -178,11 +178,14 @@ def flatten_memory(
 def columns_of(evaluation: Evaluation, known: Table, loads: Sequence[Expr]) -> list[Column]:
     """The pointers that each load reads over the whole nest; loads that read the same ones share their vectors.
 
-    Raises UnsupportedError where they are not known.
+    Loads that never run have none. Raises UnsupportedError where they are not known.
     """
     found: list[Column] = []
     for node in loads:
-        found.append(_column(evaluation, known, node, found))
+        column = _column(evaluation, known, node, found)
+        found += [] if column is None else [column]
+    if not found:
+        raise UnsupportedError("it is not known where pointers to rows are loaded from")
     return found
 
 
@@ -191,12 +194,14 @@ def _different(columns: Sequence[Column]) -> list[Column]:
     return list({id(column.offsets): column for column in reversed(columns)}.values())[::-1]
 
 
-def _column(evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column]) -> Column:
+def _column(evaluation: Evaluation, known: Table, node: Expr, others: Sequence[Column]) -> Column | None:
     memory, name = evaluation.memory, str(node.data[0])
     level, found = evaluation._evaluate(node.args[0])
     addresses = reach = np.ravel(found.data).astype(np.int64, copy=False)
     runs = evaluation.may_load(name, level)
-    if not np.all(found.known | ~runs) or not np.any(runs):
+    if not np.any(runs):
+        return None
+    if not np.all(found.known | ~runs):
         raise UnsupportedError("it is not known where pointers to rows are loaded from")
     if not np.all(found.known):
         reach = addresses[np.broadcast_to(found.known, addresses.shape)]

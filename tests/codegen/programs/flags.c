@@ -120,6 +120,16 @@ SHAPE end_beside(struct list *p, const int *x, int *end) /* where that store goe
     show_ints("end_beside", p->y, DATA);
 }
 
+SHAPE end_between(struct list *p, const int *x) /* it changes from sweep to sweep */
+{
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < p->n; e++) // @end_between
+            p->y[p->a[e]] += x[e];
+        p->n = JOBS - 3 * (t + 1);
+    }
+    show_ints("end_between", p->y, DATA);
+}
+
 SHAPE end_among_data(int *y, const int *a, const int *x) /* in the array that is written */
 {
     for (int t = 0; t < SWEEPS; t++)
@@ -138,6 +148,7 @@ int main(int argc, char **argv)
     end_in_memory(list(0), x);
     end_that_moves(moving, x, &moving->n);
     end_beside(beside, x, argc > 1 ? &beside->n : ints(1, 9));
+    end_between(list(0), x);
     end_among_data(y, a, x);
     return 0;
 }
