@@ -194,7 +194,7 @@ def inspect_scope(
     )
     plan = plan_scope(accesses, regions, movable, renumber=renumber, exact=exact)
     inspection = Inspection(accesses, verdicts, plan, use_data)
-    if renumber and region is not None:
+    if renumber and region in verdicts:
         inspection = _with_blocking_loops(inspection, region, exact=exact)
     check_address_dependence(accesses)
     return inspection
