@@ -9,6 +9,7 @@
 #include <vector>
 
 struct Graph {
+    bool directed; // which no step looks at: only addresses of members are handed to the loops
     std::size_t vertices;
     std::vector<std::size_t> first;
     std::vector<int> from, degree;
@@ -25,7 +26,7 @@ static Graph make_graph(int side, bool natural)
     for (int v = 0; v < n; v++)
         for (int to : {v + 1, v + side, v + v % 5 + 2})
             links[name[to % n]].push_back(name[v]);
-    Graph g{std::size_t(n), {0}, {}, std::vector<int>(n, 0)};
+    Graph g{false, std::size_t(n), {0}, {}, std::vector<int>(n, 0)};
     for (auto &row : links) {
         for (int v : row)
             g.from.push_back(v), g.degree[v]++;

@@ -146,12 +146,17 @@ class _Builder:
         return tuple(self._place(instruction) or NOWHERE for instruction in found.data)
 
     def _stack(self, lives: Mapping[str, str]) -> dict[str, int]:
-        """Stack arrays of a fixed size among the live values."""
+        """Stack arrays of a fixed size among the live values, and what lies behind addresses of their members."""
         found = {}
         for name in lives:
-            made = self.view.definitions.get(name)
+            made, skipped = self.view.definitions.get(name), 0
+            while made is not None and (ahead := _bytes_ahead(made.instruction)) is not None:
+                skipped += ahead
+                made = self.view.definitions.get(made.instruction.operands[0].text)
             if made is not None and made.instruction.op == "alloca" and not made.instruction.operands:
-                found[name] = self._allocated(made.instruction.word)
+                size = self._allocated(made.instruction.word) - skipped
+                if size > 0 or not skipped:
+                    found[name] = size
         return found
 
     def _lent(self, lives: Mapping[str, str], sites: list[Site]) -> dict[str, int]:
@@ -271,3 +276,11 @@ class _Builder:
 
     def _loop_place(self, loop: Loop) -> Place:
         return self.lines.loop_place(self.view.flow, loop) or NOWHERE
+
+
+def _bytes_ahead(made: Instruction) -> int | None:
+    """How far an address lies behind the one that it is made of, if that is a fixed number of bytes."""
+    if made.op != "getelementptr" or made.word != "i8" or len(made.operands) != 2:
+        return None
+    distance = made.operands[1].text
+    return int(distance) if distance.isdigit() else None
