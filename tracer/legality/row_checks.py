@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tracecut.ir.loops.expressions import walk_all
 from tracecut.support.errors import UnsupportedError
 
 from .accesses import Access, Accesses
@@ -51,9 +52,13 @@ def _reach(accesses: Accesses, access: Access, starts: Vector) -> Vector:
 def check_rows(accesses: Accesses) -> None:
     """Refuse a scope that writes rows or their tables, or reads the pointers of a table as something else.
 
-    Copies stand for them while a schedule is in force, which nobody would bring up to date. Raises UnsupportedError.
+    Copies stand for them while a schedule is in force, which nobody would bring up to date. The table itself stays as
+    it is: what reads its pointers only as data, to see how far they are apart, reads the program's own. Raises
+    UnsupportedError.
     """
     rows = accesses.memory.rows
+    nodes = walk_all(accesses.nest.expressions()) if rows.tables else ()
+    deciding = {str(node.data[0]) for node in nodes if node.kind == "load"}
     for access in accesses.all():
         item, site = access.object, access.site
         if not access.runs or item is None or item not in rows:
@@ -63,6 +68,8 @@ def check_rows(accesses: Accesses) -> None:
                 raise UnsupportedError(f"rows behind pointers are written at {site.place.told}")
             _check_inside(accesses, access, int(rows.arenas[item][0]))
         for low, high, step in rows.tables.get(item, ()) if site.key not in rows.loads else ():
+            if not site.writes and site.type == "ptr" and site.key not in deciding:
+                continue
             if access.overlaps(low, high) and not accesses.stays_beside(access, low, step, 8):
                 verb = "written" if site.writes else "read as something else"
                 raise UnsupportedError(f"pointers to rows are {verb} at {site.place.told}")

@@ -360,6 +360,7 @@ class _Planner:
             result[region] = []
             for use in members:
                 mode = use.mode
+                self._check_table(use)
                 if use.array in moved:
                     mode = "moved"
                 elif mode == "plain":
@@ -376,8 +377,18 @@ class _Planner:
     def _reads_index(self, use: RegionUse) -> bool:
         return any(pattern.access.site.key in self.facts.fields for pattern in use.patterns)
 
+    def _check_table(self, use: RegionUse) -> None:
+        """Refuse a region that reads a table of row pointers both as numbers, from a copy, and as it is."""
+        rows, item = self.accesses.memory.rows, self.arrays[use.array].object
+        own = [pattern for pattern in use.patterns if rows.is_own(item, pattern.access.site.key)]
+        if own and len(own) < len(use.patterns):
+            raise UnsupportedError(f"pointers to rows are read as something else at {own[0].access.site.place.told}")
+
     def _copied(self, region: int, use: RegionUse) -> str:
         """Mode of rows behind pointers, of which there is only a copy."""
+        rows, item = self.accesses.memory.rows, self.arrays[use.array].object
+        if not self.arrays[use.array].written and all(rows.is_own(item, p.access.site.key) for p in use.patterns):
+            return "old"
         kinds = {pattern.kind for pattern in use.patterns}
         as_it_is = self.arrays[use.array].stride and (
             kinds <= {INDIRECT, SEGMENT} or kinds == {DIRECT} or region not in self.facts.movable

@@ -160,13 +160,19 @@ def _find_fields(
         spans.setdefault(home[patterns[0]], []).append((offsets, patterns[0].access.site.size, name))
     fields: dict[str, Field] = {}
     frozen: set[Field] = set()
+    region_of = {loop: region for region in regions for loop in accesses.nest.inside(region)}
+    rows = accesses.memory.rows
     for place, found in spans.items():
         for offsets, widths, names in _joined(found):
             made = Field(place, tuple(sorted(offsets)), max(widths))
             if len(widths) > 1 or any(b - a < made.width for a, b in pairwise(made.offsets)):
                 frozen.add(made)
-            if any(_reads_in_part(made, arrays[place], pattern, names) for pattern in arrays[place].patterns):
-                frozen.add(made)
+            users = {region_of.get(by_site[name][0].access.site.loop) for name in names}
+            for pattern in arrays[place].patterns:
+                site = pattern.access.site
+                own = rows.is_own(arrays[place].object, site.key) and region_of.get(site.loop) not in users
+                if not own and _reads_in_part(made, arrays[place], pattern, names):
+                    frozen.add(made)
             for name in names:
                 fields[name] = made
     return fields, frozen
