@@ -31,6 +31,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "pagerank_prints": (1, ["1"]),  # characters are widened once
     "pagerank_vectors": (0, []),
     "rows_allocated": (0, []),
+    "rows_counted": (0, []),
     "rows_growing": (1, ["1", "3", "100"]),
     "rows_records": (0, []),
     "rows_sliced": (0, []),

@@ -191,10 +191,6 @@ class Rows:
     def __contains__(self, item: object) -> bool:
         return item in self.arenas or item in self.tables
 
-    def is_own(self, item: object, site: str) -> bool:
-        """Whether an access reads the program's own table, as a load that is none of numbers does."""
-        return item in self.tables and item not in self.arenas and site not in self.loads
-
 
 class Memory:
     """Read access to objects.

@@ -75,6 +75,17 @@ def check_rows(accesses: Accesses) -> None:
                 raise UnsupportedError(f"pointers to rows are {verb} at {site.place.told}")
 
 
+def reads_own_table(accesses: Accesses, access: Access) -> bool:
+    """Whether an access reads row pointers as they are in the program, and no numbers in their places."""
+    rows, item, site = accesses.memory.rows, access.object, access.site
+    if item is None or site.writes or site.type != "ptr" or site.key in rows.loads or item in rows.arenas:
+        return False
+    return any(
+        access.overlaps(low, high) and not accesses.stays_beside(access, low, step, 8)
+        for low, high, step in rows.tables.get(item, ())
+    )
+
+
 def _check_inside(accesses: Accesses, access: Access, first: int) -> None:
     """Refuse an access that a pointer to no object leads to. `first`: byte at which the first row begins."""
     found = accesses.addresses(access) if access.low < first else None

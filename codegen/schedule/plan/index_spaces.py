@@ -14,6 +14,7 @@ from tracecut.ir.loops.nest import Fill
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, OTHER, RANGE, SCALAR, SEGMENT, Array, Pattern
 from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.legality.row_checks import reads_own_table
 
 from .access_modes import find_uses, holds_anywhere
 from .offset_union_find import Shifts
@@ -379,15 +380,13 @@ class _Planner:
 
     def _check_table(self, use: RegionUse) -> None:
         """Refuse a region that reads a table of row pointers both as numbers, from a copy, and as it is."""
-        rows, item = self.accesses.memory.rows, self.arrays[use.array].object
-        own = [pattern for pattern in use.patterns if rows.is_own(item, pattern.access.site.key)]
+        own = [pattern.access for pattern in use.patterns if reads_own_table(self.accesses, pattern.access)]
         if own and len(own) < len(use.patterns):
-            raise UnsupportedError(f"pointers to rows are read as something else at {own[0].access.site.place.told}")
+            raise UnsupportedError(f"pointers to rows are read as something else at {own[0].site.place.told}")
 
     def _copied(self, region: int, use: RegionUse) -> str:
         """Mode of rows behind pointers, of which there is only a copy."""
-        rows, item = self.accesses.memory.rows, self.arrays[use.array].object
-        if not self.arrays[use.array].written and all(rows.is_own(item, p.access.site.key) for p in use.patterns):
+        if all(reads_own_table(self.accesses, pattern.access) for pattern in use.patterns):
             return "old"
         kinds = {pattern.kind for pattern in use.patterns}
         as_it_is = self.arrays[use.array].stride and (
