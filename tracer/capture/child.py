@@ -111,7 +111,8 @@ class Tracer:
         }
         live = {loop: numbers} | {other: self.numbers(other, values) for other, values in around.items()}
         nests = [(self.nests[each], found) for each, found in live.items()]
-        memory = self.objects.memory(nests)  # what the loops around it keep on the stack is needed in their scopes
+        if around:  # what these loops keep on the stack is needed in their scopes
+            memory = self.objects.memory(nests)
         wanted = touched_objects(nest, memory, numbers)
         rows = self._rows(loop, memory, numbers, single=False)
         for other in around:

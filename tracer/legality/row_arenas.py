@@ -219,7 +219,7 @@ def _column(evaluation: Evaluation, known: Table, node: Expr, others: Sequence[C
             return replace(other, name=name, reach=reach)
     pointers = _read(memory, addresses)
     for other in others:  # the ends of the same rows, most often
-        if other.pointers.size == pointers.size and np.all(_lie_in(known, pointers, other.rows)):
+        if other.pointers.size == pointers.size and _all_lie_in(known, pointers, other.rows):
             return Column(name, item, offsets, pointers, other.rows, reach)
     return Column(name, item, offsets, pointers, _rows_of(known, pointers), reach)
 
@@ -243,6 +243,12 @@ def _rows_of(objects: Table, pointers: Vector) -> Vector:
     places = np.empty(pointers.size, np.int64)
     places[order] = np.searchsorted(objects.bases, pointers[order], side="right") - 1
     return np.where(_lie_in(objects, pointers, places), places, -1)
+
+
+def _all_lie_in(objects: Table, pointers: Vector, places: Vector) -> bool:
+    """Whether these are the objects that pointers lie in, or end; no other one begins there."""
+    behind = objects.bases[np.minimum(places + 1, len(objects) - 1)]
+    return bool(np.all(_lie_in(objects, pointers, places) & (behind != pointers)))
 
 
 def _lie_in(objects: Table, pointers: Vector, places: Vector) -> npt.NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from .running import check, source_of
 
 Catalogue = Callable[[str], dict[str, Inspected | str]]
 PROGRAMS = ("bounds", "early", "edges", "exits", "guards", "indirect", "locals", "masks", "odd", "pairs", "pieces")
-PROGRAMS += ("rows", "shared", "small", "states")
+PROGRAMS += ("rows", "shared", "small", "states", "flags")
 EDGES = "totals"  # a loop that adds to what indices lead to
 
 
