@@ -72,6 +72,11 @@ def test_a_loop_beside_the_hot_one_reads_the_table_itself(tmp_path: Path) -> Non
     assert ran.code == 0 and ran.stdout == item.program.native_output and ran.used[str(item.scope)] == 1
 
 
+def test_a_loop_beside_it_that_reads_both_ways_stays_as_it_is(tmp_path: Path) -> None:
+    item = rows(tmp_path, f"{LENGTH} + (g->in[v + 1] - g->in[v])", "")
+    assert item.inspection.verdicts[item.region].movable and item.inspection.gathered(item.region) == (0, 1)
+
+
 def test_the_hot_loop_does_not_read_both_ways(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="pointers to rows are read as something else"):
         rows(tmp_path, "", LENGTH)

@@ -206,16 +206,19 @@ def _with_blocking_loops(found: Inspection, region: int, *, exact: bool) -> Insp
     A loop that runs unchanged needs all that it walks in the new numbering. A region reads the rest by the old numbers.
     """
     accesses, nest = found.accesses, found.accesses.nest
-    inside = frozenset(loop for each in found.plan.uses for loop in nest.inside(each))
+    taken = {loop for each in found.plan.uses for loop in nest.inside(each)}
     verdicts = dict(found.verdicts)
     for loop in found.plan.blocking:
-        around = nest.inside(loop) & inside
-        if loop not in inside and not around and _can_run(nest, loop) and _runs_once(accesses, loop):
+        if not taken & nest.inside(loop) and _can_run(nest, loop) and _runs_once(accesses, loop):
             verdicts[loop] = judge(accesses, loop)
+            taken |= nest.inside(loop)
     regions = sorted(loop for loop in verdicts if loop in found.verdicts or verdicts[loop].movable)
     if len(regions) == len(found.verdicts):
         return found
     movable = frozenset(loop for loop in regions if verdicts[loop].movable and not (exact and verdicts[loop].rounding))
-    plan = plan_scope(accesses, regions, movable, exact=exact)
+    try:
+        plan = plan_scope(accesses, regions, movable, exact=exact)
+    except UnsupportedError:  # the scope without them was understood
+        return found
     other = Inspection(accesses, {loop: verdicts[loop] for loop in regions}, plan, found.use_data)
     return other if other.rank(region) > found.rank(region) else found
