@@ -36,6 +36,7 @@ from .trial import Bench, Candidate, Subject, measure_original, predict, try_ord
 
 SPENT = "not tried: the budget was spent"
 FAR = 0.9  # an order that costs less than this share of the original's time may pay after all
+TIMES = 10.0  # looking for an order for more than this many times what the loop takes is seldom worth it
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
 
@@ -52,6 +53,7 @@ def tune(
     say: Callable[[str], None],
     compare: Sequence[str] = (),
     reduce: str = FAST,
+    scaled: bool = False,
     deadline: float | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[list[Candidate], Candidate | None]:
@@ -59,7 +61,7 @@ def tune(
 
     Args:
         method: `auto`, or the one method to use. threads: how many the result may use. k: clusters, None: by size.
-        budget: seconds.
+        budget: seconds. scaled: clusters get at most `TIMES` the seconds that the loop takes in a run of the program.
         sweeps: invocations of the region for each entry of its scope.
         compare: methods that are measured too, whatever they take, but not chosen.
         reduce: `fast` or `ordered` (`cut_into_blocks.py`).
@@ -98,7 +100,8 @@ def tune(
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     settled = method == "auto" and bool(_nothing_left(subject, candidates, sweeps))
     if method == "auto":
-        _try_clusters(bench, candidates, curve, min(started + budget, ends), clock)
+        own = 1e-3 * original.kernel_ms * sweeps * subject.entries if scaled else math.inf
+        _try_clusters(bench, candidates, curve, min(started + budget, ends), own, clock)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
     if not settled:
@@ -151,9 +154,13 @@ def default_clusters(subject: Subject, machine: Machine, threads: int) -> int:
 
 
 def _try_clusters(
-    bench: Bench, candidates: list[Candidate], curve: str, deadline: float, clock: Callable[[], float]
+    bench: Bench, candidates: list[Candidate], curve: str, deadline: float, own: float, clock: Callable[[], float]
 ) -> None:
-    """Add the families that have a reason, while the budget lasts; a note on those that are not tried."""
+    """Add the families that have a reason, while the budget lasts; a note on those that are not tried.
+
+    `own`: seconds that the loop takes in a run of the program, for clusters that may take `TIMES` as long.
+    """
+    until = clock() + TIMES * own
     flat = bench.subject.graph.graph
     measured = [item for item in candidates[1:] if item.region_ms is not None]
     why = "" if measured else "no linear order could be applied"
@@ -163,10 +170,14 @@ def _try_clusters(
             why = no_reason(fastest.forecast, _least_misses(bench.subject))
     copies: float | None = None
     for name in cluster_methods(flat):
-        left = deadline - clock()
+        left = min(deadline, until) - clock()
         needed = seconds(name, flat, copies)
         if why or needed > left:
-            late = f"may need {needed:.0f} s, {max(left, 0):.0f} s of the budget are left"
+            late = f"may need {needed:.2g} s, "
+            if until < deadline:
+                late += f"the loop takes {own:.2g} s in a run of the program"
+            else:
+                late += f"{max(left, 0):.0f} s of the budget are left"
             candidates.append(Candidate(name, note=f"not tried: {why or late}"))
             continue
         known = [item for item in candidates[1:] if item.region_ms is not None]

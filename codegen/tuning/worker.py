@@ -232,6 +232,7 @@ class Worker:
             seed=int(spec["seed"]),
             k=spec["k"],
             budget=float(spec["budget"]),
+            scaled=bool(spec["scaled"]),
             deadline=spec["deadline"],
             sweeps=sweeps,
             say=self._stage,

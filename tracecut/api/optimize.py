@@ -29,7 +29,7 @@ def optimize(
     stdin: AnyPath | None = None,
     region: str | None = None,
     budget: float | None = None,
-    loop_budget: float = 20.0,
+    loop_budget: float | None = None,
     timeout: float | None = None,
     memory: int | None = None,
     exact: bool = False,
@@ -43,7 +43,7 @@ def optimize(
     The program is compiled, run, instrumented and inspected, and rebuilt with its hot irregular loops rescheduled; the
     result is compared with the original. All of it happens in child processes, so a crash of the program or of a
     compiler does not end this process. Takes about ten runs of the program, and
-    `loop_budget` seconds for each hot loop.
+    up to `loop_budget` seconds for each hot loop.
 
     Args:
         source: a C, C++ or LLVM IR file, or all arguments of a compiler command: files and options.
@@ -57,7 +57,8 @@ def optimize(
         stdin: file, pipe or device that the program reads as its standard input, None: empty input.
         region: `"FILE:LINE"` of a loop to optimize instead of the hottest ones.
         budget: seconds after which the whole job tries nothing more, and builds and compares the best that it has;
-            None: no limit. loop_budget: seconds for trying orders of each loop.
+            None: no limit. loop_budget: seconds for the costly orders of each loop, None: ten times what the loop
+            takes in a run of the program, at most 20.
         timeout: seconds that one run of the program may take, None: no limit.
         memory: bytes that each tracecut process may use, None: half of the free memory. A loop that needs more is
             refused.

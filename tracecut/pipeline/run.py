@@ -48,7 +48,7 @@ def _tuning_seconds(artefact: Artefact) -> float | None:
     if isinstance(artefact.captured, str):
         return None
     loops = len(artefact.captured.profile.captures)
-    return min(loops * artefact.settings.loop_budget, max(0.0, artefact.deadline.left))
+    return min(loops * artefact.settings.loop_seconds, max(0.0, artefact.deadline.left))
 
 
 def _comparing_seconds(artefact: Artefact) -> float | None:

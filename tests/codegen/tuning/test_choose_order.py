@@ -44,9 +44,9 @@ class Orders:
         self.now += 10.0
         return choose_order.Candidate(name, region_ms=self.milliseconds)
 
-    def tune(self, deadline: float | None = None) -> tuple[dict[str, str], str]:
+    def tune(self, deadline: float | None = None, **words: Any) -> tuple[dict[str, str], str]:
         """Name of each order → its note, and the best."""
-        subject: Any = SimpleNamespace(graph=SimpleNamespace(graph=SimpleNamespace(n_jobs=8)))
+        subject: Any = SimpleNamespace(graph=SimpleNamespace(graph=SimpleNamespace(n_jobs=8)), entries=5)
         machine: Any = None
         found, best = choose_order.tune(
             subject,
@@ -55,8 +55,7 @@ class Orders:
             threads=1,
             seed=0,
             k=None,
-            budget=20.0,
-            sweeps=1.0,
+            **{"budget": 20.0, "sweeps": 1.0, **words},
             say=lambda _: None,
             deadline=deadline,
             clock=lambda: self.now,
@@ -91,3 +90,23 @@ def test_nothing_more_is_tried_where_nothing_is_left_to_gain(
     assert orders.looked == (0 if tried == "a" else 1)
     for name in set("abc") - set(tried):
         assert notes[name] == "not tried: the program's own order already fetches each cache line about once"
+
+
+@pytest.mark.parametrize(("sweeps", "scaled", "tried"), [(100, True, "ab"), (800, True, "abc"), (1, False, "abc")])
+def test_clusters_are_looked_for_in_proportion_to_the_loop(
+    monkeypatch: pytest.MonkeyPatch, sweeps: float, scaled: bool, tried: str
+) -> None:
+    """`b` and `c` may take 4 s each, and do take 10: the loop, entered five times, takes 0.5 or 4 s in all."""
+    orders = Orders(monkeypatch, milliseconds=2.0)
+    for name, value in {
+        "linear_methods": lambda _: ("a",),
+        "cluster_methods": lambda _: ("b", "c"),
+        "no_reason": lambda *_: "",
+        "block_copies": lambda *_: 1.0,
+        "seconds": lambda *_: 4.0,
+    }.items():
+        monkeypatch.setattr(choose_order, name, value)
+    notes, _ = orders.tune(sweeps=sweeps, scaled=scaled, budget=100.0)
+    assert orders.made == list(tried)
+    if "c" not in tried:
+        assert notes["c"] == "not tried: may need 4 s, the loop takes 0.5 s in a run of the program"

@@ -77,7 +77,7 @@ def test_stages_that_are_not_needed_are_left_out(
 
 def test_how_long_a_stage_takes(tmp_path: Path) -> None:
     """Known as soon as the original has run, and never longer than the budget."""
-    settings: Any = SimpleNamespace(loop_budget=20.0, gpu=None, threads=None)
+    settings: Any = SimpleNamespace(loop_seconds=20.0, gpu=None, threads=None)
     machine: Any = SimpleNamespace(cores=[SimpleNamespace(cpu=0), SimpleNamespace(cpu=1)])
     expected = {stage.name: stage.seconds for stage in PIPELINE}
     first = Artefact(settings, Stages(), machine, tmp_path, tmp_path, Deadline(30.0, 0.0, lambda: 5.0))

@@ -95,7 +95,7 @@ def _one_loop(
     def tell(text: str) -> None:
         say(f"{Path(place.file).name}:{place.line}: {text}")
 
-    limits = Limits(seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_budget))
+    limits = Limits(seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_seconds))
     try:
         data = kernel_data(settings, analysis, traced, loop, asked, work, tell, limits)
     except TracecutError as error:

@@ -86,8 +86,13 @@ class Settings:
             metavar="S",
         ),
     )
-    loop_budget: float = field(
-        default=20.0, metadata=_option("seconds to try orders of each loop (default: 20)", SECONDS, metavar="S")
+    loop_budget: float | None = field(
+        default=None,
+        metadata=_option(
+            "seconds to try costly orders of each loop (default: ten times what the loop takes, at most 20)",
+            SECONDS,
+            metavar="S",
+        ),
     )
     timeout: float | None = field(
         default=None,
@@ -156,6 +161,11 @@ class Settings:
     regular: bool = False
     force: bool = False
     renumber: bool = True
+
+    @property
+    def loop_seconds(self) -> float:
+        """Seconds that costly orders of one loop take at most."""
+        return 20.0 if self.loop_budget is None else self.loop_budget
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:

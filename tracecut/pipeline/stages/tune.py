@@ -141,7 +141,7 @@ def _tune_one(
             f"region{loop}",
             tell,
             limits=Limits(
-                seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_budget), memory_bytes=int(spec["memory"])
+                seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_seconds), memory_bytes=int(spec["memory"])
             ),
         )
     except TracecutError as error:
@@ -203,7 +203,8 @@ def region_spec(
         "k": settings.k,
         "compare": list(settings.compare),
         "seed": settings.seed,
-        "budget": settings.loop_budget,
+        "budget": settings.loop_seconds,
+        "scaled": settings.loop_budget is None,
         "deadline": None,
         "memory": settings.memory or default_budget(),
         "cpus": list(cpus),
