@@ -1,4 +1,5 @@
-"""Output to the standard streams of libstdc++: `std::cout << x << std::endl`, of which a part is inlined.
+"""Output to the streams of libstdc++: `std::cout << x << std::endl`, or to a file or string stream that is a variable
+of a function. A part of it is inlined.
 
 What is inlined reads and changes the stream object and what it leads to (locale, facets, format), which are objects of
 the library: none of them is an array of the program. The functions that are called write characters in their order.
@@ -36,21 +37,38 @@ _BUFFER, _BUFFERS = "@_ZTVSt15basic_streambufI", ("@_ZTVSt13basic_filebufI", "@_
 # A stream throws once it was asked to, by one of these. Nothing would undo a layout on the way out of a function that
 # has no handler.
 _THROWING = re.compile(r"@_ZNSt9basic_iosI[cw]St11char_traitsI[cw]EE(5clear|10exceptions|7copyfmt)E")
+# A variable of one of these types; an array of the program's own behind its buffer (`pubsetbuf`) has no other use.
+_LOCAL = re.compile(r'%"class\.std::(__cxx11::)?basic_(ofstream|fstream|ostringstream|stringstream)[.\d]*"')
 _FROM = re.compile(r"@[\w.]+")
 
 
 def of_stream(view: FunctionView, text: str) -> bool:
-    """Whether a pointer is a standard stream, lies in one, or was found in what one leads to. O(chain of pointers)."""
-    while text.startswith("%"):
+    """Whether a pointer is a stream, lies in one, or was found in what one leads to, whichever way it comes from.
+    O(chain of pointers)."""
+    left, seen = [text], set[str]()
+    while left:
+        text = left.pop()
+        if text in seen:
+            continue
+        seen.add(text)
+        if not text.startswith("%"):
+            if text not in STREAMS and not (text.startswith("getelementptr") and set(_FROM.findall(text)) <= STREAMS):
+                return False
+            continue
         found = view.definitions.get(text)
         if found is None:
             return False
         made = found.instruction
-        calls = made.op in ("call", "invoke")
-        if not (made.op in ("getelementptr", "load") or (calls and made.word.removeprefix("@") in OUTPUT)):
+        if made.op == "alloca" and _LOCAL.fullmatch(made.word):
+            continue
+        calls = made.op in ("call", "invoke") and made.word.removeprefix("@") in OUTPUT
+        if made.op == "phi":
+            left += (operand.text for operand in made.operands)
+        elif made.op in ("getelementptr", "load") or calls:
+            left.append(made.operands[0].text)
+        else:
             return False
-        text = made.operands[0].text
-    return text in STREAMS or (text.startswith("getelementptr") and set(_FROM.findall(text)) <= STREAMS)
+    return True
 
 
 def may_do_more(names: Collection[str]) -> bool:

@@ -26,6 +26,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_forking": (1, ["1", "3", "100"]),
     "mesh_growing": (1, ["4", "15"]),
     "mesh_local": (0, ["7"]),
+    "mesh_logs": (2, ["much"]),
     "mesh_refined": (1, ["0.001", "0.05"]),
     "mesh_stages": (0, []),
     "pagerank_prints": (1, ["1"]),  # characters are widened once
@@ -35,6 +36,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "rows_growing": (1, ["1", "3", "100"]),
     "rows_records": (0, []),
     "rows_sliced": (0, []),
+    "shortest_paths": (0, []),
 }
 
 CHANGED = {"rows_growing": 13}  # steps with other rows than those of the schedule: the original loop runs

@@ -81,7 +81,7 @@ def test_settings_come_back_whole() -> None:
     full = Settings(
         ("a.c", "b.c"), Flags(("-O3",), libraries=("m",), openmp=True), ("1",), Path("out"), k=3, timeout=2.5,
         stdin=Path("in"), region="a.c:3", arch=("sm_80", "sm_90"), compare=("metis",), machine=machine, exact=True,
-        gpu="a100", budget=60.0,
+        gpu="a100", budget=60.0, loop_budget=5.0,
     )  # fmt: skip
     for settings in (plain, full):
         assert Settings.from_json(json.loads(json.dumps(to_json(settings)))) == settings

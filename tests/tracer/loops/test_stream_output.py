@@ -21,8 +21,12 @@ declare ptr @{insert}(ptr, ptr, i64)
 declare ptr @_ZNSolsEi(ptr, i32)
 declare ptr @any(ptr)
 
-define void @f(ptr %mine, i64 %n) {{
+define void @f(ptr %mine, i64 %n, i1 %which) {{
 entry:
+  %file = alloca %"class.std::basic_ofstream"
+  %words = alloca %"class.std::__cxx11::basic_ostringstream.12"
+  %room = alloca %"struct.basic_ofstream"
+  %log = select i1 %which, ptr %file, ptr %words
   br label %step
 step:
   %t = phi i64 [ 0, %entry ], [ %next, %step ]
@@ -58,7 +62,7 @@ def test_what_is_inlined_of_output_touches_no_array(last: str) -> None:
     assert len(nest.loops[0].obstacles) == 2 + last.startswith("store")
 
 
-@pytest.mark.parametrize("stream", ["%mine", "@text", "getelementptr (i8, ptr @text, i64 1)"])
+@pytest.mark.parametrize("stream", ["%mine", "%room", "%log", "@text", "getelementptr (i8, ptr @text, i64 1)"])
 def test_a_stream_of_the_program_is_none_of_these(stream: str) -> None:
     refused = scope_refusal(analysis("%x = load i64, ptr %format", stream).nest(0))
     assert refused is not None and "whose effects are not known" in refused.says
@@ -67,6 +71,22 @@ def test_a_stream_of_the_program_is_none_of_these(stream: str) -> None:
 def test_a_buffer_of_the_program_may_do_anything() -> None:
     refused = scope_refusal(analysis("%x = load i64, ptr %format", more=DERIVED).nest(0))
     assert refused is not None and "whose effects are not known" in refused.says
+
+
+@pytest.mark.parametrize("stream", ["%file", "%words"])
+def test_a_stream_may_be_a_variable(stream: str) -> None:
+    nest = analysis("store i64 9, ptr %format", stream).nest(0)
+    assert scope_refusal(nest) is None
+    assert not nest.sites
+
+
+def test_either_way_to_a_stream() -> None:
+    """As after `<< ' '`, which looks at the width first. A value that may be any other pointer is none."""
+    merged = "br i1 %which, label %a, label %b\na:\n %x = call ptr @_ZNSolsEi(ptr %file, i32 1)\n br label %c\n"
+    merged += "b:\n %y = call ptr @any(ptr %file)\n br label %c\nc:\n"
+    merged += "%z = phi ptr [ %x, %a ], [ {}, %b ]\n %v = load i64, ptr %z"
+    assert of_stream(analysis(merged.format("%again")).view_of(0), "%z")
+    assert not of_stream(analysis(merged.format("%y")).view_of(0), "%z")
 
 
 def test_chains() -> None:
