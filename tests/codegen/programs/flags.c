@@ -87,7 +87,7 @@ struct list {
 
 static struct list *list(int fewer)
 {
-    struct list *p = malloc(sizeof *p);
+    struct list *p = malloc(sizeof *p + 4096); // nothing begins close behind an address of a member
     *p = (struct list){JOBS, fewer, ints(JOBS, DATA), ints(DATA, 9)};
     return p;
 }
