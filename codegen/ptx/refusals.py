@@ -24,7 +24,7 @@ def check_loop(view: FunctionView, nest: Nest, loop: Loop, groups: Sequence[Grou
     info = nest.loops[view.loop_ids[loop]]
     if loop.preheader is None or len(loop.latches) != 1 or len(loop.exits) != 1:
         raise UnsupportedError(f"the loop at {info.place} is entered or left in several places")
-    if info.early:
+    if info.ends_early:
         raise UnsupportedError(f"the loop at {info.place} {info.why}")
     inside = nest.inside(info.id)
     if info.trip is None:

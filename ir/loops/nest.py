@@ -196,7 +196,8 @@ class NestLoop:
         reach: path condition under which it is entered.
         counter_data: where its induction variable is used as data.
         exit: the exit edge (block inside, block outside) of the trip count.
-        early: the other exits, and the condition of each.
+        early: the other exits of its own body, and the condition of each.
+        through: inner loops that it may be left through, by early exits of theirs.
     """
 
     id: int
@@ -214,6 +215,12 @@ class NestLoop:
     counter_data: tuple[Place, ...] = ()
     exit: Edge = ("", "")
     early: tuple[tuple[Edge, Condition], ...] = ()
+    through: tuple[int, ...] = ()
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether anything else than its trip count may end it."""
+        return bool(self.early or self.through)
 
 
 @dataclass(frozen=True)

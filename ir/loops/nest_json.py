@@ -130,6 +130,7 @@ def _loop_out(loop: nests.NestLoop, known: Mapping[int, int | None]) -> dict[str
         "counter_data": _places_out(loop.counter_data),
         "exit": list(loop.exit),
         "early": [[list(edge), _reach_out(taken, known)] for edge, taken in loop.early],
+        "through": list(loop.through),
     }
 
 
@@ -155,6 +156,7 @@ def _loop_in(data: Mapping[str, Any], nodes: list[Expr]) -> nests.NestLoop:
         counter_data=_places_in(data["counter_data"]),
         exit=_edge_in(data["exit"]),
         early=tuple((_edge_in(edge), _reach_in(taken, nodes)) for edge, taken in data["early"]),
+        through=tuple(int(number) for number in data["through"]),
     )
 
 

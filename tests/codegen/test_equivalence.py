@@ -26,6 +26,7 @@ PROGRAMS = [
     "bounds",
     "pointers",
     "flags",
+    "checks",
 ]
 REFUSED = re.compile(
     r"tracecut: scope (\d+): (?:an index array of \d+ entries has other values|"

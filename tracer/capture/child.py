@@ -160,7 +160,7 @@ class Tracer:
     def _jobs(self, evaluation: Evaluation) -> int:
         """Iterations of this entry of a loop, 0 when they are not known."""
         root = evaluation.nest.root
-        if not evaluation.nest.loops[root].early:
+        if not evaluation.nest.loops[root].ends_early:
             return evaluation.root_size() or 0
         domain = evaluation.domain(root)
         return 0 if domain is None else domain.size

@@ -126,7 +126,7 @@ class Accesses:
         """Iterations of the site's loop in which it may run."""
         key = id(site)
         if key not in self._masks:
-            self._masks[key] = self.evaluation.truth(site.reach, site.loop)[0]
+            self._masks[key] = self.evaluation.truth(site.reach, site.loop)
         return self._masks[key]
 
     def values(self, atom: Expr, site: Site) -> tuple[npt.NDArray[Any], Bools]:

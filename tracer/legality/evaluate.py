@@ -89,10 +89,11 @@ class Evaluation:
         If so, what was computed on the way is forgotten. One iteration of a scope may end as it likes.
         """
         info = self.nest.loops[loop]
-        if not info.early or self.is_step(loop):
+        if not info.ends_early or self.is_step(loop):
             return False
         known = set(self._values)
-        if not any(np.any(self.truth(taken, loop)[0]) for _, taken in info.early):
+        taken = any(np.any(self.truth(taken, loop)) for _, taken in info.early)
+        if not taken and all(self.domain(inner) is not None for inner in info.through):
             return False
         for key in self._values.keys() - known:
             del self._values[key]
@@ -176,22 +177,18 @@ class Evaluation:
                 found[node] = None
         return list(found)
 
-    def truth(self, condition: Condition, loop: int) -> tuple[Bools | np.bool_, Bools | np.bool_]:
-        """(may hold, must hold) of a reach condition for each iteration of `loop`."""
+    def truth(self, condition: Condition, loop: int) -> Bools | np.bool_:
+        """Whether a reach condition may hold, for each iteration of `loop`."""
         if condition is None:
-            return np.bool_(True), np.bool_(False)
+            return np.bool_(True)
         may: Bools | np.bool_ = np.bool_(False)
-        must: Bools | np.bool_ = np.bool_(False)
         for term in condition:
             term_may: Bools | np.bool_ = np.bool_(True)
-            term_must: Bools | np.bool_ = np.bool_(True)
             for expr, wanted in term:
                 values = self.at(expr, loop)
-                holds = (values.data != 0) == wanted
-                term_may = term_may & (holds | ~values.known)
-                term_must = term_must & holds & values.known
-            may, must = may | term_may, must | term_must
-        return may, must
+                term_may = term_may & (((values.data != 0) == wanted) | ~values.known)
+            may = may | term_may
+        return may
 
     def _make_domain(self, loop: int) -> Domain | None:
         info = self.nest.loops[loop]
@@ -206,11 +203,11 @@ class Evaluation:
         if outer is None:
             return None
         if self.is_step(loop):
-            return inner_domain(loop, np.full(outer.size, np.any(self.truth(info.reach, info.parent)[0]), np.int64))
+            return inner_domain(loop, np.full(outer.size, np.any(self.truth(info.reach, info.parent)), np.int64))
         trips = self._trips(loop, outer)
         if trips is None:
             return None
-        may, _ = self.truth(info.reach, info.parent)
+        may = self.truth(info.reach, info.parent)
         counts = np.where(np.broadcast_to(may, outer.size), np.broadcast_to(trips.data, outer.size), 0).astype(np.int64)
         if not self.room.enter(loop, float(counts.sum(dtype=np.float64))):
             return None
@@ -241,7 +238,7 @@ class Evaluation:
         for part in parts:
             known = known & part.known
         if outer is not None:
-            may, _ = self.truth(info.reach, outer.loop)
+            may = self.truth(info.reach, outer.loop)
             known = known | ~may
             data = np.where(may, data, 0)
         if not np.all(known):
@@ -352,7 +349,7 @@ class Evaluation:
         site = next((site for site in self.nest.sites if site.key == name), None)
         if site is None or level is None or site.loop != level:
             return np.bool_(True)
-        return self.truth(site.reach, level)[0]
+        return self.truth(site.reach, level)
 
     def _walk(self, name: str, address: Expr, level: int | None, type: str) -> npt.NDArray[Any] | None:
         """Loaded values where the address advances by a constant step over a whole domain, without its vector."""

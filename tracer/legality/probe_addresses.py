@@ -56,7 +56,7 @@ def _first_sample(evaluation: Evaluation, site: Site, form: Linear) -> int | Non
             if condition is None
             else [[(_at_start(e, unknown, evaluation.nest), w) for e, w in t] for t in condition]
         )
-        usable &= evaluation.truth(None if terms is None else frozenset(map(frozenset, terms)), loop)[0]
+        usable &= evaluation.truth(None if terms is None else frozenset(map(frozenset, terms)), loop)
     numbers = {}
     for atom in form.atoms():
         found = evaluation.at(atom, loop)

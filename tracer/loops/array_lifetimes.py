@@ -109,7 +109,7 @@ def _span(scalars: ScalarView, loop: Loop, name: str, touch: Touch, reads: list[
     if not all(view.flow.dominates(inner.header, where) for where, _ in reads):
         return None
     end = ending(scalars, inner)
-    if end.trip is None or end.early or any(part.kind != "const" for part in end.trip.args):
+    if end.trip is None or end.why or any(part.kind != "const" for part in end.trip.args):
         return None
     passes, known = count(end.trip.data, *(part.data[0] for part in end.trip.args))
     if not known or passes < 1:

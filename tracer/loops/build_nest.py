@@ -204,6 +204,7 @@ class _Builder:
             instructions=sum(len(self.view.flow.blocks[name].instructions) for name in own_blocks),
             exit=end.edge,
             early=tuple((edge, self._taken(edge, holds, reach)) for edge, holds in end.early),
+            through=tuple(self.view.loop_ids[inner] for inner in end.through),
         )
 
     def _taken(self, edge: Edge, holds: tuple[Literal, ...], reach: Mapping[str, Condition]) -> Condition:

@@ -1,6 +1,6 @@
 """Under which branch conditions a block of a loop body runs.
 
-Inner loops count as one step: what follows one is reached when its preheader is.
+Inner loops count as one step: what follows one is reached when its preheader is, at most.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ def _edge(
     scalars: ScalarView, found: dict[str, Condition], inner: dict[str, Loop], pred: str, target: str
 ) -> Condition:
     if pred in inner:
-        child = inner[pred]
-        before = found.get(child.header)
-        return before if len(child.exits) == 1 else None
+        return found.get(inner[pred].header)  # or less often, where it may be left to somewhere else
     end = scalars.view.flow.blocks[pred].terminator
     before = found.get(pred)
     if before is None:

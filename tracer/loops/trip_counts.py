@@ -32,12 +32,14 @@ class Ending:
         trip: iterations if no early exit is taken; `why` says why there is no trip count, or that it may be left early.
         edge: the exit that counts.
         early: what else ends it: an exit, and what holds, given that its block runs, when it is taken.
+        through: inner loops that it may be left through: by exits that are among their early ones.
     """
 
     trip: Expr | None
     why: str = ""
     edge: Edge = ("", "")
     early: tuple[tuple[Edge, tuple[Literal, ...]], ...] = ()
+    through: tuple[Loop, ...] = ()
 
 
 def ending(scalars: ScalarView, loop: Loop) -> Ending:
@@ -49,12 +51,33 @@ def ending(scalars: ScalarView, loop: Loop) -> Ending:
     why = "is left in several places" if len(loop.exits) > 1 else ""
     for edge in loop.exits:
         found = _counted(scalars, loop, edge)
-        others = [other for other in loop.exits if other != edge]
-        if found.trip is not None and all(_is_branch(scalars, loop, inside) for inside, _ in others):
-            early = (*found.early, *((other, (_test(scalars, other),)) for other in others))
-            return Ending(found.trip, "may be left early" if early else "", edge, early)
+        if found.trip is not None:
+            own, through = _other_exits(scalars, loop, edge)
+            early = (*found.early, *((other, (_test(scalars, other),)) for other in own))
+            if all(_is_branch(scalars, loop, inside) for inside, _ in own) and None not in through:
+                why = "may be left early" if early or through else ""
+                return Ending(found.trip, why, edge, early, tuple(filter(None, through)))
         why = why or found.why
     return Ending(None, why, loop.exits[0] if len(loop.exits) == 1 else ("", ""))
+
+
+def _other_exits(scalars: ScalarView, loop: Loop, counted: Edge) -> tuple[list[Edge], list[Loop | None]]:
+    """Exits of a loop's own body but the counted one, and the inner loops that the others start from; None for an inner
+    loop that has no trip count, or that counts by one of them."""
+    own: list[Edge] = []
+    inner: dict[Loop, list[Edge]] = {}
+    for edge in loop.exits:
+        start = scalars.view.innermost(edge[0])
+        if start is not None and start is not loop:
+            inner.setdefault(start, []).append(edge)
+        elif edge != counted:
+            own.append(edge)
+    through: list[Loop | None] = []
+    for start, edges in inner.items():
+        end = ending(scalars, start)
+        known = end.trip is not None and {*edges} <= {edge for edge, _ in end.early}
+        through.append(start if known else None)
+    return own, through
 
 
 def _is_branch(scalars: ScalarView, loop: Loop, inside: str) -> bool:

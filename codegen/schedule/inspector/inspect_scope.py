@@ -167,15 +167,17 @@ def inspect_scope(
     Raises UnsupportedError when the scope cannot be understood.
     """
     integers = {name: number for name, number in lives.items() if isinstance(number, int)}
-    use_data = region is not None and bool(nest.loops[region].early)
+    use_data = False
     steps = steps_around(nest, region) if single and region is not None else frozenset[int]()
-    numbers = lives if use_data else integers
-    accesses = Accesses(nest, memory, numbers, single=single, use_data=use_data, limit=limit, steps=steps)
+    accesses = Accesses(nest, memory, integers, single=single, limit=limit, steps=steps)
+    if region is not None and nest.loops[region].ends_early and accesses.evaluation.domain(region) is None:
+        use_data = True
+        accesses = Accesses(nest, memory, lives, single=single, use_data=True, limit=limit, steps=steps)
     _check_size(accesses, region)
     check_pointers(accesses)
     check_rows(accesses)
     regions = [loop for loop in candidate_regions(nest, single, steps) if _runs_once(accesses, loop)]
-    if use_data and region is not None and accesses.evaluation.domain(region) is None:
+    if region is not None and use_data and accesses.evaluation.domain(region) is None:
         raise UnsupportedError(f"the loop at {nest.loops[region].place} {nest.loops[region].why}")
     verdicts = {loop: judge(accesses, loop) for loop in regions}
     if not use_data and region in verdicts and not verdicts[region].movable and verdicts[region].kind == "ordered":

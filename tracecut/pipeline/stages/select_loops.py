@@ -118,7 +118,7 @@ def _without_capture(
                 "its addresses are regular: no index is loaded, so there is no reuse to gain",
                 (info.place,),
             )
-    if info.trip is None or info.early:
+    if info.trip is None or info.ends_early:
         return "rejected", f"it {info.why}", (info.place,)
     return "rejected", "it has too few executions or iterations for a new order to pay", (info.place,)
 
