@@ -29,6 +29,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_logs": (2, ["much"]),
     "mesh_refined": (1, ["0.001", "0.05"]),
     "mesh_stages": (0, []),
+    "mesh_upwind": (0, []),
     "pagerank_prints": (1, ["1"]),  # characters are widened once
     "pagerank_vectors": (0, []),
     "rows_allocated": (0, []),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tracecut.ir.llvm import parse_module
+from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.strip_debug_info import strip_debug_info
@@ -112,6 +113,7 @@ STEPS: dict[str, Callable[[str], Any]] = {
     "inlining": lambda text: mark_inline(parse_module(text)),
     "counters": lambda text: merge_counters(parse_module(text)),
     "flags": lambda text: join_flags(parse_module(text)),
+    "choices": lambda text: split_choices(parse_module(text)),
     "control": lambda text: [controllers_of(function) for function in parse_module(text).functions.values()],
     "choosing": lambda text: choose_quickly(parse_module(text)),
     "stripping": lambda text: strip_debug_info(parse_module(text)),

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from tracecut.ir.llvm import Instruction, Module, parse_module
+from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
@@ -86,6 +87,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
     binding = _binding()
     # Global switches of LLVM: see frontend.CANONICAL.
     binding.set_option("tracecut", "-enable-load-pre=false")
+    binding.set_option("tracecut", "-jump-threading-threshold=0")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
     module, changed = _marked(_linked(sources))
     builder = _builder(binding, level=1, vectorize=False)
@@ -108,7 +110,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
     passes.add_loop_simplify_pass()
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
-    return join_flags(merge_counters(plain_relative_loads(loosened(parse_module(str(module))))))
+    return split_choices(join_flags(merge_counters(plain_relative_loads(loosened(parse_module(str(module)))))))
 
 
 def _linked(sources: Iterable[str]) -> Any:
@@ -165,6 +167,7 @@ def emit_object(text: str, *, optimise: bool, level: int = 3, registers: bool = 
     machine = target_machine(level=level)
     if optimise:
         _binding().set_option("tracecut", "-disable-licm-promotion=false")
+        _binding().set_option("tracecut", "-jump-threading-threshold=6")  # as by default
         builder = binding.create_pass_builder(machine, _tuning(binding, level, vectorize=True))
         builder.getModulePassManager().run(module, builder)
         text = str(module) if has_constructors(text) else ""

@@ -248,7 +248,7 @@ def _no_order(candidates: Sequence[Mapping[str, Any]], sweeps: float = 1.0, apar
     """
     tried = [item for item in candidates if item["method"] != "original" and not item["compared"]]
     failed = [f"{item['method']} {item['note']}" for item in tried if item["note"].startswith(("failed", "refused"))]
-    if failed and len(failed) == len(tried):
+    if failed and all(item.get("region_ms") is None for item in tried):
         return f"no order could be made: {'; '.join(failed)}"
     before = next((item.get("region_ms") for item in candidates if item["method"] == "original"), None)
     times = [(min(ms), item) for item in tried if (ms := [item[key] for key in SWEEPS if item.get(key) is not None])]
