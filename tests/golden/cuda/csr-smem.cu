@@ -57,29 +57,29 @@ extern "C" __global__ void __launch_bounds__(32) tc_kernel_6(
         long long k = round + threadIdx.x;
         if (k < high) {
             // the job
-            int i129 = (((unsigned int)__ldg(&base0[k]) - begin) & 65535) + begin;
-            int i132 = (((unsigned int)__ldg(&base0[k + 1]) - begin) & 65535) + begin;
-            unsigned long long i137;
-            if (i129 < i132) {
-                long long i141 = i129;
-                unsigned long long i142 = 0;
+            int i124 = (((unsigned int)__ldg(&base0[k]) - begin) & 65535) + begin;
+            int i127 = (((unsigned int)__ldg(&base0[k + 1]) - begin) & 65535) + begin;
+            unsigned long long i132;
+            if (i124 < i127) {
+                long long i136 = i124;
+                unsigned long long i137 = 0;
                 unsigned long long lcssa38;
                 for (;;) {
-                    unsigned short i147 = __ldg(&base3[i141]);
-                    unsigned long long i151 = kept0[i147] * __ldg(&base2[i141]) + i142;
-                    long long i152 = i141 + 1;
-                    if (i152 == i132) {
-                        lcssa38 = i151;
+                    unsigned short i142 = __ldg(&base3[i136]);
+                    unsigned long long i146 = kept0[i142] * __ldg(&base2[i136]) + i137;
+                    long long i147 = i136 + 1;
+                    if (i147 == i127) {
+                        lcssa38 = i146;
                         break;
                     }
-                    i141 = i152;
-                    i142 = i151;
+                    i136 = i147;
+                    i137 = i146;
                 }
-                i137 = lcssa38;
+                i132 = lcssa38;
             } else {
-                i137 = 0;
+                i132 = 0;
             }
-            base1[k] = i137;
+            base1[k] = i132;
             // what is left in registers
         }
         long long round_next = round + blockDim.x;

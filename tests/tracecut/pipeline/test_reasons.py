@@ -11,7 +11,7 @@ ROWS = r"""
 #include <fstream>
 #include <vector>
 int main() {
-    int n = 3000; std::ofstream told("told.txt");
+    int n = 3000; struct { int lines; std::ofstream told; } log{0, std::ofstream("told.txt")};
     std::vector<std::vector<int>> rows(n);
     std::vector<double> x(n, 1.0), y(n);
     unsigned s = 1;
@@ -20,7 +20,7 @@ int main() {
     for (int t = 0; t < 30; t++) {
         for (int i = 0; i < n; i++)
             for (int j : rows[i]) y[i] += x[j];
-        told << "step " << t << " " << y[t] << std::endl;
+        log.told << "step " << t << " " << y[t] << std::endl;
     }
 }
 """
