@@ -61,7 +61,8 @@ def widest(subject: Program) -> Inspected:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs(name: str, tmp_path: Path) -> None:
+def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # what a program writes
     for header in FOLDER.glob("*.h"):
         shutil.copy(header, tmp_path)
     path = FOLDER / name
