@@ -14,9 +14,8 @@ Both fields are read, so both have to be there: the block, which contains no cal
 
 from __future__ import annotations
 
-import re
-
 from tracecut.ir.llvm import Block, Instruction, Module
+from tracecut.ir.llvm.substitute import alignment
 
 Place = tuple[str, int]  # a pointer, bytes behind it
 
@@ -60,7 +59,7 @@ def _split(block: Block, choices: dict[str, Instruction]) -> None:
         condition_text, fields = chosen.get(load.operands[0].text, ("", []))
         if fields and all((field, load.type) in aligned for field in fields):
             at = block.instructions.index(load)
-            read = [(field, _alignment(aligned[field, load.type])) for field in fields]
+            read = [(field, alignment(aligned[field, load.type])) for field in fields]
             block.instructions[at : at + 1] = _both(load, condition_text, read)
 
 
@@ -68,18 +67,13 @@ def _is_arithmetic(item: Instruction) -> bool:
     return item.op == "call" and item.word.startswith("@llvm.")
 
 
-def _alignment(load: Instruction) -> str:
-    found = re.search(r", align \d+", load.text)
-    return ", align 1" if found is None else found.group()
-
-
 def _both(load: Instruction, condition: str, read: list[tuple[Place, str]]) -> list[Instruction]:
     """`read`: each field and its alignment."""
     meta = {kind: node for kind, node in load.meta.items() if kind == "dbg"}
     names = [f"{load.result}.tc.{word}" for word in ("yes", "no")]
     lines = []
-    for name, ((base, distance), alignment) in zip(names, read, strict=True):
+    for name, ((base, distance), aligned) in zip(names, read, strict=True):
         lines.append(f"{name}.at = getelementptr i8, ptr {base}, i64 {distance}")
-        lines.append(f"{name} = load {load.type}, ptr {name}.at{alignment}")
+        lines.append(f"{name} = load {load.type}, ptr {name}.at{aligned}")
     lines.append(f"{load.result} = select i1 {condition}, {load.type} {names[0]}, {load.type} {names[1]}")
     return [Instruction(line, dict(meta)) for line in lines]
