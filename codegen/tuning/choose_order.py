@@ -53,7 +53,7 @@ def tune(
     say: Callable[[str], None],
     compare: Sequence[str] = (),
     reduce: str = FAST,
-    scaled: bool = False,
+    in_proportion: bool = False,
     deadline: float | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[list[Candidate], Candidate | None]:
@@ -61,7 +61,7 @@ def tune(
 
     Args:
         method: `auto`, or the one method to use. threads: how many the result may use. k: clusters, None: by size.
-        budget: seconds. scaled: clusters get at most `TIMES` the seconds that the loop takes in a run of the program.
+        budget: seconds. in_proportion: clusters get at most `TIMES` what the loop takes in a run of the program.
         sweeps: invocations of the region for each entry of its scope.
         compare: methods that are measured too, whatever they take, but not chosen.
         reduce: `fast` or `ordered` (`cut_into_blocks.py`).
@@ -100,7 +100,7 @@ def tune(
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     settled = method == "auto" and bool(_nothing_left(subject, candidates, sweeps))
     if method == "auto":
-        own = 1e-3 * original.kernel_ms * sweeps * subject.entries if scaled else math.inf
+        own = 1e-3 * original.kernel_ms * sweeps * subject.entries if in_proportion else math.inf
         _try_clusters(bench, candidates, curve, min(started + budget, ends), own, clock)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)

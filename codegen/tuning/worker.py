@@ -232,7 +232,7 @@ class Worker:
             seed=int(spec["seed"]),
             k=spec["k"],
             budget=float(spec["budget"]),
-            scaled=bool(spec["scaled"]),
+            in_proportion=bool(spec["in_proportion"]),
             deadline=spec["deadline"],
             sweeps=sweeps,
             say=self._stage,

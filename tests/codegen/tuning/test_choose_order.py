@@ -92,9 +92,11 @@ def test_nothing_more_is_tried_where_nothing_is_left_to_gain(
         assert notes[name] == "not tried: the program's own order already fetches each cache line about once"
 
 
-@pytest.mark.parametrize(("sweeps", "scaled", "tried"), [(100, True, "ab"), (800, True, "abc"), (1, False, "abc")])
+@pytest.mark.parametrize(
+    ("sweeps", "in_proportion", "tried"), [(100, True, "ab"), (800, True, "abc"), (1, False, "abc")]
+)
 def test_clusters_are_looked_for_in_proportion_to_the_loop(
-    monkeypatch: pytest.MonkeyPatch, sweeps: float, scaled: bool, tried: str
+    monkeypatch: pytest.MonkeyPatch, sweeps: float, in_proportion: bool, tried: str
 ) -> None:
     """`b` and `c` may take 4 s each, and do take 10: the loop, entered five times, takes 0.5 or 4 s in all."""
     orders = Orders(monkeypatch, milliseconds=2.0)
@@ -106,7 +108,7 @@ def test_clusters_are_looked_for_in_proportion_to_the_loop(
         "seconds": lambda *_: 4.0,
     }.items():
         monkeypatch.setattr(choose_order, name, value)
-    notes, _ = orders.tune(sweeps=sweeps, scaled=scaled, budget=100.0)
+    notes, _ = orders.tune(sweeps=sweeps, in_proportion=in_proportion, budget=100.0)
     assert orders.made == list(tried)
     if "c" not in tried:
         assert notes["c"] == "not tried: may need 4 s, the loop takes 0.5 s in a run of the program"

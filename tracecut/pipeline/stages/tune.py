@@ -204,7 +204,7 @@ def region_spec(
         "compare": list(settings.compare),
         "seed": settings.seed,
         "budget": settings.loop_seconds,
-        "scaled": settings.loop_budget is None,
+        "in_proportion": settings.loop_budget is None,
         "deadline": None,
         "memory": settings.memory or default_budget(),
         "cpus": list(cpus),
