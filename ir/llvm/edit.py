@@ -43,6 +43,48 @@ def edit_phis(block: Block, edit: Callable[[Instruction], str]) -> None:
     ]
 
 
+def sources(phi: Instruction) -> list[tuple[str, str]]:
+    """(value, block) of a phi."""
+    return [(value.text, label) for value, label in zip(phi.operands, phi.labels, strict=True)]
+
+
+def with_sources(phi: Instruction, found: Sequence[tuple[str, str]]) -> str:
+    """The text of a phi with other sources."""
+    head = phi.text[: len(phi.text) - len(phi.body)]
+    return f"{head}{phi.type} {', '.join(f'[ {value}, %{label} ]' for value, label in found)}"
+
+
+def rename_sources(function: Function, targets: Sequence[str], old: str, new: Sequence[str]) -> None:
+    """In the phis of blocks, what came from `old` comes from each of `new`."""
+    blocks = function.by_name()
+    for target in dict.fromkeys(targets):
+        edit_phis(
+            blocks[target],
+            lambda phi: with_sources(
+                phi, [(value, name) for value, label in sources(phi) for name in (new if label == old else [label])]
+            ),
+        )
+
+
+def drop_unreached(function: Function) -> None:
+    """Drop the blocks that nothing goes to any more, and what phis say of them. O(blocks)."""
+    blocks = function.by_name()
+    reached, stack = {function.entry.name}, [function.entry.name]
+    before: dict[str, set[str]] = {name: set() for name in blocks}
+    while stack:
+        name = stack.pop()
+        for after in blocks[name].terminator.labels:
+            before[after].add(name)
+            if after not in reached:
+                reached.add(after)
+                stack.append(after)
+    function.blocks = [block for block in function.blocks if block.name in reached]
+    for block in function.blocks:
+        for place, phi in enumerate(block.phis):
+            come = [source for source in sources(phi) if source[1] in before[block.name]]
+            block.instructions[place] = Instruction(with_sources(phi, come), phi.meta)
+
+
 def fits_slots(values: Sequence[tuple[str, str]], types: TypeTable) -> str | None:
     """Name of the first value that is wider than an 8-byte slot, None when all fit."""
     for text, type in values:
