@@ -165,7 +165,7 @@ def _call(instruction: Line, body: str) -> Parsed:
     arguments = []
     for part in split_commas(body[open_at + 1 : close_at]):
         arguments.append(Operand("metadata", part) if part.startswith("metadata") else _operand(part))
-    return Parsed(_return_type(body[:start]), tuple(arguments), labels, word=callee)
+    return Parsed(return_type(body[:start]), tuple(arguments), labels, word=callee)
 
 
 def _callee_start(body: str) -> int | None:
@@ -192,7 +192,7 @@ def _callee_start(body: str) -> int | None:
     return None
 
 
-def _return_type(prefix: str) -> str:
+def return_type(prefix: str) -> str:
     """The type in front of a callee: calling convention and attributes skipped, parameter list cut off."""
     text = prefix.strip()
     while text:
