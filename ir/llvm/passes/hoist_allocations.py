@@ -1,0 +1,243 @@
+"""Memory that each iteration of a loop allocates and frees is allocated once, in front of the loop.
+
+```
+                                          %p = call ptr @malloc(i64 %size)
+loop:                                     loop:
+  %p = call ptr @_Znwm(i64 %size)     →     …
+  …                                         …
+  call void @_ZdlPv(ptr %p)
+exits:                                    exits: call void @free(ptr %p)
+```
+
+Temporaries of a time step, as `std::vector` and `calloc` make them, then are arrays like all others. What is asked: the
+size is the same in all iterations, each iteration that goes on has freed the memory, and nobody keeps its address.
+Where memory runs out the program ends in front of the loop, with no chance to handle that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracecut.ir.llvm import Block, Function, Instruction, Module
+from tracecut.ir.llvm.control_flow import ControlFlow, Loop
+from tracecut.ir.llvm.edit import at_start, before_end, drop_unreached, edit_phis, rename_sources, sources, with_sources
+
+from .allocation_states import Edge, exit_states
+from .known_sizes import computed_before, known_sizes
+
+NEW = ("@_Znwm", "@_Znam", "@malloc", "@calloc")
+FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm", "@free")
+EFFECTS = {  # what allocation and freeing change: nothing that the program could read
+    **dict.fromkeys(NEW, "memory(inaccessiblemem: readwrite)"),
+    **dict.fromkeys(FREE, "memory(argmem: readwrite, inaccessiblemem: readwrite)"),
+}
+DECLARED = {
+    "@malloc": "declare noalias ptr @malloc(i64)",
+    "@free": "declare void @free(ptr)",
+    "@llvm.trap": "declare void @llvm.trap()",
+    "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
+    "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+}
+_DECLARED = re.compile(r"^declare [^\n]*(@_Zn[wa]m|@_Zd[la]Pvm?)\([^\n()]*\)(?: local_unnamed_addr)?", re.MULTILINE)
+_TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
+
+
+def hoist_allocations(module: Module) -> Module:
+    """Hoist them, in place, out of as many loops as possible. O(allocations × instructions of a function)."""
+    own = module.functions
+    if any(name in own for name in (*NEW, *FREE)):
+        return module
+    hoisted = 0
+    for function in own.values():
+        known_sizes(function)
+        calls = [item for _, item in function.instructions() if _allocates(item)]
+        while calls:
+            call = calls.pop()
+            found = _hoist(function, call, hoisted)
+            if found is not None:
+                calls.append(found)
+                hoisted += 1
+    if hoisted:
+        known = module.declarations
+        module.items += [line for name, line in DECLARED.items() if name not in known]
+    return module
+
+
+def with_allocator_effects(text: str) -> str:
+    """A textual module that says of C++'s allocation functions, where it only declares them, what they change.
+
+    That is nothing that the program could read, so what it has loaded before holds behind them. O(text).
+    """
+    return _DECLARED.sub(lambda found: f"{found[0]} {EFFECTS[found[1]]}", text)
+
+
+def _allocates(item: Instruction) -> bool:
+    return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
+
+
+def _hoist(function: Function, call: Instruction, number: int) -> Instruction | None:
+    """Hoist one allocation out of the loop around it; the call in front, None when that may not be."""
+    flow = ControlFlow(function)
+    home = next(block for block in function.blocks if call in block.instructions)
+    loop = max((loop for loop in flow.loops if home.name in loop), key=lambda loop: loop.depth, default=None)
+    if loop is None or loop.preheader is None:
+        return None
+    chain = computed_before(flow, loop, [operand.text for operand in call.operands])
+    if chain is None:
+        return None
+    use = _uses(function, loop, str(call.result))
+    if use is None:
+        return None
+    freed = {name for name in use.frees if name in loop}
+    states = exit_states(flow, loop, home, call, use.names, freed)
+    if states is None:
+        return None
+    made = _apply(function, flow, loop, home, call, use, states, number)
+    front = next(block for block in function.blocks if made in block.instructions)
+    for item in chain:  # nothing else reads it in front of the loop
+        for block in function.blocks:
+            if item in block.instructions:
+                block.instructions.remove(item)
+    place = front.instructions.index(made) - (3 if call.word == "@calloc" else 0)
+    front.instructions[place:place] = chain
+    return made
+
+
+@dataclass(frozen=True)
+class _Use:
+    """What is done with allocated memory: names that are its address or null, and blocks that free it → the calls."""
+
+    names: set[str]
+    frees: dict[str, Instruction]
+
+
+def _uses(function: Function, loop: Loop, name: str) -> _Use | None:
+    """None when somebody may keep the address, or where iterations hand it on."""
+    users: dict[str, list[tuple[Block, Instruction]]] = {}
+    for block, item in function.instructions():
+        for used in set(item.uses):
+            users.setdefault(used, []).append((block, item))
+    names, derived, stack = {name}, {name}, [name]
+    frees: dict[str, Instruction] = {}
+    while stack:
+        pointer = stack.pop()
+        for block, item in users.get(pointer, ()):
+            more = item.op in ("getelementptr", "phi", "select")
+            if item.op == "phi":
+                if block.name == loop.header:
+                    return None
+                if all(value.text in (*names, "null") for value in item.operands):
+                    names.add(str(item.result))
+            elif item.op == "store":
+                if item.operands[0].text == pointer:
+                    return None
+            elif item.op in ("call", "invoke"):
+                if item.word in FREE and item.op == "call":
+                    if pointer not in names or frees.get(block.name, item) is not item:
+                        return None
+                    frees[block.name] = item
+                elif not item.word.startswith(_TOUCHING):
+                    return None
+            elif item.op == "ptrtoint":
+                if not _only_compared(str(item.result), users):
+                    return None
+            elif not more and item.op not in ("load", "icmp"):
+                return None
+            if more and item.result not in derived:
+                derived.add(str(item.result))
+                stack.append(str(item.result))
+    return _Use(names, frees)
+
+
+def _only_compared(number: str, users: dict[str, list[tuple[Block, Instruction]]]) -> bool:
+    """Whether an address as a number is only subtracted from others, or compared with them."""
+    seen, stack = {number}, [number]
+    while stack:
+        for _, item in users.get(stack.pop(), ()):
+            shifted = item.op in ("add", "sub") and item.operands[1].text.lstrip("-").isdigit()
+            if item.op not in ("sub", "icmp", "phi") and not shifted:
+                return False
+            if (shifted or item.op == "phi") and item.result not in seen:
+                seen.add(str(item.result))
+                stack.append(str(item.result))
+    return True
+
+
+def _apply(
+    function: Function,
+    flow: ControlFlow,
+    loop: Loop,
+    home: Block,
+    call: Instruction,
+    use: _Use,
+    states: dict[Edge, bool | str],
+    number: int,
+) -> Instruction:
+    """Allocate in front of the loop, and free on each way out of it on which the memory was free, or not there yet."""
+    name = str(call.result)
+    meta = {kind: node for kind, node in call.meta.items() if kind == "dbg"}
+
+    def lines(*texts: str) -> list[Instruction]:
+        return [Instruction(text, dict(meta)) for text in texts]
+
+    place = home.instructions.index(call)
+    home.instructions[place : place + 1] = lines(f"br label %{call.labels[0]}") if call.op == "invoke" else []
+    if call.op == "invoke":
+        for label in call.labels[1:]:
+            edit_phis(flow.blocks[label], lambda phi: with_sources(phi, [s for s in sources(phi) if s[1] != home.name]))
+    sized, size = _size(call, number)
+    if call.word == "@calloc":
+        cleared = f"call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {size}, i1 false)"
+        home.instructions[place:place] = lines(cleared)
+    for block in function.blocks:
+        freed = use.frees.get(block.name)
+        if freed is not None:
+            at = block.instructions.index(freed)
+            block.instructions[at : at + 1] = (
+                [] if block.name in loop else lines(f"call void @free(ptr {freed.operands[0].text})")
+            )
+    failed = {(home.name, label) for label in call.labels[1:]}
+    exits = [edge for edge, there in states.items() if there is not True and edge not in failed]
+    for k, outside in enumerate(dict.fromkeys(after for _, after in exits)):
+        block, rest = flow.blocks[outside], f"%tracecut.rest.{number}.{k}"
+        come = []
+        for place, inner in enumerate(flow.predecessors[outside]):
+            there, freed_here = states.get((inner, outside), True), f"{rest}.{place}"
+            if isinstance(there, str):  # not there where that is null
+                test = f"{freed_here}.none = icmp eq ptr {there}, null"
+                before_end(
+                    flow.blocks[inner], lines(test, f"{freed_here} = select i1 {test.split()[0]}, ptr {name}, ptr null")
+                )
+            if (inner, outside) not in failed:
+                value = freed_here if isinstance(there, str) else "null" if there else name
+                come.append(f"[ {value}, %{inner} ]")
+        at_start(block, lines(f"call void @free(ptr {rest})"))
+        block.instructions[:0] = lines(f"{rest} = phi ptr {', '.join(come)}")
+    made = Instruction(f"{name} = call noalias ptr @malloc(i64 {size})", dict(meta))
+    assert loop.preheader is not None
+    front, full, held = flow.blocks[loop.preheader], f"tracecut.full.{number}", f"tracecut.held.{number}"
+    end = front.instructions.pop()
+    test = f"%tracecut.got.{number}"
+    front.instructions += [*lines(*sized), made]
+    front.instructions += lines(f"{test} = icmp ne ptr {name}, null", f"br i1 {test}, label %{held}, label %{full}")
+    where = function.blocks.index(front) + 1
+    full_block = Block(full, lines("call void @llvm.trap()", "unreachable"))
+    function.blocks[where:where] = [full_block, Block(held, [end])]
+    rename_sources(function, [loop.header], front.name, [held])
+    drop_unreached(function)
+    return made
+
+
+def _size(call: Instruction, number: int) -> tuple[list[str], str]:
+    """Lines that compute how much is allocated, and the number; of calloc one that nobody has, if it is too large."""
+    texts = [operand.text for operand in call.operands]
+    if call.word != "@calloc":
+        return [], texts[0]
+    both, over, product, size = (f"%tracecut.{word}.{number}" for word in ("both", "over", "product", "size"))
+    return [
+        f"{both} = call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {texts[0]}, i64 {texts[1]})",
+        f"{over} = extractvalue {{ i64, i1 }} {both}, 1",
+        f"{product} = extractvalue {{ i64, i1 }} {both}, 0",
+        f"{size} = select i1 {over}, i64 -1, i64 {product}",
+    ], size
