@@ -68,18 +68,26 @@ class Choice:
     changed: frozenset[str]
 
 
-def choose_inline(module: Module) -> Choice:
+def choose_inline(module: Module, *, with_stack: bool = False) -> Choice:
     """The functions that are called from inside a loop, smallest first, within size limits, and their callers.
 
     Left alone: recursion, variable arguments, setjmp callers, `main`, and what would grow the module too much.
     O(instructions).
+
+    Args:
+        with_stack: also those with loops that are called once, with the address of a variable on the stack: what lies
+            there is known to loops of the same function alone, and a solver is often a variable of `main`.
     """
     functions = module.functions
     sizes = {name: sum(len(block.instructions) for block in function.blocks) for name, function in functions.items()}
     found = {name: _calls(function, functions) for name, function in functions.items()}
-    calls = {name: Counter(callee for callee, _ in sites) for name, sites in found.items()}
+    calls = {name: Counter(site.callee for site in sites) for name, sites in found.items()}
     recursive = _recursive({name: set(callees) for name, callees in calls.items()})
-    wanted = {callee for sites in found.values() for callee, in_loop in sites if in_loop}
+    every = [site for sites in found.values() for site in sites]
+    times = Counter(site.callee for site in every)
+    wanted = {site.callee for site in every if site.in_loop}
+    once = {site.callee for site in every if with_stack and site.takes_stack and times[site.callee] == 1} - wanted
+    wanted |= {name for name in once if ControlFlow(functions[name]).loops}
     stack = list(wanted)
     while stack:  # what a wanted function calls has to come along
         more = set(calls[stack.pop()]) - wanted
@@ -96,6 +104,8 @@ def choose_inline(module: Module) -> Choice:
         header = functions[name].header
         words = " ".join(groups[group] for group in functions[name].attribute_groups)
         if "..." in header or re.search(r"\b(naked|returns_twice)\b", words):
+            continue
+        if name in once and re.search(r"\bnoinline\b", f"{header} {words}"):  # no time loop is behind it
             continue
         budget -= growth.of(name)
         growth.choose(name)
@@ -138,17 +148,29 @@ def attribute_group(name: str, words: str) -> str:
 _CALLS = re.compile("call |invoke ")  # the opcode is asked of few instructions then
 
 
-def _calls(function: Function, functions: dict[str, Function]) -> list[tuple[str, bool]]:
-    """(callee, called inside a loop) of every direct call to a function of this module."""
-    sites = [
-        (instruction.word, block.name)
+@dataclass(frozen=True)
+class _Site:
+    """A direct call: of what, from inside a loop or not, and whether it passes the address of a stack variable on."""
+
+    callee: str
+    in_loop: bool
+    takes_stack: bool
+
+
+def _calls(function: Function, functions: dict[str, Function]) -> list[_Site]:
+    """Every direct call to a function of this module."""
+    found = [
+        (block.name, instruction)
         for block, instruction in function.instructions()
         if _CALLS.search(instruction.text) and instruction.op in ("call", "invoke") and instruction.word in functions
     ]
-    if not sites:
+    if not found:
         return []
     looped = {name for loop in ControlFlow(function).loops if loop.parent is None for name in loop.blocks}
-    return [(callee, block in looped) for callee, block in sites]
+    stack = {item.result for item in function.entry.instructions if item.op == "alloca"}
+    return [
+        _Site(call.word, block in looped, any(value.text in stack for value in call.operands)) for block, call in found
+    ]
 
 
 def _recursive(calls: dict[str, set[str]]) -> set[str]:

@@ -8,7 +8,14 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.ir.llvm import parse_module
-from tracecut.tracer.toolchain.inlining import INLINE_SHARE, INLINE_TOTAL, Growth, _recursive, mark_inline
+from tracecut.tracer.toolchain.inlining import (
+    INLINE_SHARE,
+    INLINE_TOTAL,
+    Growth,
+    _recursive,
+    choose_inline,
+    mark_inline,
+)
 
 
 def tower(floors: int, calls: int, leaf: int) -> str:
@@ -85,3 +92,35 @@ def test_recursive_functions_are_those_that_reach_themselves(graph: dict[int, se
     for _ in calls:
         reached = {name: found.union(*(reached[other] for other in found)) for name, found in reached.items()}
     assert _recursive(calls) == {name for name, found in reached.items() if name in found}
+
+
+STACK = """define void @solve(ptr %s, i1 %c) {words} {{
+entry:
+  br label %loop
+loop:
+  br i1 %c, label %loop, label %end
+end:
+  ret void
+}}
+define void @set(ptr %s) {{
+  ret void
+}}
+define void @caller(i1 %c) {{
+  %s = alloca i64
+  call void @set(ptr %s)
+  call void @solve(ptr {argument}, i1 %c)
+  {more}
+  ret void
+}}"""
+
+
+def test_a_solver_on_the_stack_of_its_caller() -> None:
+    """Inlined if it has loops, gets the variable's address, and is called there alone; not where that is forbidden."""
+
+    def chosen(words: str = "", argument: str = "%s", more: str = "", with_stack: bool = True) -> set[str]:
+        text = STACK.format(words=words, argument=argument, more=more)
+        return set(choose_inline(parse_module(text), with_stack=with_stack).chosen)
+
+    assert chosen() == {"@solve"}
+    assert chosen(with_stack=False) == chosen(words="noinline") == chosen(argument="null") == set()
+    assert chosen(more="call void @solve(ptr %s, i1 %c)") == set()
