@@ -11,7 +11,10 @@ from tracecut.ir.llvm import Instruction, Module, parse_module
 from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
+from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations, with_allocator_effects
+from tracecut.ir.llvm.passes.leave_loops import leave_loops
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
+from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
 from tracecut.ir.llvm.passes.relative_tables import plain_relative_loads
 from tracecut.support.errors import SourceError
 
@@ -72,7 +75,7 @@ def target_machine(*, level: int = 3) -> Any:
     )
 
 
-def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
+def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: bool = False) -> Module:
     """Link textual modules and bring them to the form that regions are read from.
 
     Functions called from loops are inlined (within limits), so that a time loop sees the kernels it calls; then
@@ -83,13 +86,15 @@ def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
         optimised: the modules are as `clang.to_ir` makes them of C and C++. Then only those functions are cleaned up
             that something was inlined into: the others have been, and LLVM's pipeline would do it all again, and
             inline by limits of its own.
+        for_regions: loops are going to be rescheduled, not only looked at: calls through pointers are made by name, so
+            that they can be inlined, and memory that a loop allocates in each iteration is allocated in front of it.
     """
     binding = _binding()
     # Global switches of LLVM: see frontend.CANONICAL.
     binding.set_option("tracecut", "-enable-load-pre=false")
     binding.set_option("tracecut", "-jump-threading-threshold=0")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
-    module, changed = _marked(_linked(sources))
+    module, changed = _marked(_linked(map(with_allocator_effects, sources) if for_regions else sources), for_regions)
     builder = _builder(binding, level=1, vectorize=False)
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -101,6 +106,8 @@ def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
                 simplify.run(function, builder)
     else:
         builder.getModulePassManager().run(module, builder)
+    if for_regions:
+        module = _left(module, builder)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_lower_switch_pass()
@@ -110,7 +117,10 @@ def canonical(sources: Iterable[str], *, optimised: bool = False) -> Module:
     passes.add_loop_simplify_pass()
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
-    return split_choices(join_flags(merge_counters(plain_relative_loads(loosened(parse_module(str(module)))))))
+    parsed = plain_relative_loads(loosened(parse_module(str(module))))
+    if for_regions:
+        hoist_allocations(parsed)
+    return split_choices(join_flags(merge_counters(parsed)))
 
 
 def _linked(sources: Iterable[str]) -> Any:
@@ -120,10 +130,32 @@ def _linked(sources: Iterable[str]) -> Any:
     return modules[0]
 
 
-def _marked(module: Any) -> tuple[Any, set[Any]]:
+def _left(module: Any, builder: Any) -> Any:
+    """A module of LLVM whose innermost loops are left where they call through pointers."""
+    parsed = parse_module(str(module))
+    if not has_pointer_calls(parsed):
+        return module
+    passes = _binding().create_new_module_pass_manager()
+    passes.add_loop_simplify_pass()
+    passes.add_lcssa_pass()
+    passes.run(module, builder)
+    parsed = parse_module(str(module))
+    changed = leave_loops(parsed)
+    module = parse(str(parsed))
+    simplify = builder.getFunctionPassManager()
+    own = (one for one in module.functions if not one.is_declaration)
+    for name, function in zip(parsed.functions, own, strict=True):
+        if name in changed:
+            simplify.run(function, builder)
+    return module
+
+
+def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any]]:
     """A module of LLVM with `alwaysinline` at the functions that are to be, and the functions that change by it."""
     parsed = parse_module(str(module))
-    choice = choose_inline(parsed)
+    if for_regions and promote_calls(parsed):
+        module = parse(str(parsed))
+    choice = choose_inline(parsed, with_stack=for_regions)
     clashing = kept_apart(parsed, choice)
     if clashing:  # LLVM's C interface takes no attribute away
         module = parse(str(mark_inline(parsed, choice)))

@@ -203,7 +203,7 @@ SHAPE atomically(int *y, Index x, Index r) { for (long i = 0; i < N; i++) __atom
 SHAPE atomic_read(int *y, int *z, Index p) { for (long i = 0; i < N; i++) z[p[i]] = __atomic_load_n(&y[p[i]], __ATOMIC_SEQ_CST); } // @atomic_read
 SHAPE talks(const long *x, Index r) { for (long i = 0; i < N; i++) printf("%ld ", x[r[i]]); } // @talks
 SHAPE unknown(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = rand(); } // @unknown
-SHAPE behind_pointer(long *y, Index p, long (*f)(long)) { for (long i = 0; i < N; i++) y[p[i]] = f(i); } // @behind_pointer
+SHAPE behind_pointer(long *y, Index p, long (*volatile f)(long)) { for (long i = 0; i < N; i++) y[p[i]] = f(i); } // @behind_pointer
 SHAPE allocates(long **y, Index p) { for (long i = 0; i < N; i++) { y[p[i]] = malloc(8); *y[p[i]] = i; } } // @allocates
 SHAPE clocked(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = clock() < 0; } // @clocked
 SHAPE assembly(long *y, Index p) { for (long i = 0; i < N; i++) { __asm__ volatile("" ::: "memory"); y[p[i]] = i; } } // @assembly

@@ -57,7 +57,7 @@ def compile_program(settings: Settings, folder: Path) -> Compiled:
         objects = list(made)
         native = executable([code for code, _ in objects], flags, folder / "program")
         found = list(texts)
-    module = canonical(found)
+    module = canonical(found, for_regions=True)
     analysis = Analysis(module)
     if "@main" not in analysis.own:
         raise SourceError("the program has no main function", hint="Give all of its source files.")
