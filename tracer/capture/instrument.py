@@ -80,7 +80,11 @@ def with_object_table(module: Module, analysis: Analysis) -> str:
 
 
 def global_objects(analysis: Analysis) -> list[tuple[str, int]]:
-    """(name, bytes) of every global variable that the module defines, in the order of `@tc_globals`."""
+    """(name, bytes) of every global variable that the module defines, in the order of `@tc_globals`.
+
+    Behind them the functions that pointers are compared with, as one byte: guards ask whether a pointer still means the
+    same function as they ask which array a pointer lies in.
+    """
     found = []
     for name, variable in analysis.variables.items():
         if not variable.defined or variable.thread_local or name.startswith("@llvm."):
@@ -89,4 +93,14 @@ def global_objects(analysis: Analysis) -> list[tuple[str, int]]:
             found.append((name, analysis.types.size(variable.type)))
         except ValueError:
             continue
-    return found
+    return [*found, *((name, 1) for name in _compared_functions(analysis.module))]
+
+
+def _compared_functions(module: Module) -> list[str]:
+    own = module.functions.keys() | module.declarations.keys()
+    found: dict[str, None] = {}
+    for function in module.functions.values():
+        for _, item in function.instructions():
+            if item.op == "icmp" and "@" in item.text:
+                found |= dict.fromkeys(operand.text for operand in item.operands if operand.text in own)
+    return list(found)

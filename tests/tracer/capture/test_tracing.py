@@ -191,3 +191,15 @@ def test_an_allocator_of_the_program_itself_stays() -> None:
     assert "@malloc_like" in text and "tc_malloc_like" not in text
     assert 'c"@malloc(@calloc\\00"' in text
     assert global_objects(analysis) == [("@name", 16), ("@sized", 12)]
+
+
+def test_functions_that_pointers_are_compared_with_are_objects() -> None:
+    text = """declare double @sin(double)
+define i1 @f(ptr %p) {
+  %a = icmp eq ptr %p, @sin
+  %b = icmp eq ptr @f, %p
+  %c = and i1 %a, %b
+  ret i1 %c
+}
+"""
+    assert global_objects(Analysis(parse_module(str(parse(text))))) == [("@sin", 1), ("@f", 1)]
