@@ -95,6 +95,11 @@ class Expr:
                 else:
                     yield node
 
+    @property
+    def is_null(self) -> bool:
+        """Whether it is the number 0: of a pointer, what nothing can be reached through."""
+        return self.kind == "const" and self.data[0] == 0
+
     def loads(self) -> list[Expr]:
         """Every load in it."""
         return [node for node in self.walk() if node.kind == "load"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, rewritten, roams, walk_all
+from tracecut.ir.loops.expressions import Expr, pointer_roots, rewritten, roams, walk_all
 from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
 from tracecut.tracer.loops.pointer_rotation import State, choices
@@ -178,7 +178,8 @@ class Accesses:
             return
         for chosen, state in choices(site.address):
             picked = self._picked(site, chosen)  # reads what decides, so that `_overwritten` sees it
-            if domain is not None and not np.any(self.mask(site) & picked):
+            null = chosen and all(root.is_null for root in pointer_roots(_substitute(site.address, chosen, self.nest)))
+            if null or (domain is not None and not np.any(self.mask(site) & picked)):
                 yield Access(site, None, None, 0, 0, False, chosen, runs=False, state=state)
                 continue
             yield replace(self._one(site, chosen), width=self._length(site) or 0, state=state)
