@@ -24,11 +24,13 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_dump_block": (1, ["1", "3", "100"]),
     "mesh_dump_text": (1, ["1", "3", "100"]),
     "mesh_forking": (1, ["1", "3", "100"]),
+    "mesh_functions": (4, ["swap", "foreign"]),
     "mesh_growing": (1, ["4", "15"]),
     "mesh_local": (0, ["7"]),
     "mesh_logs": (2, ["much"]),
     "mesh_refined": (1, ["0.001", "0.05"]),
     "mesh_stages": (0, []),
+    "mesh_temporaries": (0, ["throw"]),
     "mesh_upwind": (0, []),
     "pagerank_prints": (1, ["1"]),  # characters are widened once
     "pagerank_vectors": (0, []),
