@@ -203,7 +203,7 @@ SHAPE atomically(int *y, Index x, Index r) { for (long i = 0; i < N; i++) __atom
 SHAPE atomic_read(int *y, int *z, Index p) { for (long i = 0; i < N; i++) z[p[i]] = __atomic_load_n(&y[p[i]], __ATOMIC_SEQ_CST); } // @atomic_read
 SHAPE talks(const long *x, Index r) { for (long i = 0; i < N; i++) printf("%ld ", x[r[i]]); } // @talks
 SHAPE unknown(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = rand(); } // @unknown
-SHAPE behind_pointer(long *y, Index p, long (*volatile f)(long)) { for (long i = 0; i < N; i++) y[p[i]] = f(i); } // @behind_pointer
+SHAPE behind_pointer(long *y, Index p, long (*f)(long)) { for (long i = 0; i < N; i++) y[p[i]] = f(i); } // @behind_pointer
 SHAPE allocates(long **y, Index p) { for (long i = 0; i < N; i++) { y[p[i]] = malloc(8); *y[p[i]] = i; } } // @allocates
 SHAPE clocked(long *y, Index p) { for (long i = 0; i < N; i++) y[p[i]] = clock() < 0; } // @clocked
 SHAPE assembly(long *y, Index p) { for (long i = 0; i < N; i++) { __asm__ volatile("" ::: "memory"); y[p[i]] = i; } } // @assembly
@@ -226,6 +226,10 @@ inside:
     }
 }
 static long twice(long x) { return 2 * x; }
+static long square(long x) { return x * x; }
+static long next(long x) { return x + 1; }
+static long negative(long x) { return -x; }
+static long (*maps[])(long) = {twice, square, next, negative}; // too many to compare with each
 
 static void *fresh(size_t bytes)
 {
@@ -276,7 +280,7 @@ int main(int argc, char **argv)
     running(f, x, r); decay(x, r, out); hunt(p, NEW(int), small); compact(NEW(long), NEW(long), r, big);
     last(NEW(long), NEW(long), r, big); latest(NEW(long), r, big); previous(NEW(long), NEW(long), r);
     shaky(NEW(long), NEW(long), r); atomically(NEW(int), p, r); atomic_read(NEW(int), NEW(int), p); talks(NEW(long), r); unknown(NEW(long), p);
-    behind_pointer(NEW(long), p, argc > 5 ? (long (*)(long))exit : twice); allocates(NEW(long *), p); clocked(NEW(long), p);
+    behind_pointer(NEW(long), p, maps[argc > 5]); allocates(NEW(long *), p); clocked(NEW(long), p);
     assembly(NEW(long), p); stops(NEW(long), NEW(long), p); until(NEW(long), NEW(long), p); halfway(NEW(long), p); walks(NEW(long), p); either(NEW(long), p);
     char *copy = strdup("a text of more than forty characters, all of them small");
     stranger(copy, p); from_stranger(NEW(char), copy, p); own_index(NEW(long), NEW(int), p); jumps(NEW(long), p, argc > 5);
