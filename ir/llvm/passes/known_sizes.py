@@ -99,17 +99,41 @@ class _Differences:
     def _between(self, end: str, begin: str, depth: int) -> Bytes | None:
         if end == begin:
             return "", 0
-        last, first = (self.made[name][1] if name in self.made else None for name in (end, begin))
+        last = self.made[end][1] if end in self.made else None
         if last is None or depth > _DEPTH:
             return None
         if last.op == "getelementptr" and last.operands[0].text == begin and len(last.operands) == 2:
             return self._scaled(last)
-        if last.op == "phi" and first is not None and first.op == "phi" and self.made[end][0] is self.made[begin][0]:
+        if self._are_phis(end, begin):
             if (end, begin) not in self.apart:
-                self.apart[end, begin] = None  # while it is being asked for: a loop
-                self.apart[end, begin] = self._phis(last, first, depth)
+                self.apart[end, begin] = self._all_along(end, begin)
+                if self.apart[end, begin] is None:
+                    self.apart[end, begin] = self._phis(last, self.made[begin][1], depth)
             return self.apart[end, begin]
         return None
+
+    def _are_phis(self, end: str, begin: str) -> bool:
+        """Whether two pointers are phis of one block."""
+        last, first = self.made.get(end), self.made.get(begin)
+        return last is not None and first is not None and last[0] is first[0] and last[1].op == first[1].op == "phi"
+
+    def _all_along(self, end: str, begin: str) -> Bytes | None:
+        """What pairs of phis that take each other's place (`u.swap(next)`) all begin with."""
+        pairs, stack, found = {(end, begin)}, [(end, begin)], set()
+        while stack:
+            last, first = (self.made[name][1] for name in stack.pop())
+            begins = {label: value for value, label in sources(first)}
+            for value, label in sources(last):
+                pair = value, begins[label]
+                if not self._are_phis(*pair):
+                    found.add(self._between(*pair, _DEPTH))
+                elif pair not in pairs:
+                    pairs.add(pair)
+                    stack.append(pair)
+        size = found.pop() if len(found) == 1 else None
+        if size is None or not all(self._known_at(size[0], self.made[last][0]) for last, _ in pairs):
+            return None  # a number of some iteration is another one in the next
+        return size
 
     def _phis(self, last: Instruction, first: Instruction, depth: int) -> Bytes | None:
         begins = {label: value for value, label in sources(first)}

@@ -107,3 +107,34 @@ def test_sizes(type: str, other: str, lines: list[str]) -> None:
     text = str(function)
     assert all(line in text for line in lines)
     assert ("icmp eq ptr" in text) == ("sub" in lines[-1])
+
+
+SWAPPED = """define void @f(i64 %n, ptr %a, ptr %b, i1 %c) {{
+entry:
+  %ae = getelementptr double, ptr %a, i64 %n
+  %be = getelementptr double, ptr %b, i64 {other}
+  br label %loop
+loop:
+  %p = phi ptr [ %a, %entry ], [ %q, %loop ]
+  %q = phi ptr [ %b, %entry ], [ %p, %loop ]
+  %pe = phi ptr [ %ae, %entry ], [ %qe, %loop ]
+  %qe = phi ptr [ %be, %entry ], [ {back}, %loop ]
+  %more = load i64, ptr %p
+  %x = ptrtoint ptr %pe to i64
+  %y = ptrtoint ptr %p to i64
+  %size = sub i64 %x, %y
+  store i64 %size, ptr %q
+  br i1 %c, label %loop, label %end
+end:
+  ret void
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("other", "back", "known"), [("%n", "%pe", True), ("7", "%pe", False), ("%n", "%ae", False), ("%n", "%qe", False)]
+)
+def test_the_size_of_memory_that_changes_places(other: str, back: str, known: bool) -> None:
+    """Known where both are of one size and their ends go along with them."""
+    function = parse_module(SWAPPED.format(other=other, back=back)).functions["@f"]
+    known_sizes(function)
+    assert ("%size = mul i64 %n, 8" in str(function)) is known
