@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tracecut.ir.loops.expressions import Expr, pointer_roots, rewritten, roams, walk_all
+from tracecut.ir.loops.expressions import Expr, pointer_roots, roams, walk_all
 from tracecut.ir.loops.nest import Nest, Site
 from tracecut.tracer.loops.linear_forms import Linear, linear_form
-from tracecut.tracer.loops.pointer_rotation import State, choices
+from tracecut.tracer.loops.pointer_rotation import State, choices, substituted
 
 from .base_objects import object_of_base
 from .evaluate import Evaluation
@@ -139,7 +139,7 @@ class Accesses:
 
     def address(self, access: Access) -> Expr:
         """The address of an access, with the values that were chosen for it."""
-        return _substitute(access.site.address, access.chosen, self.nest)
+        return substituted(access.site.address, access.chosen, self.nest.pool)
 
     def addresses(self, access: Access) -> tuple[npt.NDArray[np.int64], Bools] | None:
         """(addresses, runs) for each iteration of the access's loop, exact; None when some are not known.
@@ -178,7 +178,9 @@ class Accesses:
             return
         for chosen, state in choices(site.address):
             picked = self._picked(site, chosen)  # reads what decides, so that `_overwritten` sees it
-            null = chosen and all(root.is_null for root in pointer_roots(_substitute(site.address, chosen, self.nest)))
+            null = chosen and all(
+                root.is_null for root in pointer_roots(substituted(site.address, chosen, self.nest.pool))
+            )
             if null or (domain is not None and not np.any(self.mask(site) & picked)):
                 yield Access(site, None, None, 0, 0, False, chosen, runs=False, state=state)
                 continue
@@ -198,7 +200,7 @@ class Accesses:
                 break
         start = sample(self.evaluation, site, form, self.mask(site) & self._picked(site, chosen))
         if start is None:
-            item = object_of_base(self.evaluation, _substitute(site.address, chosen, self.nest))
+            item = object_of_base(self.evaluation, substituted(site.address, chosen, self.nest.pool))
             return unknown if item is None else Access(site, item, None, 0, item.size, False, chosen)
         item = self.memory.find(start)
         if item is None:
@@ -239,7 +241,7 @@ class Accesses:
         An address outside of all objects is computed but not accessed: a branch that is not understood prevents the
         access. Where pointers come from memory there is no such excuse.
         """
-        address = _substitute(site.address, chosen, self.nest)
+        address = substituted(site.address, chosen, self.nest.pool)
         domain = self.evaluation.domain(site.loop)
         if domain is None:
             return not address.has("any", "state", "choice")
@@ -385,10 +387,3 @@ def _condition_loads(nest: Nest) -> frozenset[str]:
     """Loads of floating-point data that only branch conditions depend on."""
     nodes = walk_all(nest.expressions())
     return frozenset(str(node.data[0]) for node in nodes if node.kind == "load" and node.data[1] in ("double", "float"))
-
-
-def _substitute(expr: Expr, chosen: Mapping[Expr, Expr], nest: Nest) -> Expr:
-    """`expr` with every resolved choice replaced by what was chosen."""
-    if not chosen:
-        return expr
-    return rewritten(expr, nest.pool, lambda node, made: made[id(chosen[node])] if node in chosen else None)

@@ -16,6 +16,7 @@ from tracecut.ir.loops.expressions import NEVER_KNOWN, Expr, roams, walk_all
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.path_conditions import Condition
 from tracecut.tracer.loops.linear_forms import linear_form
+from tracecut.tracer.loops.pointer_rotation import in_all_states
 from tracecut.tracer.loops.trip_counts import count
 
 from .iteration_domains import VECTOR_BYTES, Domain, Levels, Room, inner_domain
@@ -284,6 +285,9 @@ class Evaluation:
             return self._load(expr, level)
         if kind in NEVER_KNOWN:
             return UNKNOWN
+        if kind in ("op", "cmp") and expr.has("state"):
+            number = in_all_states(expr, self.nest.pool, self.alone)
+            return UNKNOWN if number is None else Values(np.asarray(number), np.bool_(True))
         parts = []
         for argument in expr.args:
             inner, values = self._evaluate(argument)

@@ -8,10 +8,11 @@ conflict there.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from tracecut.ir.loops.expressions import Expr
+from tracecut.ir.loops.expressions import Expr, Pool, rewritten
 
 State = Mapping[str, int]
 Choice = tuple[dict[Expr, Expr], dict[str, int]]
@@ -57,6 +58,41 @@ def choices(address: Expr) -> list[Choice]:
             state |= stands
         found.append((chosen, state))
     return found
+
+
+def in_each_state(expr: Expr, pool: Pool) -> list[Expr]:
+    """What an expression is in each state of its webs: itself where nothing in it changes places, or too much does."""
+    webs: dict[str, list[Expr]] = {}
+    for node in expr.walk() if expr.has("state") else ():
+        if node.kind == "state":
+            webs.setdefault(str(node.data[0]), []).append(node)
+    turns = [range(len(nodes[0].args)) for nodes in webs.values()]
+    if not webs or math.prod(map(len, turns)) > MAX_CHOICES:
+        return [expr]
+    found = []
+    for state in itertools.product(*turns):
+        arms = {node: node.args[turn] for nodes, turn in zip(webs.values(), state, strict=True) for node in nodes}
+        found.append(substituted(expr, arms, pool))
+    return found
+
+
+def substituted(expr: Expr, chosen: Mapping[Expr, Expr], pool: Pool) -> Expr:
+    """`expr` with every resolved choice replaced by what was chosen."""
+    if not chosen:
+        return expr
+    return rewritten(expr, pool, lambda node, made: made[id(chosen[node])] if node in chosen else None)
+
+
+def in_all_states(expr: Expr, pool: Pool, number: Callable[[Expr], int | None]) -> int | None:
+    """The number that an expression is in all states, None where there is no such: the length of equal buffers."""
+    each = in_each_state(expr, pool)
+    found = {number(one) for one in each if one is not expr}
+    return found.pop() if len(found) == 1 else None
+
+
+def turns_in(node: Expr, blocks: Collection[str]) -> bool:
+    """Whether a node is a pointer that changes places where a loop of these blocks goes on."""
+    return node.kind == "state" and str(node.data[0]).rpartition(":")[0] in blocks
 
 
 def split(items: Iterable[Item]) -> list[list[Item]]:

@@ -24,7 +24,7 @@ from tracecut.ir.loops.nest import Exit
 from .bit_masks import low_bits, masks
 from .exits import Skipped
 from .phi_sources import decided_by, incoming, runs_twice, walked_base
-from .pointer_rotation import rotation
+from .pointer_rotation import rotation, turns_in
 
 MAX_DEPTH = 150
 CARRIED = "carried from one iteration to the next"
@@ -80,7 +80,7 @@ class ScalarView:
                 return True
             if written and node.kind == "load" and self.view.definitions[node.data[0]].block in loop.blocks:
                 return True
-            if node.kind in ("opaque", "any", "state"):
+            if node.kind in ("opaque", "any") or turns_in(node, loop.blocks):
                 return True
         return False
 

@@ -8,6 +8,7 @@ derived from shifted values by other operations than sums (a hash or a bit of an
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from tracecut.ir.loops.path_conditions import Condition, literals
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Accesses
 from tracecut.tracer.legality.memory import Object
+from tracecut.tracer.loops.pointer_rotation import in_each_state
 
 from .make_guard import place_pointers, pointer_values, pointers_of
 
@@ -49,18 +51,20 @@ def check_address_dependence(accesses: Accesses) -> None:
     roots = [expr for site in sites for expr in (site.address, site.length) if expr is not None]
     seen: set[int] = set()
     for root in dict.fromkeys([*roots, *relied.values()]):
-        try:
-            for node in root.walk(seen):
-                shifts[node] = _shift(node, shifts, arrays)
-        except _Moving as error:
-            raise _refusal(_place(nest, root), error.why) from None
-        if not _is_place(shifts[root]):
-            raise _refusal(_place(nest, root))
+        for one in in_each_state(root, nest.pool):
+            try:
+                for node in one.walk(seen):
+                    shifts[node] = _shift(node, shifts, arrays)
+            except _Moving as error:
+                raise _refusal(_place(nest, root), error.why) from None
+            if not _is_place(shifts[one]):
+                raise _refusal(_place(nest, root))
     for info in nest.loops.values():
         if info.trip is not None and all(id(part) in relied for part in info.trip.args):
-            first, step, bound = (shifts[part] for part in info.trip.args)
-            if step or bool(first) != bool(bound):
-                raise _refusal(info.place.told)
+            for parts in itertools.product(*(in_each_state(part, nest.pool) for part in info.trip.args)):
+                first, step, bound = (shifts[part] for part in parts)
+                if step or bool(first) != bool(bound):
+                    raise _refusal(info.place.told)
 
 
 def _refusal(place: str, why: str = MOVES) -> UnsupportedError:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.ir.loops.expressions import Expr, Pool
-from tracecut.tracer.loops.pointer_rotation import MAX_CHOICES, State, agree, choices, rotation, split
+from tracecut.tracer.loops.pointer_rotation import (
+    MAX_CHOICES,
+    State,
+    agree,
+    choices,
+    in_all_states,
+    in_each_state,
+    rotation,
+    split,
+    turns_in,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -69,3 +79,30 @@ def test_rotations() -> None:
     assert rotation(["x", "y"], {"x": "y", "y": "y"}, "x") == []  # y comes over x for good
     assert rotation(["x", "y"], {"x": "y", "y": "fresh"}, "x") == []
     assert rotation(["x"], {"x": "x"}, "x") == ["x"]
+
+
+def test_lengths_of_buffers_that_change_places() -> None:
+    """Begin and end go together: one number where the buffers are equally long, whichever stands where."""
+    pool = Pool()
+    first, last = web(pool, "loop:2", "%a", "%b"), web(pool, "loop:2", "%ae", "%be")
+    length = pool.op("sub", "i64", last, first)
+    assert [str(one) for one in in_each_state(length, pool)] == ["(%ae sub %a)", "(%be sub %b)"]
+    assert in_each_state(pool.live("%a", "ptr"), pool) == [pool.live("%a", "ptr")]
+
+    def length_of(**places: int) -> int | None:
+        def number(one: Expr) -> int | None:
+            values = [places.get(str(arg.data[0])[1:]) for arg in one.args]
+            return None if values[0] is None or values[1] is None else values[0] - values[1]
+
+        return in_all_states(length, pool, number)
+
+    assert length_of(a=100, ae=180, b=300, be=380) == 80
+    assert length_of(a=100, ae=180, b=300, be=390) is None
+    assert length_of(a=100, ae=180, b=300) is None
+
+
+def test_where_pointers_change_places() -> None:
+    pool = Pool()
+    x = web(pool, "loop.3:2", "%a", "%b")
+    assert turns_in(x, {"loop.3", "body"}) and not turns_in(x, {"loop"})
+    assert not turns_in(pool.live("loop.3:2", "ptr"), {"loop.3"})
