@@ -29,6 +29,7 @@ EXITS = {  # how many parts run seldom; where that is said by the last word: fur
     "mesh_local": (0, ["7"]),
     "mesh_logs": (2, ["much"]),
     "mesh_refined": (1, ["0.001", "0.05"]),
+    "mesh_smoothing": (0, []),
     "mesh_stages": (0, []),
     "mesh_temporaries": (0, ["throw"]),
     "mesh_upwind": (0, []),
