@@ -94,7 +94,9 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     binding.set_option("tracecut", "-enable-load-pre=false")
     binding.set_option("tracecut", "-jump-threading-threshold=0")
     binding.set_option("tracecut", "-disable-licm-promotion=true")
-    module, changed = _marked(_linked(map(with_allocator_effects, sources) if for_regions else sources), for_regions)
+    module, changed, calls = _marked(
+        _linked(map(with_allocator_effects, sources) if for_regions else sources), for_regions
+    )
     builder = _builder(binding, level=1, vectorize=False)
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -106,7 +108,7 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
                 simplify.run(function, builder)
     else:
         builder.getModulePassManager().run(module, builder)
-    if for_regions:
+    if calls:
         module = _left(module, builder)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
@@ -132,15 +134,14 @@ def _linked(sources: Iterable[str]) -> Any:
 
 def _left(module: Any, builder: Any) -> Any:
     """A module of LLVM whose innermost loops are left where they call through pointers."""
-    parsed = parse_module(str(module))
-    if not has_pointer_calls(parsed):
-        return module
     passes = _binding().create_new_module_pass_manager()
     passes.add_loop_simplify_pass()
     passes.add_lcssa_pass()
     passes.run(module, builder)
     parsed = parse_module(str(module))
     changed = leave_loops(parsed)
+    if not changed:
+        return module
     module = parse(str(parsed))
     simplify = builder.getFunctionPassManager()
     own = (one for one in module.functions if not one.is_declaration)
@@ -150,10 +151,14 @@ def _left(module: Any, builder: Any) -> Any:
     return module
 
 
-def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any]]:
-    """A module of LLVM with `alwaysinline` at the functions that are to be, and the functions that change by it."""
+def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any], bool]:
+    """A module of LLVM with `alwaysinline` at the functions that are to be, and the functions that change by it.
+
+    And whether anything in it that is going to be rescheduled is called through a pointer.
+    """
     parsed = parse_module(str(module))
-    if for_regions and promote_calls(parsed):
+    calls = for_regions and has_pointer_calls(parsed)
+    if calls and promote_calls(parsed):
         module = parse(str(parsed))
     choice = choose_inline(parsed, with_stack=for_regions)
     clashing = kept_apart(parsed, choice)
@@ -163,7 +168,7 @@ def _marked(module: Any, for_regions: bool) -> tuple[Any, set[Any]]:
     named = dict(zip(parsed.functions, (one for one in module.functions if not one.is_declaration), strict=True))
     for name in () if clashing else choice.chosen:
         named[name].add_function_attribute("alwaysinline")
-    return module, {named[name] for name in choice.changed}
+    return module, {named[name] for name in choice.changed}, calls
 
 
 def _link(modules: list[Any]) -> None:

@@ -54,8 +54,6 @@ def promote_calls(module: Module) -> bool:
     The loop is in the same function, or in one that calls it by name. O(instructions).
     """
     functions = module.functions
-    if not has_pointer_calls(module):
-        return False
     taken = _taken(module)
     loops = {
         name: {block for loop in ControlFlow(one).loops for block in loop.blocks} for name, one in functions.items()

@@ -137,6 +137,6 @@ def test_the_same_is_computed_and_nothing_is_lost(name: str, tmp_path: Path) -> 
     for n, stop in ((0, -1), (0, 1), (50_000, -1), (50_000, 2)):
         run(n, 4, stop), expected(n, 4, stop)
         before = held()
-        for _ in range(200):
+        for _ in range(20 if n else 1000):
             assert run(n, 4, stop) == expected(n, 4, stop)
-        assert held() - before < 200 * 16, (n, stop)
+        assert held() - before < 16_000, (n, stop)  # the smallest allocation takes 32
