@@ -59,8 +59,8 @@ def _counting(at: str, place: int) -> list[Instruction]:
 
 def hook_values(analysis: Analysis, loop: int) -> list[tuple[str, str]]:
     """(name, type) of what a loop's hook reports: everything that its description mentions and that its body uses."""
-    view = analysis.view_of(loop)
-    found = dict(analysis.nest(loop).lives())
+    view, nest = analysis.view_of(loop), analysis.nest(loop)
+    found = nest.lives() | dict.fromkeys(nest.stack, "ptr")
     found.update(live_ins(view, view.loops[loop]))
     for phi in view.flow.blocks[view.loops[loop].header].phis:
         for operand, label in zip(phi.operands, phi.labels, strict=True):

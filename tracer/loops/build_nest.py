@@ -111,7 +111,7 @@ class _Builder:
         lives = nest.lives()
         made = {name: made_at(self.view, self.lines, name) for name in lives}
         loose = frozenset(name for name, type in lives.items() if type == "ptr" and may_stray(self.view, name))
-        stack = self._stack(lives) | self._lent(lives, sites)
+        stack = self._stack(self._known_elsewhere() | lives if nest.pointers[1] else lives) | self._lent(lives, sites)
         return replace(nest, stack=stack, made=made, loose=loose, exits=self.taken)
 
     def _cycles(self, loop: Loop) -> list[Obstacle]:
@@ -157,6 +157,17 @@ class _Builder:
                 size = self._allocated(made.instruction.word) - skipped
                 if size > 0 or not skipped:
                     found[name] = size
+        return found
+
+    def _known_elsewhere(self) -> dict[str, str]:
+        """Variables on the stack whose address is stored or handed on: loaded pointers may lead there."""
+        found = {}
+        for _, item in self.view.function.instructions():
+            kept = item.operands[:1] if item.op == "store" else item.operands if item.op in ("call", "invoke") else ()
+            for value in kept if not item.word.startswith("@llvm.") else ():
+                made = self.view.definitions.get(value.text)
+                if made is not None and made.instruction.op == "alloca":
+                    found[value.text] = "ptr"
         return found
 
     def _lent(self, lives: Mapping[str, str], sites: list[Site]) -> dict[str, int]:
