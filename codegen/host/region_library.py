@@ -14,6 +14,7 @@ from tracecut.ir.loops.nest import Nest
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.capture.instrument import with_object_table
 from tracecut.tracer.legality.accesses import Accesses
+from tracecut.tracer.legality.memory import Memory
 from tracecut.tracer.loops.flatten_rows import ARENA
 from tracecut.tracer.loops.pointer_rotation import split
 from tracecut.tracer.loops.program import Analysis
@@ -86,6 +87,16 @@ def _drop_unused(function: Function) -> None:
             return
 
 
+def _compared_there(function: Function, places: Mapping[str, str]) -> Function:
+    """A function that compares pointers with functions where those lie in another process."""
+    made = function.copy()
+    for block in made.blocks if places else ():
+        block.instructions[:] = [
+            Instruction(replaced(item, places), item.meta) if item.op == "icmp" else item for item in block.instructions
+        ]
+    return made
+
+
 def batch_regions(outlined: Mapping[int, Outlined], accesses: Accesses) -> dict[int, Outlined]:
     """Range functions in batches, for the regions in which no job reads what another one writes."""
     found = {}
@@ -115,10 +126,17 @@ def load_regions(
     batches: Mapping[int, Outlined],
     flags: Flags,
     target: Path,
+    memory: Memory,
 ) -> Native:
-    """Compile range functions beside the program and load them into this process."""
+    """Compile range functions beside the program and load them into this process.
+
+    `memory`: what they will run on. Pointers to functions in it mean functions of the process that it was captured in.
+    """
     module = analysis.module.copy()
-    module.items += [item.code for item in (*outlined.values(), *batches.values())]
+    known = memory.columns().names
+    there = {name: f"inttoptr (i64 {base} to ptr)" for base, name in known.items() if name in analysis.own}
+    there |= {name: f"inttoptr (i64 {base} to ptr)" for base, name in known.items() if name in module.declarations}
+    module.items += [_compared_there(item.code, there) for item in (*outlined.values(), *batches.values())]
     add_versions(module, alone=not flags.objects)
     text = with_object_table(module, analysis)
     library = shared_library(

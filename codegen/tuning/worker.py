@@ -190,7 +190,8 @@ class Worker:
             tuple(spec["compile"]), tuple(spec["library_folders"]), tuple(spec["libraries"]), tuple(spec["objects"])
         )
         batches = batch_regions(outlined, inspection.accesses)
-        native = load_regions(analysis, outlined, batches, flags, self.folder / "regions.so")
+        memory = self.captured.capture.memory
+        native = load_regions(analysis, outlined, batches, flags, self.folder / "regions.so", memory)
         cpus = [int(cpu) for cpu in spec["cpus"]]
         threads = max(1, native.threads(cpus))
         replay = Replay(

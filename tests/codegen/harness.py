@@ -26,6 +26,7 @@ from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.schedule import FAST, Guard, Schedule
 from tracecut.codegen.tuning.inspect_variant import Captured, Wanted, inspect_variant
+from tracecut.ir.llvm.passes.leave_loops import COPIED
 from tracecut.ir.loops.nest import Nest
 from tracecut.ir.loops.nest_json import from_json, to_json
 from tracecut.ir.ordering import Ordering
@@ -67,9 +68,11 @@ class Program:
         return run([self.compiled.native, *self.settings.argv], folder=self.folder, name="native", limits=Limits(HUNG))
 
     def loop(self, mark: str) -> int:
-        """Id of the marked loop."""
-        line = self.lines[mark]
-        found = [record.id for record in self.compiled.analysis.records if record.place.line == line]
+        """Id of the marked loop, not of the copy that goes on where it is left (`leave_loops.py`)."""
+        line, analysis = self.lines[mark], self.compiled.analysis
+        found = [record.id for record in analysis.records if record.place.line == line]
+        if len(found) > 1:
+            found = [loop for loop in found if not analysis.loop(loop).header.startswith(COPIED)]
         if len(found) != 1:
             raise AssertionError(f"loops at line {line} (@{mark}): {found}")
         return found[0]

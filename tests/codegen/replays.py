@@ -54,7 +54,8 @@ def load(items: Sequence[Inspected]) -> Loaded:
         batches |= batch_regions(found, item.inspection.accesses)
     program = items[0].program
     path = program.folder / f"regions-{'-'.join(item.mark for item in items[:3])}-{len(items)}.so"
-    load_regions(program.compiled.analysis, outlined, batches, program.settings.flags, path)
+    memory = program.capture(items[0].region).memory
+    load_regions(program.compiled.analysis, outlined, batches, program.settings.flags, path, memory)
     return Loaded(items, batches, path)
 
 

@@ -13,7 +13,12 @@ Catalogue = Callable[[str], dict[str, Inspected | str]]
 
 @pytest.mark.parametrize(
     ("mark", "scope_is_wider", "use_data"),
-    [("checked_edges", True, False), ("checked_rows", True, False), ("checked_values", False, True)],
+    [
+        ("checked_edges", True, False),
+        ("checked_rows", True, False),
+        ("checked_values", False, True),
+        ("checked_laws", False, False),
+    ],
 )
 def test_checks_that_hold(inspected: Catalogue, mark: str, scope_is_wider: bool, use_data: bool) -> None:
     """Values decide on a check that looks at them: only then are they guarded."""

@@ -102,8 +102,37 @@ out:
     show("checked_and_wrong", y, JOBS);
 }
 
+typedef struct {
+    long (*law)(long);
+} Laws;
+
+static long twice(long x) { return 2 * x + 1; }
+static long negative(long x) { return -x; }
+
+SHAPE checked_laws(void) /* which function is meant is asked anew for each edge: marks may lie anywhere */
+{
+    int *a = ints(JOBS, DATA), *b = ints(JOBS, DATA);
+    long *x = longs(DATA, 100), *y = longs(DATA, 9), sum = 0;
+    unsigned char *volatile marks = calloc(DATA, 1), *seen = marks;
+    Laws *volatile made = malloc(2 * sizeof *made); // else the compiler knows what is stored there
+    Laws *laws = made;
+    laws[0].law = negative, laws[1].law = twice;
+    for (int t = 0; t < SWEEPS; t++) {
+        for (int e = 0; e < JOBS; e++) { // @checked_laws
+            y[a[e]] += laws->law(x[b[e]]);
+            seen[b[e]] = 1;
+        }
+        for (int v = 0; v < DATA; v++)
+            x[v] += y[v] & 7;
+    }
+    for (int v = 0; v < DATA; v++)
+        sum += seen[v];
+    show("checked_laws", x, DATA);
+    show("checked_laws", &sum, 1);
+}
+
 int main(void)
 {
-    checked_edges(), checked_rows(), checked_values(), checked_sums(), checked_and_wrong();
+    checked_laws(), checked_edges(), checked_rows(), checked_values(), checked_sums(), checked_and_wrong();
     return 0;
 }
