@@ -25,14 +25,14 @@ def exit_states(
     if home.name in freed:
         return None
     paths = _Paths(flow, loop)
-    normal = [label for label in flow.successors[home.name] if call.op == "call" or label == call.labels[0]]
+    normal = flow.successors[home.name] if call.op == "call" else call.labels[:1]
     failed = [(home.name, label) for label in flow.successors[home.name] if label not in normal]
-    begun = [(home.name, label) for label in normal]
     first = [(loop.header, label) for label in flow.successors[loop.header] if loop.header != home.name]
     after = [(name, label) for name in freed for label in flow.successors[name]]
 
     def sets(told: set[str]) -> tuple[set[Edge], set[Edge]]:
-        live = paths.passed(begun, set(freed), told, is_null=False)
+        begun = paths.steps(home.name, told, is_null=False) if call.op == "call" else normal
+        live = paths.passed([(home.name, label) for label in begun], set(freed), told, is_null=False)
         return live, paths.passed([*first, *failed], {home.name}, told, is_null=True)
 
     told = {str(call.result)}
@@ -74,13 +74,14 @@ class _Paths:
             _, name = stack.pop()
             if name in ends or name not in self.loop or name == self.loop.header:
                 continue
-            for label in self._steps(name, told, is_null):
+            for label in self.steps(name, told, is_null=is_null):
                 if (name, label) not in seen:
                     seen.add((name, label))
                     stack.append((name, label))
         return seen
 
-    def _steps(self, name: str, told: set[str], is_null: bool) -> tuple[str, ...]:
+    def steps(self, name: str, told: set[str], *, is_null: bool) -> tuple[str, ...]:
+        """Where a block may go on to."""
         end = self.flow.blocks[name].terminator
         test = self.tests.get(end.operands[0].text) if end.op == "br" and end.operands else None
         if test is None or not any(operand.text in told for operand in test.operands):

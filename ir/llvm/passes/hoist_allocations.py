@@ -11,7 +11,7 @@ exits:                                    exits: call void @free(ptr %p)
 
 Temporaries of a time step, as `std::vector` and `calloc` make them, then are arrays like all others. What is asked: the
 size is the same in all iterations, each iteration that goes on has freed the memory, and nobody keeps its address.
-Where memory runs out the program ends in front of the loop, with no chance to handle that.
+Where `new` would throw for want of memory the program ends; what C is told by null it is still told so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from tracecut.ir.llvm.edit import at_start, before_end, drop_unreached, edit_phi
 from .allocation_states import Edge, exit_states
 from .known_sizes import computed_before, known_sizes
 
-NEW = ("@_Znwm", "@_Znam", "@malloc", "@calloc")
+CXX = ("@_Znwm", "@_Znam")
+NEW = (*CXX, "@malloc", "@calloc")
 FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm", "@free")
 EFFECTS = {  # what allocation and freeing change: nothing that the program could read
     **dict.fromkeys(NEW, "memory(inaccessiblemem: readwrite)"),
@@ -93,15 +94,9 @@ def _hoist(function: Function, call: Instruction, number: int) -> Instruction | 
     states = exit_states(flow, loop, home, call, use.names, freed)
     if states is None:
         return None
-    made = _apply(function, flow, loop, home, call, use, states, number)
-    front = next(block for block in function.blocks if made in block.instructions)
-    for item in chain:  # nothing else reads it in front of the loop
-        for block in function.blocks:
-            if item in block.instructions:
-                block.instructions.remove(item)
-    place = front.instructions.index(made) - (3 if call.word == "@calloc" else 0)
-    front.instructions[place:place] = chain
-    return made
+    for block in function.blocks if chain else ():
+        block.instructions = [item for item in block.instructions if item not in chain]
+    return _apply(function, flow, loop, home, call, chain, use, states, number)
 
 
 @dataclass(frozen=True)
@@ -170,26 +165,38 @@ def _apply(
     loop: Loop,
     home: Block,
     call: Instruction,
+    chain: list[Instruction],
     use: _Use,
     states: dict[Edge, bool | str],
     number: int,
 ) -> Instruction:
-    """Allocate in front of the loop, and free on each way out of it on which the memory was free, or not there yet."""
+    """Allocate in front of the loop, and free on each way out of it on which the memory was free, or not there yet.
+
+    `chain`: what computes the size, taken out of the loop.
+    """
     name = str(call.result)
     meta = {kind: node for kind, node in call.meta.items() if kind == "dbg"}
 
     def lines(*texts: str) -> list[Instruction]:
         return [Instruction(text, dict(meta)) for text in texts]
 
+    sized, size = _size(call, number)
+    full, held, got = f"tracecut.full.{number}", f"tracecut.held.{number}", f"%tracecut.got.{number}"
+    throws = call.word in CXX  # where C has null, and the program looks at it or not
     place = home.instructions.index(call)
-    home.instructions[place : place + 1] = lines(f"br label %{call.labels[0]}") if call.op == "invoke" else []
+    after = home.instructions[place + 1 :]
+    del home.instructions[place:]
     if call.op == "invoke":
+        after = lines(f"br label %{call.labels[0]}")
         for label in call.labels[1:]:
             edit_phis(flow.blocks[label], lambda phi: with_sources(phi, [s for s in sources(phi) if s[1] != home.name]))
-    sized, size = _size(call, number)
     if call.word == "@calloc":
-        cleared = f"call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {size}, i1 false)"
-        home.instructions[place:place] = lines(cleared)
+        cleared = f"%tracecut.cleared.{number}"
+        home.instructions += lines(
+            f"{cleared} = select i1 {got}, i64 {size}, i64 0",
+            f"call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {cleared}, i1 false)",
+        )
+    home.instructions += after
     for block in function.blocks:
         freed = use.frees.get(block.name)
         if freed is not None:
@@ -216,15 +223,15 @@ def _apply(
         block.instructions[:0] = lines(f"{rest} = phi ptr {', '.join(come)}")
     made = Instruction(f"{name} = call noalias ptr @malloc(i64 {size})", dict(meta))
     assert loop.preheader is not None
-    front, full, held = flow.blocks[loop.preheader], f"tracecut.full.{number}", f"tracecut.held.{number}"
-    end = front.instructions.pop()
-    test = f"%tracecut.got.{number}"
-    front.instructions += [*lines(*sized), made]
-    front.instructions += lines(f"{test} = icmp ne ptr {name}, null", f"br i1 {test}, label %{held}, label %{full}")
-    where = function.blocks.index(front) + 1
-    full_block = Block(full, lines("call void @llvm.trap()", "unreachable"))
-    function.blocks[where:where] = [full_block, Block(held, [end])]
-    rename_sources(function, [loop.header], front.name, [held])
+    tested = lines(f"{got} = icmp ne ptr {name}, null") if throws or call.word == "@calloc" else []
+    before_end(flow.blocks[loop.preheader], [*chain, *lines(*sized), made, *tested])
+    if throws:
+        place = len(home.instructions) - len(after)
+        rename_sources(function, home.terminator.labels, home.name, [held])
+        home.instructions[place:] = lines(f"br i1 {got}, label %{held}, label %{full}")
+        where = function.blocks.index(home) + 1
+        stopped = Block(full, lines("call void @llvm.trap()", "unreachable"))
+        function.blocks[where:where] = [Block(held, after), stopped]
     drop_unreached(function)
     return made
 
