@@ -50,12 +50,18 @@ def hoist_allocations(module: Module) -> Module:
     if any(name in own for name in (*NEW, *FREE)):
         return module
     hoisted = 0
+    groups = module.attribute_groups()
+    throwing = {
+        name
+        for name, one in own.items()
+        if "nounwind" not in one.header and not any("nounwind" in groups[group] for group in one.attribute_groups)
+    }
     for function in own.values():
         known_sizes(function)
         calls = [item for _, item in function.instructions() if _allocates(item)]
         while calls:
             call = calls.pop()
-            found = _hoist(function, call, hoisted)
+            found = _hoist(function, call, hoisted, throwing if function.name in throwing else set())
             if found is not None:
                 calls.append(found)
                 hoisted += 1
@@ -77,12 +83,19 @@ def _allocates(item: Instruction) -> bool:
     return item.op in ("call", "invoke") and item.word in NEW and item.result is not None
 
 
-def _hoist(function: Function, call: Instruction, number: int) -> Instruction | None:
-    """Hoist one allocation out of the loop around it; the call in front, None when that may not be."""
+def _hoist(function: Function, call: Instruction, number: int, throwing: set[str]) -> Instruction | None:
+    """Hoist one allocation out of the loop around it; the call in front, None when that may not be.
+
+    `throwing`: functions whose exceptions would pass by what frees the memory behind the loop.
+    """
     flow = ControlFlow(function)
     home = next(block for block in function.blocks if call in block.instructions)
     loop = max((loop for loop in flow.loops if home.name in loop), key=lambda loop: loop.depth, default=None)
     if loop is None or loop.preheader is None:
+        return None
+    if any(
+        item.op == "call" and item.word in throwing for name in loop.blocks for item in flow.blocks[name].instructions
+    ):
         return None
     chain = computed_before(flow, loop, [operand.text for operand in call.operands])
     if chain is None:

@@ -71,6 +71,16 @@ def test_what_stays(words: dict[str, str]) -> None:
     assert not is_hoisted(**words)
 
 
+def test_what_throws_would_pass_by_what_frees() -> None:
+    text = LOOP.format(
+        before="", size="%n", use="call void @g()", condition="%c", free="call void @free(ptr %p)", behind=""
+    )
+    body = "{\nentry:\n  call void @keep(ptr null)\n  ret void\n}\n"
+    assert in_front(text + f"\ndefine void @g() nounwind {body}")
+    assert not in_front(text + f"\ndefine void @g() {body}")
+    assert in_front(text.replace("ptr %o) {", "ptr %o) nounwind {") + f"\ndefine void @g() {body}")
+
+
 def test_with_allocators_of_its_own() -> None:
     text = LOOP.format(before="", size="%n", use="", condition="%c", free="call void @free(ptr %p)", behind="")
     own = text.replace("declare void @free(ptr)", "define void @free(ptr %p) {\n  ret void\n}")
