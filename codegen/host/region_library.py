@@ -134,8 +134,8 @@ def load_regions(
     """
     module = analysis.module.copy()
     known = memory.columns().names
-    there = {name: f"inttoptr (i64 {base} to ptr)" for base, name in known.items() if name in analysis.own}
-    there |= {name: f"inttoptr (i64 {base} to ptr)" for base, name in known.items() if name in module.declarations}
+    functions = analysis.own | module.declarations.keys()
+    there = {name: f"inttoptr (i64 {base} to ptr)" for base, name in known.items() if name in functions}
     module.items += [_compared_there(item.code, there) for item in (*outlined.values(), *batches.values())]
     add_versions(module, alone=not flags.objects)
     text = with_object_table(module, analysis)

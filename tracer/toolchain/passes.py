@@ -12,6 +12,7 @@ from tracecut.ir.llvm.passes.chosen_fields import split_choices
 from tracecut.ir.llvm.passes.flag_reductions import join_flags
 from tracecut.ir.llvm.passes.global_constructors import has_constructors, place_constructors
 from tracecut.ir.llvm.passes.hoist_allocations import hoist_allocations, with_allocator_effects
+from tracecut.ir.llvm.passes.known_sizes import known_sizes
 from tracecut.ir.llvm.passes.leave_loops import leave_loops
 from tracecut.ir.llvm.passes.merge_induction_variables import merge_counters
 from tracecut.ir.llvm.passes.promote_calls import has_pointer_calls, promote_calls
@@ -121,6 +122,8 @@ def canonical(sources: Iterable[str], *, optimised: bool = False, for_regions: b
     passes.run(module, builder)
     parsed = plain_relative_loads(loosened(parse_module(str(module))))
     if for_regions:
+        for function in parsed.functions.values():
+            known_sizes(function)
         hoist_allocations(parsed)
     return split_choices(join_flags(merge_counters(parsed)))
 

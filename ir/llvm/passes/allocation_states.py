@@ -49,7 +49,7 @@ def exit_states(
             name = next(where, None)
             if name is not None and edge not in gone:
                 states[edge] = name
-            elif not _gives_up(flow, edge[1]):
+            elif not _gives_up(flow, loop, edge[1]):
                 return None  # what is left behind now could be left behind again and again
     return states
 
@@ -114,12 +114,12 @@ def _dominates(flow: ControlFlow, name: str, block: str) -> bool:
     return home is not None and flow.dominates(home, block)
 
 
-def _gives_up(flow: ControlFlow, name: str) -> bool:
-    """Whether a function does not return from a block: the program ends, or an exception leaves the function."""
+def _gives_up(flow: ControlFlow, loop: Loop, name: str) -> bool:
+    """Whether no path from a block returns, or comes back to the loop: the program ends, or an exception leaves."""
     seen, stack = {name}, [name]
     while stack:
         here = stack.pop()
-        if flow.blocks[here].terminator.op == "ret":
+        if flow.blocks[here].terminator.op == "ret" or here == loop.header:
             return False
         fresh = set(flow.successors[here]) - seen
         seen |= fresh

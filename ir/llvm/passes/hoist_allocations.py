@@ -24,14 +24,15 @@ from tracecut.ir.llvm.control_flow import ControlFlow, Loop
 from tracecut.ir.llvm.edit import at_start, before_end, drop_unreached, edit_phis, rename_sources, sources, with_sources
 
 from .allocation_states import Edge, exit_states
-from .known_sizes import computed_before, known_sizes
+from .known_sizes import computed_before
 
 CXX = ("@_Znwm", "@_Znam")
 NEW = (*CXX, "@malloc", "@calloc")
-FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm", "@free")
+CXX_FREE = ("@_ZdlPv", "@_ZdlPvm", "@_ZdaPv", "@_ZdaPvm")
+FREE = (*CXX_FREE, "@free")
 EFFECTS = {  # what allocation and freeing change: nothing that the program could read
-    **dict.fromkeys(NEW, "memory(inaccessiblemem: readwrite)"),
-    **dict.fromkeys(FREE, "memory(argmem: readwrite, inaccessiblemem: readwrite)"),
+    **dict.fromkeys(CXX, "memory(inaccessiblemem: readwrite)"),
+    **dict.fromkeys(CXX_FREE, "memory(argmem: readwrite, inaccessiblemem: readwrite)"),
 }
 DECLARED = {
     "@malloc": "declare noalias ptr @malloc(i64)",
@@ -40,7 +41,9 @@ DECLARED = {
     "@llvm.umul.with.overflow.i64": "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
     "@llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
 }
-_DECLARED = re.compile(r"^declare [^\n]*(@_Zn[wa]m|@_Zd[la]Pvm?)\([^\n()]*\)(?: local_unnamed_addr)?", re.MULTILINE)
+_ALLOCATOR_LINE = re.compile(
+    r"^declare [^\n]*(@_Zn[wa]m|@_Zd[la]Pvm?)\([^\n()]*\)(?: local_unnamed_addr)?", re.MULTILINE
+)
 _TOUCHING = ("@llvm.memset.", "@llvm.memcpy.", "@llvm.memmove.", "@llvm.lifetime.", "@llvm.assume")
 
 
@@ -57,7 +60,6 @@ def hoist_allocations(module: Module) -> Module:
         if "nounwind" not in one.header and not any("nounwind" in groups[group] for group in one.attribute_groups)
     }
     for function in own.values():
-        known_sizes(function)
         calls = [item for _, item in function.instructions() if _allocates(item)]
         while calls:
             call = calls.pop()
@@ -76,7 +78,7 @@ def with_allocator_effects(text: str) -> str:
 
     That is nothing that the program could read, so what it has loaded before holds behind them. O(text).
     """
-    return _DECLARED.sub(lambda found: f"{found[0]} {EFFECTS[found[1]]}", text)
+    return _ALLOCATOR_LINE.sub(lambda found: f"{found[0]} {EFFECTS[found[1]]}", text)
 
 
 def _allocates(item: Instruction) -> bool:
