@@ -1,5 +1,6 @@
 /* A solver in a variable of main: a flux for each edge and a report for each step, both std::function; the flux is
    another one later on. usage: mesh_functions side steps natural [swap|foreign] */
+#include "edges.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,11 +12,6 @@
 #include <random>
 #include <utility>
 #include <vector>
-
-struct Edge {
-    int a, b;
-    double weight;
-};
 
 class Solver {
 public:
@@ -51,25 +47,6 @@ private:
     std::vector<double> u_, r_;
     std::function<double(double, double)> flux_;
 };
-
-static std::vector<Edge> make_edges(int side, bool natural)
-{
-    std::vector<int> name(side * side);
-    std::iota(name.begin(), name.end(), 0);
-    std::vector<Edge> edges;
-    if (!natural)
-        std::shuffle(name.begin(), name.end(), std::mt19937(7));
-    for (int y = 0; y < side; y++)
-        for (int x = 0; x < side; x++) {
-            if (x + 1 < side)
-                edges.push_back({name[y * side + x], name[y * side + x + 1], 0.5 + 0.25 * (x & 1)});
-            if (y + 1 < side)
-                edges.push_back({name[y * side + x], name[y * side + x + side], 0.5});
-        }
-    if (!natural)
-        std::shuffle(edges.begin(), edges.end(), std::mt19937(9));
-    return edges;
-}
 
 int main(int argc, char **argv)
 {
