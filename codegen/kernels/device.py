@@ -1,11 +1,11 @@
-"""A GPU, by way of cupy: memory, code, launches; and what is missing where there is none.
+"""A GPU: memory, code, launches; and what is missing where there is none.
 
-The interface is small on purpose: `open_device`, and of a `Device` its `load`, `put`, `get` and `launch`.
+The interface is small on purpose: `open_device`, and of a `Device` its `load`, `put`, `get` and `launch`. Cards are
+reached by a `Backend`: cupy where it is installed, else the driver alone.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,46 +14,45 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.support.errors import ArgumentError, KernelError, ToolchainError, UnsupportedError
-from tracecut.support.process.runner import private_folder
 
-NUMBERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "float": np.float32, "double": np.float64}
-WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory
+from .backend import Backend
+from .cupy_backend import cupy_backend
+from .driver_backend import driver_backend
+
+NUMBERS = {
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "float": np.float32, "double": np.float64,
+    "ptr": np.uint64,
+}  # fmt: skip
 _OLD = re.compile(r"insufficient\s*driver|driver version is insufficient|unsupported ptx|toolchain", re.IGNORECASE)
 
 
 def open_device(number: int = 0) -> Device:
     """A card of this machine. About a second the first time.
 
-    Raises ArgumentError for a number that no card has, ToolchainError where cupy, a card or a new enough driver is
-    missing; it says which.
+    Raises ArgumentError for a number that no card has, ToolchainError where a card or a new enough driver is missing;
+    it says which.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ArgumentError(f"device is {number!r}, the number of a card (0, 1 …) was expected")
+    backend: Backend | None = cupy_backend() or driver_backend()
+    if backend is None:
+        raise _missing(RuntimeError("no NVIDIA driver is installed"))
     try:
-        cupy = importlib.import_module("cupy")
-    except ImportError as error:
-        raise ToolchainError(
-            "a kernel runs on a card by way of cupy, which is not installed",
-            hint="Install it with: pip install 'tracecut[gpu]'. run_cpu() needs neither cupy nor a card.",
-            detail=str(error),
-        ) from error
-    try:
-        count = int(cupy.cuda.runtime.getDeviceCount())
+        count = backend.count()
+        if count == 0:
+            raise RuntimeError("no CUDA-capable device is detected")
+        if number >= count:
+            raise ArgumentError(f"device is {number}, this machine has {count}", hint="Cards are numbered from 0.")
+        return Device(backend, number, backend.capability(number))
     except RuntimeError as error:
         raise _missing(error) from error
-    if count == 0:
-        raise _missing(RuntimeError("no CUDA-capable device is detected"))
-    if number >= count:
-        raise ArgumentError(f"device is {number}, this machine has {count}", hint="Cards are numbered from 0.")
-    capability = str(cupy.cuda.Device(number).compute_capability)
-    return Device(cupy, number, (int(capability[:-1]), int(capability[-1])))
 
 
 def _missing(error: RuntimeError) -> ToolchainError:
     """What has to be there before a kernel can run on a card."""
     if _OLD.search(str(error)):
         return ToolchainError(
-            "the driver of this machine's card is too old for the CUDA that cupy uses",
+            "the driver of this machine's card is too old for the kernel or for cupy",
             hint="Install a newer driver, or the cupy of an older CUDA. run_cpu() needs neither.",
             detail=str(error),
         )
@@ -69,10 +68,10 @@ class Device:
     """A card.
 
     Attributes:
-        cupy: the module. number: of the card. capability: (major, minor) of its architecture.
+        backend: what it is reached by. number: of the card. capability: (major, minor) of its architecture.
     """
 
-    cupy: Any
+    backend: Backend
     number: int
     capability: tuple[int, int]
 
@@ -95,22 +94,17 @@ class Device:
 
     def load(self, code: bytes, name: str, *, ending: str) -> Any:
         """The kernel `name` of machine code (`ending` "cubin") or PTX ("ptx"). Raises ToolchainError, KernelError."""
-        with private_folder("tracecut-gpu") as folder:
-            path = folder / f"kernel.{ending}"
-            path.write_bytes(code)
-            try:
-                with self.cupy.cuda.Device(self.number):
-                    return self.cupy.RawModule(path=str(path)).get_function(name)
-            except RuntimeError as error:
-                if _OLD.search(str(error)):
-                    raise _missing(error) from error
-                raise KernelError(f"card {self.number} does not load the kernel {name}", detail=str(error)) from error
+        try:
+            return self.backend.load(self.number, code, name, ending)
+        except RuntimeError as error:
+            if _OLD.search(str(error)):
+                raise _missing(error) from error
+            raise KernelError(f"card {self.number} does not load the kernel {name}", detail=str(error)) from error
 
     def put(self, data: npt.NDArray[Any]) -> Any:
         """A copy of an array on the card. O(bytes). Raises KernelError when there is no room for it."""
         try:
-            with self.cupy.cuda.Device(self.number):
-                return self.cupy.asarray(data)
+            return self.backend.put(self.number, data)
         except (MemoryError, RuntimeError) as error:
             raise KernelError(
                 f"card {self.number} has no room for an array of {data.nbytes} bytes", detail=str(error)
@@ -119,27 +113,21 @@ class Device:
     def get(self, array: Any) -> npt.NDArray[Any]:
         """A copy of the card's array in this process. O(bytes). Raises KernelError when a launch before it failed."""
         try:
-            with self.cupy.cuda.Device(self.number):
-                return np.asarray(self.cupy.asnumpy(array))
+            return self.backend.get(self.number, array)
         except RuntimeError as error:
             raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
 
     def address(self, array: Any, offset: int = 0) -> np.uint64:
         """Where a byte of the card's array lies; the offset may lead outside."""
-        return np.uint64((int(array.data.ptr) + offset) & ((1 << 64) - 1))
+        return np.uint64((self.backend.address(array) + offset) & ((1 << 64) - 1))
 
-    def launch(self, kernel: Any, blocks: int, threads: int, shared: int, arguments: Sequence[Any]) -> None:
+    def launch(self, kernel: Any, blocks: int, threads: int, shared: int, arguments: Sequence[np.generic]) -> None:
         """Run a loaded kernel and wait for its end. `arguments`: NumPy scalars of the parameters' types.
 
         Raises KernelError when the card refuses the launch, or the kernel fails.
         """
         try:
-            card = self.cupy.cuda.Device(self.number)
-            with card:
-                if shared > WITHOUT_ASKING:
-                    kernel.max_dynamic_shared_size_bytes = shared
-                kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared)
-                card.synchronize()
+            self.backend.launch(self.number, kernel, blocks, threads, shared, arguments)
         except RuntimeError as error:
             raise KernelError(
                 f"the kernel failed on card {self.number}: {blocks} blocks of {threads}, {shared} bytes shared",

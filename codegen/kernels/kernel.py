@@ -173,15 +173,15 @@ class Kernel:
                 )
 
     def run_gpu(self, arrays: Sequence[npt.NDArray[Any]] | None = None, *, device: int = 0) -> KernelRun:
-        """Run the kernel on a card, by way of cupy (`pip install 'tracecut[gpu]'`): there and back, one launch, and
-        that of `combine`.
+        """Run the kernel on a card: there and back, one launch, and that of `combine`. By way of cupy where that is
+        installed (`pip install 'tracecut[gpu]'`), else by the driver alone.
 
         Args:
             arrays: as of `run_cpu`, with the same checks; what the kernel leaves is copied back into them.
             device: number of the card.
 
         Returns what ran; its report counts neither barriers nor accesses. Raises ArgumentError for arrays that do not
-        fit, ToolchainError that names what is missing (cupy, a card, a new enough driver), UnsupportedError for a card
+        fit, ToolchainError that names what is missing (a card, a new enough driver), UnsupportedError for a card
         older than `arch`, KernelError where the kernel fails. O(bytes) beside the kernel.
         """
         from .device import open_device

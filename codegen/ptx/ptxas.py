@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tracecut.support.errors import ArgumentError, BackendError, ToolchainError
 from tracecut.support.process.runner import Limits, describe, private_folder, run
@@ -49,10 +51,11 @@ def assemble(ptx: str, arch: str = "sm_90") -> AssemblyReport:
     kernels = re.findall(r"^\.visible \.entry (\w+)", ptx, re.MULTILINE)
     if len(kernels) != 1:
         raise ArgumentError(f"ptx holds {len(kernels)} kernels, one was expected")
-    assembler = wheel_file("nvidia-cuda-nvcc", "ptxas")
-    if assembler is None or not os.access(assembler, os.X_OK):
+    assembler = find_ptxas()
+    if assembler is None:
         raise ToolchainError(
-            "NVIDIA's assembler ptxas is not installed", hint="Install it with: pip install nvidia-cuda-nvcc"
+            "NVIDIA's assembler ptxas is not installed",
+            hint="Install it with: pip install nvidia-cuda-nvcc; or put that of an installed CUDA on PATH.",
         )
     with private_folder("tracecut-ptxas") as folder:
         source, target = folder / "kernel.ptx", folder / "kernel.cubin"
@@ -85,6 +88,15 @@ def assemble(ptx: str, arch: str = "sm_90") -> AssemblyReport:
         log=log.replace(str(folder), ""),
         cubin=cubin,
     )
+
+
+def find_ptxas() -> Path | None:
+    """That of the wheel, else the one on PATH; None when there is none."""
+    wheel = wheel_file("nvidia-cuda-nvcc", "ptxas")
+    if wheel is not None and os.access(wheel, os.X_OK):
+        return wheel
+    found = shutil.which("ptxas")
+    return None if found is None else Path(found)
 
 
 def check_architecture(arch: str) -> None:

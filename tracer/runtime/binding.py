@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from pathlib import Path
 
 from .buffers import Block
 from .fingerprint_key import Secret
@@ -195,11 +196,22 @@ class Native:
         return int(self.library.tc_execute(self.pool, ctypes.byref(plan), given.ctypes.data, taken.ctypes.data))
 
 
+_GIVEN: list[Path] = []  # handed in where there is no compiler
+
+
+def take_support(path: Path) -> None:
+    """Use a library of the run-time support that was made elsewhere, such as on a machine with a compiler."""
+    _GIVEN[:] = [path]
+    support.cache_clear()
+
+
 @cache
 def support() -> Native:
     """The run-time support by itself, for work on captured memory."""
-    from pathlib import Path
     from tempfile import TemporaryDirectory
+
+    if _GIVEN:
+        return Native(ctypes.CDLL(str(_GIVEN[0])))
 
     from tracecut.tracer.toolchain.clang import Flags
 

@@ -121,6 +121,6 @@ def test_ptxas_needs_one_kernel_and_a_known_architecture() -> None:
 
 
 def test_without_ptxas_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ptxas, "wheel_file", lambda package, name: None)
+    monkeypatch.setattr(ptxas, "find_ptxas", lambda: None)
     with pytest.raises(ToolchainError, match="pip install nvidia-cuda-nvcc"):
         assemble(".visible .entry k()")

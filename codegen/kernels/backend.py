@@ -1,0 +1,38 @@
+"""What cards are reached by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that every kernel may have
+
+
+class Backend(Protocol):
+    """What cards are reached by. Each call names the card; failures are RuntimeError or MemoryError."""
+
+    def count(self) -> int:
+        """Cards of this machine."""
+
+    def capability(self, number: int) -> tuple[int, int]:
+        """(major, minor) of a card's architecture."""
+
+    def load(self, number: int, code: bytes, name: str, ending: str) -> Any:
+        """The kernel `name` of machine code (`ending` "cubin") or PTX ("ptx")."""
+
+    def put(self, number: int, data: npt.NDArray[Any]) -> Any:
+        """A copy of an array on the card."""
+
+    def get(self, number: int, array: Any) -> npt.NDArray[Any]:
+        """A copy of the card's array in this process."""
+
+    def address(self, array: Any) -> int:
+        """Where the card's array begins."""
+
+    def launch(
+        self, number: int, kernel: Any, blocks: int, threads: int, shared: int, arguments: Sequence[np.generic]
+    ) -> None:
+        """Run a loaded kernel and wait for its end."""

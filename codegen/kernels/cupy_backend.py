@@ -1,0 +1,63 @@
+"""A card by way of cupy: what Python users of GPUs have."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tracecut.support.process.runner import private_folder
+
+from .backend import WITHOUT_ASKING
+
+
+def cupy_backend() -> CupyBackend | None:
+    """It, None where cupy is not installed. About a second the first time."""
+    try:
+        return CupyBackend(importlib.import_module("cupy"))
+    except ImportError:
+        return None
+
+
+class CupyBackend:
+    """As `Backend`; failures are RuntimeError and MemoryError, as cupy raises them."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+
+    def count(self) -> int:
+        return int(self.cupy.cuda.runtime.getDeviceCount())
+
+    def capability(self, number: int) -> tuple[int, int]:
+        found = str(self.cupy.cuda.Device(number).compute_capability)
+        return int(found[:-1]), int(found[-1])
+
+    def load(self, number: int, code: bytes, name: str, ending: str) -> Any:
+        with private_folder("tracecut-gpu") as folder:
+            path = folder / f"kernel.{ending}"
+            path.write_bytes(code)
+            with self.cupy.cuda.Device(number):
+                return self.cupy.RawModule(path=str(path)).get_function(name)
+
+    def put(self, number: int, data: npt.NDArray[Any]) -> Any:
+        with self.cupy.cuda.Device(number):
+            return self.cupy.asarray(data)
+
+    def get(self, number: int, array: Any) -> npt.NDArray[Any]:
+        with self.cupy.cuda.Device(number):
+            return np.asarray(self.cupy.asnumpy(array))
+
+    def address(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def launch(
+        self, number: int, kernel: Any, blocks: int, threads: int, shared: int, arguments: Sequence[np.generic]
+    ) -> None:
+        card = self.cupy.cuda.Device(number)
+        with card:
+            if shared > WITHOUT_ASKING:
+                kernel.max_dynamic_shared_size_bytes = shared
+            kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared)
+            card.synchronize()
