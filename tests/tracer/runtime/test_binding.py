@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracecut.support.errors import SourceError
-from tracecut.tracer.runtime import link
-from tracecut.tracer.runtime.binding import OPERATORS, TYPES, Native, Plan, support
+from tracecut.tracer.runtime import binding, link
+from tracecut.tracer.runtime.binding import OPERATORS, TYPES, Native, Plan, support, take_support
 from tracecut.tracer.runtime.buffers import LARGE, Block
 from tracecut.tracer.runtime.context import Context
 from tracecut.tracer.runtime.hooks import MISMATCH, RegionState, Tables
@@ -304,3 +304,20 @@ def test_the_runtime_is_compiled_once_in_a_run(monkeypatch: pytest.MonkeyPatch) 
     assert runtime_object() == runtime_object() == b"made" and len(made) == 1
     take_runtime(b"handed in")
     assert runtime_object() == b"handed in" and len(made) == 1
+
+
+def test_a_library_that_was_made_elsewhere_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = shared_library([runtime_object()], Flags(), tmp_path / "support.so")
+    monkeypatch.setattr(binding, "_GIVEN", [])
+    monkeypatch.setattr(link, "shared_library", None)  # nothing is linked here
+    own = support()
+    try:
+        take_support(path)
+        handed = support()
+        assert handed is not own and handed is support()
+        target, source = np.zeros((2, 8), np.uint8), np.arange(16, dtype=np.uint8).reshape(2, 8)
+        handed.move(target.ctypes.data, source.ctypes.data, np.array([1, 0], np.int32), 8, threads=1)
+        np.testing.assert_array_equal(target, source[::-1])
+    finally:
+        binding._GIVEN.clear()
+        support.cache_clear()
