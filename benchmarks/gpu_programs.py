@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ class Loop:
     place: str
 
 
-class _Inspector(EmitWorker):
+class Inspector(EmitWorker):
     """Keeps what kernels are made of instead of tuning it."""
 
     source: Source | None = None
@@ -80,6 +79,11 @@ class _Inspector(EmitWorker):
 
 def loop_of(case: Case, argv: tuple[str, ...], work: Path) -> Loop:
     """The hottest loop of a program that can be rescheduled. Raises UnsupportedError when there is none."""
+    return capture_and_inspect(case, argv, work)[0]
+
+
+def capture_and_inspect(case: Case, argv: tuple[str, ...], work: Path) -> tuple[Loop, dict[str, Any]]:
+    """That loop, and the specification that it was inspected by."""
     sources, flags = parse_flags([str(case.path), "-lm", *case.options])
     settings = Settings(tuple(sources), flags, argv)
     program = compile_program(settings, work)
@@ -97,14 +101,11 @@ def loop_of(case: Case, argv: tuple[str, ...], work: Path) -> Loop:
             scopes, _ = layout_scopes(program.analysis, traced, loop, ())
             spec: dict[str, Any] = region_spec(settings, program.analysis, traced, loop, scopes, work, cpus=())
             Path(spec["folder"]).mkdir(exist_ok=True)
-            worker = _Inspector(spec)
+            worker = Inspector(spec)
             result = worker.run()
             if worker.source is not None:
                 after = Capture.load(spec["after"]) if spec["after"] else None
                 place = program.analysis.nest(loop).loops[loop].place
-                return Loop(worker.source, after, place.told)
+                return Loop(worker.source, after, place.told), spec
             why = str(result.get("failed") or result.get("reason"))
     raise UnsupportedError(why)
-
-
-Say = Callable[[str], None]

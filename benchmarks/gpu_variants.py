@@ -79,10 +79,14 @@ def variant_rows(name: str, variant: str, kernel: Kernel, loop: Loop) -> list[Ro
 
 
 def error_of(kernel: Kernel, loop: Loop, *, strict: bool) -> tuple[float, str]:
+    """`error_of_results` of a run on this CPU."""
+    return error_of_results(kernel.run_cpu(strict=strict, races=strict).results, loop)
+
+
+def error_of_results(results: dict[int, Any], loop: Loop) -> tuple[float, str]:
     """Largest error beside what the program's own loop left, relative to the largest value of the array; its type."""
     if loop.after is None:
         raise UnsupportedError("the memory behind the loop was not captured")
-    results = kernel.run_cpu(strict=strict, races=strict).results
     source = loop.source
     worst, kind = 0.0, ""
     for access in source.inspection.accesses.inside(source.region):
