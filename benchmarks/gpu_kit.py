@@ -109,7 +109,7 @@ def read_kit(kit: Path) -> dict[str, Any]:
 
 
 def loop_of_kit(kit: Path, found: dict[str, Any], item: Input, arguments: tuple[str, ...], work: Path) -> Loop:
-    """The captured loop of one program with these arguments, its kernels can be made of. Raises UnsupportedError."""
+    """The loop of one program, captured with these arguments: what kernels are made of. Raises UnsupportedError."""
     home, entry = kit / item.program.replace(" ", "-"), found["programs"][item.program]
     for file in KEPT:
         path = work / file
