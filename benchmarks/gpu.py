@@ -28,7 +28,7 @@ from gpu_kit import INPUTS, Input, loop_of_kit, natural, prepare, read_kit
 from gpu_programs import Loop
 from gpu_timing import Card
 from gpu_variants import BOUND, error_of_results
-from rows import Row, print_rows, write_rows
+from rows import Row, print_rows, read_rows, write_rows
 from tracecut.codegen.kernels.choose_kernel import KernelSearch, Wanted
 from tracecut.codegen.kernels.driver_backend import driver_backend
 from tracecut.codegen.kernels.gpu_model import gpu_model
@@ -51,7 +51,6 @@ KERNELS = (
     ("readonly", 256, 1024),
     ("readonly", 512, 4096),
 )
-FIELDS = ("input", "order", "metric", "value", "peer", "peer_value")
 _timing: Any = None  # held while a process times kernels: one at a time
 _card: Card | None = None  # of this process
 
@@ -92,7 +91,7 @@ def timed(task: Task) -> list[Row]:
     """Rows of one input: errors, and times on the card."""
     with tempfile.TemporaryDirectory() as folder:
         loop = task.loop(Path(folder))
-        rows = [Row(task.name, task.order, "jobs", loop.source.graph.graph.n_jobs, note=loop.place)]
+        rows = [Row(task.name, task.order, "jobs of the layout scope", loop.source.graph.graph.n_jobs, note=loop.place)]
         first = 0.0
         for name, kernel in kernels(loop, task.gpu, task.order):
             if isinstance(kernel, str):
@@ -102,6 +101,9 @@ def timed(task: Task) -> list[Row]:
             with _timing:
                 left, times = card_of_process().run(kernel, once=task.once)
             error, kind = error_of_results(kernel.results(left), loop)
+            if task.once:
+                rows.append(Row(task.name, task.order, f"error@{name}", error, "bar ≤", BOUND.get(kind, 0.0)))
+                continue
             first = first or times.cold
             words = f"warm {1e6 * times.warm:.2f} us, spread {times.spread:.2f}, {kernel.host.method}"
             rows.append(Row(task.name, task.order, f"us@{name}", 1e6 * times.cold, "original", 1e6 * first, words))
@@ -137,16 +139,6 @@ def card_of_process() -> Card:
 def _start(lock: Any) -> None:
     global _timing
     _timing = lock
-
-
-def known(path: Path | None) -> dict[tuple[str, str, str], Row]:
-    """The rows of a results file."""
-    if path is None or not path.is_file():
-        return {}
-    rows = [
-        Row(*(item[name] for name in FIELDS), item.get("note", "")) for item in json.loads(path.read_text())["rows"]
-    ]
-    return {(row.input, row.order, row.metric): row for row in rows}
 
 
 def against_card(rows: list[Row], measured: dict[tuple[str, str, str], Row]) -> list[Row]:
@@ -190,7 +182,7 @@ def main() -> None:
     elif options.json is not None and options.json.is_file():
         found = json.loads(options.json.read_text())
         meta |= {name: found[name] for name in ("card", "cuda") if name in found}
-    rows = known(options.json)
+    rows = read_rows(options.json)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.workers, context, _start, (context.Lock(),)) as pool:
         jobs = {pool.submit(modelled if options.model else timed, task): task for task in tasks}

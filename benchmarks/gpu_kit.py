@@ -25,13 +25,13 @@ from tracecut.tracer.toolchain.flags import Flags
 
 KIT = "kit.json"
 SUPPORT = "support.so"
-ANY = ("-fno-slp-vectorize", "-march=x86-64-v3")  # the run-time support for most processors of today
+PORTABLE = ("-fno-slp-vectorize", "-march=x86-64-v3")  # the run-time support for most processors of today
 KEPT = ("module.json", "program", "runtime.o", "capture/traced.so", "capture/watch.so")
 
 
 @dataclass(frozen=True)
 class Input:
-    """A program's arguments on a card. `jobs`: about how many the loop has."""
+    """A program's arguments on a card. `jobs`: about how many its layout scope has."""
 
     program: str
     size: str
@@ -49,8 +49,8 @@ INPUTS = (
     _refined("mesh_flux", 5, 16.7e6, "--steps", "2"),
     _refined("md_forces", 2, 1.4e6, "--steps", "2"),
     _refined("md_forces", 4, 6.7e6, "--steps", "2"),
-    _refined("spmv_cg", 4, 1.4e6, "--steps", "1", "--iterations", "4"),
-    _refined("spmv_cg", 5, 5.6e6, "--steps", "1", "--iterations", "4"),
+    _refined("spmv_cg", 4, 4.2e6, "--steps", "1", "--iterations", "4"),
+    _refined("spmv_cg", 5, 16.6e6, "--steps", "1", "--iterations", "4"),
     _refined("graph_heat", 17, 1.0e6, "--steps", "2"),
     _refined("graph_heat", 20, 8.4e6, "--steps", "2"),
     Input("cfd cells", "1000", ("1000", "2"), 1.0e6),
@@ -70,7 +70,7 @@ def prepare(kit: Path) -> None:
     """Compile the programs, find their loops on small inputs, and put what a card's machine needs into a folder."""
     kit.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"tracecut": __version__, "programs": {}, "files": {}}
-    take_runtime(support_object(Path(binding.__file__).parent / "runtime.c", ANY))
+    take_runtime(support_object(Path(binding.__file__).parent / "runtime.c", PORTABLE))
     library = shared_library([runtime_object()], Flags(), kit / SUPPORT)
     found["files"][SUPPORT] = hashlib.sha256(library.read_bytes()).hexdigest()
     for name in dict.fromkeys(item.program for item in INPUTS):
@@ -123,9 +123,8 @@ def loop_of_kit(kit: Path, found: dict[str, Any], item: Input, arguments: tuple[
     path = work / "capture" / "spec.json"
     path.write_text(json.dumps(request))
     command = [sys.executable, "-P", "-m", "tracecut.tracer.capture.child", str(path)]
-    run = subprocess.run(
-        command, capture_output=True, text=True, cwd=SAMPLES.parent
-    )  # their data are in the repository
+    # The programs' data are in the repository.
+    run = subprocess.run(command, capture_output=True, text=True, cwd=SAMPLES.parent)
     if run.returncode:
         raise UnsupportedError(f"{item.program} ended with {run.returncode}: {run.stderr[-300:]}")
     if int(spec["region"]) not in Profile.load(work / "capture").captures:

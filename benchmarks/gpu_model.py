@@ -11,7 +11,6 @@ Counts and predicted times are the same on every machine.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,11 +22,10 @@ import gpu_search
 import gpu_spmv
 import gpu_variants
 from gpu_programs import CASES
-from rows import Row, print_rows, write_rows
+from rows import Row, print_rows, read_rows, write_rows
 from tracecut.support.errors import UnsupportedError
 
 PARTS = ("search", "spmv", "matrices", "variants")
-FIELDS = ("input", "order", "metric", "value", "peer", "peer_value")
 
 
 def jobs(parts: list[str], cases: list[str], full: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
@@ -46,9 +44,7 @@ def jobs(parts: list[str], cases: list[str], full: bool) -> list[tuple[str, Call
 
 def put(path: Path, new: list[Row]) -> None:
     """Write rows to the file; what it has of other inputs, orders and metrics stays."""
-    known = json.loads(path.read_text())["rows"] if path.is_file() else []
-    rows = [Row(*(item[name] for name in FIELDS), item.get("note", "")) for item in known]
-    merged = {(row.input, row.order, row.metric): row for row in (*rows, *new)}
+    merged = read_rows(path) | {(row.input, row.order, row.metric): row for row in new}
     write_rows(path, "gpu_model", list(merged.values()), gpu=gpu_search.GPU)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
-from tracecut.codegen.kernels.device import NUMBERS
+from tracecut.codegen.kernels.device import Device
+from tracecut.codegen.kernels.device_run import arguments_on_card
 from tracecut.codegen.kernels.driver_backend import DriverBackend
-from tracecut.codegen.kernels.kernel import Address, Kernel
+from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.ptx.nvptx import compile_ptx
 
 COLD, WARM = 11, 20  # launches
@@ -56,8 +56,7 @@ class Card:
         self.backend, self.number = backend, number
         if backend.count() <= number:
             raise RuntimeError("no CUDA-capable device is detected")
-        major, minor = backend.capability(number)
-        self.arch = f"sm_{major}{minor}"
+        self.capability = backend.capability(number)
         code = compile_ptx(READ, "read", "sm_80", libdevice=False).encode()
         self._read = backend.load(number, code, "read", "ptx")
         self._much = backend.put(number, np.zeros(EMPTIED, np.uint8))
@@ -103,12 +102,7 @@ class Card:
         backend, number = self.backend, self.number
         loaded = backend.load(number, kernel.cubin, kernel.name, "cubin")
         there = [backend.put(number, item.data) for item in kernel.arrays]
-        arguments: Sequence[np.generic] = [
-            np.uint64((there[value.array].place + value.offset) & ((1 << 64) - 1))
-            if isinstance(value, Address)
-            else NUMBERS[parameter.type](value)
-            for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True)
-        ]
+        arguments = arguments_on_card(kernel, there, Device(backend, number, self.capability).address)
         shape = kernel.blocks, kernel.threads, kernel.shared_bytes, arguments
         backend.launch(number, loaded, *shape)
         left = [backend.get(number, array) for array in there]

@@ -88,12 +88,13 @@ def error_of_results(results: dict[int, Any], loop: Loop) -> tuple[float, str]:
     if loop.after is None:
         raise UnsupportedError("the memory behind the loop was not captured")
     source = loop.source
-    worst, kind = 0.0, ""
+    worst, kind, compared = 0.0, "", 0
     for access in source.inspection.accesses.inside(source.region):
         if not access.site.writes or access.object is None:
             continue
         expected = loop.after.memory.contents.get(access.object.base)
         number = [item.base for item in source.objects].index(access.object.base)
+        compared += expected is not None
         if expected is None or np.array_equal(expected, results[number]):
             continue
         dtype = FLOATS.get(access.site.type)
@@ -104,8 +105,12 @@ def error_of_results(results: dict[int, Any], loop: Loop) -> tuple[float, str]:
         one, other = expected[:whole].view(dtype).astype("f8"), results[number][:whole].view(dtype).astype("f8")
         largest = float(np.max(np.abs(one), initial=0.0)) or 1.0
         error = float(np.max(np.abs(one - other), initial=0.0)) / largest
+        if np.isnan(error):
+            return float("inf"), access.site.type
         if error >= worst:
             worst, kind = error, access.site.type
+    if not compared:
+        raise UnsupportedError("nothing that the loop wrote was captured behind it")
     return worst, kind
 
 

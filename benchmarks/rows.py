@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,17 @@ def write_rows(path: Path, name: str, rows: list[Row], **meta: Any) -> None:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def read_rows(path: Path | None) -> dict[tuple[str, str, str], Row]:
+    """The rows of a results file by input, order and metric; none where there is no file."""
+    if path is None or not path.is_file():
+        return {}
+    names = [field.name for field in fields(Row)]
+    found = [
+        Row(**{name: item[name] for name in names if name in item}) for item in json.loads(path.read_text())["rows"]
+    ]
+    return {(row.input, row.order, row.metric): row for row in found}
 
 
 def _plain(row: Row) -> dict[str, Any]:

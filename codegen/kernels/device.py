@@ -19,7 +19,7 @@ from .backend import Backend
 from .cupy_backend import cupy_backend
 from .driver_backend import driver_backend
 
-NUMBERS = {
+NUMBERS: dict[str, Any] = {
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "float": np.float32, "double": np.float64,
     "ptr": np.uint64,
 }  # fmt: skip
@@ -48,7 +48,7 @@ def open_device(number: int = 0) -> Device:
         raise _missing(error) from error
 
 
-def _missing(error: RuntimeError) -> ToolchainError:
+def _missing(error: Exception) -> ToolchainError:
     """What has to be there before a kernel can run on a card."""
     if _OLD.search(str(error)):
         return ToolchainError(
@@ -96,7 +96,7 @@ class Device:
         """The kernel `name` of machine code (`ending` "cubin") or PTX ("ptx"). Raises ToolchainError, KernelError."""
         try:
             return self.backend.load(self.number, code, name, ending)
-        except RuntimeError as error:
+        except (MemoryError, RuntimeError) as error:
             if _OLD.search(str(error)):
                 raise _missing(error) from error
             raise KernelError(f"card {self.number} does not load the kernel {name}", detail=str(error)) from error
@@ -114,7 +114,7 @@ class Device:
         """A copy of the card's array in this process. O(bytes). Raises KernelError when a launch before it failed."""
         try:
             return self.backend.get(self.number, array)
-        except RuntimeError as error:
+        except (MemoryError, RuntimeError) as error:
             raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
 
     def address(self, array: Any, offset: int = 0) -> np.uint64:
@@ -128,7 +128,7 @@ class Device:
         """
         try:
             self.backend.launch(self.number, kernel, blocks, threads, shared, arguments)
-        except RuntimeError as error:
+        except (MemoryError, RuntimeError) as error:
             raise KernelError(
                 f"the kernel failed on card {self.number}: {blocks} blocks of {threads}, {shared} bytes shared",
                 detail=str(error),

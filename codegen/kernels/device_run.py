@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from tracecut.codegen.emulation.run_kernel import RunReport, kernel_sites
 from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.support.errors import ToolchainError
@@ -22,12 +23,7 @@ def run_on_device(kernel: Launchable, memory: Sequence[Bytes], device: Device) -
     code, ending = _code(kernel, device)
     loaded = device.load(code, kernel.name, ending=ending)
     there = [device.put(data) for data in memory]
-    arguments: list[Any] = [
-        _number(parameter.type, value)
-        if isinstance(value, int | float)
-        else device.address(there[value.array], value.offset)
-        for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True)
-    ]
+    arguments = arguments_on_card(kernel, there, device.address)
     device.launch(loaded, kernel.blocks, kernel.threads, kernel.shared_bytes, arguments)
     for item, array, data in zip(kernel.arrays, there, memory, strict=True):
         if not item.fixed:
@@ -39,8 +35,14 @@ def run_on_device(kernel: Launchable, memory: Sequence[Bytes], device: Device) -
     )
 
 
-def _number(type: str, value: Any) -> Any:
-    return NUMBERS[type](value)
+def arguments_on_card(
+    kernel: Launchable, there: Sequence[Any], address: Callable[[Any, int], np.uint64]
+) -> list[np.generic]:
+    """What the kernel is launched with. `there`: its arrays on the card. address: of a byte of such an array."""
+    return [
+        NUMBERS[parameter.type](value) if isinstance(value, int | float) else address(there[value.array], value.offset)
+        for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True)
+    ]
 
 
 def _code(kernel: Launchable, device: Device) -> tuple[bytes, str]:

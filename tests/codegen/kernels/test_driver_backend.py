@@ -95,6 +95,7 @@ def test_what_is_missing_is_named(options: dict[str, Any], reason: str, install:
 
 FAILING = [
     ({"fails": {"cuModuleLoadData": 200}}, "does not load the kernel twice(.|\n)*device kernel image is invalid"),
+    ({"fails": {"cuModuleLoadData": 2}}, "does not load the kernel twice(.|\n)*out of memory"),
     ({"fails": {"cuLaunchKernel": 700}}, "failed on card 0: 1 blocks of 8"),
     ({"fails": {"cuCtxSynchronize": 700, "cuMemFree_v2": 700}}, "CUDA_ERROR_ILLEGAL_ADDRESS"),
     ({"room": 16}, "no room for an array of 128 bytes(.|\n)*out of memory"),
