@@ -10,20 +10,24 @@ objects to the system's libc.
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from tracecut.support.errors import ProgramError, ToolchainError
+from tracecut.support.errors import OutputError, ProgramError, ToolchainError
+from tracecut.support.files import write_text
 from tracecut.support.private_folders import new_folder
 from tracecut.support.process.tools import ask_tool
 
 VARIABLE = "TRACECUT_CC"
 CXX_FOLDER = Path("/usr/include/c++")
 PATIENCE = 60.0  # seconds for a compiler to tell its version
+VERSION = re.compile(r"clang version (\d+)\.(\S+)")
 TAIL = 1000  # characters of what a compiler says that is shown
 
 
@@ -90,19 +94,15 @@ def _words() -> tuple[str, ...]:
 @cache
 def _c_compiler() -> Compiler:
     chosen, command = os.environ.get(VARIABLE), _words()
-    try:
-        answer = ask_tool([*command, "--version"], env=environment(), seconds=PATIENCE)
-    except ProgramError as error:
-        raise ToolchainError(f"{command[0]} does not run: {error.message}", hint=error.hint) from error
-    first = (answer.stdout.splitlines() or [""])[0]
-    version = re.search(r"clang version (\d+)\.(\S+)", first)
+    # The wheel's compiler is asked once: a file of the same size and time is the same. A chosen one may be a script.
+    kept = None if chosen else _kept_version(zig())
+    version = None if kept is None else _version_in(kept)
     if version is None:
-        if answer.returncode != 0 or not first:
-            raise ToolchainError(
-                f"`{' '.join(command)} --version` {answer.end}, and says no version",
-                detail=answer.stderr.strip()[-TAIL:],
-            )
-        raise ToolchainError(f"{command[0]} is not clang: it calls itself {first!r}")
+        version = _ask_version(command)
+        if kept is not None:
+            with suppress(OSError, OutputError):  # it is asked again next time
+                kept.parent.mkdir(mode=0o700, exist_ok=True)
+                write_text(kept, version.group(0), sync=False)
     major = int(version.group(1))
     if major != llvm_major():
         raise ToolchainError(
@@ -110,6 +110,39 @@ def _c_compiler() -> Compiler:
             hint=f"Use a clang {llvm_major()}: unset ${VARIABLE}, or pip install the ziglang release that carries it.",
         )
     return Compiler(command, f"{major}.{version.group(2)}", major, is_zig=not chosen)
+
+
+def _ask_version(command: tuple[str, ...]) -> re.Match[str]:
+    """What a compiler says of its version. Raises ToolchainError when it says nothing of the kind."""
+    try:
+        answer = ask_tool([*command, "--version"], env=environment(), seconds=PATIENCE)
+    except ProgramError as error:
+        raise ToolchainError(f"{command[0]} does not run: {error.message}", hint=error.hint) from error
+    first = (answer.stdout.splitlines() or [""])[0]
+    version = VERSION.search(first)
+    if version is None:
+        if answer.returncode != 0 or not first:
+            raise ToolchainError(
+                f"`{' '.join(command)} --version` {answer.end}, and says no version",
+                detail=answer.stderr.strip()[-TAIL:],
+            )
+        raise ToolchainError(f"{command[0]} is not clang: it calls itself {first!r}")
+    return version
+
+
+def _kept_version(program: Path) -> Path:
+    """The file that keeps what the compiler of this path, size and time said of its version."""
+    found = program.stat()
+    text = repr((str(program), found.st_size, found.st_mtime_ns))
+    return cache_home() / "compilers" / f"{hashlib.sha256(text.encode()).hexdigest()}.txt"
+
+
+def _version_in(kept: Path) -> re.Match[str] | None:
+    """What a file keeps; None where there is none, or something else stands in it."""
+    try:
+        return VERSION.fullmatch(kept.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None
 
 
 def _own_headers() -> tuple[str, ...]:
