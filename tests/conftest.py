@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +30,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
     )
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected stays: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def same_as_golden(path: Path, text: str, update: bool) -> None:

@@ -162,8 +162,8 @@ def test_it_places_as_well_as_the_methods_for_any_clusters() -> None:
 
 @needs_recorded
 @pytest.mark.parametrize("name", ["16amd64-8n2c", "48amd64-4pa2n6c-sparse"])
-def test_recorded_machines(name: str, tmp_path: Path) -> None:
-    root = recorded(name, tmp_path)
+def test_recorded_machines(name: str) -> None:
+    root = recorded(name)
     allowed = [core.cpu for core in Machine.detect(root).cores]
     places = cpu_places(allowed, root)
     every = place_threads(places, len(allowed))

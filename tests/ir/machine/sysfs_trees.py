@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import re
+import shutil
 import tarfile
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,8 +20,11 @@ needs_recorded = pytest.mark.skipif(
 )
 
 
-def recorded(name: str, folder: Path) -> Path:
-    """Unpack what says something of processors, caches, memory and limits of a recorded tree."""
+@cache
+def recorded(name: str) -> Path:
+    """What says something of processors, caches, memory and limits of a recorded tree, unpacked once; only read it."""
+    folder = Path(tempfile.mkdtemp(prefix="recorded-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with tarfile.open(RECORDED / f"{name}.tar.bz2") as archive:
         kept = [member for member in archive if not _OTHERS.search(member.name)]
         archive.extractall(folder, kept, filter="data")

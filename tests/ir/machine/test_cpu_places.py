@@ -25,8 +25,8 @@ def alike(groups: tuple[int, ...]) -> list[tuple[int, int]]:
 
 @needs_recorded
 @pytest.mark.parametrize("name", AGREEING)
-def test_it_agrees_with_the_description_of_a_machine(name: str, tmp_path: Path) -> None:
-    root = recorded(name, tmp_path)
+def test_it_agrees_with_the_description_of_a_machine(name: str) -> None:
+    root = recorded(name)
     machine = Machine.detect(root)
     found = cpu_places([core.cpu for core in machine.cores], root)
     stated = places_of(machine)

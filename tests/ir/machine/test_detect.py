@@ -31,7 +31,7 @@ KNOWN = {
 @needs_recorded
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_recorded_machines(name: str, tmp_path: Path) -> None:
-    machine = Machine.detect(recorded(name, tmp_path))
+    machine = Machine.detect(recorded(name))
     cores, nodes, fan_outs, banks = KNOWN[name]
     assert len(machine.cores) == cores
     assert nodes is None or machine.joined.nodes == nodes
