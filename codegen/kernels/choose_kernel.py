@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from tracecut.codegen.gpu.best_blocks import AUTO, BlockOrders, gathered_by_blocks
-from tracecut.codegen.schedule.schedule import FAST
+from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.gpu.description import Gpu
 from tracecut.ir.gpu.memory_report import MemoryReport
 from tracecut.ir.ordering import Ordering

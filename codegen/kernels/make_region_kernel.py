@@ -39,7 +39,8 @@ from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, v
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
 from tracecut.codegen.schedule.plan.range_function import OLD, Group, Outlined
-from tracecut.codegen.schedule.schedule import FAST, ORDERED, Blocks, Guard, RegionSchedule, Schedule
+from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
+from tracecut.codegen.schedule.schedule import Blocks, Guard, RegionSchedule, Schedule
 from tracecut.ir.ordering import Ordering
 from tracecut.support.argument_checks import one_of
 from tracecut.support.errors import ArgumentError, UnsupportedError

@@ -19,7 +19,7 @@ from tracecut.codegen.ptx.emit_blocks import BlockKernel
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.ordered_combine import LISTS, CombineClass, combine_kernel
 from tracecut.codegen.ptx.ordered_reductions import COUNT, NOWHERE, RECORD, RUN, OrderedReductions, code_of
-from tracecut.codegen.schedule.schedule import ORDERED
+from tracecut.codegen.schedule.reduce_modes import ORDERED
 from tracecut.support.arrays import Longs
 from tracecut.support.errors import UnsupportedError
 

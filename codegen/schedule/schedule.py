@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Starts = tuple[int, int, int, int, int]
 ANY_SIZE = 0  # no object has no bytes
-FAST, ORDERED = "fast", "ordered"  # sums: whatever is fastest, or the same bits for any number of threads
 
 
 @dataclass(frozen=True)

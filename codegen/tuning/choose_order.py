@@ -25,7 +25,7 @@ from tracecut.codegen.schedule.graph.candidate_orders import (
 )
 from tracecut.codegen.schedule.graph.fixed_cache_lines import LINE
 from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
-from tracecut.codegen.schedule.schedule import FAST
+from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.machine.machine import Machine
 from tracecut.support.optional_parts import optional
 from tracecut.tracer.capture.snapshot import Capture

@@ -17,7 +17,8 @@ from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
-from tracecut.codegen.schedule.schedule import FAST, ORDERED, Guard, RegionSchedule, Schedule
+from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
+from tracecut.codegen.schedule.schedule import Guard, RegionSchedule, Schedule
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.reuse_distance import locality_profile

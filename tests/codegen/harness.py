@@ -24,7 +24,8 @@ from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
-from tracecut.codegen.schedule.schedule import FAST, Guard, Schedule
+from tracecut.codegen.schedule.reduce_modes import FAST
+from tracecut.codegen.schedule.schedule import Guard, Schedule
 from tracecut.codegen.tuning.inspect_variant import Captured, Wanted, inspect_variant
 from tracecut.ir.llvm.passes.leave_loops import COPIED
 from tracecut.ir.loops.nest import Nest

@@ -14,7 +14,8 @@ import numpy as np
 from tracecut.codegen.host.region_library import batch_regions, load_regions
 from tracecut.codegen.runtime.executor import Executor, RegionCode
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import ORDERED, Schedule
+from tracecut.codegen.schedule.reduce_modes import ORDERED
+from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.tolerances import CANCELLING, RESULTS
 from tracecut.tracer.capture.snapshot import Capture

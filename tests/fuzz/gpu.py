@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracecut.codegen.schedule.schedule import FAST
+from tracecut.codegen.schedule.reduce_modes import FAST
 
 from ..codegen.children import in_child
 from ..codegen.harness import Inspected

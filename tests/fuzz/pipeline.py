@@ -15,7 +15,8 @@ from typing import Any
 
 from tracecut.codegen.runtime.reinspect import inspect_again
 from tracecut.codegen.schedule.inspector import cut_into_blocks
-from tracecut.codegen.schedule.schedule import ORDERED, Schedule
+from tracecut.codegen.schedule.reduce_modes import ORDERED
+from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.toolchain.clang import Flags
 

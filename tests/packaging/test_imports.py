@@ -51,6 +51,13 @@ def test_a_program_starts_without_compiled_code() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_program_that_was_left_alone_starts_at_once() -> None:
+    """Data classes alone take as long as all the rest."""
+    done = python("import tracecut.cli.run, sys, json\nprint(json.dumps(sorted(sys.modules)))")
+    assert done.returncode == 0, done.stderr
+    assert not set(json.loads(done.stdout)) & {"dataclasses", "inspect", "typing"}
+
+
 def test_needs_no_extra_and_no_compiler() -> None:
     block = BLOCK.format(names=("ziglang", "cupy", "mpi4py", "kaminpar", "kahip", "mtkahypar", "nvidia"))
     code = "import tracecut; tracecut.optimize, tracecut.methods(); from tracecut.cli.main import main"

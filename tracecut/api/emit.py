@@ -49,7 +49,7 @@ def emit(
     the errors of `optimize` for programs that do not compile or run any more.
     """
     from tracecut.codegen.ptx.ptxas import check_architecture
-    from tracecut.codegen.schedule.schedule import FAST, ORDERED
+    from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
     from tracecut.ir.gpu.description import gpu as described
     from tracecut.partition import METHODS
     from tracecut.pipeline.supervise import emit_kernel

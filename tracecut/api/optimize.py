@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracecut.codegen.schedule.schedule import FAST
+from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.machine.machine import Machine
 from tracecut.pipeline.output.result import Optimized
 from tracecut.support.argument_checks import AnyPath, word

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tracecut.codegen.schedule.schedule import ORDERED
+from tracecut.codegen.schedule.reduce_modes import ORDERED
 from tracecut.pipeline.output.folder import damaged, digest_of, opened
 from tracecut.pipeline.output.use_counts import record
 from tracecut.support.errors import UsageError

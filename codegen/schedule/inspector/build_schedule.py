@@ -13,6 +13,7 @@ from tracecut.codegen.schedule.guards.relevance import unrelated_numbers
 from tracecut.codegen.schedule.plan.access_modes import piece_lengths
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group
 from tracecut.codegen.schedule.plan.scope_plan import RegionUse, ScopePlan, Segments, Space
+from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.ordering import Ordering
 from tracecut.support.arrays import Ints
 from tracecut.support.errors import UnsupportedError
@@ -53,7 +54,7 @@ def build_schedule(
     groups: Mapping[int, list[Group]],
     *,
     threads: int = 1,
-    reduce: str = sc.FAST,
+    reduce: str = FAST,
     remark: str = "",
 ) -> sc.Schedule:
     """Make a schedule.

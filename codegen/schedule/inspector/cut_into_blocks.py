@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.schedule.plan.scope_plan import ScopePlan
-from tracecut.codegen.schedule.schedule import FAST, ORDERED, Blocks
+from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
+from tracecut.codegen.schedule.schedule import Blocks
 from tracecut.support.arrays import Ints
 from tracecut.support.lazy_kernels import compiled
 from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, SCALAR, Array, Pattern

@@ -8,7 +8,7 @@ from tracecut.codegen.kernels.make_region_kernel import VARIANTS, Source, make_r
 from tracecut.codegen.runtime.executor import Executor
 from tracecut.codegen.runtime.replay import CapturedRegion, Outcome, Replay
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import FAST
+from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.codegen.tuning.live_values import address_values, start_values
 from tracecut.support.errors import UnsupportedError
 from tracecut.support.tolerances import RESULTS

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
-from tracecut.codegen.schedule.schedule import FAST, ORDERED
+from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
 from tracecut.support.argument_checks import BYTES, COUNT, SECONDS, SEED, Kind, one_of, whole, word
 from tracecut.support.errors import ArgumentError, UsageError
 from tracecut.support.memory_budget import LEAST

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tracecut.codegen.schedule.inspector import cut_into_blocks
 from tracecut.codegen.schedule.inspector.cut_into_blocks import SLACK, chunk_ends
 from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS
-from tracecut.codegen.schedule.schedule import ORDERED
+from tracecut.codegen.schedule.reduce_modes import ORDERED
 
 from ...checking import Subject, region_of
 

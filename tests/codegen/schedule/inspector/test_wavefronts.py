@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.codegen.schedule.inspector.wavefronts import MAX_BLOCKS, meeting_blocks, wavefronts
-from tracecut.codegen.schedule.schedule import ORDERED
+from tracecut.codegen.schedule.reduce_modes import ORDERED
 
 from ...checking import Subject, region_of
 
