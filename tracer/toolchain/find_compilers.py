@@ -20,7 +20,6 @@ from functools import cache
 from pathlib import Path
 
 from tracecut.support.errors import OutputError, ProgramError, ToolchainError
-from tracecut.support.files import write_text
 from tracecut.support.private_folders import new_folder
 from tracecut.support.process.tools import ask_tool
 
@@ -100,6 +99,8 @@ def _c_compiler() -> Compiler:
     if version is None:
         version = _ask_version(command)
         if kept is not None:
+            from tracecut.support.files import write_text  # with NumPy, which no message on usage waits for
+
             with suppress(OSError, OutputError):  # it is asked again next time
                 kept.parent.mkdir(mode=0o700, exist_ok=True)
                 write_text(kept, version.group(0), sync=False)
