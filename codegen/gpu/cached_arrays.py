@@ -32,6 +32,7 @@ class CachedArray:
         groups: base pointers that reach it.
         reads, writes: (byte of the record, type) of what jobs load and store there.
         updates: (byte of the record, type, operator) of what jobs reduce into.
+        elsewhere: jobs also reduce into records in global memory, by other numbers: no block has one for itself.
     """
 
     array: int
@@ -43,6 +44,7 @@ class CachedArray:
     reads: tuple[tuple[int, str], ...]
     writes: tuple[tuple[int, str], ...]
     updates: tuple[tuple[int, str, str], ...]
+    elsewhere: bool = False
 
     def bytes_for(self, records: int) -> int:
         """Shared memory that so many records take."""
@@ -106,7 +108,7 @@ def cacheable_arrays(
             if not why and use.array in without:
                 why = "iterations of several blocks may write to one of its records"
             if not why and not (written_only and not _is_written(use)):
-                kept.append(_cached(plan, use, number, space, groups))
+                kept.append(_cached(plan, use, fields, number, space, groups))
                 continue
             if why:
                 reasons[array.object.name or f"array {use.array}"] = why
@@ -128,7 +130,8 @@ def with_groups(found: Cacheable, plan: ScopePlan, region: int, groups: Sequence
     uses = {use.array: use for use in plan.uses[region]}
     arrays = []
     for item in found.arrays:
-        sites = {pattern.access.site.key for pattern in uses[item.array].patterns}
+        fields = _fields_of(plan, plan.spaces[item.space], uses.values())
+        sites = {p.access.site.key for p in uses[item.array].patterns if _indexed_by(plan, p, fields)}
         arrays.append(replace(item, groups=tuple(group.id for group in groups if sites & set(group.sites))))
     return replace(found, arrays=tuple(arrays))
 
@@ -173,14 +176,15 @@ def _unfit_array(
         return "it stays where it is"
     if any(field.array == use.array for space in plan.spaces for field in space.fields):
         return "it holds indices itself"
-    if not all(_indexed_by(plan, pattern, fields) for pattern in use.patterns):
-        return "it is reached by something else than these indices, too"
+    indexed = [pattern for pattern in use.patterns if _indexed_by(plan, pattern, fields)]
+    if len(indexed) < len(use.patterns) and any(_assigns(pattern) for pattern in use.patterns):
+        return "it is written, and reached by something else than these indices, too"
     if _mixed(plan.arrays[use.array], use):
         return "some of its records are summed up, and others are used in another way"
-    sites = {pattern.access.site.key for pattern in use.patterns}
-    if any(pattern.step != plan.arrays[use.array].stride for pattern in use.patterns):
+    sites = {pattern.access.site.key for pattern in indexed}
+    if any(pattern.step != plan.arrays[use.array].stride for pattern in indexed):
         return "an index walks it backwards"
-    for pattern in use.patterns:
+    for pattern in indexed:
         site = pattern.access.site
         if site.operator and not _combines(site.operator, site.type):
             return f"blocks cannot combine the {site.operator} at {site.place.told}"
@@ -226,17 +230,25 @@ def _combines(operator: str, type: str) -> bool:
     return operator in WHOLE and not (type in ("i8", "i16") and operator in BY_SIZE)
 
 
+def _assigns(pattern: Pattern) -> bool:
+    """Whether it stores a value, and does not reduce into what is there."""
+    return pattern.access.site.writes and not pattern.access.site.operator
+
+
 def _is_written(use: RegionUse) -> bool:
     return any(pattern.access.site.writes for pattern in use.patterns)
 
 
-def _cached(plan: ScopePlan, use: RegionUse, number: int, space: Space, groups: Sequence[Group]) -> CachedArray:
+def _cached(
+    plan: ScopePlan, use: RegionUse, fields: set[Field], number: int, space: Space, groups: Sequence[Group]
+) -> CachedArray:
     array = plan.arrays[use.array]
-    sites = {pattern.access.site.key for pattern in use.patterns}
+    indexed = [pattern for pattern in use.patterns if _indexed_by(plan, pattern, fields)]
+    sites = {pattern.access.site.key for pattern in indexed}
     reads: dict[tuple[int, str], None] = {}
     writes: dict[tuple[int, str], None] = {}
     updates: dict[tuple[int, str, str], None] = {}
-    for pattern in use.patterns:
+    for pattern in indexed:
         site = pattern.access.site
         for offset in _places(array, pattern):
             if site.operator:
@@ -256,6 +268,7 @@ def _cached(plan: ScopePlan, use: RegionUse, number: int, space: Space, groups: 
         tuple(sorted(reads)),
         tuple(sorted(writes)),
         tuple(sorted(updates)),
+        any(pattern.access.site.operator for pattern in use.patterns if pattern not in indexed),
     )
 
 

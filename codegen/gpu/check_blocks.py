@@ -5,7 +5,7 @@ Shares no code with what makes schedules. All of it is arithmetic on whole array
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,12 +48,17 @@ class HalfStarts:
 
 
 def check_blocks(
-    schedule: GpuSchedule, jobs: int, indices: Sequence[LocalIndex], pieces: Sequence[HalfStarts] = ()
+    schedule: GpuSchedule,
+    jobs: int,
+    indices: Sequence[LocalIndex],
+    pieces: Sequence[HalfStarts] = (),
+    elsewhere: Collection[int] = (),
 ) -> None:
     """Raise ScheduleError unless a GPU schedule is sound. O(records + data + jobs).
 
     Each job is in one block; each block knows all data that its jobs reach, once, under the number that they read; what
-    it owns no other block has; and it makes the right starts out of their halves.
+    it owns no other block has; and it makes the right starts out of their halves. Blocks own no data of the spaces
+    `elsewhere`: jobs of any block also reduce into their records in global memory.
     """
     bounds = schedule.bounds
     if bounds.size < 1 or bounds[0] != 0 or bounds[-1] != jobs or np.any(bounds[1:] < bounds[:-1]):
@@ -70,6 +75,8 @@ def check_blocks(
         blocks_of = np.bincount(item.data, minlength=item.size)
         if np.any(blocks_of[item.data[owned]] > 1):
             raise ScheduleError(f"two blocks of loop {schedule.region} share a datum that one of them owns")
+        if item.space in elsewhere and np.any(owned):
+            raise ScheduleError(f"a block of loop {schedule.region} owns a datum that jobs reduce into elsewhere, too")
     for index in indices:
         held = spaces.get(index.space)
         if held is None:

@@ -266,6 +266,9 @@ class _Maker:
         unsafe = {item.array for item in self.cache.arrays if item.writes and item.space in shared_data}
         if unsafe:
             return self._again(self.without | unsafe)
+        data = [
+            replace(item, owned=np.zeros_like(item.owned)) if item.space in self._elsewhere() else item for item in data
+        ]
         schedule = GpuSchedule(self.region, self.host.method, self.threads, bounds, data)
         schedule.verify()
         most = {item.space: item.most for item in data}
@@ -358,7 +361,11 @@ class _Maker:
             places, numbers = item.places[::step], local[::step].astype(np.int64) - item.shift
             records = first if step > 0 else np.arange(first.size, dtype=np.int64)
             found.append(LocalIndex(item.space, records, places, numbers))
-        check_blocks(schedule, region.jobs.size, found, list(half_starts(self.device)))
+        check_blocks(schedule, region.jobs.size, found, list(half_starts(self.device)), self._elsewhere())
+
+    def _elsewhere(self) -> set[int]:
+        """Spaces into whose records jobs reduce in global memory, too."""
+        return {item.space for item in self.cache.arrays if item.elsewhere}
 
     def _block_argument(
         self, parameter: Parameter, schedule: GpuSchedule, shared: Sequence[SharedArray]

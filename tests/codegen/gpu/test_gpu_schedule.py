@@ -106,6 +106,12 @@ def test_the_checker_finds_planted_faults(name: str) -> None:
         check_blocks(*change(schedule(), indices()))
 
 
+def test_the_checker_finds_data_that_are_owned_though_others_reduce_into_them() -> None:
+    with pytest.raises(ScheduleError, match="owns a datum that jobs reduce into elsewhere"):
+        check_blocks(schedule(), 5, indices(), (), {schedule().spaces[0].space})
+    check_blocks(with_space(schedule(), owned=ints(0, 0)), 5, indices(), (), {schedule().spaces[0].space})
+
+
 STARTS: dict[str, tuple[dict[str, Any], str]] = {
     "another half": ({"halves": longs(0, 7, 65530, 65534, 5, 64)}, "wrong records"),
     "the last end": ({"halves": longs(0, 7, 65530, 65534, 4, 65)}, "wrong records"),

@@ -109,6 +109,77 @@ def test_the_third_numbers_of_an_index_are_not_those_of_another(tmp_path: Path) 
     assert set(found.values()) == {""}
 
 
+# Jobs reach arrays by their own number and by an index: `place` is read, `force` is summed up both ways; of `mass` one
+# half is written by number, the other one read by an index.
+PAIRS = """
+#include <stdio.h>
+#define N 400
+static int first[N + 1], other[N * 4], far[N * 4];
+static double place[N], mass[N], force[N];
+static __attribute__((noinline)) void pairs(const double *x, double *f, double *m)
+{
+    for (int i = 0; i < N; i++) { // @pairs
+        double here = x[i], sum = 0;
+        for (int k = first[i]; k < first[i + 1]; k++) {
+            double d = here - x[other[k]];
+            sum += d;
+            f[other[k]] -= d;
+        }
+        f[i] += sum;
+        m[i] = here * 2;
+    }
+}
+static __attribute__((noinline)) void halves(double *m)
+{
+    for (int i = 0; i < N / 2; i++) { // @halves
+        double sum = 0;
+        for (int k = first[i]; k < first[i + 1]; k++)
+            sum += m[far[k]];
+        m[i] = sum;
+    }
+}
+int main(void)
+{
+    unsigned state = 1;
+    for (int i = 0, k = 0; i < N; i++) {
+        place[i] = (int)((state = state * 1103515245u + 12345u) / 65536 % 1000), mass[i] = i;
+        for (first[i] = k; k < first[i] + i % 5; k++)
+            other[k] = (int)((state = state * 1103515245u + 12345u) / 65536 % N), far[k] = N / 2 + other[k] / 2;
+        first[i + 1] = k;
+    }
+    for (int t = 0; t < 3; t++) {
+        pairs(place, force, mass);
+        halves(mass);
+        for (int i = 0; i < N; i++)
+            place[i] += force[i] * .125;
+    }
+    for (int i = 0; i < N; i++)
+        printf("%g %g %g\\n", place[i], mass[i], force[i]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("variant", ["smem", "readonly"])
+def test_an_array_is_reached_by_number_and_by_an_index(variant: str, tmp_path: Path) -> None:
+    item = trace(PAIRS, tmp_path).inspect("pairs")
+    kernel = make_region_kernel(source_of(item), item.random(1), variant, threads=32, jobs=40)
+    assert kernel.schedule is not None
+    owned = [int(space.owned.sum()) for space in kernel.schedule.spaces]
+    assert owned == [0], "jobs of other blocks add to the same records in global memory"
+    kept = {text for text in kernel.notes.values() if "shared memory" in text}
+    assert not kept and not kernel.notes, kernel.notes
+    loaded = load([item])
+    (found,) = in_child(lambda: check(loaded, strict=True)).values()
+    assert found[variant] == "", found
+
+
+def test_what_is_written_by_number_is_not_kept(tmp_path: Path) -> None:
+    item = trace(PAIRS, tmp_path).inspect("halves")
+    with pytest.raises(UnsupportedError, match="it is written, and reached by something else than these indices, too"):
+        make_region_kernel(source_of(item), item.random(1), "smem", threads=32, jobs=40)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
