@@ -266,9 +266,8 @@ class _Maker:
         unsafe = {item.array for item in self.cache.arrays if item.writes and item.space in shared_data}
         if unsafe:
             return self._again(self.without | unsafe)
-        data = [
-            replace(item, owned=np.zeros_like(item.owned)) if item.space in self._elsewhere() else item for item in data
-        ]
+        both = self._elsewhere()
+        data = tuple(replace(item, owned=np.zeros_like(item.owned)) if item.space in both else item for item in data)
         schedule = GpuSchedule(self.region, self.host.method, self.threads, bounds, data)
         schedule.verify()
         most = {item.space: item.most for item in data}
