@@ -25,7 +25,7 @@ from .predict_blocks import BlockCounts, count_blocks, fitted_slope, least_secon
 
 CHOICES = ("original", "swap", "smem", "readonly")  # `swap-indirect` loses what coalescing there was
 THREADS = (64, 128, 256, 512, 1024)
-JOBS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of a block that keeps data, or of a cluster
+JOBS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of a block that keeps data, or of a cluster
 FIRST_THREADS, FIRST_JOBS = 256, 1024
 LEAST_GAIN = 0.02  # share of the predicted time that a change of the program's order has to save
 CLOSE = 0.12  # what is so much slower than the best may still win with other blocks or threads
