@@ -82,9 +82,12 @@ def check_blocks(
         if held is None:
             raise ScheduleError(f"an index of loop {schedule.region} leads to data that no block keeps")
         ends = index.records[bounds]
-        block = np.searchsorted(ends, np.arange(index.places.size), side="right") - 1
-        known = index.places >= 0
-        block, local, wanted = block[known], index.local[known], index.places[known]
+        if np.any(ends[1:] < ends[:-1]) or not 0 <= ends[0] <= ends[-1] <= index.places.size:
+            raise ScheduleError(f"the iterations of loop {schedule.region} do not read records one after the other")
+        read = slice(ends[0], ends[-1])
+        known = index.places[read] >= 0
+        block = np.repeat(np.arange(schedule.blocks), np.diff(ends))[known]
+        local, wanted = index.local[read][known], index.places[read][known]
         count = np.diff(held.offsets)[block]
         if np.any(local < 0) or np.any(local >= count):
             raise ScheduleError(f"an iteration of loop {schedule.region} reads a number that its block does not have")

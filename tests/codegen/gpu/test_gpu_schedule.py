@@ -95,6 +95,8 @@ FAULTS = {
     "a number too large": (lambda s, i: (s, 5, [replace(i[0], local=longs(3, 1, 2, 77, 1))]), "does not have"),
     "a negative number": (lambda s, i: (s, 5, [replace(i[0], local=longs(-1, 1, 2, 77, 1))]), "does not have"),
     "the other block's number": (lambda s, i: (s, 5, [replace(i[0], local=longs(0, 1, 2, 77, 0))]), "wrong datum"),
+    "records backwards": (lambda s, i: (s, 5, [replace(i[0], records=longs(0, 1, 2, 6, 4, 5))]), "one after the other"),
+    "records behind the end": (lambda s, i: (s, 5, [replace(i[0], records=longs(0, 1, 2, 3, 4, 9))]), "one after"),
     "data of another space": (lambda s, i: (s, 5, [replace(i[0], space=3)]), "no block keeps"),
 }
 
