@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tracecut.codegen.schedule.plan.range_function import Group, Outlined
 from tracecut.codegen.schedule.plan.scope_plan import Field, RegionUse, ScopePlan, Space
 from tracecut.ir.llvm.associative import BY_SIZE
-from tracecut.tracer.legality.access_patterns import INDIRECT, Array, Pattern
+from tracecut.tracer.legality.access_patterns import DIRECT, INDIRECT, Array, Pattern
 
 ALIGNMENT = 16
 IN_JOB_ORDER = ("direct", "segment")  # modes of copies in which the records of a block lie side by side
@@ -177,8 +177,11 @@ def _unfit_array(
     if any(field.array == use.array for space in plan.spaces for field in space.fields):
         return "it holds indices itself"
     indexed = [pattern for pattern in use.patterns if _indexed_by(plan, pattern, fields)]
-    if len(indexed) < len(use.patterns) and any(_assigns(pattern) for pattern in use.patterns):
-        return "it is written, and reached by something else than these indices, too"
+    others = [pattern for pattern in use.patterns if pattern not in indexed]
+    if not all(_by_number(plan.arrays[use.array], pattern) for pattern in others):
+        return "it is reached by something else than these indices and the number of the iteration, too"
+    if others and any(_assigns(pattern) for pattern in use.patterns):
+        return "it is written, and reached by the number of the iteration, too"
     if _mixed(plan.arrays[use.array], use):
         return "some of its records are summed up, and others are used in another way"
     sites = {pattern.access.site.key for pattern in indexed}
@@ -228,6 +231,12 @@ def _combines(operator: str, type: str) -> bool:
     if type in ("float", "double"):
         return operator in REAL
     return operator in WHOLE and not (type in ("i8", "i16") and operator in BY_SIZE)
+
+
+def _by_number(array: Array, pattern: Pattern) -> bool:
+    """Whether it reaches one record for each iteration, by its number."""
+    whole = pattern in array.numbers and pattern not in array.fine
+    return pattern.kind == DIRECT and whole and abs(pattern.step) == array.stride and bool(pattern.offsets)
 
 
 def _assigns(pattern: Pattern) -> bool:

@@ -138,6 +138,13 @@ static __attribute__((noinline)) void halves(double *m)
         m[i] = sum;
     }
 }
+static __attribute__((noinline)) void fixed(const int *index, double *f)
+{
+    for (int i = 0; i < N; i++) { // @fixed
+        f[index[i]] += i;
+        f[3] += 2;
+    }
+}
 int main(void)
 {
     unsigned state = 1;
@@ -150,6 +157,7 @@ int main(void)
     for (int t = 0; t < 3; t++) {
         pairs(place, force, mass);
         halves(mass);
+        fixed(other, force);
         for (int i = 0; i < N; i++)
             place[i] += force[i] * .125;
     }
@@ -176,7 +184,13 @@ def test_an_array_is_reached_by_number_and_by_an_index(variant: str, tmp_path: P
 
 def test_what_is_written_by_number_is_not_kept(tmp_path: Path) -> None:
     item = trace(PAIRS, tmp_path).inspect("halves")
-    with pytest.raises(UnsupportedError, match="it is written, and reached by something else than these indices, too"):
+    with pytest.raises(UnsupportedError, match="it is written, and reached by the number of the iteration, too"):
+        make_region_kernel(source_of(item), item.random(1), "smem", threads=32, jobs=40)
+
+
+def test_what_is_reached_at_one_place_is_not_kept(tmp_path: Path) -> None:
+    item = trace(PAIRS, tmp_path).inspect("fixed")
+    with pytest.raises(UnsupportedError, match="something else than these indices and the number of the iteration"):
         make_region_kernel(source_of(item), item.random(1), "smem", threads=32, jobs=40)
 
 
