@@ -59,7 +59,6 @@ class _Outliner:
         self.made: set[str] = set()
         self.steps = Counters(view, loop)
         self.walkers: list[Walker] = []
-        self.index_bases: dict[str, int] = {}
         self.locals = private_arrays(view, nest, view.loop_ids[loop])
         self.keys: dict[int, str] = {}
         for site in nest.sites_in(self.info.id):
@@ -94,7 +93,6 @@ class _Outliner:
             tuple(self.slots),
             tuple(self.groups),
             tuple(reductions),
-            dict(self.index_bases),
             self.locals,
         )
 
@@ -173,7 +171,6 @@ class _Outliner:
         group = self.group_of.get(name)
         if group is None:
             raise UnsupportedError(f"the index {name} has no base pointer")
-        self.index_bases[name] = group.id
         return group
 
     def _pointer(self, text: str, group: Group, view: str, kind: str = "base") -> str:

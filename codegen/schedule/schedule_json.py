@@ -22,7 +22,6 @@ def outlined_out(found: Outlined) -> dict[str, Any]:
         "slots": [[slot.kind, slot.name, slot.type, slot.group] for slot in found.slots],
         "groups": [[group.id, group.root, list(group.sites), group.view] for group in found.groups],
         "reductions": [[item.phi, item.type, item.operator, item.slot, item.out] for item in found.reductions],
-        "index_bases": dict(found.index_bases),
     }
 
 
@@ -33,7 +32,6 @@ def outlined_in(data: Mapping[str, Any]) -> Outlined:
         tuple(Slot(str(kind), str(name), str(type), whole(group)) for kind, name, type, group in data["slots"]),
         tuple(Group(whole(n), str(root), tuple(map(str, sites)), str(view)) for n, root, sites, view in data["groups"]),
         tuple(Reduction(str(p), str(t), str(o), whole(slot), whole(out)) for p, t, o, slot, out in data["reductions"]),
-        {str(name): whole(group) for name, group in data["index_bases"].items()},
     )
     if any(not 0 <= item.slot < len(found.slots) for item in found.reductions):
         raise ValueError("a reduction starts in a slot that does not exist")

@@ -70,7 +70,6 @@ class Outlined:
     Attributes:
         function: the code; None in a schedule file, which lies beside the machine code. Whoever edits it takes a copy.
         slots: of `in`. groups: of its accesses. reductions: its accumulators.
-        index_bases: index load → group of its access.
         locals: stack arrays of the iterations that the function makes for itself: name → its `alloca`.
     """
 
@@ -79,7 +78,6 @@ class Outlined:
     slots: tuple[Slot, ...]
     groups: tuple[Group, ...]
     reductions: tuple[Reduction, ...]
-    index_bases: Mapping[str, int] = field(default_factory=dict)
     locals: Mapping[str, str] = field(default_factory=dict)
 
     @property
