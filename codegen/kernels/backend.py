@@ -11,6 +11,11 @@ import numpy.typing as npt
 WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that every kernel may have
 
 
+def cuda_version(number: int) -> str:
+    """As drivers number it: 13020 is CUDA 13.2."""
+    return f"CUDA {number // 1000}.{number % 1000 // 10}"
+
+
 class Backend(Protocol):
     """What cards are reached by. Each call names the card; failures are RuntimeError or MemoryError."""
 
@@ -19,6 +24,9 @@ class Backend(Protocol):
 
     def capability(self, number: int) -> tuple[int, int]:
         """(major, minor) of a card's architecture."""
+
+    def describe(self, number: int) -> str:
+        """A card's name, and the newest CUDA that its driver knows."""
 
     def load(self, number: int, code: bytes, name: str, ending: str) -> Any:
         """The kernel `name` of machine code (`ending` "cubin") or PTX ("ptx")."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.support.process.runner import private_folder
 
-from .backend import WITHOUT_ASKING
+from .backend import WITHOUT_ASKING, cuda_version
 
 
 def cupy_backend() -> CupyBackend | None:
@@ -33,6 +33,11 @@ class CupyBackend:
     def capability(self, number: int) -> tuple[int, int]:
         found = str(self.cupy.cuda.Device(number).compute_capability)
         return int(found[:-1]), int(found[-1])
+
+    def describe(self, number: int) -> str:
+        runtime = self.cupy.cuda.runtime
+        name = runtime.getDeviceProperties(number)["name"].decode(errors="replace")
+        return f"{name}, {cuda_version(runtime.driverGetVersion())}"
 
     def load(self, number: int, code: bytes, name: str, ending: str) -> Any:
         with private_folder("tracecut-gpu") as folder:

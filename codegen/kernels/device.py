@@ -79,6 +79,14 @@ class Device:
     def arch(self) -> str:
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
+    @property
+    def description(self) -> str:
+        """Its name, and the newest CUDA that its driver knows. Raises KernelError where the driver does not say."""
+        try:
+            return self.backend.describe(self.number)
+        except RuntimeError as error:
+            raise KernelError(f"card {self.number} does not say what it is", detail=str(error)) from error
+
     def takes_machine_code(self, arch: str) -> bool:
         """Whether machine code for an architecture runs here: of the same major number, and no newer.
 

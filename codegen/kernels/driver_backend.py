@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .backend import WITHOUT_ASKING
+from .backend import WITHOUT_ASKING, cuda_version
 
 LIBRARY = "libcuda.so.1"
 MAJOR, MINOR = 75, 76  # attributes of a card: its compute capability
@@ -70,6 +70,12 @@ class DriverBackend:
         for value, attribute in ((major, MAJOR), (minor, MINOR)):
             self.call("cuDeviceGetAttribute", byref(value), c_int(attribute), self._card(number))
         return major.value, minor.value
+
+    def describe(self, number: int) -> str:
+        name, version = ctypes.create_string_buffer(100), c_int()
+        self.call("cuDeviceGetName", name, c_int(len(name)), self._card(number))
+        self.call("cuDriverGetVersion", byref(version))
+        return f"{name.value.decode(errors='replace')}, {cuda_version(version.value)}"
 
     def _card(self, number: int) -> c_int:
         card = c_int()

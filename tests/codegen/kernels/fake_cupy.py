@@ -55,7 +55,12 @@ class FakeCupy:
             def synchronize(self) -> None:
                 outer.synchronized += 1
 
-        self.cuda = SimpleNamespace(Device=Device, runtime=SimpleNamespace(getDeviceCount=self._count))
+        runtime = SimpleNamespace(
+            getDeviceCount=self._count,
+            getDeviceProperties=lambda number: {"name": b"Made-up card"},
+            driverGetVersion=lambda: 13020,
+        )
+        self.cuda = SimpleNamespace(Device=Device, runtime=runtime)
 
     def _fail(self, where: str) -> None:
         if self.fails[where]:

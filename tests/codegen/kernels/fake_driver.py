@@ -73,6 +73,13 @@ class FakeDriver:
         assert card.value >= 40
         value._obj.value = self.capability[(75, 76).index(attribute.value)]
 
+    def _cuDeviceGetName(self, text: Any, size: Any, card: Any) -> None:
+        assert card.value >= 40 and size.value == len(text)
+        text.value = b"Made-up card"
+
+    def _cuDriverGetVersion(self, version: Any) -> None:
+        version._obj.value = 13020
+
     def _cuDevicePrimaryCtxRetain(self, context: Any, card: Any) -> None:
         context._obj.value = card.value
 

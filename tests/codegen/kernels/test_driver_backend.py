@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tracecut.codegen.kernels import driver_backend
+from tracecut.codegen.kernels.device import open_device
 from tracecut.codegen.kernels.kernel import Address, Kernel
 from tracecut.codegen.kernels.make_region_kernel import make_region_kernel
 from tracecut.codegen.ptx.module import Parameter
@@ -47,6 +48,15 @@ def test_it_leaves_what_a_run_on_the_cpu_leaves(inspected: Catalogue, install: C
     assert run.results.keys() == expected.results.keys() and fake.launched == fake.synchronized == 1
     gc.collect()
     assert fake.memory == {}, "memory of the card is freed"
+
+
+def test_a_card_says_what_it_is(install: Callable[..., FakeDriver]) -> None:
+    install(by_hand())
+    assert open_device().description == "Made-up card, CUDA 13.2"
+    install(by_hand(), fails={"cuDriverGetVersion": 100})
+    with pytest.raises(KernelError, match="card 0 does not say what it is") as caught:
+        _ = open_device().description
+    assert "cuDriverGetVersion: CUDA_ERROR_NO_DEVICE" in caught.value.detail
 
 
 def test_machine_code_or_ptx_by_the_card(install: Callable[..., FakeDriver]) -> None:
