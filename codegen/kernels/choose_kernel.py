@@ -18,15 +18,18 @@ from tracecut.ir.gpu.memory_report import MemoryReport
 from tracecut.ir.ordering import Ordering
 from tracecut.support.errors import TracecutError, UnsupportedError
 
+from .device import Device
 from .gpu_model import gpu_model
 from .kernel import Considered, Kernel
 from .make_region_kernel import BLOCK_VARIANTS, Source, make_region_kernel
 from .predict_blocks import BlockCounts, count_blocks, fitted_slope, least_seconds, predict, same_blocks
+from .tune_on_card import fastest, times_on_card
 
 CHOICES = ("original", "swap", "smem", "readonly")  # `swap-indirect` loses what coalescing there was
 THREADS = (64, 128, 256, 512, 1024)
 JOBS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of a block that keeps data, or of a cluster
 FIRST_THREADS, FIRST_JOBS = 256, 1024
+TIMED = 4  # kernels that are timed on a card, beside the best of each variant
 LEAST_GAIN = 0.02  # share of the predicted time that a change of the program's order has to save
 CLOSE = 0.12  # what is so much slower than the best may still win with other blocks or threads
 STEP = 0.005  # what another run of the model has to promise
@@ -51,6 +54,11 @@ class Wanted:
     seed: int = 0
     reduce: str = FAST
 
+    @property
+    def searches(self) -> bool:
+        """Whether the variant is still to be chosen."""
+        return self.variant == AUTO
+
 
 @dataclass(frozen=True, eq=False)
 class Tried:
@@ -65,14 +73,17 @@ class Tried:
         return self.report.time, self.report.l2_bytes
 
 
-def choose_kernel(source: Source, wanted: Wanted, gpu: Gpu, say: Callable[[str], None]) -> Kernel:
+def choose_kernel(
+    source: Source, wanted: Wanted, gpu: Gpu, say: Callable[[str], None], card: Device | None = None
+) -> Kernel:
     """The kernel with the least predicted time; the program's own order unless another one saves two per cent.
 
-    Its `considered` has all that were looked at. A variant that is asked for is made with 256 threads and 1,024 jobs a
+    With a `card`, the fastest there of the few that are predicted to be fast, and of the best of each variant. Its
+    `considered` has all that were looked at. A variant that is asked for is made with 256 threads and 1,024 jobs a
     block where nothing else is asked for, without a run of the model. Raises UnsupportedError when there can be none.
     """
-    search = KernelSearch(source, wanted, gpu, say)
-    if wanted.variant != AUTO:
+    search = KernelSearch(source, wanted, gpu, say, card)
+    if not wanted.searches:
         return search.make(wanted.variant, wanted.threads or FIRST_THREADS, wanted.jobs or FIRST_JOBS)
     return search.run()
 
@@ -85,8 +96,10 @@ class KernelSearch:
     wanted: Wanted
     gpu: Gpu
     say: Callable[[str], None] = lambda text: None
+    card: Device | None = None
     tried: dict[tuple[str, int, int], Tried] = field(default_factory=dict)
     refused: dict[tuple[str, int, int], str] = field(default_factory=dict)
+    measured: dict[tuple[str, int, int], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.orders = BlockOrders(self.source.graph.graph, self.wanted.method, seed=self.wanted.seed)
@@ -110,14 +123,15 @@ class KernelSearch:
         if self.wanted.threads is None:
             for variant in CHOICES:
                 self._other_threads(variant)
-        return replace(self._best().kernel, considered=self.table())
+        chosen = self._best() if self.card is None else self._fastest_on(self.card)
+        return replace(chosen.kernel, considered=self.table(chosen))
 
-    def table(self) -> tuple[Considered, ...]:
+    def table(self, chosen: Tried | None = None) -> tuple[Considered, ...]:
         """All that were looked at, those that were refused last."""
-        found = [
-            Considered(variant, threads, jobs, item.report.time, item.report.l2_bytes, item.report.hbm_bytes)
-            for (variant, threads, jobs), item in self.tried.items()
-        ]
+        found = []
+        for key, item in self.tried.items():
+            counted = item.report.time, item.report.l2_bytes, item.report.hbm_bytes
+            found.append(Considered(*key, *counted, "", self.measured.get(key), item is chosen))
         found += [Considered(*key, None, 0, 0, why) for key, why in self.refused.items()]
         return tuple(found)
 
@@ -221,6 +235,21 @@ class KernelSearch:
         if plain is not None and best.report.time > (1 - LEAST_GAIN) * plain.report.time:
             return plain
         return best
+
+    def _fastest_on(self, card: Device) -> Tried:
+        """The fastest on a card, of the few that the model takes for fast and of the best of each variant.
+
+        The model's own choice where the card runs none of them.
+        """
+        ranked = sorted(self.tried.items(), key=lambda pair: pair[1].rank)
+        chosen = dict(ranked[:TIMED])
+        chosen |= {key: item for key, item in ranked if item is self._of(key[0])}
+        self.say(f"timing {len(chosen)} kernels on {card.description}")
+        times = times_on_card([item.kernel for item in chosen.values()], card)
+        self.measured = {key: seconds for key, seconds in zip(chosen, times, strict=True) if seconds is not None}
+        if not self.measured:
+            return self._best()
+        return list(chosen.values())[fastest([item.report.time for item in chosen.values()], times)]
 
     def _hopeless(self, item: Tried) -> bool:
         """Whether other blocks or threads will not make it the best."""

@@ -20,7 +20,7 @@ def run_on_device(kernel: Launchable, memory: Sequence[Bytes], device: Device) -
     Machine code is taken where the card's architecture has the same major number, PTX otherwise, and without ptxas.
     Raises UnsupportedError for a card older than the kernel's architecture, KernelError where the kernel fails.
     """
-    code, ending = _code(kernel, device)
+    code, ending = code_for(kernel, device)
     loaded = device.load(code, kernel.name, ending=ending)
     there = [device.put(data) for data in memory]
     arguments = arguments_on_card(kernel, there, device.address)
@@ -45,7 +45,8 @@ def arguments_on_card(
     ]
 
 
-def _code(kernel: Launchable, device: Device) -> tuple[bytes, str]:
+def code_for(kernel: Launchable, device: Device) -> tuple[bytes, str]:
+    """What a card is given, and whether that is machine code ("cubin") or PTX ("ptx"). Raises UnsupportedError."""
     if device.takes_machine_code(kernel.arch):
         try:
             return kernel.cubin, "cubin"

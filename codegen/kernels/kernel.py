@@ -52,7 +52,8 @@ class KernelArray:
 class Considered:
     """A kernel that was looked at before one was chosen: predicted seconds and bytes, or why there is none.
 
-    `threads`: of a block. `jobs`: most jobs of a block that keeps data in shared memory.
+    `threads`: of a block. `jobs`: most jobs of a block that keeps data in shared memory. `measured`: seconds on this
+    machine's card, None: not measured. `chosen`: it is the one that was taken.
     """
 
     variant: str
@@ -62,6 +63,8 @@ class Considered:
     l2_bytes: int
     hbm_bytes: int
     why: str = ""
+    measured: float | None = None
+    chosen: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tracecut.codegen.kernels.choose_kernel import Wanted, choose_kernel
+from tracecut.codegen.kernels.device import Device, open_device
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.kernel_file import save_kernel
 from tracecut.codegen.kernels.make_region_kernel import Source
@@ -56,10 +57,11 @@ class EmitWorker(Worker):
         source = self.source_of(inspection)
         self._done("graph")
         asked = dict(self.spec["kernel"])
-        text = bool(asked.pop("text", False))
+        text, name = bool(asked.pop("text", False)), str(asked.pop("card", ""))
         card = gpu(str(asked.pop("gpu")))
         self._stage("order of jobs and data")
-        kernel = choose_kernel(source, Wanted(**asked, seed=int(self.spec["seed"])), card, self._stage)
+        wanted = Wanted(**asked, seed=int(self.spec["seed"]))
+        kernel = choose_kernel(source, wanted, card, self._stage, _card_for(wanted, name))
         self.result["chosen"] = _chosen(kernel)
         if text:
             self.result["text"] = str(write_text(self.folder / "kernel.ptx", kernel.ptx, sync=False))
@@ -67,13 +69,28 @@ class EmitWorker(Worker):
         self.result["kernel"] = str(save_kernel(kernel, self.folder / "kernel.npz"))
 
 
+def _card_for(wanted: Wanted, name: str = "") -> Device | None:
+    """This machine's card, where there is a choice and the emitted machine code runs on it; else None.
+
+    `name`: of the card that the kernel is for; empty: any.
+    """
+    if not wanted.searches:
+        return None
+    try:
+        found = open_device()
+        fits = found.takes_machine_code(wanted.arch) and found.description and name in found.description
+        return found if fits else None
+    except TracecutError:
+        return None
+
+
 def _chosen(kernel: Kernel) -> dict[str, Any]:
     """A kernel and what it was chosen from, in plain values."""
     found = {"variant": kernel.variant, "method": kernel.host.method, **kernel.launch}
-    mine = [item for item in kernel.considered if item.variant == kernel.variant and item.threads == kernel.threads]
-    times = [item.seconds for item in mine if item.seconds is not None]
+    mine = next((item for item in kernel.considered if item.chosen), None)
     plain = [item.seconds for item in kernel.considered if item.variant == "original" and item.seconds is not None]
-    found |= {"seconds": min(times, default=None), "original_seconds": min(plain, default=None)}
+    found |= {"seconds": mine and mine.seconds, "measured": mine and mine.measured}
+    found |= {"original_seconds": min(plain, default=None)}
     return {**found, "notes": dict(kernel.notes), "considered": [vars(item) for item in kernel.considered]}
 
 
