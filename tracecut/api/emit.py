@@ -34,7 +34,8 @@ def emit(
         region: id of a region of `optimized` (`"mesh-120"`) or `"FILE:LINE"`; None: the hottest loop that has a kernel.
         target: GPU architecture, such as `"sm_90"`.
         variant: `original`, `swap-indirect`, `swap`, `smem`, `readonly`, or `auto`: the one with the least time by the
-            memory model, the program's own order unless another saves two per cent.
+            memory model, the program's own order unless another saves two per cent. Where this machine has a card that
+            runs `target`, the few that the model takes for fast are timed there, once for each input, card and driver.
         block: threads of a block, 16 to 1024; None: by the model if `variant` is `auto`, else 256.
         method: order of jobs and data, a name of `tracecut.methods()`; `auto`: whose blocks touch the fewest data.
         jobs: most jobs of a block that keeps data in shared memory; None: likewise, else 1024.
@@ -43,7 +44,7 @@ def emit(
             adds once to a sum. A second kernel (`.combine`) adds up what the first left, without atomic operations.
 
     Returns a Kernel: `.ptx`, `.cubin`, `.ir`, `.cuda`, `.launch`, `.arrays`, `.schedule`, `.run_cpu()`, `.run_gpu()`;
-    `.considered` has what `auto` looked at.
+    `.considered` has what `auto` looked at, predicted and measured.
 
     Raises ArgumentError for bad arguments, UnsupportedError with the reason when the loop cannot become a kernel, and
     the errors of `optimize` for programs that do not compile or run any more.

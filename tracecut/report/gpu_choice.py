@@ -11,7 +11,7 @@ from .source_excerpt import Place
 
 @dataclass(frozen=True)
 class GpuRow:
-    """A kernel that was considered. Without seconds, `why` says why there is none."""
+    """A kernel that was considered. Without seconds, `why` says why there is none. `measured`: seconds on a card."""
 
     variant: str
     threads: int | None = None
@@ -20,13 +20,15 @@ class GpuRow:
     l2_bytes: float | None = None
     hbm_bytes: float | None = None
     why: str = ""
+    measured: float | None = None
 
 
 @dataclass(frozen=True)
 class GpuChoice:
     """The kernel for one GPU; without a path, `reason` says why there is none. `place`: the loop that it is of.
 
-    `seconds`, `original_seconds`: predicted, of the kernel and of the program's own order.
+    `seconds`, `original_seconds`: predicted, of the kernel and of the program's own order. `measured`: of the kernel,
+    on the card of the machine that chose it; None where it had none.
     """
 
     gpu: str
@@ -40,6 +42,7 @@ class GpuChoice:
     seconds: float | None = None
     original_seconds: float | None = None
     rows: tuple[GpuRow, ...] = ()
+    measured: float | None = None
 
     @property
     def words(self) -> str:
@@ -50,6 +53,7 @@ class GpuChoice:
         if self.seconds and self.original_seconds:
             before, after = 1e6 * self.original_seconds, 1e6 * self.seconds
             times = f", {before:.3g} -> {after:.3g} us predicted"
+            times += f", {1e6 * self.measured:.3g} us measured" if self.measured else ""
         return f"{self.variant}{times} on {self.gpu}"
 
 
@@ -64,6 +68,7 @@ def gpu_choice(item: Fields, shown: Root) -> GpuChoice:
             row.number("l2_bytes"),
             row.number("hbm_bytes"),
             shown.text(row.text("why")),
+            row.number("measured"),
         )
         for row in item.children("considered")
     )
@@ -79,4 +84,5 @@ def gpu_choice(item: Fields, shown: Root) -> GpuChoice:
         item.number("seconds"),
         item.number("original_seconds"),
         rows,
+        item.number("measured"),
     )

@@ -12,6 +12,8 @@ from .markup import Content, Html, el, join, table, user
 SHOWN = 40  # rows of the table, the fastest first
 LONG, NAME = 1200, 60
 HEAD = ("kernel", "threads", "jobs a block", "predicted, µs", "of original", "L2", "memory", "")
+PREDICTED = "Times are predicted by the memory model; nothing was measured on a card."
+MEASURED = "Times are predicted by the memory model; the fastest of them were launched on this machine's card, too."
 
 
 def gpu_part(choice: GpuChoice) -> Iterable[Content]:
@@ -37,7 +39,8 @@ def gpu_part(choice: GpuChoice) -> Iterable[Content]:
     )
     if choice.rows:
         yield _table(choice)
-        yield el("p", "Times are predicted by the memory model; nothing was measured on a card.", cls="caption")
+        measured = any(row.measured is not None for row in choice.rows)
+        yield el("p", MEASURED if measured else PREDICTED, cls="caption")
 
 
 def _table(choice: GpuChoice) -> Html:
@@ -59,7 +62,9 @@ def _table(choice: GpuChoice) -> Html:
             "" if row.hbm_bytes is None or row.seconds is None else size(int(row.hbm_bytes)),
         )
         cells = (el("td", text) for text in texts)
-        note = user(row.why, LONG) if row.why else None
+        note: Content = user(row.why, LONG) if row.why else None
+        if row.measured:
+            note = f"{1e6 * row.measured:.4g} µs measured"
         body.append(el("tr", name, *cells, el("td", note, cls="words wide"), cls="chosen" if chosen else None))
     left = len(choice.rows) - len(rows)
     found = table(HEAD, body)

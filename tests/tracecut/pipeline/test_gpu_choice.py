@@ -10,6 +10,7 @@ from tracecut.support.errors import ArgumentError, UsageError
 
 import tracecut
 from tracecut.cli.optimize import run_optimize
+from tracecut.pipeline.stages.gpu import why_chosen
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -84,3 +85,16 @@ def test_unknown_gpus_are_refused(name: str, why: str, source: Path) -> None:
         tracecut.optimize(source, gpu=name)
     with pytest.raises(UsageError, match=f"--gpu {why}"):
         run_optimize([str(source), "--gpu", name])
+
+
+@pytest.mark.parametrize(
+    ("variant", "measured", "words"),
+    [
+        ("smem", None, "it has the least predicted time"),
+        ("original", None, "no other kernel saves two per cent of the predicted time"),
+        ("smem", 1e-5, "it was the fastest on this machine's card"),
+        ("original", 1e-5, "it was the fastest on this machine's card"),
+    ],
+)
+def test_why_a_kernel_was_taken(variant: str, measured: float | None, words: str) -> None:
+    assert why_chosen({"variant": variant, "measured": measured}) == words

@@ -90,7 +90,7 @@ def _one_loop(
 ) -> dict[str, Any]:
     place = analysis.nest(loop).loops[loop].place
     asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
-    asked |= {"method": "auto", "gpu": settings.gpu, "text": True}
+    asked |= {"method": "auto", "gpu": settings.gpu, "text": True, "card": card.name}
 
     def tell(text: str) -> None:
         say(f"{Path(place.file).name}:{place.line}: {text}")
@@ -106,11 +106,16 @@ def _one_loop(
     chosen = data["chosen"]
     name = f"loop{loop}-{re.sub(r'[^A-Za-z0-9_.-]', '_', Path(str(settings.gpu)).stem)}.ptx"
     write_text(folder / name, Path(data["text"]).read_text(), sync=False)
+    return _entry(analysis, loop, card, path=f"kernels/{name}", reason=why_chosen(chosen), **chosen)
+
+
+def why_chosen(chosen: Mapping[str, Any]) -> str:
+    """Why a kernel was taken, by what the worker says of it."""
+    if chosen["measured"] is not None:
+        return "it was the fastest on this machine's card"
     if chosen["variant"] == "original":
-        reason = "no other kernel saves two per cent of the predicted time"
-    else:
-        reason = "it has the least predicted time"
-    return _entry(analysis, loop, card, path=f"kernels/{name}", reason=reason, **chosen)
+        return "no other kernel saves two per cent of the predicted time"
+    return "it has the least predicted time"
 
 
 def _entry(
