@@ -178,7 +178,7 @@ def main() -> None:
     meta = {"gpu": options.gpu}
     if not options.model:
         card = card_of_process()
-        meta |= {"card": card.name, "cuda": card.driver}
+        meta |= {"card": card.name, "cuda": card.cuda}
     elif options.json is not None and options.json.is_file():
         found = json.loads(options.json.read_text())
         meta |= {name: found[name] for name in ("card", "cuda") if name in found}

@@ -64,17 +64,12 @@ class Card:
 
     @property
     def name(self) -> str:
-        text, card = ctypes.create_string_buffer(100), ctypes.c_int()
-        self.backend.call("cuDeviceGet", ctypes.byref(card), ctypes.c_int(self.number))
-        self.backend.call("cuDeviceGetName", text, ctypes.c_int(100), card)
-        return text.value.decode()
+        return self.backend.name(self.number)
 
     @property
-    def driver(self) -> str:
-        """The CUDA version that its driver knows."""
-        version = ctypes.c_int()
-        self.backend.call("cuDriverGetVersion", ctypes.byref(version))
-        return f"{version.value // 1000}.{version.value % 1000 // 10}"
+    def cuda(self) -> str:
+        """The newest CUDA that its driver knows."""
+        return self.backend.cuda()
 
     def _event(self) -> ctypes.c_void_p:
         event = ctypes.c_void_p()

@@ -12,8 +12,8 @@ WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that every kernel ma
 
 
 def cuda_version(number: int) -> str:
-    """As drivers number it: 13020 is CUDA 13.2."""
-    return f"CUDA {number // 1000}.{number % 1000 // 10}"
+    """As drivers number it: 13020 is 13.2."""
+    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 class Backend(Protocol):

@@ -37,7 +37,7 @@ class CupyBackend:
     def describe(self, number: int) -> str:
         runtime = self.cupy.cuda.runtime
         name = runtime.getDeviceProperties(number)["name"].decode(errors="replace")
-        return f"{name}, {cuda_version(runtime.driverGetVersion())}"
+        return f"{name}, CUDA {cuda_version(runtime.driverGetVersion())}"
 
     def load(self, number: int, code: bytes, name: str, ending: str) -> Any:
         with private_folder("tracecut-gpu") as folder:

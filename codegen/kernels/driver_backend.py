@@ -72,10 +72,19 @@ class DriverBackend:
         return major.value, minor.value
 
     def describe(self, number: int) -> str:
-        name, version = ctypes.create_string_buffer(100), c_int()
-        self.call("cuDeviceGetName", name, c_int(len(name)), self._card(number))
+        return f"{self.name(number)}, CUDA {self.cuda()}"
+
+    def name(self, number: int) -> str:
+        """What a card calls itself."""
+        text = ctypes.create_string_buffer(100)
+        self.call("cuDeviceGetName", text, c_int(len(text)), self._card(number))
+        return text.value.decode(errors="replace")
+
+    def cuda(self) -> str:
+        """The newest CUDA that the driver knows."""
+        version = c_int()
         self.call("cuDriverGetVersion", byref(version))
-        return f"{name.value.decode(errors='replace')}, {cuda_version(version.value)}"
+        return cuda_version(version.value)
 
     def _card(self, number: int) -> c_int:
         card = c_int()
