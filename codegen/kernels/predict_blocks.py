@@ -13,7 +13,7 @@ import numpy as np
 from tracecut.codegen.gpu.gpu_schedule import GpuSchedule
 from tracecut.ir.gpu.description import WARP, Gpu
 from tracecut.ir.gpu.memory_report import MemoryReport
-from tracecut.ir.gpu.roofline import PARTS
+from tracecut.ir.gpu.roofline import PARTS, together
 from tracecut.support.arrays import Longs
 
 from .kernel import Kernel
@@ -57,10 +57,12 @@ def predict(report: MemoryReport, known: BlockCounts, other: BlockCounts, gpu: G
     """Seconds of a kernel with other blocks than those that a report is of. `slope`: of `fitted_slope`."""
     more = slope * (other.copied - known.copied)
     share = other.busiest / max(1, known.busiest)
-    hbm, l2, shared, issue = (report.seconds[PARTS.index(name)] for name in PARTS)
+    hbm, l2, requests, shared, issue = (report.seconds[PARTS.index(name)] for name in PARTS)
+    before = l2
     l2 += more / gpu.l2_bandwidth if gpu.l2_size else 0.0
+    requests *= l2 / before if before > 0 else 1.0
     hbm += 0.0 if gpu.l2_size else more / gpu.hbm_bandwidth
-    return max(hbm, l2, shared * share, issue * share) + report.launch
+    return together((hbm, l2, requests, shared * share, issue * share), report.overlap) + report.launch
 
 
 def fitted_slope(known: Sequence[tuple[BlockCounts, MemoryReport]]) -> float:

@@ -50,6 +50,10 @@ class Gpu:
         l2_bandwidth, hbm_bandwidth: that kernels reach. memory: of the card.
         issue_rate: instructions of warps that a multiprocessor begins in a cycle.
         memory_rate: those among them that access memory.
+        l2_atomic: lines that the L2 is asked for in the time that it takes for one lane of an atomic access.
+        shared_loop_4, shared_loop_8: wavefronts of an atomic access of 4 and 8 bytes of shared memory that the
+            hardware makes of compare-and-swap, beside one of a plain access.
+        overlap: how well memory, L2 and multiprocessors hide behind each other, see `roofline.together`.
         launch_overhead: seconds, of one kernel after the other.
     """
 
@@ -86,6 +90,10 @@ class Gpu:
     memory: int
     issue_rate: float
     memory_rate: float
+    l2_atomic: float
+    shared_loop_4: float
+    shared_loop_8: float
+    overlap: float
     launch_overhead: float
 
     def __post_init__(self) -> None:

@@ -31,8 +31,9 @@ from .interleave import play
 from .memory_report import MemoryReport
 from .occupancy import Occupancy, occupancy
 from .roofline import times
-from .sites import ATOMIC, Sites
+from .sites import ATOMIC, GLOBAL, LOOP, SHARED, Sites
 from .state import (
+    ACCESSES,
     AT_COUNTS,
     AT_L1,
     AT_L2,
@@ -43,11 +44,14 @@ from .state import (
     HBM_READ,
     HBM_WRITTEN,
     L2_ASKED,
+    LINES,
     MOST_WORDS,
+    SECTORS,
     SM_L1,
     SM_REQUESTS,
     SM_SHARED,
     WARPS,
+    WAVEFRONTS,
     counts_of,
     processors_of,
     state_at,
@@ -168,6 +172,8 @@ class MemoryModel:
         counts = counts_of(state).copy()
         read, written = int(state[HBM_READ]), int(state[HBM_WRITTEN]) + changed_sectors(state)
         asked = counts[:, L2_ASKED] * np.where(self.sites.kind == ATOMIC, 2, 1)
+        shared = counts[self.sites.space == SHARED, WAVEFRONTS].sum()
+        looped = float((_loops(self.gpu, self.sites) * counts[:, WAVEFRONTS]).sum() / max(shared, 1))
         each = processors_of(state)
         busiest = each.max(axis=0)
         requests = int(each[:, SM_REQUESTS].sum())
@@ -179,8 +185,9 @@ class MemoryModel:
             self.gpu,
             SECTOR * (read + written),
             SECTOR * int(asked.sum()),
+            _l2_requests(self.gpu, self.sites, counts),
             int(both[SM_L1]),
-            int(both[SM_SHARED]),
+            int(both[SM_SHARED]) * (1 + looped),
             int(busiest[SM_REQUESTS]),
             instructions * share,
         )
@@ -192,6 +199,7 @@ class MemoryModel:
             written,
             self.occupancy,
             seconds,
+            self.gpu.overlap,
             self.gpu.launch_overhead,
             int(state[WARPS]),
         )
@@ -208,6 +216,19 @@ class MemoryModel:
     def __repr__(self) -> str:
         counted = int(self._state[WARPS])
         return f"<MemoryModel {self.gpu.name}: {len(self.sites)} sites, {self.occupancy!r}, {counted} warps so far>"
+
+
+def _l2_requests(gpu: Gpu, sites: Sites, counts: Longs) -> float:
+    """Lines that the L2 was asked for, as many of a request's as of its sectors; atomic accesses by lanes beside."""
+    lines = counts[:, LINES] * (counts[:, L2_ASKED] / np.maximum(counts[:, SECTORS], 1))
+    atomic = counts[(sites.space == GLOBAL) & (sites.kind == ATOMIC), ACCESSES]
+    return float(lines.sum() + gpu.l2_atomic * atomic.sum())
+
+
+def _loops(gpu: Gpu, sites: Sites) -> npt.NDArray[np.float64]:
+    """Wavefronts beyond one of an access that is a loop of compare-and-swap, float64 (sites)."""
+    each = np.where(sites.bytes > 4, gpu.shared_loop_8, gpu.shared_loop_4)
+    return np.where(sites.hint == LOOP, each - 1, 0.0)
 
 
 @cache

@@ -16,7 +16,7 @@ from tracecut.support.files import read_arrays, write_arrays
 
 from .description import SECTOR
 from .occupancy import Occupancy
-from .roofline import PARTS, bound
+from .roofline import PARTS, bound, together
 from .sites import ATOMIC, GLOBAL, LOAD, Sites
 
 COLUMNS = ("requests", "accesses", "sectors", "lines", "wavefronts", "conflicts", "l1_found", "l2_asked", "l2_found")
@@ -35,7 +35,8 @@ class MemoryReport:
             that L1 had; sectors that the L2 was asked for, and those that it had.
         hbm_read, hbm_written: sectors from and to memory; what is changed in the L2 in the end counts as written.
         occupancy: blocks that reside on a multiprocessor.
-        seconds: float64 (4), of HBM, L2, L1 and shared memory, issue.
+        seconds: float64 (5), of HBM, bytes and requests of the L2, L1 and shared memory, issue.
+        overlap: how well these hide behind each other.
         launch: seconds before a kernel begins.
         warps: that were counted.
     """
@@ -47,6 +48,7 @@ class MemoryReport:
     hbm_written: int
     occupancy: Occupancy
     seconds: tuple[float, ...]
+    overlap: float
     launch: float
     warps: int
 
@@ -72,7 +74,7 @@ class MemoryReport:
             wrong = np.flatnonzero(self._column(low) > factor * self._column(high))
             if wrong.size:
                 raise ArgumentError(f"site {wrong[0]} has more {low} than its {high} allow")
-        for name in ("hbm_read", "hbm_written", "launch", "warps"):
+        for name in ("hbm_read", "hbm_written", "overlap", "launch", "warps"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ArgumentError(f"{name} = {getattr(self, name)}, at least 0 was expected")
         if len(self.seconds) != len(PARTS) or not all(0 <= part < float("inf") for part in self.seconds):
@@ -139,17 +141,17 @@ class MemoryReport:
 
     @property
     def bound(self) -> str:
-        """What takes longest: HBM, L2, L1/shared, issue or launch."""
+        """What takes longest: HBM, L2, L2 requests, L1/shared, issue or launch."""
         return bound(self.seconds, self.launch)
 
     @property
     def time(self) -> float:
         """Seconds."""
-        return max(self.seconds) + self.launch
+        return together(self.seconds, self.overlap) + self.launch
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         columns = {name: getattr(self.sites, name) for name in _SITE_COLUMNS}
-        names = ("gpu", "hbm_read", "hbm_written", "occupancy", "seconds", "launch", "warps")
+        names = ("gpu", "hbm_read", "hbm_written", "occupancy", "seconds", "overlap", "launch", "warps")
         meta = {name: to_json(getattr(self, name)) for name in names}
         return write_arrays(
             path, "MemoryReport", {"counts": self.counts, **columns}, {**meta, "where": list(self.sites.where)}
@@ -172,6 +174,7 @@ class MemoryReport:
                 hbm_written=from_json(int, meta["hbm_written"]),
                 occupancy=from_json(Occupancy, meta["occupancy"]),
                 seconds=from_json(tuple[float, ...], meta["seconds"]),
+                overlap=from_json(float, meta["overlap"]),
                 launch=from_json(float, meta["launch"]),
                 warps=from_json(int, meta["warps"]),
             )

@@ -1,35 +1,52 @@
-"""Time of a kernel by what it keeps busy longest: memory, L2, L1 and shared memory, or the issue of instructions."""
+"""Time of a kernel by what it keeps busy: memory, L2, L1 and shared memory, and the issue of instructions."""
 
 from __future__ import annotations
 
 from .description import SECTOR, Gpu
 
-PARTS = ("HBM", "L2", "L1/shared", "issue")
+PARTS = ("HBM", "L2", "L2 requests", "L1/shared", "issue")
 
 
 def times(
     gpu: Gpu,
     hbm_bytes: int,
     l2_bytes: int,
+    l2_requests: float,
     l1_cycles: int,
-    shared_cycles: int,
+    shared_cycles: float,
     requests: int,
     instructions: float = 0.0,
 ) -> tuple[float, ...]:
     """Seconds of each of PARTS.
 
     Args:
+        l2_requests: lines that the L2 was asked for, `gpu.l2_atomic` for each lane of an atomic access beside them. The
+            L2 takes as long for a line of which one sector is wanted as it takes to pass a sector on.
         l1_cycles, shared_cycles: wavefronts that the busiest multiprocessor serves. They are one after the other where
             L1 and shared memory are one, else at the same time.
         requests, instructions: of warps, on the busiest multiprocessor.
     """
     cycles = l1_cycles + shared_cycles if gpu.unified else max(l1_cycles, shared_cycles)
+    bandwidth = gpu.l2_bandwidth if gpu.l2_size else float("inf")
     return (
         hbm_bytes / gpu.hbm_bandwidth,
-        l2_bytes / gpu.l2_bandwidth if gpu.l2_size else 0.0,
+        l2_bytes / bandwidth,
+        SECTOR * l2_requests / bandwidth,
         cycles / gpu.clock,
         max(requests / gpu.memory_rate, instructions / gpu.issue_rate) / gpu.clock,
     )
+
+
+def together(seconds: tuple[float, ...], overlap: float) -> float:
+    """Seconds of parts that are busy at the same time: (Σ seconds^overlap)^(1/overlap), the longest at least.
+
+    The larger `overlap`, the better the parts hide behind the longest; with 1 they are one after the other.
+    """
+    longest = max(seconds)
+    if longest == 0:
+        return 0.0
+    total: float = sum((part / longest) ** overlap for part in seconds)
+    return longest * total ** (1 / overlap)
 
 
 def bound(seconds: tuple[float, ...], launch: float) -> str:

@@ -23,10 +23,10 @@ from tracecut.support.errors import ArgumentError
 
 GLOBAL, SHARED = range(2)
 LOAD, STORE, ATOMIC = range(3)
-NO_HINT, READ_ONLY, EVICT_FIRST = range(3)
+NO_HINT, READ_ONLY, EVICT_FIRST, LOOP = range(4)
 SPACES = ("global", "shared")
 KINDS = ("load", "store", "atomic")
-HINTS = ("", "read-only", "evict-first")
+HINTS = ("", "read-only", "evict-first", "compare-and-swap loop")
 MOST_SITES = 1 << 16
 SIZES = (1, 2, 4, 8, 16)
 Row = tuple[str, str, int] | tuple[str, str, int, str] | tuple[str, str, int, str, str]
@@ -40,7 +40,8 @@ class Sites:
         space: uint8 (sites), GLOBAL or SHARED.
         kind: uint8 (sites), LOAD, STORE or ATOMIC.
         bytes: uint8 (sites), bytes that a lane accesses: 1, 2, 4, 8 or 16.
-        hint: uint8 (sites), NO_HINT; READ_ONLY: the read-only path (`ld.global.nc`); EVICT_FIRST: streaming.
+        hint: uint8 (sites), NO_HINT; READ_ONLY: the read-only path (`ld.global.nc`); EVICT_FIRST: streaming; LOOP: an
+            atomic access of shared memory that the hardware has no instruction for, but one to compare and swap.
         where: "file:line" of each site, "" where it is not known.
     """
 
@@ -90,9 +91,12 @@ class Sites:
         odd = np.flatnonzero(~np.isin(self.bytes, SIZES))
         if odd.size:
             raise ArgumentError(f"bytes[{odd[0]}] = {self.bytes[odd[0]]}, one of {SIZES} was expected")
-        wrong = np.flatnonzero((self.hint != NO_HINT) & (self.space == SHARED))
+        wrong = np.flatnonzero(np.isin(self.hint, (READ_ONLY, EVICT_FIRST)) & (self.space == SHARED))
         if wrong.size:
             raise ArgumentError(f"site {wrong[0]} is in shared memory and has a hint, which only global memory knows")
+        wrong = np.flatnonzero((self.hint == LOOP) & ((self.space != SHARED) | (self.kind != ATOMIC)))
+        if wrong.size:
+            raise ArgumentError(f"site {wrong[0]} has a loop, which only atomic accesses of shared memory have")
         wrong = np.flatnonzero((self.hint == READ_ONLY) & (self.kind != LOAD))
         if wrong.size:
             raise ArgumentError(f"site {wrong[0]} is read-only and a {KINDS[self.kind[wrong[0]]]}, not a load")

@@ -12,6 +12,7 @@ from tracecut.ir.gpu.sites import (
     EVICT_FIRST,
     GLOBAL,
     LOAD,
+    LOOP,
     MOST_SITES,
     NO_HINT,
     READ_ONLY,
@@ -31,6 +32,7 @@ SITE = "tc.site"
 _COLUMNS = ("space", "kind", "bytes", "hint")
 _SPACE = re.compile(r"addrspace\((\d+)\)")
 _THROUGH = frozenset({"getelementptr", "addrspacecast", "bitcast", "freeze", "phi", "select"})
+_FLOATS = frozenset({"half", "bfloat", "float", "double"})
 _ALIGN = re.compile(r", align (\d+)")
 
 
@@ -176,6 +178,8 @@ def _access(
     hint = NO_HINT
     if "nontemporal" in made.meta and space == GLOBAL:
         hint = EVICT_FIRST
+    elif made.op == "atomicrmw" and space == SHARED and (type in _FLOATS or size > 4):
+        hint = LOOP
     elif kind == LOAD and space == GLOBAL and ("invariant.load" in made.meta or readonly):
         hint = READ_ONLY
     return Access(

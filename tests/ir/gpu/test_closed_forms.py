@@ -16,6 +16,7 @@ from tracecut.ir.gpu.bank_conflicts import bank_wavefronts
 from tracecut.ir.gpu.description import gpu
 from tracecut.ir.gpu.memory_model import MemoryModel
 from tracecut.ir.gpu.memory_report import MemoryReport
+from tracecut.ir.gpu.roofline import together
 from tracecut.ir.gpu.sites import Sites
 from tracecut.support.errors import ArgumentError, ArtefactError
 
@@ -166,10 +167,35 @@ def test_what_binds() -> None:
     for block in range(blocks):
         model.consume_steps(block, np.zeros(steps), stream(block, steps))
     found = model.report()
-    assert found.bound == "HBM" and found.time == pytest.approx(blocks * steps * 128 / H200.hbm_bandwidth)
+    size = blocks * steps * 128
+    assert found.bound == "HBM" and found.seconds[0] == pytest.approx(size / H200.hbm_bandwidth)
+    assert found.seconds[1:3] == pytest.approx((size / H200.l2_bandwidth, size / 4 / H200.l2_bandwidth))
+    assert found.time == together(found.seconds, H200.overlap) > found.seconds[0]
     assert bound(1, LANES * 128, 264) == "L1/shared"
     assert bound(2, LANES * 32, 264) == "L2", "the same sectors again and again"
+    assert bound(2, LANES // 8 * 128, 264) == "L2 requests"
     assert bound(0, LANES * 0, 4, instructions=10**6) == "issue"
+
+
+@given(st.lists(st.floats(0, 1e3), min_size=1, max_size=5), st.floats(1, 8))
+def test_parts_together_take_the_longest_at_least_and_all_at_most(seconds: list[float], overlap: float) -> None:
+    found = together(tuple(seconds), overlap)
+    assert max(seconds) <= found <= sum(seconds) * (1 + 1e-12)
+    assert found >= together(tuple(seconds), overlap + 1) * (1 - 1e-12), "the better they hide, the less it takes"
+
+
+def test_atomic_accesses_take_the_l2_a_line_and_each_lane() -> None:
+    """One line for the lanes of a warp: 1 + 1.7 · 32 of what a sector takes."""
+    found = one(Sites.of([("global", "atomic", 4)]), LANES * 4)
+    assert found.seconds[2] == pytest.approx((1 + 32 * H200.l2_atomic) * 32 / H200.l2_bandwidth)
+
+
+@pytest.mark.parametrize(("size", "factor"), [(4, H200.shared_loop_4), (8, H200.shared_loop_8)])
+def test_loops_of_compare_and_swap_take_wavefronts_more(size: int, factor: float) -> None:
+    plain, loop = (
+        one(Sites.of([("shared", "atomic", size, hint)]), LANES * size) for hint in ("", "compare-and-swap loop")
+    )
+    assert loop.seconds[3] == pytest.approx(factor * plain.seconds[3]) and loop.counts.tolist() == plain.counts.tolist()
 
 
 def test_a_report_is_saved_and_read(tmp_path: Path) -> None:
@@ -194,8 +220,8 @@ def test_a_report_is_saved_and_read(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ({"hbm_read": -1}, "hbm_read"),
-        ({"seconds": (0.0, 0.0, 0.0)}, "seconds"),
-        ({"seconds": (0.0, 0.0, 0.0, float("nan"))}, "seconds"),
+        ({"seconds": (0.0, 0.0, 0.0, 0.0)}, "seconds"),
+        ({"seconds": (0.0, 0.0, 0.0, 0.0, float("nan"))}, "seconds"),
         ({"counts": np.zeros((2, 9))}, "1 sites were expected"),
         ({"counts": -np.ones((1, 9))}, "a count is negative"),
         ({"counts": np.array([[1, 1, 200, 1, 1, 0, 0, 0, 0]])}, "site 0 has more sectors than its lines allow"),

@@ -52,6 +52,7 @@ SITES = Sites.of(
         ("global", "load", 1),
         ("global", "load", 16),
         ("global", "store", 2),
+        ("shared", "atomic", 8, "compare-and-swap loop"),
     ]
 )
 
@@ -119,8 +120,16 @@ def check(card: Gpu, seed: int, window: int, resident: int, pointer: bool) -> in
     written = slow.written + (slow.l2.changed() if slow.l2 else 0)
     assert (found.hbm_read, found.hbm_written) == (slow.read, written)
     pairs = [(slow.l1_cycles[sm], slow.shared_cycles[sm]) for sm in range(card.multiprocessors)]
-    busiest = max(map(sum, pairs)) if card.unified else max(map(max, pairs))
-    assert found.seconds[2] == pytest.approx(busiest / card.clock, rel=1e-12)
+    shared = sum(counts["wavefronts"] for site, counts in enumerate(slow.counts) if SITES.space[site] == 1)
+    loops = slow.counts[-1]["wavefronts"] * (card.shared_loop_8 - 1) / max(shared, 1)
+    both = max(pairs, key=sum) if card.unified else [max(cycles) for cycles in zip(*pairs, strict=True)]
+    cycles = both[0], both[1] * (1 + loops)
+    busiest = sum(cycles) if card.unified else max(cycles)
+    requests = sum(counts["lines"] * counts["l2_asked"] / max(counts["sectors"], 1) for counts in slow.counts)
+    requests += card.l2_atomic * slow.counts[5]["accesses"]
+    bandwidth = card.l2_bandwidth or float("inf")
+    assert found.seconds[2] == pytest.approx(32 * requests / bandwidth, rel=1e-12)
+    assert found.seconds[3] == pytest.approx(busiest / card.clock, rel=1e-12)
     return total
 
 
@@ -172,7 +181,7 @@ def test_a_report_may_be_asked_for_twice() -> None:
     model.consume_steps(0, [3], 8 * np.arange(64)[None])
     one, two = model.report(), model.report()
     assert one.hbm_bytes == two.hbm_bytes == 512 and one.counts.tolist() == two.counts.tolist()
-    assert repr(model).startswith("<MemoryModel NVIDIA H200: 13 sites, <Occupancy") and "2 warps so far" in repr(model)
+    assert repr(model).startswith("<MemoryModel NVIDIA H200: 14 sites, <Occupancy") and "2 warps so far" in repr(model)
 
 
 def test_memory_does_not_grow_with_the_accesses() -> None:
@@ -195,7 +204,7 @@ def test_memory_does_not_grow_with_the_accesses() -> None:
         (np.zeros((1, 33)), [0], [], "1 sites, 0 addresses"),
         (np.r_[np.zeros(32), 2][None], [0], [0], r"first\[32\] = 2"),
         (np.r_[0, 1, np.zeros(31)][None], [0], [0], "first falls within a warp"),
-        (np.r_[np.zeros(32), 1][None], [13], [0], r"site\[0\] = 13"),
+        (np.r_[np.zeros(32), 1][None], [14], [0], r"site\[0\] = 14"),
         (np.r_[np.zeros(32), 1][None], [-1], [0], "does not fit uint16"),
         (np.r_[np.zeros(32), 1][None], [0], [-4], "does not fit uint64"),
         (np.r_[np.zeros(32), 1][None], [0], np.array([1 << 62], np.uint64), r"address\[0\]"),
@@ -210,7 +219,7 @@ def test_odd_events_are_refused(first: Any, site: Any, address: Any, words: str)
     assert model.report().warps == 0
 
 
-@pytest.mark.parametrize(("site", "address", "words"), [(13, 0, "site 13"), (0, 1 << 62, "2\\^62")])
+@pytest.mark.parametrize(("site", "address", "words"), [(14, 0, "site 14"), (0, 1 << 62, "2\\^62")])
 def test_odd_events_of_machine_code_are_told_in_the_end(site: int, address: int, words: str) -> None:
     model = MemoryModel(SMALL, SITES, 64)
     call = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, *[ctypes.c_void_p] * 3)(model.pointer)

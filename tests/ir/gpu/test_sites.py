@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracecut.ir.gpu.sites import EVICT_FIRST, GLOBAL, LOAD, READ_ONLY, SHARED, STORE, Sites
+from tracecut.ir.gpu.sites import GLOBAL, LOAD, LOOP, READ_ONLY, SHARED, STORE, Sites
 from tracecut.support.errors import ArgumentError
 
 pytestmark = pytest.mark.quick
@@ -30,6 +30,8 @@ def test_rows_of_words() -> None:
         (("global", "load", 3), r"bytes\[0\] = 3"),
         (("global", "load", 4, "nc"), "hint of site 0"),
         (("shared", "load", 4, "evict-first"), "site 0 is in shared memory"),
+        (("shared", "load", 4, "compare-and-swap loop"), "site 0 has a loop"),
+        (("global", "atomic", 4, "compare-and-swap loop"), "site 0 has a loop"),
         (("global", "store", 4, "read-only"), "site 0 is read-only and a store"),
     ],
 )
@@ -42,5 +44,5 @@ def test_odd_columns_are_refused() -> None:
     one = np.zeros(1, np.uint8)
     with pytest.raises(ArgumentError, match="different lengths"):
         Sites(one, one, one + 4, one, ())
-    with pytest.raises(ArgumentError, match=r"hint\[0\] = 3"):
-        Sites(one, one, one + 4, one + EVICT_FIRST + 1, ("",))
+    with pytest.raises(ArgumentError, match=r"hint\[0\] = 4"):
+        Sites(one, one, one + 4, one + LOOP + 1, ("",))
