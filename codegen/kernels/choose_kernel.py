@@ -258,7 +258,7 @@ class KernelSearch:
 
     def _counted(self, kernel: Kernel) -> BlockCounts:
         if kernel not in self._counts:
-            self._counts[kernel] = count_blocks(kernel, self.degrees, self.gpu)
+            self._counts[kernel] = count_blocks(kernel, self.degrees, self.gpu, self.registers(kernel))
         return self._counts[kernel]
 
     def _guess(self, variant: str, threads: int, jobs: int, kernel: Kernel) -> float:

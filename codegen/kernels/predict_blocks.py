@@ -13,6 +13,7 @@ import numpy as np
 from tracecut.codegen.gpu.gpu_schedule import GpuSchedule
 from tracecut.ir.gpu.description import WARP, Gpu
 from tracecut.ir.gpu.memory_report import MemoryReport
+from tracecut.ir.gpu.occupancy import occupancy, waiting
 from tracecut.ir.gpu.roofline import PARTS, together
 from tracecut.support.arrays import Longs
 
@@ -30,17 +31,19 @@ class BlockCounts:
     Attributes:
         copied: bytes of the data that all blocks copy into shared memory, and of their numbers.
         busiest: what the busiest multiprocessor deals with: indices, data, and warps that begin.
+        warps: of a multiprocessor that wait at a time.
     """
 
     copied: int
     busiest: int
+    warps: int = 1
 
 
-def count_blocks(kernel: Kernel, degrees: Longs, gpu: Gpu) -> BlockCounts:
+def count_blocks(kernel: Kernel, degrees: Longs, gpu: Gpu, registers: int | None = None) -> BlockCounts:
     """Counts of a kernel whose blocks keep data. O(jobs + blocks).
 
     Args:
-        degrees: int64 (jobs), indices of each job in the program's order.
+        degrees: int64 (jobs), indices of each job in the program's order. registers: of a thread.
     """
     schedule = kernel.schedule
     assert schedule is not None
@@ -50,19 +53,22 @@ def count_blocks(kernel: Kernel, degrees: Longs, gpu: Gpu) -> BlockCounts:
     pins = np.concatenate([[0], np.cumsum(degrees[region.jobs])])
     work = np.diff(pins[schedule.bounds]) + data + BEGIN * -(-kernel.threads // WARP)
     shares = np.bincount(np.arange(schedule.blocks) % gpu.multiprocessors, work, minlength=1)
-    return BlockCounts(int(data.sum() * (each + DATUM_ID)), int(shares.max()))
+    resident = occupancy(gpu, kernel.threads, registers, kernel.shared_bytes).warps
+    warps = waiting(resident, schedule.blocks * -(-kernel.threads // WARP), gpu)
+    return BlockCounts(int(data.sum() * (each + DATUM_ID)), int(shares.max()), warps)
 
 
 def predict(report: MemoryReport, known: BlockCounts, other: BlockCounts, gpu: Gpu, slope: float = SLOPE) -> float:
     """Seconds of a kernel with other blocks than those that a report is of. `slope`: of `fitted_slope`."""
     more = slope * (other.copied - known.copied)
     share = other.busiest / max(1, known.busiest)
-    hbm, l2, requests, shared, issue = (report.seconds[PARTS.index(name)] for name in PARTS)
+    hbm, l2, requests, shared, issue, latency = (report.seconds[PARTS.index(name)] for name in PARTS)
     before = l2
     l2 += more / gpu.l2_bandwidth if gpu.l2_size else 0.0
     requests *= l2 / before if before > 0 else 1.0
     hbm += 0.0 if gpu.l2_size else more / gpu.hbm_bandwidth
-    return together((hbm, l2, requests, shared * share, issue * share), report.overlap) + report.launch
+    latency *= share * known.warps / other.warps
+    return together((hbm, l2, requests, shared * share, issue * share, latency), report.overlap) + report.launch
 
 
 def fitted_slope(known: Sequence[tuple[BlockCounts, MemoryReport]]) -> float:

@@ -3,7 +3,7 @@
 Two ways in count the same: `consume_block` and `consume_steps` take arrays; `pointer` and `state` are for machine code
 that calls a C function once a warp (its signature stands in `sites.py`). Compiling it takes some seconds, once.
 
-What the model leaves out: latencies and how many requests are under way, so that its time is what throughput allows;
+What the model leaves out: how many accesses a thread has under way (latencies are fitted to what kernels have);
 barriers (warps keep in step by their requests); the two halves of a large L2, and what it holds less for them; TLBs;
 atomic accesses of one word that wait for each other in the L2; instructions, where nobody says how many there were.
 """
@@ -29,9 +29,9 @@ from .coalesce import Addresses, Words, consume_warp
 from .description import SECTOR, WARP, Gpu
 from .interleave import play
 from .memory_report import MemoryReport
-from .occupancy import Occupancy, occupancy
+from .occupancy import Occupancy, occupancy, waiting
 from .roofline import times
-from .sites import ATOMIC, GLOBAL, LOOP, SHARED, Sites
+from .sites import ATOMIC, GLOBAL, LOAD, LOOP, SHARED, Sites
 from .state import (
     ACCESSES,
     AT_COUNTS,
@@ -46,6 +46,7 @@ from .state import (
     L2_ASKED,
     LINES,
     MOST_WORDS,
+    REQUESTS,
     SECTORS,
     SM_L1,
     SM_REQUESTS,
@@ -94,8 +95,8 @@ class MemoryModel:
         blocks = self.occupancy.blocks
         if resident is not None:
             blocks = whole_number("resident", resident, 1, blocks)
-        warps = blocks * -(-block // WARP) * gpu.multiprocessors
-        self._state: Longs = state_of(gpu, sites, self.occupancy.l1, blocks, window, warps)
+        self._warps = blocks * -(-block // WARP)  # of a multiprocessor at a time
+        self._state: Longs = state_of(gpu, sites, self.occupancy.l1, blocks, window, self._warps * gpu.multiprocessors)
 
     @property
     def pointer(self) -> int:
@@ -190,6 +191,9 @@ class MemoryModel:
             int(both[SM_SHARED]) * (1 + looped),
             int(busiest[SM_REQUESTS]),
             instructions * share,
+            float((_waits(self.gpu, self.sites, counts)).sum())
+            * share
+            / waiting(self._warps, int(state[WARPS]), self.gpu),
         )
         return MemoryReport(
             self.gpu.name,
@@ -227,8 +231,18 @@ def _l2_requests(gpu: Gpu, sites: Sites, counts: Longs) -> float:
 
 def _loops(gpu: Gpu, sites: Sites) -> npt.NDArray[np.float64]:
     """Wavefronts beyond one of an access that is a loop of compare-and-swap, float64 (sites)."""
-    each = np.where(sites.bytes > 4, gpu.shared_loop_8, gpu.shared_loop_4)
-    return np.where(sites.hint == LOOP, each - 1, 0.0)
+    return np.where(sites.hint == LOOP, gpu.shared_loop - 1, 0.0)
+
+
+def _waits(gpu: Gpu, sites: Sites, counts: Longs) -> npt.NDArray[np.float64]:
+    """Cycles that warps wait for what they ask for, one request after the other, float64 (sites)."""
+    beyond = counts[:, L2_ASKED] / np.maximum(counts[:, SECTORS], 1)
+    each = np.where(
+        sites.space == SHARED, gpu.shared_latency, gpu.l1_latency + beyond * (gpu.l2_latency - gpu.l1_latency)
+    )
+    each = np.where(sites.hint == LOOP, gpu.loop_latency, each)
+    waited = (sites.kind == LOAD) | (sites.space == SHARED)
+    return np.where(waited, each, 0.0) * counts[:, REQUESTS]
 
 
 @cache

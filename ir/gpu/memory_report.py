@@ -35,7 +35,7 @@ class MemoryReport:
             that L1 had; sectors that the L2 was asked for, and those that it had.
         hbm_read, hbm_written: sectors from and to memory; what is changed in the L2 in the end counts as written.
         occupancy: blocks that reside on a multiprocessor.
-        seconds: float64 (5), of HBM, bytes and requests of the L2, L1 and shared memory, issue.
+        seconds: float64 (6), of HBM, bytes and requests of the L2, L1 and shared memory, issue, latency.
         overlap: how well these hide behind each other.
         launch: seconds before a kernel begins.
         warps: that were counted.
@@ -141,7 +141,7 @@ class MemoryReport:
 
     @property
     def bound(self) -> str:
-        """What takes longest: HBM, L2, L2 requests, L1/shared, issue or launch."""
+        """What takes longest: one of PARTS, or launch."""
         return bound(self.seconds, self.launch)
 
     @property

@@ -88,6 +88,15 @@ def occupancy(gpu: Gpu, block: int, registers: int | None = None, shared: int = 
     )
 
 
+def waiting(resident: int, warps: int, gpu: Gpu) -> int:
+    """Warps of a multiprocessor that wait at a time: those that reside on it, or fewer where a kernel has fewer.
+
+    Args:
+        resident: warps that may reside on a multiprocessor. warps: of the whole kernel.
+    """
+    return max(1, min(resident, -(-warps // gpu.multiprocessors)))
+
+
 def _by_registers(gpu: Gpu, warps: int, registers: int) -> int:
     """Blocks whose registers fit."""
     if gpu.register_scope == "block":

@@ -1,10 +1,10 @@
-"""Time of a kernel by what it keeps busy: memory, L2, L1 and shared memory, and the issue of instructions."""
+"""Time of a kernel by what it keeps busy, memory, L2, L1 and shared memory, issue; and by what its warps wait for."""
 
 from __future__ import annotations
 
 from .description import SECTOR, Gpu
 
-PARTS = ("HBM", "L2", "L2 requests", "L1/shared", "issue")
+PARTS = ("HBM", "L2", "L2 requests", "L1/shared", "issue", "latency")
 
 
 def times(
@@ -16,6 +16,7 @@ def times(
     shared_cycles: float,
     requests: int,
     instructions: float = 0.0,
+    waits: float = 0.0,
 ) -> tuple[float, ...]:
     """Seconds of each of PARTS.
 
@@ -25,6 +26,7 @@ def times(
         l1_cycles, shared_cycles: wavefronts that the busiest multiprocessor serves. They are one after the other where
             L1 and shared memory are one, else at the same time.
         requests, instructions: of warps, on the busiest multiprocessor.
+        waits: cycles of its warps until what they asked for is there, by the number of those that wait at a time.
     """
     cycles = l1_cycles + shared_cycles if gpu.unified else max(l1_cycles, shared_cycles)
     bandwidth = gpu.l2_bandwidth if gpu.l2_size else float("inf")
@@ -34,6 +36,7 @@ def times(
         SECTOR * l2_requests / bandwidth,
         cycles / gpu.clock,
         max(requests / gpu.memory_rate, instructions / gpu.issue_rate) / gpu.clock,
+        waits / gpu.clock,
     )
 
 

@@ -68,9 +68,9 @@ def test_a_prediction_for_the_same_blocks_is_the_time(search: KernelSearch) -> N
     item = next(item for item in search.tried.values() if item.kernel.schedule is not None)
     counts = search._counted(item.kernel)
     assert predict(item.report, counts, counts, CARD) == pytest.approx(item.report.time, rel=1e-12)
-    more = BlockCounts(counts.copied + (1 << 30), counts.busiest)
+    more = replace(counts, copied=counts.copied + (1 << 30))
     assert predict(item.report, counts, more, CARD) > item.report.time + SLOPE * (1 << 30) / CARD.l2_bandwidth / 2
-    busier = BlockCounts(counts.copied, 1000 * counts.busiest)
+    busier = replace(counts, busiest=1000 * counts.busiest)
     assert predict(item.report, counts, busier, CARD) > item.report.time
 
 
@@ -120,7 +120,7 @@ def test_small_gains_leave_the_programs_order(search: KernelSearch) -> None:
     for factor, kept in ((0.985, True), (0.975, False)):
         made = KernelSearch(search.source, search.wanted, CARD)
         faster = replace(
-            plain, report=replace(plain.report, seconds=(factor * plain.report.time, 0.0, 0.0, 0.0, 0.0), launch=0.0)
+            plain, report=replace(plain.report, seconds=(factor * plain.report.time, *(0.0,) * 5), launch=0.0)
         )
         made.tried = {("original", 256, 1024): plain, ("swap", 256, 1024): faster}
         assert (made._best() is plain) == kept
