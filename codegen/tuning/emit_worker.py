@@ -72,14 +72,14 @@ class EmitWorker(Worker):
 def _card_for(wanted: Wanted, name: str = "") -> Device | None:
     """This machine's card, where there is a choice and the emitted machine code runs on it; else None.
 
-    `name`: of the card that the kernel is for; empty: any.
+    `name`: of the card that the kernel is for, as its driver says; empty: any.
     """
     if not wanted.searches:
         return None
     try:
         found = open_device()
-        fits = found.takes_machine_code(wanted.arch) and found.description and name in found.description
-        return found if fits else None
+        fits = not name or found.description.startswith(f"{name}, ")
+        return found if fits and found.takes_machine_code(wanted.arch) and found.description else None
     except TracecutError:
         return None
 

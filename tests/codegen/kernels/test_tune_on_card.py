@@ -197,6 +197,7 @@ def test_a_card_is_asked_only_where_there_is_a_choice(monkeypatch: pytest.Monkey
     assert emit_worker._card_for(Wanted(arch="sm_90")) is device
     assert emit_worker._card_for(Wanted(arch="sm_90"), "Made-up card") is device
     assert emit_worker._card_for(Wanted(arch="sm_90"), "NVIDIA H200") is None, "the kernel is for another card"
+    assert emit_worker._card_for(Wanted(arch="sm_90"), "Made-up") is None, "this one has a longer name"
     assert emit_worker._card_for(Wanted(arch="sm_80")) is None, "another major number"
     assert emit_worker._card_for(Wanted(arch="sm_100")) is None, "newer than the card"
     assert emit_worker._card_for(Wanted(variant="smem")) is None
