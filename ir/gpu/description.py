@@ -51,8 +51,8 @@ class Gpu:
         issue_rate: instructions of warps that a multiprocessor begins in a cycle.
         memory_rate: those among them that access memory.
         l2_atomic: lines that the L2 is asked for in the time that it takes for one lane of an atomic access.
-        shared_loop: wavefronts of an atomic access of shared memory that the hardware makes of compare-and-swap, for
-            each of a plain access.
+        shared_loop_4, shared_loop_8: wavefronts of an atomic access of 4 and 8 bytes of shared memory that the
+            hardware makes of compare-and-swap, for each of a plain access.
         shared_latency, loop_latency, l1_latency, l2_latency: cycles that a warp waits for an access of shared memory,
             for such an atomic one, and for loads that the L1 has and has not; fitted, since it is not known how many
             accesses a thread has under way.
@@ -94,7 +94,8 @@ class Gpu:
     issue_rate: float
     memory_rate: float
     l2_atomic: float
-    shared_loop: float
+    shared_loop_4: float
+    shared_loop_8: float
     shared_latency: float
     loop_latency: float
     l1_latency: float

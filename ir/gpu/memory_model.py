@@ -231,7 +231,8 @@ def _l2_requests(gpu: Gpu, sites: Sites, counts: Longs) -> float:
 
 def _loops(gpu: Gpu, sites: Sites) -> npt.NDArray[np.float64]:
     """Wavefronts beyond one of an access that is a loop of compare-and-swap, float64 (sites)."""
-    return np.where(sites.hint == LOOP, gpu.shared_loop - 1, 0.0)
+    each = np.where(sites.bytes > 4, gpu.shared_loop_8, gpu.shared_loop_4)
+    return np.where(sites.hint == LOOP, each - 1, 0.0)
 
 
 def _waits(gpu: Gpu, sites: Sites, counts: Longs) -> npt.NDArray[np.float64]:

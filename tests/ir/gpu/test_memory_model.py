@@ -121,7 +121,7 @@ def check(card: Gpu, seed: int, window: int, resident: int, pointer: bool) -> in
     assert (found.hbm_read, found.hbm_written) == (slow.read, written)
     pairs = [(slow.l1_cycles[sm], slow.shared_cycles[sm]) for sm in range(card.multiprocessors)]
     shared = sum(counts["wavefronts"] for site, counts in enumerate(slow.counts) if SITES.space[site] == 1)
-    loops = slow.counts[-1]["wavefronts"] * (card.shared_loop - 1) / max(shared, 1)
+    loops = slow.counts[-1]["wavefronts"] * (card.shared_loop_8 - 1) / max(shared, 1)
     both = max(pairs, key=sum) if card.unified else [max(cycles) for cycles in zip(*pairs, strict=True)]
     cycles = both[0], both[1] * (1 + loops)
     busiest = sum(cycles) if card.unified else max(cycles)
