@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+CUDA = ("cubin", "ptx")  # what cards take
 WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that every kernel may have
 
 
@@ -17,7 +18,13 @@ def cuda_version(number: int) -> str:
 
 
 class Backend(Protocol):
-    """What cards are reached by. Each call names the card; failures are RuntimeError or MemoryError."""
+    """What cards are reached by. Each call names the card; failures are RuntimeError or MemoryError.
+
+    Attributes:
+        takes: endings of the code that it loads, the best first.
+    """
+
+    takes: tuple[str, ...]
 
     def count(self) -> int:
         """Cards of this machine."""
@@ -29,7 +36,7 @@ class Backend(Protocol):
         """A card's name, and the newest CUDA that its driver knows."""
 
     def load(self, number: int, code: bytes, name: str, ending: str) -> Any:
-        """The kernel `name` of machine code (`ending` "cubin") or PTX ("ptx")."""
+        """The kernel `name` of machine code (`ending` "cubin"), of PTX ("ptx") or of the module of both ("ir")."""
 
     def put(self, number: int, data: npt.NDArray[Any]) -> Any:
         """A copy of an array on the card."""

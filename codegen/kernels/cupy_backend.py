@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.support.process.runner import private_folder
 
-from .backend import WITHOUT_ASKING, cuda_version
+from .backend import CUDA, WITHOUT_ASKING, cuda_version
 
 
 def cupy_backend() -> CupyBackend | None:
@@ -23,6 +23,8 @@ def cupy_backend() -> CupyBackend | None:
 
 class CupyBackend:
     """As `Backend`; failures are RuntimeError and MemoryError, as cupy raises them."""
+
+    takes: tuple[str, ...] = CUDA
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy

@@ -1,7 +1,7 @@
 """A GPU: memory, code, launches; and what is missing where there is none.
 
 The interface is small on purpose: `open_device`, and of a `Device` its `load`, `put`, `get` and `launch`. Cards are
-reached by a `Backend`: cupy where it is installed, else the driver alone.
+reached by a `Backend`: cupy where it is installed, else the driver alone; or they are emulated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from tracecut.support.errors import ArgumentError, KernelError, ToolchainError, 
 from .backend import Backend
 from .cupy_backend import cupy_backend
 from .driver_backend import driver_backend
+from .emulated_backend import EmulatedBackend
 
+EMULATED = "emulated"
 NUMBERS: dict[str, Any] = {
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "float": np.float32, "double": np.float64,
     "ptr": np.uint64,
@@ -26,14 +28,17 @@ NUMBERS: dict[str, Any] = {
 _OLD = re.compile(r"insufficient\s*driver|driver version is insufficient|unsupported ptx|toolchain", re.IGNORECASE)
 
 
-def open_device(number: int = 0) -> Device:
-    """A card of this machine. About a second the first time.
+def open_device(number: int | str = 0) -> Device:
+    """A card of this machine by its number, or the one that this CPU stands for, "emulated". About a second once.
 
     Raises ArgumentError for a number that no card has, ToolchainError where a card or a new enough driver is missing;
     it says which.
     """
+    if number == EMULATED:
+        emulated = EmulatedBackend()
+        return Device(emulated, 0, emulated.capability(0))
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-        raise ArgumentError(f"device is {number!r}, the number of a card (0, 1 …) was expected")
+        raise ArgumentError(f'device is {number!r}, the number of a card (0, 1 …) or "emulated" was expected')
     backend: Backend | None = cupy_backend() or driver_backend()
     if backend is None:
         raise _missing(RuntimeError("no NVIDIA driver is installed"))
@@ -101,7 +106,7 @@ class Device:
         return wanted[0] == self.capability[0]
 
     def load(self, code: bytes, name: str, *, ending: str) -> Any:
-        """The kernel `name` of machine code (`ending` "cubin") or PTX ("ptx"). Raises ToolchainError, KernelError."""
+        """The kernel `name` of what `code_for` says. Raises ToolchainError, KernelError."""
         try:
             return self.backend.load(self.number, code, name, ending)
         except (MemoryError, RuntimeError) as error:

@@ -11,6 +11,7 @@ from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.support.errors import ToolchainError
 
 from .device import NUMBERS, Device
+from .emulated_backend import IR
 from .launchable import Launchable
 
 
@@ -30,8 +31,9 @@ def run_on_device(kernel: Launchable, memory: Sequence[Bytes], device: Device) -
             data[:] = device.get(array)
     grid, block = (kernel.blocks, 1, 1), (kernel.threads, 1, 1)
     sites = kernel_sites(kernel.ir, kernel.name)
+    mode = "emulated" if IR in device.backend.takes else "gpu"
     return RunReport(
-        kernel.name, "gpu", grid, block, kernel.blocks, kernel.blocks * kernel.threads, 0, 0, sites, (), True
+        kernel.name, mode, grid, block, kernel.blocks, kernel.blocks * kernel.threads, 0, 0, sites, (), True
     )
 
 
@@ -46,7 +48,12 @@ def arguments_on_card(
 
 
 def code_for(kernel: Launchable, device: Device) -> tuple[bytes, str]:
-    """What a card is given, and whether that is machine code ("cubin") or PTX ("ptx"). Raises UnsupportedError."""
+    """What a card is given, and what that is: machine code ("cubin"), PTX ("ptx"), or the module of both ("ir").
+
+    Raises UnsupportedError.
+    """
+    if IR in device.backend.takes:
+        return kernel.ir.encode(), IR
     if device.takes_machine_code(kernel.arch):
         try:
             return kernel.cubin, "cubin"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .backend import WITHOUT_ASKING, cuda_version
+from .backend import CUDA, WITHOUT_ASKING, cuda_version
 
 LIBRARY = "libcuda.so.1"
 MAJOR, MINOR = 75, 76  # attributes of a card: its compute capability
@@ -42,6 +42,8 @@ class DriverBackend:
     Args:
         library: of the driver; its functions return the number of an error.
     """
+
+    takes: tuple[str, ...] = CUDA
 
     def __init__(self, library: Any) -> None:
         self.library = library

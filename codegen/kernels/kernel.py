@@ -175,13 +175,13 @@ class Kernel:
                     hint="Make the kernel on these values, or with reduce='fast'.",
                 )
 
-    def run_gpu(self, arrays: Sequence[npt.NDArray[Any]] | None = None, *, device: int = 0) -> KernelRun:
+    def run_gpu(self, arrays: Sequence[npt.NDArray[Any]] | None = None, *, device: int | str = 0) -> KernelRun:
         """Run the kernel on a card: there and back, one launch, and that of `combine`. By way of cupy where that is
         installed (`pip install 'tracecut[gpu]'`), else by the driver alone.
 
         Args:
             arrays: as of `run_cpu`, with the same checks; what the kernel leaves is copied back into them.
-            device: number of the card.
+            device: number of the card; "emulated": the same way to one that this CPU stands for.
 
         Returns what ran; its report counts neither barriers nor accesses. Raises ArgumentError for arrays that do not
         fit, ToolchainError that names what is missing (a card, a new enough driver), UnsupportedError for a card

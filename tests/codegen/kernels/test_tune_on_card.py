@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tracecut.codegen.kernels import tune_on_card as module
+from tracecut.codegen.kernels.backend import CUDA
 from tracecut.codegen.kernels.choose_kernel import TIMED, KernelSearch, Wanted, choose_kernel
 from tracecut.codegen.kernels.device import Device
 from tracecut.codegen.kernels.kernel import Kernel
@@ -28,6 +29,8 @@ Catalogue = Callable[[str], dict[str, Inspected | str]]
 
 class Card:
     """A backend whose launches take what `seconds` says of their threads and blocks; None: they fail."""
+
+    takes: tuple[str, ...] = CUDA
 
     def __init__(self, seconds: Callable[[int, int], float | None], name: str = "Made-up card, CUDA 13.2") -> None:
         self.seconds, self.name, self.now, self.launches, self.room = seconds, name, 100.0, 0, 1 << 40
