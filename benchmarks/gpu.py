@@ -4,6 +4,7 @@
 `python benchmarks/gpu.py KIT --json benchmarks/results/gpu.json` runs them on a card, in minutes: inputs are made there
 by the programs themselves, from seeds. `python benchmarks/gpu.py KIT --json FILE --model` adds to such a file what the
 memory model predicts for the same kernels; it needs no card, and takes about a second for each million jobs and kernel.
+`--emulated` goes the same way on this CPU, with small inputs: its times are those of the emulator.
 
 Times are medians by the card's events, in microseconds, with caches that hold nothing of the kernel's data; of launches
 back to back in the notes. What a kernel leaves is compared with what the program's own loop left.
@@ -24,9 +25,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from gpu_kit import INPUTS, Input, loop_of_kit, natural, prepare, read_kit
-from gpu_programs import Loop
-from gpu_timing import Card
+from gpu_kit import INPUTS, SMALL_INPUTS, Input, loop_of_kit, natural, prepare, read_kit
+from gpu_programs import CASES, Loop
+from gpu_timing import Card, EmulatedCard
 from gpu_variants import BOUND, error_of_results
 from rows import Row, print_rows, read_rows, write_rows
 from tracecut.codegen.kernels.choose_kernel import KernelSearch, Wanted
@@ -64,6 +65,7 @@ class Task:
     order: str
     gpu: str
     once: bool = False
+    emulated: bool = False
 
     @property
     def name(self) -> str:
@@ -97,9 +99,10 @@ def timed(task: Task) -> list[Row]:
             if isinstance(kernel, str):
                 rows.append(Row(task.name, task.order, f"us@{name}", None, note=kernel))
                 continue
-            _ = kernel.cubin  # made outside of the time on the card
+            if not task.emulated:
+                _ = kernel.cubin  # made outside of the time on the card
             with _timing:
-                left, times = card_of_process().run(kernel, once=task.once)
+                left, times = card_of_process(emulated=task.emulated).run(kernel, once=task.once)
             error, kind = error_of_results(kernel.results(left), loop)
             if task.once:
                 rows.append(Row(task.name, task.order, f"error@{name}", error, "bar ≤", BOUND.get(kind, 0.0)))
@@ -125,10 +128,12 @@ def modelled(task: Task) -> list[Row]:
     return rows
 
 
-def card_of_process() -> Card:
+def card_of_process(*, emulated: bool = False) -> Card:
     """The card; its memory that empties caches is kept."""
     global _card
-    if _card is None:
+    if _card is None and emulated:
+        _card = EmulatedCard()
+    elif _card is None:
         backend = driver_backend()
         if backend is None:
             raise SystemExit("this machine has no NVIDIA driver; --model needs none")
@@ -157,6 +162,8 @@ def main() -> None:
     parser.add_argument("--prepare", type=Path, metavar="KIT", help="make a kit; no card is needed")
     parser.add_argument("--json", type=Path, help="write the rows there, beside those of other inputs and metrics")
     parser.add_argument("--model", action="store_true", help="the memory model's times instead of the card's")
+    parser.add_argument("--emulated", action="store_true", help="small inputs, on the card that this CPU stands for")
+    parser.add_argument("--programs", nargs="*", default=list(CASES), choices=list(CASES), help="that a kit is made of")
     parser.add_argument("--gpu", default="h200", help="the card's name among tracecut's descriptions")
     parser.add_argument("--inputs", nargs="*", help="such as 'mesh_flux 3'; default: all")
     parser.add_argument("--orders", nargs="*", default=["scattered", "natural"], choices=["scattered", "natural"])
@@ -164,20 +171,20 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes that prepare kernels")
     options = parser.parse_args()
     if options.prepare is not None:
-        prepare(options.prepare)
+        prepare(options.prepare, options.programs)
         return
     if options.kit is None:
         parser.error("a kit is needed: make one with --prepare KIT")
-    read_kit(options.kit)
+    programs = read_kit(options.kit)["programs"]
     tasks = [
-        Task(options.kit.resolve(), item, order, options.gpu, options.once)
-        for item in sorted(INPUTS, key=lambda item: -item.jobs)
+        Task(options.kit.resolve(), item, order, options.gpu, options.once, options.emulated)
+        for item in sorted(SMALL_INPUTS if options.emulated else INPUTS, key=lambda item: -item.jobs)
         for order in options.orders
-        if not options.inputs or f"{item.program} {item.size}" in options.inputs
+        if item.program in programs and (not options.inputs or f"{item.program} {item.size}" in options.inputs)
     ]
     meta = {"gpu": options.gpu}
     if not options.model:
-        card = card_of_process()
+        card = card_of_process(emulated=options.emulated)
         meta |= {"card": card.name, "cuda": card.cuda}
     elif options.json is not None and options.json.is_file():
         found = json.loads(options.json.read_text())

@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,20 +61,24 @@ INPUTS = (
 )
 
 
+# As small as programs take them, for the card that a CPU stands for.
+SMALL_INPUTS = tuple(Input(name, "small", arguments, 1e4) for name, arguments in SMALL.items())
+
+
 def natural(item: Input) -> tuple[str, ...]:
     """Its arguments with data numbered as they lie."""
     word = "--natural" if "--scale" in item.arguments else "natural"
     return (*item.arguments, word)
 
 
-def prepare(kit: Path) -> None:
+def prepare(kit: Path, programs: Collection[str] = tuple(CASES)) -> None:
     """Compile the programs, find their loops on small inputs, and put what a card's machine needs into a folder."""
     kit.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"tracecut": __version__, "programs": {}, "files": {}}
     take_runtime(support_object(Path(binding.__file__).parent / "runtime.c", PORTABLE))
     library = shared_library([runtime_object()], Flags(), kit / SUPPORT)
     found["files"][SUPPORT] = hashlib.sha256(library.read_bytes()).hexdigest()
-    for name in dict.fromkeys(item.program for item in INPUTS):
+    for name in programs:
         with tempfile.TemporaryDirectory() as folder:
             work = Path(folder)
             loop, spec = capture_and_inspect(CASES[name], SMALL[name], work)

@@ -1,16 +1,21 @@
-"""Times of kernels on a card, by its own events: caches emptied before each launch, and launches back to back."""
+"""Times of kernels on a card, by its own events: caches emptied before each launch, and launches back to back.
+
+The card that this CPU stands for is timed by the clock of the host: its times say nothing of a card.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import time
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
 from tracecut.codegen.kernels.device import Device
-from tracecut.codegen.kernels.device_run import arguments_on_card
+from tracecut.codegen.kernels.device_run import arguments_on_card, code_for
 from tracecut.codegen.kernels.driver_backend import DriverBackend
+from tracecut.codegen.kernels.emulated_backend import EmulatedBackend
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.ptx.nvptx import compile_ptx
 
@@ -56,7 +61,7 @@ class Card:
         self.backend, self.number = backend, number
         if backend.count() <= number:
             raise RuntimeError("no CUDA-capable device is detected")
-        self.capability = backend.capability(number)
+        self.device = Device(backend, number, backend.capability(number))
         code = compile_ptx(READ, "read", "sm_80", libdevice=False).encode()
         self._read = backend.load(number, code, "read", "ptx")
         self._much = backend.put(number, np.zeros(EMPTIED, np.uint8))
@@ -89,29 +94,56 @@ class Card:
         place = np.uint64(self._much.place)
         self.backend.begin(self._read, EMPTIED // (16 * 256), 256, 0, (place, place))
 
+    def _launch(self, loaded: Any, *shape: Any) -> None:
+        """Begin a launch, and do not wait for its end."""
+        self.backend.begin(loaded, *shape)
+
     def run(self, kernel: Kernel, *, once: bool = False) -> tuple[list[Any], Times]:
         """What the first launch left in the kernel's arrays, and times of further ones, which work on what is there.
 
         `once`: no further ones; the times are 0.
         """
-        backend, number = self.backend, self.number
-        loaded = backend.load(number, kernel.cubin, kernel.name, "cubin")
-        there = [backend.put(number, item.data) for item in kernel.arrays]
-        arguments = arguments_on_card(kernel, there, Device(backend, number, self.capability).address)
-        shape = kernel.blocks, kernel.threads, kernel.shared_bytes, arguments
-        backend.launch(number, loaded, *shape)
-        left = [backend.get(number, array) for array in there]
+        card = self.device
+        code, ending = code_for(kernel, card)
+        loaded = card.load(code, kernel.name, ending=ending)
+        there = [card.put(item.data) for item in kernel.arrays]
+        shape = kernel.blocks, kernel.threads, kernel.shared_bytes, arguments_on_card(kernel, there, card.address)
+        card.launch(loaded, *shape)
+        left = [card.get(array) for array in there]
         if once:
             return left, Times(0.0, 0.0, 0.0)
         cold = []
         for _ in range(COLD):
             self._empty_caches()
             self._record(self._begin)
-            backend.begin(loaded, *shape)
+            self._launch(loaded, *shape)
             self._record(self._end)
             cold.append(self._elapsed())
         self._record(self._begin)
         for _ in range(WARM):
-            backend.begin(loaded, *shape)
+            self._launch(loaded, *shape)
         self._record(self._end)
         return left, Times(median(cold), max(cold) / min(cold), self._elapsed() / WARM)
+
+
+class EmulatedCard(Card):
+    """The card that this CPU stands for. It has no caches to empty."""
+
+    name, cuda = "emulated on this CPU", ""
+
+    def __init__(self) -> None:
+        backend = EmulatedBackend()
+        self.device = Device(backend, 0, backend.capability(0))
+        self._begin, self._end = [0.0], [0.0]
+
+    def _record(self, event: Any) -> None:
+        event[0] = time.perf_counter()
+
+    def _elapsed(self) -> float:
+        return self._end[0] - self._begin[0]
+
+    def _empty_caches(self) -> None:
+        pass
+
+    def _launch(self, loaded: Any, *shape: Any) -> None:
+        self.device.launch(loaded, *shape)

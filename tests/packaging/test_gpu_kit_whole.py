@@ -1,0 +1,37 @@
+"""A kit from its making to the rows, on the card that this CPU stands for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def gpu(*words: str) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "gpu.py"), *words]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+
+
+def test_a_kit_is_made_moved_and_measured(tmp_path: Path) -> None:
+    gpu("--prepare", str(tmp_path / "made"), "--programs", "cfd faces", "graph_heat")
+    kit = (tmp_path / "made").rename(tmp_path / "moved")
+    gpu(str(kit), "--emulated", "--workers", "1", "--orders", "scattered", "--json", str(tmp_path / "rows.json"))
+    found = json.loads((tmp_path / "rows.json").read_text())
+    assert found["card"] == "emulated on this CPU"
+    rows = {(row["input"], row["metric"]): row for row in found["rows"]}
+    for program in ("cfd faces small", "graph_heat small"):
+        for kernel in (
+            "original 256x1024",
+            "swap-indirect 256x1024",
+            "swap 1024x4096",
+            "smem 128x512",
+            "readonly 256x1024",
+        ):
+            error = rows[program, f"error@{kernel}"]
+            assert error["value"] <= error["peer_value"], f"{program}, {kernel}"
+            assert rows[program, f"us@{kernel}"]["value"] > 0
+    assert not any(metric == "no kernel" for _, metric in rows)
