@@ -252,9 +252,9 @@ class KernelSearch:
         return list(chosen.values())[fastest([item.report.time for item in chosen.values()], times)]
 
     def _hopeless(self, item: Tried) -> bool:
-        """Whether other blocks or threads will not make it the best."""
+        """Whether other blocks or threads will not make it the best: not even if none of its warps had to wait."""
         fastest = min(other.report.time for other in self.tried.values())
-        return item.report.time > (1 + CLOSE) * fastest + (item.report.launch if item.kernel.schedule else 0.0)
+        return item.report.busy > (1 + CLOSE) * fastest + (item.report.launch if item.kernel.schedule else 0.0)
 
     def _counted(self, kernel: Kernel) -> BlockCounts:
         if kernel not in self._counts:

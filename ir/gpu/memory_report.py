@@ -149,6 +149,12 @@ class MemoryReport:
         """Seconds."""
         return together(self.seconds, self.overlap) + self.launch
 
+    @property
+    def busy(self) -> float:
+        """Seconds if there were always warps that need not wait."""
+        parts = dict(zip(PARTS, self.seconds, strict=True)) | {"latency": 0.0}
+        return together(tuple(parts.values()), self.overlap) + self.launch
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         columns = {name: getattr(self.sites, name) for name in _SITE_COLUMNS}
         names = ("gpu", "hbm_read", "hbm_written", "occupancy", "seconds", "overlap", "launch", "warps")

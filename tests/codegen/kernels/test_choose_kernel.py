@@ -20,6 +20,7 @@ from tracecut.codegen.kernels.predict_blocks import (
 )
 from tracecut.ir.gpu.description import gpu
 from tracecut.ir.gpu.memory_report import MemoryReport
+from tracecut.ir.gpu.roofline import PARTS
 from tracecut.support.errors import UnsupportedError
 
 from ..harness import Inspected
@@ -124,6 +125,20 @@ def test_small_gains_leave_the_programs_order(search: KernelSearch) -> None:
         )
         made.tried = {("original", 256, 1024): plain, ("swap", 256, 1024): faster}
         assert (made._best() is plain) == kept
+
+
+def test_only_what_would_be_slow_without_waiting_is_given_up(search: KernelSearch) -> None:
+    """Other blocks have other numbers of warps, which wait at the same time."""
+    plain = search._of("original")
+    assert plain is not None
+    made = KernelSearch(search.source, search.wanted, CARD)
+    made.tried = {("original", 256, 1024): plain}
+    for place, given_up in ((PARTS.index("HBM"), True), (PARTS.index("latency"), False)):
+        seconds = [0.0] * len(PARTS)
+        seconds[place] = 3 * plain.report.time
+        other = replace(plain, report=replace(plain.report, seconds=tuple(seconds)))
+        assert made._hopeless(other) == given_up
+        assert other.report.busy <= other.report.time
 
 
 def test_without_any_kernel_all_reasons_are_told(search: KernelSearch, monkeypatch: pytest.MonkeyPatch) -> None:
