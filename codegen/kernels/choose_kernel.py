@@ -209,9 +209,12 @@ class KernelSearch:
             self.look_at(variant, threads, min(promising, key=lambda jobs: left[jobs]))
 
     def _other_threads(self, variant: str) -> None:
-        """From the best kernel of a variant to fewer threads, or to more, as long as that gains."""
+        """From the best kernel of a variant to fewer threads, or to more, as long as that gains.
+
+        Of the program's own order in any case: what others gain over it is to be none of the size of its blocks.
+        """
         start = self._of(variant)
-        if start is None or self._hopeless(start):
+        if start is None or (variant != "original" and self._hopeless(start)):
             return
         place = THREADS.index(start.kernel.threads)
         for step in (-1, 1):

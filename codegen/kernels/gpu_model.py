@@ -25,7 +25,7 @@ def gpu_model(kernel: Kernel, gpu: str | Gpu = "h200", *, registers: int | None 
 
     Raises ArgumentError for an unknown GPU, or a block that it cannot hold. About a second for each million threads.
     """
-    card = described(gpu) if isinstance(gpu, str) else gpu
+    card = gpu if isinstance(gpu, Gpu) else described(gpu)
     if registers is None:
         try:
             registers = kernel.resources.registers

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tracecut.codegen.ptx.ptxas import AssemblyReport, assemble
 from tracecut.codegen.schedule.schedule import LoadGuard, Move, Schedule
 from tracecut.support.errors import ArgumentError, KernelError, ScheduleError
 
+ALIGNED = 256  # bytes, what a card aligns memory to
 DTYPES = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "float": "f4", "double": "f8"}
 
 
@@ -199,10 +201,27 @@ class Kernel:
 
     def _memory_of(self, arrays: Sequence[npt.NDArray[Any]] | None) -> list[Bytes]:
         """What a run works on: arrays that were given, or a copy of the kernel's. Raises ArgumentError."""
-        memory = self.memory() if arrays is None else [self._fitting(n, array) for n, array in enumerate(arrays)]
+        if arrays is None:
+            return self.memory()
+        if not isinstance(arrays, list | tuple):
+            raise ArgumentError(f"arrays is a {type(arrays).__name__}, a list of NumPy arrays was expected")
+        memory = [self._fitting(n, array) for n, array in enumerate(arrays)]
         if len(memory) != len(self.arrays):
             raise ArgumentError(f"the kernel takes {len(self.arrays)} arrays, {len(memory)} were given")
+        self._check_apart(memory)
         return memory
+
+    def _check_apart(self, memory: Sequence[Bytes]) -> None:
+        """Raise ArgumentError if two of the arrays that were given share bytes."""
+        places = sorted((data.ctypes.data, data.size, number) for number, data in enumerate(memory) if data.size)
+        for (begin, size, one), (following, _, other) in pairwise(places):
+            if begin + size > following:
+                first, second = sorted((one, other))
+                names = f"array {first} ({self.arrays[first].name}) and array {second} ({self.arrays[second].name})"
+                raise ArgumentError(
+                    f"{names} share memory",
+                    hint="Give each a memory of its own.",
+                )
 
     def _fitting(self, number: int, array: npt.NDArray[Any]) -> Bytes:
         """The bytes of an array that was given for the one of this number. Raises ArgumentError unless it fits."""
@@ -212,7 +231,11 @@ class Kernel:
         what = f"array {number} ({wanted.name})"
         if not isinstance(array, np.ndarray):
             raise ArgumentError(f"{what} is a {type(array).__name__}, a NumPy array was expected")
-        if array.dtype.hasobject or not array.flags.c_contiguous or not array.flags.writeable:
+        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "iuf" or not array.dtype.isnative:
+            raise ArgumentError(
+                f"{what} has the type {array.dtype}, numbers in this machine's byte order were expected"
+            )
+        if not array.flags.c_contiguous or not array.flags.writeable:
             raise ArgumentError(f"{what} has to be a C-contiguous, writable array of numbers")
         data = array.reshape(-1).view(np.uint8)
         if data.size != wanted.data.size:
@@ -251,8 +274,19 @@ class Kernel:
             self.combine.verify()
 
     def memory(self) -> list[Bytes]:
-        """A copy of each array, for one run. O(bytes)."""
-        return [item.data.copy() for item in self.arrays]
+        """A copy of each array, for one run. O(bytes).
+
+        They lie in one piece, each at a multiple of 256 bytes and apart from the next, as cards give memory: what runs
+        ask of a memory model does not depend on where this process had room.
+        """
+        begins = np.cumsum([0, *(-(-item.data.size // ALIGNED) * ALIGNED + ALIGNED for item in self.arrays)])
+        room = np.empty(int(begins[-1]) + ALIGNED, np.uint8)
+        first = -room.ctypes.data % ALIGNED
+        found = []
+        for item, begin in zip(self.arrays, begins.tolist(), strict=False):
+            found.append(room[first + begin : first + begin + item.data.size])
+            found[-1][:] = item.data
+        return found
 
     def results(self, memory: Sequence[Bytes]) -> dict[int, Bytes]:
         """Object of the program → its bytes in the program's order, after a run on `memory`. O(bytes)."""

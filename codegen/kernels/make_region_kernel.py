@@ -32,7 +32,7 @@ from tracecut.codegen.ptx.emit import PlainKernel, plain_kernel
 from tracecut.codegen.ptx.emit_blocks import BlockKernel, block_kernel
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.ordered_reductions import OrderedReductions
-from tracecut.codegen.ptx.ptxas import check_architecture
+from tracecut.codegen.ptx.ptxas import check_architecture, check_shared
 from tracecut.codegen.runtime.replay import CapturedRegion
 from tracecut.codegen.schedule.graph.scope_graph import ScopeGraph
 from tracecut.codegen.schedule.inspector.build_schedule import build_schedule, views_of
@@ -54,7 +54,6 @@ from .pack_copies import half_starts, packed_indices, with_packed_starts
 
 VARIANTS = ("original", "swap-indirect", "swap", "smem", "readonly")
 BLOCK_VARIANTS = ("smem", "readonly")
-MOST_SHARED = 227 << 10  # of a block, on the largest of these cards
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +110,7 @@ def make_region_kernel(
     check_architecture(arch)
     if jobs < 1:
         raise ArgumentError(f"jobs is {jobs}, at least one was expected")
-    if not 0 <= shared <= MOST_SHARED:
-        raise ArgumentError(f"shared is {shared}, 0 to {MOST_SHARED} bytes were expected")
+    check_shared(shared, arch)
     one_of("reduce", reduce, (FAST, ORDERED))
     return _Maker(source, ordering, variant, arch, threads, jobs, shared, reduce).make()
 
@@ -161,7 +159,11 @@ class _Maker:
             self.plan, self.region, groups, outlined, written_only=written, without=self.without
         )
         if not self.cache.arrays:
-            nothing = "no index leads to what it writes" if written else "no index leads to it"
+            nothing = (
+                "no index that can have other numbers leads to what it writes"
+                if written
+                else "no index that can have other numbers leads to it"
+            )
             whys = "; ".join(f"{name}: {why}" for name, why in self.cache.refused.items())
             raise UnsupportedError(f"nothing that its iterations touch can be kept in shared memory: {whys or nothing}")
         if self.cache.others:

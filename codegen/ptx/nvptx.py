@@ -17,7 +17,12 @@ from tracecut.support.process.runner import Limits, describe, private_folder, ru
 
 COMMAND = (sys.executable, "-P", "-m", "tracecut.codegen.ptx.nvptx_worker")
 LIMITS = Limits(seconds=120, output_bytes=1 << 20)
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")
+# KiB of shared memory that a block may have, by architecture: CUDA programming guide, technical specifications.
+SHARED_KIB = {
+    "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_89": 99, "sm_90": 227, "sm_100": 227, "sm_103": 227,
+    "sm_120": 99,
+}  # fmt: skip
+ARCHITECTURES = tuple(SHARED_KIB)
 TRIPLE = "nvptx64-nvidia-cuda"
 LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 TAIL = 2000

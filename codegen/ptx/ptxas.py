@@ -11,7 +11,7 @@ from pathlib import Path
 from tracecut.support.errors import ArgumentError, BackendError, ToolchainError
 from tracecut.support.process.runner import Limits, describe, private_folder, run
 
-from .nvptx import ARCHITECTURES, TAIL, wheel_file
+from .nvptx import ARCHITECTURES, SHARED_KIB, TAIL, wheel_file
 
 LIMITS = Limits(seconds=300, output_bytes=1 << 20)
 
@@ -97,6 +97,13 @@ def find_ptxas() -> Path | None:
         return wheel
     found = shutil.which("ptxas")
     return None if found is None else Path(found)
+
+
+def check_shared(shared: int, arch: str) -> None:
+    """Raise ArgumentError for more shared memory of a block than an architecture of ARCHITECTURES has."""
+    most = SHARED_KIB[arch] << 10
+    if not 0 <= shared <= most:
+        raise ArgumentError(f"shared is {shared}, 0 to {most} bytes were expected, what a block may have on {arch}")
 
 
 def check_architecture(arch: str) -> None:

@@ -196,6 +196,8 @@ def gpu(name: str = "h200") -> Gpu:
         ArgumentError: no such GPU, or none of that compute capability, with all known ones.
         ArtefactError: a damaged file.
     """
+    if not isinstance(name, str):
+        raise ArgumentError(f"gpu is {name!r}, a name was expected", hint=f"Known: {', '.join(names())}.")
     if name in names():
         return Gpu.load(FOLDER / f"{name}.toml")
     if name.endswith(".toml"):

@@ -49,12 +49,12 @@ def emit(
     Raises ArgumentError for bad arguments, UnsupportedError with the reason when the loop cannot become a kernel, and
     the errors of `optimize` for programs that do not compile or run any more.
     """
-    from tracecut.codegen.ptx.ptxas import check_architecture
+    from tracecut.codegen.ptx.ptxas import check_architecture, check_shared
     from tracecut.codegen.schedule.reduce_modes import FAST, ORDERED
     from tracecut.ir.gpu.description import gpu as described
     from tracecut.partition import METHODS
     from tracecut.pipeline.supervise import emit_kernel
-    from tracecut.support.argument_checks import one_of
+    from tracecut.support.argument_checks import one_of, whole_number
     from tracecut.support.progress import Progress
 
     if not isinstance(optimized, Optimized):
@@ -70,12 +70,12 @@ def emit(
     for name, value, low, high in (
         ("block", block, 16, 1024),
         ("jobs", jobs, 1, 1 << 31),
-        ("shared", shared, 0, 227 << 10),
     ):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high):
             raise ArgumentError(f"{name} is {value!r}, a whole number from {low} to {high} was expected")
     one_of("reduce", reduce, (FAST, ORDERED))
     check_architecture(target)
+    check_shared(whole_number("shared", shared, 0), target)
     described(gpu)
     settings = replace(optimized.settings, region=_place(optimized, region), machine=None, regular=True, first_entry=1)
     if region is not None:  # that a new order would not pay on the host is no reason here
@@ -87,6 +87,8 @@ def emit(
 
 def _place(optimized: Optimized, region: str | None) -> str | None:
     """FILE:LINE of a region."""
+    if region is not None and not isinstance(region, str):
+        raise ArgumentError(f"region is {region!r}, the id of a region or FILE:LINE was expected")
     if region is None or ":" in region:
         return region
     for item in optimized.manifest["regions"]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracecut.codegen.kernels.gpu_model import gpu_model
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.make_region_kernel import BLOCK_VARIANTS, make_region_kernel
 from tracecut.support.errors import ArgumentError, UnsupportedError
@@ -247,7 +248,11 @@ BAD: dict[str, tuple[Callable[[Kernel, list[Any]], list[Any]], str]] = {
     "short": (lambda k, m: [m[0][:-1].copy(), *m[1:]], "bytes, .* were expected"),
     "strided": (lambda k, m: [np.repeat(m[0], 2)[::2], *m[1:]], "C-contiguous"),
     "read-only": (lambda k, m: [frozen(m[0]), *m[1:]], "writable"),
-    "objects": (lambda k, m: [np.array([None]), *m[1:]], "of numbers"),
+    "objects": (lambda k, m: [np.array([None]), *m[1:]], "has the type object, numbers in this machine's byte order"),
+    "another byte order": (lambda k, m: [m[0].view(">u2"), *m[1:]], "has the type >u2"),
+    "truth values": (lambda k, m: [m[0].view(bool), *m[1:]], "has the type bool"),
+    "texts": (lambda k, m: [m[0].view("S1"), *m[1:]], r"has the type \|S1"),
+    "masked": (lambda k, m: [np.ma.array(m[0]), *m[1:]], "numbers in this machine's byte order"),
     "other numbers": (lambda k, m: changed(m, _first(k, True)), "other numbers"),
 }
 
@@ -270,6 +275,29 @@ def test_arrays_that_do_not_fit_are_refused(kernel: Kernel, name: str) -> None:
         kernel.run_cpu(change(kernel, kernel.memory()))
 
 
+def test_arrays_that_share_memory_are_refused(kernel: Kernel) -> None:
+    room, memory = np.zeros(100, np.uint8), kernel.memory()
+    memory[1], memory[0] = room[:60], room[60:]
+    kernel._check_apart(memory)
+    memory[0] = room[59:]
+    with pytest.raises(ArgumentError, match=r"array 0 \(.*\) and array 1 \(.*\) share memory"):
+        kernel._check_apart(memory)
+    with pytest.raises(ArgumentError, match="arrays is a ndarray, a list of NumPy arrays was expected"):
+        kernel.run_cpu(room)  # type: ignore[arg-type]
+
+
+def test_memory_is_aligned_as_on_a_card_so_that_counts_are_the_same_every_time(kernel: Kernel) -> None:
+    memory = kernel.memory()
+    assert all(data.ctypes.data % 256 == 0 for data in memory if data.size)
+    assert all(np.array_equal(data, item.data) for data, item in zip(memory, kernel.arrays, strict=True))
+    found, kept = [], []
+    for size in (1, 100, 4000):
+        kept.append(np.empty(size, np.uint8))  # memory is given from elsewhere
+        found.append(gpu_model(kernel))
+    assert all(np.array_equal(report.counts, found[0].counts) for report in found)
+    assert {report.time for report in found} == {found[0].time}
+
+
 def test_other_data_are_computed_with(kernel: Kernel) -> None:
     """Values are free: NaN stays where the loop would put it, and nothing is refused."""
     memory = kernel.memory()
@@ -288,6 +316,8 @@ def test_other_data_are_computed_with(kernel: Kernel) -> None:
         ({"jobs": 0}, "jobs is 0"),
         ({"shared": -1}, "shared is -1"),
         ({"shared": 1 << 20}, "shared is 1048576"),
+        ({"shared": (64 << 10) + 1, "arch": "sm_75"}, "shared is 65537, 0 to 65536 bytes .* on sm_75"),
+        ({"shared": 200 << 10, "arch": "sm_120"}, "shared is 204800, 0 to 101376 bytes .* on sm_120"),
     ],
 )
 def test_arguments_are_checked(inspected: Catalogue, options: dict[str, Any], reason: str) -> None:

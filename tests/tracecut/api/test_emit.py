@@ -165,13 +165,19 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "variant": ({"variant": "fast"}, "variant is 'fast'"),
     "architecture": ({"target": "sm_35"}, "arch is 'sm_35'"),
     "gpu": ({"gpu": "h900"}, "h900"),
+    "no gpu": ({"gpu": None}, "gpu is None, a name was expected"),
+    "a number for a region": ({"region": 5}, "region is 5, the id of a region or FILE:LINE was expected"),
     "region": ({"region": "edges-9999"}, "region is 'edges-9999', one of edges-"),
     "method": ({"method": "best"}, "method is 'best'"),
     "block": ({"block": 0}, "block is 0, a whole number from 16 to 1024"),
     "large block": ({"block": 2000}, "block is 2000"),
     "half a thread": ({"block": 64.5}, "block is 64.5"),
     "jobs": ({"jobs": 0}, "jobs is 0"),
-    "shared": ({"shared": 1 << 20}, "shared is 1048576"),
+    "shared": (
+        {"shared": 1 << 20},
+        "shared is 1048576, 0 to 232448 bytes were expected, what a block may have on sm_90",
+    ),
+    "shared of a small card": ({"shared": 100_000, "target": "sm_75"}, "shared is 100000, 0 to 65536"),
     "reduce": ({"reduce": "sorted"}, "reduce"),
 }
 
