@@ -11,6 +11,7 @@ from typing import Any
 
 from tracecut.support.errors import ArgumentError
 
+from . import network
 from .network import MOST_NODES, Network
 from .parts import Bank, Cache, Core, Unit
 
@@ -21,7 +22,7 @@ MOST_WIDTH = 1 << 16  # instructions begun in a cycle; misses under way
 DEEPEST = 64  # units within each other
 # Of each record: field → the least and the largest whole number, or what else it is.
 _CORE = {"cpu": (0, 2**31 - 1), "node": (0, MOST_NODES - 1), "speed": "positive"}
-_BANK = {"node": (0, MOST_NODES - 1), "size": (1, MOST_BYTES), "bandwidth": "number"}
+_BANK = {"node": (0, MOST_NODES - 1), "size": (1, MOST_BYTES), "bandwidth": "bandwidth"}
 _CACHE = {
     "level": (1, 9),
     "line": (1, 1 << 20),
@@ -39,7 +40,13 @@ _MACHINE = {
     "mshrs": (1, MOST_WIDTH),
 }
 SLOWEST, FASTEST = 1e-9, 1e9  # speeds of cores
-_WORDS = {"word": "a text without line breaks", "positive": "a positive number", "number": "a number of at least 0"}
+_BANDWIDTH = f"0 for unknown or from {network.SLOWEST:g} to {network.FASTEST:g}"
+_WORDS = {
+    "word": "a text without line breaks",
+    "positive": "a positive number",
+    "number": "a number of at least 0",
+    "bandwidth": _BANDWIDTH,
+}
 
 
 def check(machine: Any) -> None:
@@ -133,6 +140,8 @@ def _number(key: str, value: Any, rule: str) -> None:
     good = 0 < number < float("inf") if rule == "positive" else 0 <= number < float("inf")
     if isinstance(value, str | bool) or not good:
         raise ArgumentError(f"{key} = {value!r}, {_WORDS[rule]} was expected")
+    if rule == "bandwidth" and number and not network.SLOWEST <= number <= network.FASTEST:
+        raise ArgumentError(f"{key} = {value!r}, {_BANDWIDTH} was expected")
     if rule == "positive" and not SLOWEST <= number <= FASTEST:
         raise ArgumentError(f"{key} = {value!r}, from {SLOWEST:g} to {FASTEST:g} was expected")
 
