@@ -207,9 +207,16 @@ class Machine:
         return all(getattr(self, name) == getattr(other, name) for name in fields)
 
     def last_cache(self) -> Cache:
-        """The cache furthest from the core."""
+        """The cache furthest from the core. Raises ArgumentError without caches."""
+        if not self.caches:
+            raise ArgumentError(
+                f"{self.name} has no caches, at least one was expected",
+                hint="Describe them in its file, as [[caches]] with level and size.",
+            )
         return self.caches[-1]
 
     def __repr__(self) -> str:
-        caches = ", ".join(f"L{cache.level} {memory_amounts.size(cache.size)}" for cache in self.caches)
-        return f"<Machine {self.name}: {len(self.cores)} cores, {caches}, {memory_amounts.size(self.memory)}>"
+        count = len(self.cores)
+        parts = [f"{count} core{'s' * (count > 1)}"]
+        parts += [f"L{cache.level} {memory_amounts.size(cache.size)}" for cache in self.caches]
+        return f"<Machine {self.name}: {', '.join([*parts, memory_amounts.size(self.memory)])}>"

@@ -219,3 +219,12 @@ def test_a_machine_in_words() -> None:
     uneven = tuple(Unit("x", tuple(range(i, i + 1 + i % 2))) for i in range(0, 200, 3))
     many = replace(FOUR, cores=tuple(map(Core, range(202))), units=uneven)
     assert "more lines; --json has all" in in_words(many)
+
+
+def test_a_machine_without_caches() -> None:
+    bare = replace(FOUR, cores=(Core(0),), caches=(), memory=1000_000)
+    assert repr(bare) == "<Machine four: 1 core, 977 KiB>"
+    assert repr(FOUR) == "<Machine four: 4 cores, L1 32 KiB, 1 GiB>"
+    with pytest.raises(ArgumentError, match="four has no caches, at least one was expected") as caught:
+        bare.last_cache()
+    assert "[[caches]]" in caught.value.hint
