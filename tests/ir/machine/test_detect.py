@@ -108,5 +108,11 @@ def test_garbage_in_every_file(garbage: str, tmp_path: Path) -> None:
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
-    machine = Machine.detect(tmp_path / "nowhere")
+    machine = Machine.detect(tmp_path)
     assert len(machine.cores) == 1 and machine.caches and machine.network is None
+    assert machine.notes == (
+        "no processors are described in sys/devices/system/cpu: one is assumed",
+        "no caches are described: 32 KiB and 1 MiB are assumed",
+        "no memory is described in proc/meminfo: 4 GiB are assumed",
+    )
+    assert Machine.detect(tree(tmp_path, cpus(2))).notes == ()
