@@ -77,6 +77,11 @@ def check(machine: Any) -> None:
     _check_tree(machine.units, len(machine.cores))
 
 
+def check_speed(key: str, value: Any) -> None:
+    """Raises ArgumentError, which begins with the key, unless the value is a speed of a core."""
+    _number(key, value, "positive")
+
+
 def _is_plain(core: Core) -> bool:
     """Whether a core is good, of speed 1: what most of a large machine are, found out fast."""
     plain = type(core.cpu) is type(core.node) is int and type(core.speed) is float and core.speed == 1.0
