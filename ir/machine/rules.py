@@ -166,10 +166,12 @@ def _check_tree(units: Sequence[Unit], cores: int) -> None:
         if not isinstance(unit.cores, tuple) or not all(type(core) is int for core in unit.cores):
             raise ArgumentError(f"{name}.cores: a tuple of whole numbers was expected")
         own, others = set(unit.cores), seen.setdefault(unit.parent, set())
-        known = min(own, default=-1) >= 0 and max(own, default=0) < cores
-        inside = known if unit.parent < 0 else own <= sets[unit.parent]
-        if not own or list(unit.cores) != sorted(own) or not inside:
-            raise ArgumentError(f"{name}.cores: rising numbers of cores within its parent were expected")
+        around = range(cores) if unit.parent < 0 else sets[unit.parent]
+        outside = [core for core in unit.cores if core not in around]
+        if not own or outside or list(unit.cores) != sorted(own):
+            given = f"{outside[0]} given" if outside else "other than rising" if own else "none given"
+            whose = f"units[{unit.parent}]" if unit.parent >= 0 else f"the machine, from 0 to {cores - 1},"
+            raise ArgumentError(f"{name}.cores: {given}, rising numbers of cores of {whose} were expected")
         if not own.isdisjoint(others):
             raise ArgumentError(f"{name}.cores: core {min(own & others)} lies in a unit before it, too")
         others |= own
