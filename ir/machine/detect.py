@@ -28,7 +28,8 @@ def detected(root: Path = Path("/")) -> dict[str, Any]:
 
     Offline processors are left out. NUMA nodes are numbered without holes; those without processors are memory banks.
     Distances are the table's beyond the local one; a table that contradicts itself is left out, with a note. Whatever
-    is not stated, or cannot be read, gets a common default. Raises nothing on any tree.
+    is not stated, or cannot be read, gets a common default. Caches whose lines are no powers of two are left out; ways
+    that make no whole sets are the next fewer that do. Raises nothing on any tree.
     """
     notes: list[str] = []
     cpus = _allowed(root)
@@ -263,9 +264,14 @@ def _caches_of(root: Path, cpu: int) -> list[tuple[Cache, frozenset[int]]]:
             or cpus_of_mask(contents(index / "shared_cpu_map"))
             or frozenset([cpu])
         )
-        if 0 < line <= amount <= MOST_CACHE and line <= MOST_LINE:
-            caches.append((Cache(int(level), amount, line, ways, len(users)), users))
+        if 0 < line <= amount <= MOST_CACHE and line <= MOST_LINE and not line & (line - 1) and not amount % line:
+            caches.append((Cache(int(level), amount, line, _whole_sets(amount // line, ways), len(users)), users))
     return sorted(caches, key=lambda pair: pair[0].level)
+
+
+def _whole_sets(lines: int, ways: int) -> int:
+    """The ways that are stated, or the most below them that make whole sets of the lines."""
+    return next((fewer for fewer in range(min(ways, lines), 0, -1) if lines % fewer == 0), 0)
 
 
 def _processor_name(root: Path) -> str:

@@ -67,6 +67,7 @@ def check(machine: Any) -> None:
     for place, core in enumerate(machine.cores):
         if not _is_plain(core):
             _check_fields(f"cores[{place}].", core, _CORE)
+    _check_cpus(machine.cores)
     nodes = machine.network.nodes if machine.network else 1 + max(core.node for core in machine.cores)
     for place, bank in enumerate(machine.banks):
         _check_fields(f"banks[{place}].", bank, _BANK)
@@ -75,6 +76,16 @@ def check(machine: Any) -> None:
             if each.node >= nodes:
                 raise ArgumentError(f"{name}[{place}].node = {each.node}, the network has {nodes} nodes")
     _check_tree(machine.units, len(machine.cores))
+
+
+def _check_cpus(cores: Sequence[Core]) -> None:
+    place_of: dict[int, int] = {}
+    for place, core in enumerate(cores):
+        before = place_of.setdefault(core.cpu, place)
+        if before != place:
+            raise ArgumentError(
+                f"cores[{place}].cpu = {core.cpu}: cores[{before}] has that number, too, another one was expected"
+            )
 
 
 def check_speed(key: str, value: Any) -> None:
@@ -103,6 +114,14 @@ def _check_caches(before: str, caches: Sequence[Cache]) -> None:
         _check_fields(name, cache, _CACHE)
         if cache.size < cache.line:
             raise ArgumentError(f"{name}size = {cache.size}, less than a line of {cache.line} bytes")
+        if cache.line & (cache.line - 1):
+            raise ArgumentError(f"{name}line = {cache.line}, a power of two was expected")
+        if cache.size % (cache.line * max(1, cache.ways)):
+            ways = f" and {cache.ways} ways" if cache.ways else ""
+            raise ArgumentError(
+                f"{name}size = {cache.size}: in lines of {cache.line} bytes{ways} that is no whole "
+                "number of sets, which was expected"
+            )
         before_it = max((other.latency for other in caches[:place]), default=0)
         if cache.latency and cache.latency < before_it:
             raise ArgumentError(f"{name}latency = {cache.latency}: a nearer cache answers in {before_it} cycles")
