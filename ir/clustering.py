@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,9 +52,13 @@ class Clustering:
         self.verify()
 
     def verify(self) -> None:
-        """Raises ArgumentError unless every label lies in [0, k)."""
-        if self.k < 1:
-            raise ArgumentError(f"k = {self.k}, at least 1 expected")
+        """Raises ArgumentError unless k is a whole number, the kind is known, and every label lies in [0, k)."""
+        try:
+            k = operator.index(self.k)
+        except TypeError:
+            raise ArgumentError(f"k = {self.k!r}, a whole number of at least 1 was expected") from None
+        if k < 1:
+            raise ArgumentError(f"k = {k}, at least 1 expected")
         if self.kind not in ("jobs", "data"):
             raise ArgumentError(f"kind = {self.kind!r}, 'jobs' or 'data' expected")
         check_range("labels", self.labels, 0, self.k)

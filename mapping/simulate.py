@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
@@ -13,6 +14,7 @@ from tracecut.ir.machine.machine import NAMED, Machine
 from tracecut.ir.ordering import Ordering
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.caches import (
+    BUSY,
     INVALIDATIONS,
     LOAD,
     WRITTEN_BACK,
@@ -25,7 +27,7 @@ from tracecut.mapping.simulation.caches import (
 )
 from tracecut.mapping.simulation.execute import execute
 from tracecut.mapping.simulation.jobs import JobModel, JobSimulation, simulate_jobs
-from tracecut.mapping.simulation.plan import plan_of
+from tracecut.mapping.simulation.plan import ACCESS, LONGEST, Plan, plan_of
 from tracecut.mapping.simulation.result import Simulation
 from tracecut.mapping.tasks.task_graph import WORD, task_graph, traffic
 from tracecut.support.argument_checks import check_type
@@ -33,6 +35,8 @@ from tracecut.support.arrays import Ints, Longs
 from tracecut.support.errors import ArgumentError, InternalError
 
 NO_ADDRESSES = "the graph has no addresses, which `tracecut graph --addresses` stores"
+
+MOST_CYCLES = 1 << 61  # of a run: what is added to them fits in an int64
 
 
 @overload
@@ -87,8 +91,8 @@ def simulate(
 
     Raises:
         ArgumentError: a clustering of another graph, a placement of other clusters or for another machine; `caches`
-            where they cannot be simulated; `ordering` or
-            `model` with a dependence graph.
+            where they cannot be simulated; `ordering` or `model` with a dependence graph; an instruction of more than
+            2³¹ − 1 cycles; cycles that may add up to more than MOST_CYCLES.
     """
     check_type("clustering", clustering, Clustering)
     check_type("placement", placement, Placement, "tracecut.place makes one.")
@@ -117,6 +121,7 @@ def simulate(
     plan = plan_of(tasks, placement.core_of, machine.speeds(), hit, lines, machine.memory_latency)
     word, line = (math.ceil(size / network.flit) for size in (WORD, WORD + near_line(machine)))
     occupied = [max(1, math.ceil(flits * network.flit / network.bandwidth)) for flits in (word, line)]
+    _check_sum(plan, machine, occupied, state)
     run = execute(
         plan,
         network.routes,
@@ -129,6 +134,13 @@ def simulate(
         (occupied[0], occupied[1]),
         state,
     )
+    if run.done < 0:
+        node = -1 - int(run.done)
+        raise ArgumentError(
+            f"instruction {int(np.searchsorted(plan.node_of, node))} takes {int(run.time)} cycles on core "
+            f"{plan.core[node]} with its access, at most {LONGEST} were expected",
+            hint="Give the machine's cores, links and banks higher speeds and bandwidths, or shorter latencies.",
+        )
     if run.done != plan.core.size:
         raise InternalError(f"the simulation ended after {run.done} of {plan.core.size} nodes")
     core, cost, node_of = plan.core, plan.cost, plan.node_of
@@ -140,7 +152,7 @@ def simulate(
         between_clusters=moved.messages,
         words=moved.words,
         link_load=network.flit * (word * run.link_load + line * run.line_load),
-        utilisation=begun / max(1, run.time * machine.issue_width),
+        utilisation=begun / max(1.0, float(run.time) * machine.issue_width),
         begin=run.begin[node_of],
         cycles=cost[node_of],
         core=core[node_of],
@@ -164,6 +176,25 @@ def _why_stated(graph: DependenceGraph, machine: Machine, caches: bool | None) -
     if why and caches:
         raise ArgumentError(f"caches cannot be simulated: {why}")
     return why
+
+
+def _check_sum(plan: Plan, machine: Machine, occupied: Sequence[int], caches: Caches) -> None:
+    """Raises ArgumentError where all that takes time, one thing after the other, takes more than MOST_CYCLES. O(n)."""
+    network = machine.joined
+    word, line = (network.longest_route * (network.hop_latency + 2 * cycles) for cycles in occupied)
+    total = int(plan.cost.sum(dtype=np.float64)) + plan.group_core.size * word
+    accesses = int(np.count_nonzero(plan.misses & ACCESS))
+    if accesses:
+        routes = network.routes
+        farthest = max(network.longest_route, int(routes.costs.max(initial=0)), int(routes.table.max(initial=0)))
+        busy = int(caches.banks[:, BUSY].max(initial=0))
+        total += accesses * (3 * line + 2 * network.hop_latency * farthest + busy + 2 * int(caches.waits.sum()))
+    if total > MOST_CYCLES:
+        raise ArgumentError(
+            f"{machine.name}: the cycles of all instructions, messages and lines may add up to {float(total):.3g}, "
+            f"at most {float(MOST_CYCLES):.3g} were expected",
+            hint="Give its cores, links and banks higher speeds and bandwidths, or its network shorter distances.",
+        )
 
 
 def _lines(graph: DependenceGraph, machine: Machine) -> tuple[Caches, Ints]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from .errors import ArgumentError
 from .memory_amounts import size
@@ -98,6 +99,13 @@ def check_type(name: str, value: object, kind: type, hint: str = "") -> None:
     """Raises ArgumentError, which names both types, unless the value is of that one."""
     if not isinstance(value, kind):
         raise ArgumentError(f"{name} is a {type(value).__name__}, a {kind.__name__} was expected", hint=hint)
+
+
+def path(name: str, value: AnyPath) -> Path:
+    """A path. Raises ArgumentError for what is no text and no path."""
+    if not isinstance(value, str | os.PathLike):
+        raise ArgumentError(f"{name} is {value!r}, a path was expected")
+    return Path(value)
 
 
 def seconds(name: str, value: float) -> float:

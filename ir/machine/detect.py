@@ -10,12 +10,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from tracecut.support import memory_amounts
+
 from .network import Network
 from .parts import Bank, Cache, Core, Unit
 from .sysfs import byte_count, contents, cpus_in, cpus_of_mask, entries, number_of, whole
 from .toml_text import MOST_ENTRIES
 
 DEFAULT_CACHES = (Cache(1, 32 << 10, ways=8), Cache(2, 1 << 20, ways=16))
+DEFAULT_MEMORY = 4 << 30
 MOST_CACHE, MOST_LINE = 1 << 40, 1 << 20  # bytes; what states more is left out
 LOCAL = 10  # what a NUMA table states for a node and itself, by the ACPI standard
 
@@ -25,10 +28,13 @@ def detected(root: Path = Path("/")) -> dict[str, Any]:
 
     Offline processors are left out. NUMA nodes are numbered without holes; those without processors are memory banks.
     Distances are the table's beyond the local one; a table that contradicts itself is left out, with a note. Whatever
-    is not stated, or cannot be read, gets a common default. Raises nothing on any tree.
+    is not stated, or cannot be read, gets a common default. Caches whose lines are no powers of two are left out; ways
+    that make no whole sets are the next fewer that do. Raises nothing on any tree.
     """
     notes: list[str] = []
     cpus = _allowed(root)
+    if root != Path("/") and not _stated_cpus(root):
+        notes.append("no processors are described in sys/devices/system/cpu: one is assumed")
     nodes = _nodes(root, cpus)
     if len({cpu for _, members in nodes for cpu in members}) != sum(len(members) for _, members in nodes):
         notes.append("processors are in several NUMA nodes at once: the nodes are left out")
@@ -36,9 +42,17 @@ def detected(root: Path = Path("/")) -> dict[str, Any]:
     node_of = {cpu: place for place, (_, members) in enumerate(nodes) for cpu in members}
     speeds = _speeds(root, cpus)
     cores = tuple(Core(cpu, node_of.get(cpu, 0), speeds[cpu]) for cpu in cpus)
-    caches = tuple(cache for cache, _ in _caches_of(root, cpus[0])) or DEFAULT_CACHES
+    caches = tuple(cache for cache, _ in _caches_of(root, cpus[0]))
+    if not caches:
+        caches = DEFAULT_CACHES
+        notes.append(
+            f"no caches are described: {' and '.join(memory_amounts.size(each.size) for each in caches)} are assumed"
+        )
     limit = _memory_limit(root)
     memory = _memory(root)
+    if not memory:
+        memory = DEFAULT_MEMORY
+        notes.append(f"no memory is described in proc/meminfo: {memory_amounts.size(memory)} are assumed")
     if limit is not None and limit < memory:
         notes.append("a control group limits the memory")
         memory = limit
@@ -61,9 +75,7 @@ def detected(root: Path = Path("/")) -> dict[str, Any]:
 
 def _allowed(root: Path) -> list[int]:
     """CPUs that are online and that this process, or the recorded one, may use; at least one."""
-    found = [
-        number for entry in entries(root / "sys/devices/system/cpu", "cpu*") if (number := number_of(entry.name)) >= 0
-    ]
+    found = _stated_cpus(root)
     online = cpus_in(contents(root / "sys/devices/system/cpu/online"))
     known = [cpu for cpu in sorted(found) if _online(root, cpu) and (not online or cpu in online)]
     group = _cpuset(root)
@@ -72,6 +84,11 @@ def _allowed(root: Path) -> list[int]:
         mask = sorted(os.sched_getaffinity(0))
         known = [cpu for cpu in known if cpu in mask] or mask
     return known[:MOST_ENTRIES] or [0]
+
+
+def _stated_cpus(root: Path) -> list[int]:
+    folder = root / "sys/devices/system/cpu"
+    return [number for entry in entries(folder, "cpu*") if (number := number_of(entry.name)) >= 0]
 
 
 def _online(root: Path, cpu: int) -> bool:
@@ -116,10 +133,11 @@ def _memory_limit(root: Path) -> int | None:
 
 
 def _memory(root: Path) -> int:
+    """Bytes, 0 where they are not stated."""
     found = re.search(r"^MemTotal:\s*(\d{1,15})", contents(root / "proc/meminfo"), re.MULTILINE)
     if root == Path("/"):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, int(found[1]) << 10) if found else 4 << 30
+    return int(found[1]) << 10 if found else 0
 
 
 def _nodes(root: Path, cpus: Sequence[int]) -> list[tuple[int, list[int]]]:
@@ -246,9 +264,14 @@ def _caches_of(root: Path, cpu: int) -> list[tuple[Cache, frozenset[int]]]:
             or cpus_of_mask(contents(index / "shared_cpu_map"))
             or frozenset([cpu])
         )
-        if 0 < line <= amount <= MOST_CACHE and line <= MOST_LINE:
-            caches.append((Cache(int(level), amount, line, ways, len(users)), users))
+        if 0 < line <= amount <= MOST_CACHE and line <= MOST_LINE and not line & (line - 1) and not amount % line:
+            caches.append((Cache(int(level), amount, line, _whole_sets(amount // line, ways), len(users)), users))
     return sorted(caches, key=lambda pair: pair[0].level)
+
+
+def _whole_sets(lines: int, ways: int) -> int:
+    """The ways that are stated, or the most below them that make whole sets of the lines."""
+    return next((fewer for fewer in range(min(ways, lines), 0, -1) if lines % fewer == 0), 0)
 
 
 def _processor_name(root: Path) -> str:

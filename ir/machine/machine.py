@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 from tracecut.support import memory_amounts
+from tracecut.support.argument_checks import path as checked_path
 from tracecut.support.arrays import Floats, Longs, frozen
 from tracecut.support.errors import ArgumentError, ArtefactError
 from tracecut.support.files import write_atomic
@@ -126,9 +127,16 @@ class Machine:
     def detect(cls, root: str | os.PathLike[str] = "/") -> Machine:
         """This machine from sysfs and the affinity mask, or one whose `/sys` and `/proc` were recorded under `root`.
 
-        Missing facts get common defaults, inconsistent ones are left out; `notes` list both.
+        Missing facts get common defaults, inconsistent ones are left out; `notes` list both. Raises
+        ArgumentError where `root` is no folder.
         """
-        return cls(**detected(Path(root)))
+        folder = checked_path("root", root)
+        if not folder.is_dir():
+            raise ArgumentError(
+                f"root is {os.fspath(root)!r}, a folder was expected",
+                hint="It has to hold the files of another machine as sys/… and proc/….",
+            )
+        return cls(**detected(folder))
 
     @classmethod
     def named(cls, word: str) -> Machine:
@@ -141,7 +149,7 @@ class Machine:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Machine:
         """Read a TOML file. Raises ArtefactError, which names the path, the line and the key."""
-        text = file_text(Path(path))
+        text = file_text(checked_path("path", path))
         try:
             return cls(**fields_of(text, str(path)))
         except ArgumentError as error:
@@ -150,12 +158,13 @@ class Machine:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a TOML file; `load` gives an equal machine."""
+        place = checked_path("path", path)
         text = text_of({field.name: getattr(self, field.name) for field in fields(self)})
 
         def write(file: BinaryIO) -> None:
             file.write(text.encode())
 
-        return write_atomic(path, write)
+        return write_atomic(place, write)
 
     @classmethod
     def model(cls) -> Machine:
@@ -207,9 +216,16 @@ class Machine:
         return all(getattr(self, name) == getattr(other, name) for name in fields)
 
     def last_cache(self) -> Cache:
-        """The cache furthest from the core."""
+        """The cache furthest from the core. Raises ArgumentError without caches."""
+        if not self.caches:
+            raise ArgumentError(
+                f"{self.name} has no caches, at least one was expected",
+                hint="Describe them in its file, as [[caches]] with level and size.",
+            )
         return self.caches[-1]
 
     def __repr__(self) -> str:
-        caches = ", ".join(f"L{cache.level} {memory_amounts.size(cache.size)}" for cache in self.caches)
-        return f"<Machine {self.name}: {len(self.cores)} cores, {caches}, {memory_amounts.size(self.memory)}>"
+        count = len(self.cores)
+        parts = [f"{count} core{'s' * (count > 1)}"]
+        parts += [f"L{cache.level} {memory_amounts.size(cache.size)}" for cache in self.caches]
+        return f"<Machine {self.name}: {', '.join([*parts, memory_amounts.size(self.memory)])}>"

@@ -79,7 +79,7 @@ def measured(machine: Machine, runs: int = RUNS) -> Measured:
     sums, zeros = np.zeros(1), np.zeros(STEPS, np.int64)
     forward = _least(lambda: _update(sums, zeros), runs) / STEPS / cycle
     caches = tuple(replace(cache, latency=cycles) for cache, cycles in zip(machine.caches, latency, strict=True))
-    caches = (*caches[:-1], replace(caches[-1], size=left))
+    caches = (*caches[:-1], replace(caches[-1], size=left - left % (caches[-1].line * max(1, caches[-1].ways))))
     found = replace(
         machine,
         caches=caches,

@@ -7,6 +7,7 @@ latencies are those of `Machine.model()`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from tracecut.support.errors import ArgumentError
 
 from .network import MOST_NODES, Network
 from .parts import Bank, Cache, Core, Unit
+from .rules import check_speed
 
 # One mesh for every number of clusters of VertexCut's tables.
 MESHES = {8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8), 128: (16, 8), 256: (16, 16), 512: (32, 16), 1024: (32, 32)}
@@ -76,6 +78,8 @@ def cpu_gpu(cores: int = 24, gpus: int = 1, speed: float = 8.0, memory: float = 
     """A node of `cores` cores and `gpus` GPUs, each a unit of `speed` and `memory` by those of a core (1 and 2 GiB)."""
     gpus = whole_number("gpus", gpus, 0, MOST_NODES - 1)
     cores = whole_number("cores", cores, 1, MOST_NODES - gpus)
+    check_speed("speed", speed)
+    _check_gib(memory)
     speeds, memories = [speed] * gpus + [1.0] * cores, [memory] * gpus + [2.0] * cores
     units = (*(Unit("gpu", (i,)) for i in range(gpus)), Unit("cpu", tuple(range(gpus, gpus + cores))))
     return _unequal(f"cpu_gpu:{cores}:{gpus}", speeds, memories, units)
@@ -127,6 +131,15 @@ def _of_table_2(name: str, cores: tuple[Core, ...], network: Network, banks: tup
     return {**model(), **fields, "issue_width": 1, "mshrs": 16, "notes": LEFT_OUT}
 
 
+def _check_gib(memory: Any) -> None:
+    try:
+        size = math.nan if isinstance(memory, str | bool) else GIB * float(memory)
+    except (TypeError, ValueError, OverflowError):
+        size = math.nan
+    if not 1 <= size < 1 << 62:
+        raise ArgumentError(f"memory = {memory!r} GiB, a positive number was expected")
+
+
 def _unequal(
     name: str,
     speeds: Sequence[float],
@@ -135,9 +148,6 @@ def _unequal(
     network: Network | None = None,
 ) -> Fields:
     """Units of given speeds and GiB, one at each node."""
-    for memory in memories[:1]:  # of the fastest; others are those of the papers
-        if isinstance(memory, str) or not 0 < GIB * memory < 1 << 62:
-            raise ArgumentError(f"memory = {memory!r} GiB, a positive number was expected")
     cores = tuple(Core(i, i, speed) for i, speed in enumerate(speeds))
     banks = tuple(Bank(i, round(memory * GIB)) for i, memory in enumerate(memories))
     fields = {"name": name, "cores": cores, "network": network or Network("full", (len(cores),)), "units": units}

@@ -60,7 +60,7 @@ class Network:
             value = getattr(self, name)
             whole = name == "bandwidth" or (type(value) is int and value < MOST_HOPS)
             if isinstance(value, str | bool) or not whole or not 0 < value < float("inf"):
-                wanted = "number" if name == "bandwidth" else "whole number"
+                wanted = "number" if name == "bandwidth" else f"whole number of at most {MOST_HOPS - 1}"
                 raise ArgumentError(f"network.{name} = {value!r}, a positive {wanted} was expected")
         if not SLOWEST <= self.bandwidth <= FASTEST:
             raise ArgumentError(f"network.bandwidth = {self.bandwidth!r}, from {SLOWEST:g} to {FASTEST:g} was expected")
@@ -88,7 +88,7 @@ class Network:
             if len(levels) != len(self.shape) or len(given) != len(levels) or levels != sorted(levels, reverse=True):
                 raise ArgumentError(
                     f"network.distances = {list(given)}: a tree of {len(self.shape)} levels has as many, "
-                    "none negative, none longer than that of the level above"
+                    f"none negative, none above {MOST_HOPS - 1}, none longer than that of the level above"
                 )
         elif self.kind == "full":
             rows = [row for row in given if isinstance(row, tuple) and len(row) == self.nodes]
@@ -98,7 +98,8 @@ class Network:
                 for b, hops in enumerate(row):
                     if type(hops) is not int or not 0 <= hops < MOST_HOPS or (a == b) != (hops == 0):
                         raise ArgumentError(
-                            f"network.distances[{a}][{b}] = {hops!r}: 0 on the diagonal, more beside it was expected"
+                            f"network.distances[{a}][{b}] = {hops!r}: 0 on the diagonal, "
+                            f"a whole number from 1 to {MOST_HOPS - 1} beside it was expected"
                         )
         else:
             raise ArgumentError(f"network.distances: a {self.kind} has none of its own")

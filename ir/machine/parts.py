@@ -31,7 +31,10 @@ class Cache:
 
 @dataclass(frozen=True)
 class Bank:
-    """Main memory at one node: bytes, bytes in a cycle (0: unknown). A node may have a bank and no core."""
+    """Main memory at one node: bytes, bytes in a cycle (0: unknown, else within the limits of a link's).
+
+    A node may have a bank and no core.
+    """
 
     node: int
     size: int

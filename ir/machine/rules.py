@@ -11,6 +11,7 @@ from typing import Any
 
 from tracecut.support.errors import ArgumentError
 
+from . import network
 from .network import MOST_NODES, Network
 from .parts import Bank, Cache, Core, Unit
 
@@ -21,7 +22,7 @@ MOST_WIDTH = 1 << 16  # instructions begun in a cycle; misses under way
 DEEPEST = 64  # units within each other
 # Of each record: field → the least and the largest whole number, or what else it is.
 _CORE = {"cpu": (0, 2**31 - 1), "node": (0, MOST_NODES - 1), "speed": "positive"}
-_BANK = {"node": (0, MOST_NODES - 1), "size": (1, MOST_BYTES), "bandwidth": "number"}
+_BANK = {"node": (0, MOST_NODES - 1), "size": (1, MOST_BYTES), "bandwidth": "bandwidth"}
 _CACHE = {
     "level": (1, 9),
     "line": (1, 1 << 20),
@@ -39,7 +40,13 @@ _MACHINE = {
     "mshrs": (1, MOST_WIDTH),
 }
 SLOWEST, FASTEST = 1e-9, 1e9  # speeds of cores
-_WORDS = {"word": "a text without line breaks", "positive": "a positive number", "number": "a number of at least 0"}
+_BANDWIDTH = f"0 for unknown or from {network.SLOWEST:g} to {network.FASTEST:g}"
+_WORDS = {
+    "word": "a text without line breaks",
+    "positive": "a positive number",
+    "number": "a number of at least 0",
+    "bandwidth": _BANDWIDTH,
+}
 
 
 def check(machine: Any) -> None:
@@ -60,6 +67,7 @@ def check(machine: Any) -> None:
     for place, core in enumerate(machine.cores):
         if not _is_plain(core):
             _check_fields(f"cores[{place}].", core, _CORE)
+    _check_cpus(machine.cores)
     nodes = machine.network.nodes if machine.network else 1 + max(core.node for core in machine.cores)
     for place, bank in enumerate(machine.banks):
         _check_fields(f"banks[{place}].", bank, _BANK)
@@ -68,6 +76,21 @@ def check(machine: Any) -> None:
             if each.node >= nodes:
                 raise ArgumentError(f"{name}[{place}].node = {each.node}, the network has {nodes} nodes")
     _check_tree(machine.units, len(machine.cores))
+
+
+def _check_cpus(cores: Sequence[Core]) -> None:
+    place_of: dict[int, int] = {}
+    for place, core in enumerate(cores):
+        before = place_of.setdefault(core.cpu, place)
+        if before != place:
+            raise ArgumentError(
+                f"cores[{place}].cpu = {core.cpu}: cores[{before}] has that number, too, another one was expected"
+            )
+
+
+def check_speed(key: str, value: Any) -> None:
+    """Raises ArgumentError, which begins with the key, unless the value is a speed of a core."""
+    _number(key, value, "positive")
 
 
 def _is_plain(core: Core) -> bool:
@@ -91,6 +114,14 @@ def _check_caches(before: str, caches: Sequence[Cache]) -> None:
         _check_fields(name, cache, _CACHE)
         if cache.size < cache.line:
             raise ArgumentError(f"{name}size = {cache.size}, less than a line of {cache.line} bytes")
+        if cache.line & (cache.line - 1):
+            raise ArgumentError(f"{name}line = {cache.line}, a power of two was expected")
+        if cache.size % (cache.line * max(1, cache.ways)):
+            ways = f" and {cache.ways} ways" if cache.ways else ""
+            raise ArgumentError(
+                f"{name}size = {cache.size}: in lines of {cache.line} bytes{ways} that is no whole "
+                "number of sets, which was expected"
+            )
         before_it = max((other.latency for other in caches[:place]), default=0)
         if cache.latency and cache.latency < before_it:
             raise ArgumentError(f"{name}latency = {cache.latency}: a nearer cache answers in {before_it} cycles")
@@ -133,6 +164,8 @@ def _number(key: str, value: Any, rule: str) -> None:
     good = 0 < number < float("inf") if rule == "positive" else 0 <= number < float("inf")
     if isinstance(value, str | bool) or not good:
         raise ArgumentError(f"{key} = {value!r}, {_WORDS[rule]} was expected")
+    if rule == "bandwidth" and number and not network.SLOWEST <= number <= network.FASTEST:
+        raise ArgumentError(f"{key} = {value!r}, {_BANDWIDTH} was expected")
     if rule == "positive" and not SLOWEST <= number <= FASTEST:
         raise ArgumentError(f"{key} = {value!r}, from {SLOWEST:g} to {FASTEST:g} was expected")
 
@@ -152,10 +185,12 @@ def _check_tree(units: Sequence[Unit], cores: int) -> None:
         if not isinstance(unit.cores, tuple) or not all(type(core) is int for core in unit.cores):
             raise ArgumentError(f"{name}.cores: a tuple of whole numbers was expected")
         own, others = set(unit.cores), seen.setdefault(unit.parent, set())
-        known = min(own, default=-1) >= 0 and max(own, default=0) < cores
-        inside = known if unit.parent < 0 else own <= sets[unit.parent]
-        if not own or list(unit.cores) != sorted(own) or not inside:
-            raise ArgumentError(f"{name}.cores: rising numbers of cores within its parent were expected")
+        around = range(cores) if unit.parent < 0 else sets[unit.parent]
+        outside = [core for core in unit.cores if core not in around]
+        if not own or outside or list(unit.cores) != sorted(own):
+            given = f"{outside[0]} given" if outside else "other than rising" if own else "none given"
+            whose = f"units[{unit.parent}]" if unit.parent >= 0 else f"the machine, from 0 to {cores - 1},"
+            raise ArgumentError(f"{name}.cores: {given}, rising numbers of cores of {whose} were expected")
         if not own.isdisjoint(others):
             raise ArgumentError(f"{name}.cores: core {min(own & others)} lies in a unit before it, too")
         others |= own

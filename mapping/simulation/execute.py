@@ -47,7 +47,7 @@ from .flights import (
     in_turn,
     set_out,
 )
-from .plan import ACCESS, MISS, WRITE, Plan
+from .plan import ACCESS, LONGEST, MISS, WRITE, Plan
 from .ready_heap import pop, push
 from .requests import (
     ACCESS_NODE,
@@ -82,7 +82,7 @@ class Run(NamedTuple):
         line_load: int64 (links), lines.
         messages: values sent over the network.
         asked: words and lines that went over the network for accesses.
-        done: nodes that ran; all, or the plan has a circle.
+        done: nodes that ran; all, or the plan has a circle. −1 − i: it ended at node i, which takes more than LONGEST.
     """
 
     time: int
@@ -144,12 +144,8 @@ def execute(
     # Members of tuples are looked up once: each look takes and leaves a reference, which is slower than a hop.
     near, cached, found = caches.near, caches.lines, caches.found
     groups_of, numbers, geometry, slices = caches.groups, caches.number, caches.geometry, caches.slices
-    near_size, n_banks, delays, banks = (
-        np.int64(near.size // cores),
-        max(1, caches.banks.shape[0]),
-        caches.waits,
-        caches.banks,
-    )
+    near_size, n_banks = np.int64(near.size // cores), max(1, caches.banks.shape[0])
+    delays, banks = caches.waits, caches.banks
     at_once, mesh = caches.waits[0], routes.shape[2] if routes.shape[0] == MESH else 0
     word_takes, line_takes = occupied
     ways = geometry[0, WAYS] if most else 0
@@ -242,7 +238,10 @@ def execute(
                     n_active += 1
                 while node != NONE:
                     after = next_node[node]
-                    cost[node] += max(now - begin[node], at_once)
+                    taken = cost[node] + max(now - begin[node], at_once)
+                    if taken > LONGEST:
+                        return Run(taken, begin, enabler, begin, begin, messages, asked, -1 - node)
+                    cost[node] = taken
                     place = (begin[node] + cost[node]) & (WHEEL - 1)
                     next_node[node], nodes_at[place] = nodes_at[place], node
                     node = after
@@ -343,6 +342,8 @@ def execute(
                     elif (not write or cached[line, OWNER] == x) and renewed(
                         near, x * near_size + cached[line, NEAR_SET], ways, line + 1
                     ):
+                        if cost[node] + at_once > LONGEST:
+                            return Run(cost[node] + at_once, begin, enabler, begin, begin, messages, asked, -1 - node)
                         cost[node] += at_once
                         found[NEAR] += 1
                         if write and not cached[line, CHANGED]:

@@ -15,10 +15,11 @@ import numpy as np
 from numba import njit
 from tracecut.ir.dependence_graph import MEMORY, DependenceGraph, Ids
 from tracecut.mapping.tasks.task_graph import TaskGraph
-from tracecut.support.arrays import Bytes, Floats, Ints
+from tracecut.support.arrays import Bytes, Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
 MOST_NODES = 2**31 - 1
+LONGEST = 2**31 - 1  # cycles of a node, an int32
 MISS, ACCESS, WRITE = 1, 2, 4  # what `Plan.misses` is made of
 
 
@@ -62,6 +63,9 @@ def plan_of(
         lines: of one int32 (n), the line that each instruction accesses in simulated caches, −1 for none. It is taken
             out, since its memory is needed for the plan.
         most: cycles of a statement that the simulated access of a line stands in for, at most.
+
+    Raises:
+        ArgumentError: too many instructions; one that takes more than LONGEST cycles on a slow core.
     """
     graph = tasks.graph
     if graph.n + graph.m >= MOST_NODES:
@@ -69,9 +73,16 @@ def plan_of(
     home, at = core_of[tasks.home], core_of[tasks.at]
     accesses = np.zeros(0, np.uint8) if graph.access is None else graph.access
     line = lines.pop() if lines else np.zeros(0, np.int32)
-    node_of, consumer, core, cost, misses, line = _nodes(
+    node_of, consumer, core, cost, misses, line, over = _nodes(
         graph.dst, home, at, graph.weight, graph.kind, graph.time, accesses, speeds, hit, line, most
     )
+    if over[0] >= 0:
+        instruction, slow, cycles = over.tolist()
+        raise ArgumentError(
+            f"instruction {instruction} takes {cycles} cycles on core {slow} of speed {speeds[slow]:g}, at most "
+            f"{LONGEST} were expected",
+            hint="Give the core a higher speed, or place its clusters on another one.",
+        )
     first_group, group_core, group_node, first_fed, fed, needs = _groups(
         graph.src, at, home, node_of, consumer, core, graph.n, speeds.size
     )
@@ -96,7 +107,7 @@ def _nodes(
     hit: int,
     lines: Ints,
     most: int,
-) -> tuple[Ints, Ints, Ints, Ints, Bytes, Ints]:
+) -> tuple[Ints, Ints, Ints, Ints, Bytes, Ints, Longs]:
     n, m = home.size, dst.size
     seen = np.full(speeds.size, -1, np.int64)  # by core, the last instruction with a part there
     parts = 0
@@ -110,6 +121,7 @@ def _nodes(
     core, cost, misses = np.empty(total, np.int32), np.empty(total, np.int32), np.zeros(total, np.uint8)
     line = np.full(total if lines.size else 0, -1, np.int32)
     seen[:] = -1
+    over = np.full(3, -1, np.int64)  # the first instruction that takes too long, its core and cycles
     part_of = np.empty(speeds.size, np.int32)
     node: Any = 0
     edge = 0
@@ -135,11 +147,11 @@ def _nodes(
                     node += 1
                 part = part_of[x]
                 if is_memory and cached:
-                    cycles = np.int64(np.ceil(max(0, weight[edge] - most) / speeds[x]))
+                    cycles = _cycles(max(0, weight[edge] - most), speeds, v, x, over)
                     cost[part] = cycles if line[part] < 0 or cycles > cost[part] else cost[part]
                     misses[part], line[part] = kind_of_access, lines[v]
                 elif is_memory:
-                    cycles = np.int64(np.ceil(weight[edge] / speeds[x]))
+                    cycles = _cycles(weight[edge], speeds, v, x, over)
                     cost[part] = cycles if cycles > cost[part] else cost[part]
                     misses[part] = max(misses[part], weight[edge] > hit)
             edge += 1
@@ -154,12 +166,23 @@ def _nodes(
             misses[node], line[node] = kind_of_access, lines[v]
         else:
             misses[node] = accessing and left > hit
-        cycles = np.int64(np.ceil(left / speeds[home[v]]))
+        cycles = _cycles(left, speeds, v, home[v], over)
         least = np.int64(0 if line.size and line[node] >= 0 else 1)
         cost[node] = cycles if cycles > least else least
         node_of[v] = node
         node += 1
-    return node_of, consumer, core, cost, misses, line
+    return node_of, consumer, core, cost, misses, line, over
+
+
+@njit(cache=True, nogil=True)
+def _cycles(stated: Any, speeds: Floats, instruction: Any, core: Any, over: Longs) -> Any:
+    """Cycles on a core; the first instruction that takes more than LONGEST there is put into `over`."""
+    cycles = np.int64(np.ceil(stated / speeds[core]))
+    if cycles > LONGEST:
+        if over[0] < 0:
+            over[0], over[1], over[2] = instruction, core, cycles
+        return np.int64(LONGEST)
+    return cycles
 
 
 @njit(cache=True, nogil=True)

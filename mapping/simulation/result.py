@@ -170,8 +170,9 @@ class Simulation:
             return np.zeros((0, 4), np.int64)
         core, begin = self.core[order].astype(np.int64), self.begin[order]
         # End of the span so far: a running maximum on each core, whose numbers are all above those of the one before.
-        above = core * (self.time + 1)
-        latest = np.maximum.accumulate(begin + self.cycles[order] + above) - above
+        ends, place = np.unique(begin + self.cycles[order], return_inverse=True)
+        above = core * ends.size
+        latest = ends[np.maximum.accumulate(place + above) - above]
         gap = np.full(core.size, np.iinfo(np.int64).max)
         same = core[1:] == core[:-1]
         gap[1:][same] = begin[1:][same] - latest[:-1][same]

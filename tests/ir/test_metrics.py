@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,3 +252,10 @@ def test_the_wrong_kind_is_refused(name: str) -> None:
 def test_the_wrong_length_is_refused() -> None:
     with pytest.raises(ArgumentError, match="the clustering labels 2 jobs, the graph has 5"):
         metrics.load_imbalance(TAILED, Clustering([0, 0], 1))
+
+
+@pytest.mark.parametrize("k", [1.5, "1", None])
+def test_a_number_of_clusters_is_whole(k: Any) -> None:
+    with pytest.raises(ArgumentError, match="a whole number of at least 1 was expected"):
+        Clustering(np.zeros(1, np.int32), k, "data")
+    assert Clustering(np.zeros(1, np.int32), np.int64(1), "data").k == 1  # type: ignore[arg-type]

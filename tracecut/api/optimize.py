@@ -48,7 +48,8 @@ def optimize(
     Args:
         source: a C, C++ or LLVM IR file, or all arguments of a compiler command: files and options.
         argv: arguments to run the program with; the schedules are made for the input that the program then reads.
-        machine: if it is not this machine, orders are predicted for it and nothing is changed. None: this machine.
+        machine: with caches; if it is not this machine, orders are predicted for it and nothing is changed. None: this
+            machine.
         method: `"auto"`, or the name of one of `tracecut.methods()`.
         k: number of clusters, None: from the cache sizes.
         seed: of all random choices; the same seed gives the same schedule where the measured times agree.
@@ -96,6 +97,8 @@ def optimize(
         raise ArgumentError(f"argv is the string {argv!r}, a list of arguments was expected")
     if machine is not None and not isinstance(machine, Machine):
         raise ArgumentError(f"machine is {machine!r}, a Machine or None was expected")
+    if machine is not None:
+        machine.last_cache()  # orders are predicted for its caches
     if method not in METHODS and method not in ("auto", "original"):
         raise ArgumentError(f"method is {method!r}, 'auto' or a name of tracecut.methods() was expected")
     if method in METHODS and "coords" in METHODS[method].uses:

@@ -110,7 +110,9 @@ def _known_machine(name: str) -> Machine:
     from tracecut.ir.machine.machine import Machine
 
     try:
-        return Machine.named(name)
+        found = Machine.named(name)
+        found.last_cache()  # orders are predicted for its caches
+        return found
     except ArgumentError as error:
         raise UsageError(f"--machine {error.message}", hint=error.hint) from None
 

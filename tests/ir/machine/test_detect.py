@@ -107,6 +107,19 @@ def test_garbage_in_every_file(garbage: str, tmp_path: Path) -> None:
         assert 1 <= len(Machine.detect(root).cores) <= 4
 
 
+def test_caches_of_no_whole_sets(tmp_path: Path) -> None:
+    first, second = (f"sys/devices/system/cpu/cpu0/cache/index{index}" for index in (0, 1))
+    files = cpus(1) | {f"{first}/coherency_line_size": "48", f"{second}/ways_of_associativity": "11"}
+    (cache,) = Machine.detect(tree(tmp_path, files)).caches
+    assert (cache.level, cache.size, cache.ways) == (2, 1 << 20, 8)
+
+
 def test_nothing_to_read(tmp_path: Path) -> None:
-    machine = Machine.detect(tmp_path / "nowhere")
+    machine = Machine.detect(tmp_path)
     assert len(machine.cores) == 1 and machine.caches and machine.network is None
+    assert machine.notes == (
+        "no processors are described in sys/devices/system/cpu: one is assumed",
+        "no caches are described: 32 KiB and 1 MiB are assumed",
+        "no memory is described in proc/meminfo: 4 GiB are assumed",
+    )
+    assert Machine.detect(tree(tmp_path, cpus(2))).notes == ()

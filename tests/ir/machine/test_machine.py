@@ -31,15 +31,30 @@ FOUR = Machine("four", tuple(map(Core, range(4))), (Cache(1, 1 << 15),), 1 << 30
         ({"banks": (Bank(1, 5),)}, r"banks\[0\].node = 1"),
         ({"banks": (Bank(0, 0),)}, r"banks\[0\].size = 0"),
         ({"banks": (Bank(0, 5, -1.0),)}, r"banks\[0\].bandwidth = -1.0"),
+        ({"banks": (Bank(0, 5, 1e-320),)}, r"banks\[0\].bandwidth = 1e-320, 0 for unknown or from 9.53674e-07 to"),
+        ({"banks": (Bank(0, 5), Bank(0, 5, 1e-9))}, r"banks\[1\].bandwidth = 1e-09, 0 for unknown or from"),
+        ({"banks": (Bank(0, 5, 1e300),)}, r"banks\[0\].bandwidth = 1e\+300, 0 for unknown or from"),
+        ({"cores": (Core(0), Core(3), Core(0))}, r"cores\[2\].cpu = 0: cores\[0\] has that number, too"),
+        ({"caches": (Cache(1, 96, 48),)}, r"caches\[0\].line = 48, a power of two"),
+        ({"caches": (Cache(1, 100),)}, r"caches\[0\].size = 100: in lines of 64 bytes that is no whole number of sets"),
+        ({"caches": (Cache(1, 320, 64, 2),)}, r"size = 320: in lines of 64 bytes and 2 ways that is no whole number"),
         ({"memory": 0}, "memory = 0"),
         ({"memory_latency": -1}, "memory_latency = -1"),
         ({"clock": float("inf")}, "clock = inf"),
         ({"issue_width": 0}, "issue_width = 0"),
         ({"mshrs": 0}, "mshrs = 0"),
         ({"units": (Unit("x", (0,), parent=0),)}, r"units\[0\].parent = 0"),
-        ({"units": (Unit("x", (0, 1)), Unit("y", (2,), parent=0))}, r"units\[1\].cores"),
-        ({"units": (Unit("x", (4,)),)}, r"units\[0\].cores"),
-        ({"units": (Unit("x", (1, 0)),)}, "rising"),
+        (
+            {"units": (Unit("x", (0, 1)), Unit("y", (2,), parent=0))},
+            r"units\[1\].cores: 2 given, rising numbers of cores of units\[0\]",
+        ),
+        (
+            {"units": (Unit("x", (4,)),)},
+            r"units\[0\].cores: 4 given, rising numbers of cores of the machine, from 0 to 3, were",
+        ),
+        ({"units": (Unit("x", ()),)}, r"units\[0\].cores: none given"),
+        ({"units": (Unit("x", (-1, 0)),)}, r"units\[0\].cores: -1 given"),
+        ({"units": (Unit("x", (1, 0)),)}, r"units\[0\].cores: other than rising, rising"),
         ({"units": (Unit("x", (0, 1)), Unit("x", (1, 2)))}, r"units\[1\].cores: core 1 lies"),
         ({"units": tuple(Unit("x", (0,), at - 1) for at in range(65))}, r"units\[64\].parent = 63: it lies in 64"),
         ({"cores": [Core(0)]}, "cores is a list, a tuple"),
@@ -90,8 +105,18 @@ def test_what_is_no_machine(change: dict[str, object], why: str) -> None:
         (Machine.uma, (10**7,), "cores is 10000000"),
         (Machine.cpu_gpu, (0, 1), "cores is 0"),
         (Machine.cpu_gpu, (1, -1), "gpus is -1"),
-        (Machine.cpu_gpu, (24, 1, "fast"), r"cores\[0\].speed = 'fast'"),
-        (Machine.cpu_gpu, (24, 1, float("nan")), r"cores\[0\].speed = nan"),
+        (Machine.cpu_gpu, (24, 1, "fast"), "^speed = 'fast'"),
+        (Machine.cpu_gpu, (24, 1, float("nan")), "^speed = nan"),
+        (Machine.cpu_gpu, (2, 0, "x"), "^speed = 'x'"),
+        (Machine.cpu_gpu, (2, 0, 8.0, "x"), "memory = 'x' GiB"),
+        (Machine.cpu_gpu, (2, 1, 8.0, None), "memory = None GiB"),
+        (Machine.cpu_gpu, (2, 1, 8.0, [1]), r"memory = \[1\] GiB"),
+        (Machine.load, (3,), "path is 3, a path was expected"),
+        (Machine.detect, (3,), "root is 3, a path was expected"),
+        (Machine.detect, (None,), "root is None, a path was expected"),
+        (FOUR.save, (5,), "path is 5, a path was expected"),
+        (Machine.detect, ("/nonexistent",), "root is '/nonexistent', a folder was expected"),
+        (Machine.detect, (__file__,), "a folder was expected"),
         (Machine.cpu_gpu, (24, 1, 8, float("nan")), "memory = nan GiB"),
         (Machine.cpu_gpu, (24, 1, 8, 1e308), r"memory = 1e\+308 GiB"),
         (Machine.topo1, (96.5, 8, 1), "k is 96.5"),
@@ -103,7 +128,7 @@ def test_what_is_no_machine(change: dict[str, object], why: str) -> None:
         (Machine.named, (b"mesh:2x2",), "names no machine"),
     ],
 )
-def test_what_is_no_model(make: Callable[..., Machine], arguments: tuple[object, ...], why: str) -> None:
+def test_what_is_no_model(make: Callable[..., object], arguments: tuple[object, ...], why: str) -> None:
     with pytest.raises(ArgumentError, match=why):
         make(*arguments)
 
@@ -216,3 +241,12 @@ def test_a_machine_in_words() -> None:
     uneven = tuple(Unit("x", tuple(range(i, i + 1 + i % 2))) for i in range(0, 200, 3))
     many = replace(FOUR, cores=tuple(map(Core, range(202))), units=uneven)
     assert "more lines; --json has all" in in_words(many)
+
+
+def test_a_machine_without_caches() -> None:
+    bare = replace(FOUR, cores=(Core(0),), caches=(), memory=1000_000)
+    assert repr(bare) == "<Machine four: 1 core, 977 KiB>"
+    assert repr(FOUR) == "<Machine four: 4 cores, L1 32 KiB, 1 GiB>"
+    with pytest.raises(ArgumentError, match="four has no caches, at least one was expected") as caught:
+        bare.last_cache()
+    assert "[[caches]]" in caught.value.hint

@@ -86,6 +86,8 @@ def test_what_may_be_left_out(tmp_path: Path) -> None:
         ("level = 1", "level = 1\nlevel = 2", "is no TOML"),
         ('"64 KiB"', "32", r"line 9: caches\[0\].size = 32, less than a line"),
         ("level = 1", "level = 0", r"line 8: caches\[0\].level = 0"),
+        ("[[banks]]", "[[cores]]\ncpu = 2\ncount = 4\n[[banks]]", r"line 15: cores\[4\].cpu = 2: cores\[2\] has that"),
+        ("level = 1", "level = 1\nline = 48", r"line 9: caches\[0\].line = 48, a power of two"),
         ('"4 GiB"', '"999999999999999 TiB"', "line 3: memory = "),
         ('"4 GiB"', '"4 GiB"\nmshrs = 10000000', "line 4: mshrs = 10000000, at most"),
         ("shape = [2, 2]", "shape = [2, 2]\nhop_latency = 0", "line 7: network.hop_latency = 0"),

@@ -134,8 +134,6 @@ def test_what_has_no_caches_to_simulate() -> None:
             run(one, [0], machine, caches=True)
         found = run(one, [0], machine)
         assert found.time == 200 and why in found.stated
-    with pytest.raises(ArgumentError, match="no whole number of sets"):
-        run(graph, [0], replace(mesh, caches=(Cache(1, 96, 48, latency=1),)))
 
 
 def exchanged() -> Simulation:

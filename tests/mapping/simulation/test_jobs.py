@@ -207,5 +207,5 @@ def test_refusals() -> None:
         graph=LocalityGraph(np.arange(5), np.arange(4), 4, site=np.zeros(4), space_offsets=[0, 2, 4]),
     )
     refused("answers in 0 cycles", machine=Machine("bare", (Core(0),), (Cache(1, 1024),), 1 << 20))
-    many = Machine("many", tuple(Core(0) for _ in range(65)), (Cache(1, 1024, latency=4),), 1 << 20, 200)
+    many = Machine("many", tuple(map(Core, range(65))), (Cache(1, 1024, latency=4),), 1 << 20, 200)
     refused("64 at most", machine=many, placement=Placement([0], 65))

@@ -13,6 +13,7 @@ from tracecut.ir.clustering import Clustering
 from tracecut.ir.dependence_graph import MEMORY, REGISTER, DependenceGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.network import Network
+from tracecut.ir.machine.parts import Bank, Core
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulate import simulate
 from tracecut.mapping.simulation.result import Simulation
@@ -159,6 +160,72 @@ def test_nothing_to_run() -> None:
 def test_far_ends_are_not_waited_for_cycle_by_cycle() -> None:
     found = run(graph_of(20, [(i, i + 1) for i in range(19)], time=2**30), [0] * 20, [0], Machine.mesh(1, 1))
     assert found.time == 20 * 2**30
+
+
+def one_core(speed: float, **change: Any) -> Machine:
+    return replace(Machine.mesh(1, 1), cores=(Core(0, 0, speed),), **change)
+
+
+def test_the_longest_instruction() -> None:
+    """2³¹ − 1 cycles are told as they are, on slow cores, too; spans need no longer numbers than times."""
+    found = run(graph_of(3, [(0, 1)], time=2**31 - 1), [0] * 3, [0], one_core(1.0))
+    assert found.time == 2 * (2**31 - 1) and found.spans().tolist() == [[0, 0, found.time, 3]]
+    assert run(graph_of(1, [], time=2), [0], [0], one_core(1e-9)).time == 2 * 10**9
+
+
+def test_spans_of_cores_that_are_far_apart_in_time() -> None:
+    far = replace(Machine.mesh(1, 1), cores=tuple(map(Core, range(1 << 14))))
+    graph = graph_of(1 << 20, [(i, i + 1) for i in range((1 << 20) - 2)], time=2**31 - 1)
+    found = run(graph, [0] * (graph.n - 1) + [1], [0, (1 << 14) - 1], far)
+    assert found.spans().tolist() == [[0, 0, found.time, graph.n - 1], [(1 << 14) - 1, 0, 2**31 - 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("speed", "time", "cycles"), [(1e-4, 10**6, 10**10), (1e-9, 10**6, 10**15), (0.5, 2**30, 2**31)]
+)
+def test_an_instruction_that_takes_too_long(speed: float, time: int, cycles: int) -> None:
+    why = f"instruction 0 takes {cycles} cycles on core 0 of speed {speed:g}, at most 2147483647"
+    with pytest.raises(ArgumentError, match=why) as caught:
+        run(graph_of(2, [(0, 1)], time=time), [0, 0], [0], one_core(speed))
+    assert "higher speed" in caught.value.hint
+
+
+def test_a_memory_edge_that_takes_too_long_on_another_core() -> None:
+    machine = replace(Machine.mesh(2, 1), cores=(Core(0, 0), Core(1, 1, 1e-9)))
+    graph = graph_of(3, [(0, 1), (1, 2)], time=10, kind=MEMORY)
+    clustering = Clustering(np.array([0, 1], np.int32), 2, "jobs")
+    with pytest.raises(ArgumentError, match="cycles on core 1 of speed 1e-09, at most 2147483647"):
+        simulate(graph, clustering, Placement(np.array([0, 1], np.int32), 2), machine)
+
+
+def accesses(n: int) -> DependenceGraph:
+    """Reads of as many lines, at the same time."""
+    none = np.zeros(0, np.int32)
+    place, kinds = np.arange(n) * 64, np.ones(n, np.uint8)
+    cycles = np.full(n, 200, np.int32)
+    return DependenceGraph(none, none, none, np.zeros(0, np.uint8), np.zeros(n, np.int32), cycles, None, place, kinds)
+
+
+def test_a_line_that_is_waited_for_too_long() -> None:
+    """Each keeps the bank for 32 · 2²⁰ cycles: the one before the 65th begins at 2³¹."""
+    machine = one_core(1.0, banks=(Bank(0, 1 << 30, 2.0**-20),), mshrs=100)
+    assert run(accesses(64), [0] * 64, [0], machine).time == 63 * 2**25 + 200
+    with pytest.raises(
+        ArgumentError, match=r"instruction 64 takes 21\d{8} cycles on core 0 with its access, at most 2147"
+    ):
+        run(accesses(80), [0] * 80, [0], machine)
+
+
+def test_cycles_that_add_up_to_too_many() -> None:
+    machine = Machine.mesh(2, 1)
+    machine = replace(machine, network=Network("mesh", (2, 1), bandwidth=2.0**-20, flit=2**30 - 1))
+    found = run(graph_of(2, [(0, 1)]), [0, 1], [0, 1], machine)
+    assert found.time == 1 + 2 + (2**30 - 1) * 2**20 - 1 + 1
+    edges = [(i, 2000 + i) for i in range(2000)]
+    with pytest.raises(
+        ArgumentError, match=r"mesh:2x1: the cycles of all .* may add up to 4.5e\+18, at most 2.31e\+18"
+    ):
+        run(graph_of(4000, edges), [0] * 2000 + [1] * 2000, [0, 1], machine)
 
 
 def test_what_can_not_be_simulated() -> None:

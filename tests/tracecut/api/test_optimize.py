@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,11 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "large seed": ({"seed": MAX_SEED + 1}, errors.ArgumentError, f"from 0 to {MAX_SEED} was expected"),
     "method": ({"method": "best"}, errors.ArgumentError, "method is 'best'"),
     "machine": ({"machine": "laptop"}, errors.ArgumentError, "machine is 'laptop'"),
+    "no caches": (
+        {"machine": replace(Machine.mesh(1, 1), caches=())},
+        errors.ArgumentError,
+        "has no caches, at least one",
+    ),
     "argv": ({"argv": "--steps 3"}, errors.ArgumentError, "argv is the string '--steps 3'"),
     "zero in argv": ({"argv": ["a\0b"]}, errors.ArgumentError, r"argv holds 'a\\x00b'"),
     "no text in argv": ({"argv": ["\ud800"]}, errors.ArgumentError, "argv holds"),

@@ -75,10 +75,17 @@ def test_machines_travel_between_processes(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("nowhere", "names no machine"), ("mesh:0x4", "mesh"), ("none.toml", "none.toml"), ("", "names no")],
+    [
+        ("bare.toml", "--machine bare has no caches, at least one was expected"),
+        ("nowhere", "names no machine"),
+        ("mesh:0x4", "mesh"),
+        ("none.toml", "none.toml"),
+        ("", "names no"),
+    ],
 )
 def test_no_machine_of_that_name(name: str, said: str, shell: Any) -> None:
     source = shell.source("int main(void) { return 0; }")
+    (shell.folder / "bare.toml").write_text('name = "bare"\nmemory = 1000000\ncaches = []\n[[cores]]\ncpu = 0\n')
     done = shell("optimize", source, "--machine", name)
     assert done.code in (1, 2) and said in done.err and "Traceback" not in done.err
     assert not (shell.folder / "tracecut-out").exists()
