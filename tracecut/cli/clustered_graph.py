@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.locality_graph import LocalityGraph
 
+MOST_CLUSTERS = 1 << 13  # that labels in a file may have beyond the number of what is labelled, some of them empty
+
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:
     """Options that say how the graph is clustered."""
@@ -26,12 +28,7 @@ def add_clusters(parser: argparse.ArgumentParser) -> None:
 
 def clusters_of(options: argparse.Namespace, graph: LocalityGraph, method: str) -> Clustering:
     """The clusters of a graph: those of --parts, or -k made by --method. Raises UsageError, ArtefactError."""
-    import numpy as np
-
-    from tracecut.ir.clustering import Clustering
     from tracecut.partition import METHODS, partition
-
-    from .partition import read_numbers
 
     if (options.parts is None) == (options.k is None):
         raise UsageError(
@@ -44,14 +41,32 @@ def clusters_of(options: argparse.Namespace, graph: LocalityGraph, method: str) 
         return partition(graph, options.k, chosen, of=of, seed=options.seed, unweighted=blind)
     if options.method is not None:
         raise UsageError("--method and --parts exclude each other: --parts gives the clusters that --method would make")
-    labels = read_numbers(Path(options.parts))
-    size = graph.n_jobs if options.of == "jobs" else graph.n_data
+    return _given(options.parts, graph, options.of)
+
+
+def _given(path: str, graph: LocalityGraph, of: str) -> Clustering:
+    """The clusters in a file of labels. Raises ArtefactError, which names the file, the row and the label."""
+    import numpy as np
+
+    from tracecut.ir.clustering import Clustering
+
+    from .partition import read_numbers
+
+    labels = read_numbers(Path(path))
+    size = graph.n_jobs if of == "jobs" else graph.n_data
+    what = "edges" if of == "jobs" else "vertices"
     if labels.size != size:
-        what = "edges" if options.of == "jobs" else "vertices"
-        raise ArtefactError(f"{options.parts} has {labels.size} labels, the graph has {size} {what}")
-    if labels.size and (labels.min() < 0 or labels.max() >= 2**31 - 1 or (labels != np.floor(labels)).any()):
-        raise ArtefactError(f"{options.parts}: whole numbers of at least 0 expected")
-    return Clustering(labels.astype(np.int32), int(labels.max(initial=0)) + 1, options.of, graph=graph)
+        raise ArtefactError(f"{path} has {labels.size} labels, the graph has {size} {what}")
+    most = max(size, MOST_CLUSTERS) - 1  # clusters may be empty; each takes memory
+    bad = np.flatnonzero(~((labels >= 0) & (labels <= most) & (labels == np.floor(labels))))
+    if bad.size:
+        place = int(bad[0])
+        raise ArtefactError(
+            f"{path}: row {place + 1}: label {labels[place]:.17g}, a whole number from 0 to {most} was expected",
+            hint=f"Labels are numbers of clusters, one for each of the {size} {what}: "
+            "`tracecut partition -o` writes such files.",
+        )
+    return Clustering(labels.astype(np.int32), int(labels.max(initial=0)) + 1, of, graph=graph)
 
 
 def dependence_graph_of(path: str) -> DependenceGraph:

@@ -15,6 +15,10 @@ from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.result import Simulation
+from tracecut.support.errors import ArtefactError
+
+from tracecut.cli.map import run_map
+from tracecut.cli.simulate import run_simulate
 
 
 def command(*words: str | Path, status: int = 0, folder: Path | None = None) -> str:
@@ -162,3 +166,12 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
 )
 def test_what_is_refused(words: list[str], status: int, why: str, folder: Path) -> None:
     assert why in command(*words, status=status, folder=folder)
+
+
+@pytest.mark.parametrize("label", ["2000000000", "-1", "0.5", "nan", "8192"])
+@pytest.mark.parametrize("command_", ["map", "simulate"])
+def test_a_wrong_label_is_named(label: str, command_: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "px.txt").write_text("0\n" * 58 + f"{label}\n")
+    words = (command_, str(folder / "chain.npz"), "--machine", "mesh:2x2", "--parts", str(tmp_path / "px.txt"))
+    with pytest.raises(ArtefactError, match=rf"px.txt: row 59: label {label}, a whole number from 0 to 8191 was"):
+        {"map": run_map, "simulate": run_simulate}[command_](list(words[1:]))
