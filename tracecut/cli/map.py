@@ -63,16 +63,15 @@ def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     """Clusters on cores."""
     import numpy as np
 
-    from tracecut.ir.locality_graph import LocalityGraph
     from tracecut.mapping.link_loads import message_link_loads
     from tracecut.mapping.place import interactions, place
     from tracecut.mapping.placing.costs import busiest, hop_cycles, hop_messages
-    from tracecut.partition.inputs.graph_files import read_graph
+    from tracecut.partition.inputs.as_graph import as_graph
     from tracecut.support.files import holds
 
     saved = holds(options.graph, "DependenceGraph")
     dependences = dependence_graph_of(options.graph) if saved else None
-    graph: LocalityGraph = dependences.as_locality() if dependences is not None else read_graph(options.graph)
+    graph = as_graph(options.graph if dependences is None else dependences, unweighted=options.unweighted)
     clustering = clusters_of(options, graph, "wb-libra" if dependences is not None else "auto")
     clusters = interactions(clustering, dependences)
     placed = place(clusters, machine, options.place or "memory-centric", options.seed)

@@ -15,7 +15,7 @@ from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.result import Simulation
-from tracecut.support.errors import ArtefactError
+from tracecut.support.errors import ArtefactError, TracecutError
 
 from tracecut.cli.map import run_map
 from tracecut.cli.simulate import run_simulate
@@ -175,3 +175,13 @@ def test_a_wrong_label_is_named(label: str, command_: str, folder: Path, tmp_pat
     words = (command_, str(folder / "chain.npz"), "--machine", "mesh:2x2", "--parts", str(tmp_path / "px.txt"))
     with pytest.raises(ArtefactError, match=rf"px.txt: row 59: label {label}, a whole number from 0 to 8191 was"):
         {"map": run_map, "simulate": run_simulate}[command_](list(words[1:]))
+
+
+def test_weights_are_ignored_where_clusters_are_placed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 nan\n3 2 1\n"
+    (tmp_path / "nan.mtx").write_text(text)
+    words = [str(tmp_path / "nan.mtx"), "--machine", "mesh:2x2", "--place", "swap", "-k", "2", "--method", "chunks"]
+    assert run_map([*words, "--unweighted"]) == 0
+    assert len(capsys.readouterr().out.split()) == 2
+    with pytest.raises(TracecutError, match="nan"):
+        run_map(words)
