@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracecut.support.errors import ArtefactError, UsageError
+from tracecut.support.errors import ArtefactError, UsageError, known_names
+from tracecut.support.progress import EVERY
 
 if TYPE_CHECKING:
     from tracecut.ir.clustering import Clustering
@@ -23,7 +29,42 @@ def add_clusters(parser: argparse.ArgumentParser) -> None:
     add("--of", choices=("jobs", "data"), default="jobs", help="what is labelled: edges or vertices (default: jobs)")
     add("-k", type=int, help="number of clusters to make, instead of --parts")
     add("--method", help="method that makes the -k clusters, a name from `tracecut methods`")
+    add("--budget", type=float, metavar="S", help="CPU seconds that --method auto may use (default: 20)")
     add("--seed", type=int, default=0, help="seed of all random choices (default: 0)")
+
+
+def check_names(options: argparse.Namespace) -> None:
+    """Refuse unknown names of methods before any work. Raises UsageError."""
+    from tracecut.mapping.place import PLACING
+    from tracecut.partition import METHODS
+
+    if options.place is not None and options.place not in PLACING:
+        raise UsageError(f"--place {options.place}: unknown method", hint=f"One of {', '.join(PLACING)}.")
+    if options.method is not None and options.method != "auto" and options.method not in METHODS:
+        hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` lists all methods."
+        raise UsageError(f"--method {options.method}: unknown method", hint=hint)
+
+
+@contextlib.contextmanager
+def told_while(text: str) -> Iterator[None]:
+    """Tell on standard error what takes long: on a terminal after a second, elsewhere every ten."""
+    done = threading.Event()
+    began = time.monotonic()
+
+    def tell() -> None:
+        wait = 1.0 if sys.stderr.isatty() else EVERY
+        while not done.wait(wait):
+            wait = EVERY
+            with contextlib.suppress(OSError, ValueError):
+                print(f"tracecut: {time.monotonic() - began:.0f} s: {text}", file=sys.stderr, flush=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
 
 
 def clusters_of(options: argparse.Namespace, graph: LocalityGraph, method: str) -> Clustering:
@@ -38,9 +79,13 @@ def clusters_of(options: argparse.Namespace, graph: LocalityGraph, method: str) 
         chosen = options.method or method
         of = METHODS[chosen].kind if chosen in METHODS else options.of
         blind = chosen in METHODS and METHODS[chosen].kind == "jobs" and "weights" not in METHODS[chosen].uses
-        return partition(graph, options.k, chosen, of=of, seed=options.seed, unweighted=blind)
+        more: dict[str, Any] = {} if options.budget is None else {"budget": options.budget}
+        with told_while(f"making {options.k} clusters by {chosen}"):
+            return partition(graph, options.k, chosen, of=of, seed=options.seed, unweighted=blind, **more)
     if options.method is not None:
         raise UsageError("--method and --parts exclude each other: --parts gives the clusters that --method would make")
+    if options.budget is not None:
+        raise UsageError("--budget and --parts exclude each other: nothing is searched where the clusters are given")
     return _given(options.parts, graph, options.of)
 
 

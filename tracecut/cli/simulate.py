@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
+from .clustered_graph import add_clusters, check_names, clusters_of, dependence_graph_of, rows
 from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
 
@@ -29,6 +29,7 @@ def run_simulate(words: list[str]) -> int:
     """The command. Returns the exit status. Raises UsageError, ArgumentError, ArtefactError, OutputError."""
     options = _parser().parse_args(words)
     options.prog = "tracecut simulate"
+    check_names(options)
     handle_signals()
     import numpy as np
 

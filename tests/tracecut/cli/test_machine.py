@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,8 +16,9 @@ from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.result import Simulation
-from tracecut.support.errors import ArtefactError, TracecutError
+from tracecut.support.errors import ArtefactError, TracecutError, UsageError
 
+from tracecut.cli.clustered_graph import told_while
 from tracecut.cli.map import run_map
 from tracecut.cli.simulate import run_simulate
 
@@ -149,7 +151,7 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "nan"], 1, "memory = nan, a finite number"),
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "-1"], 1, "memory = -1.0, a finite number"),
         (["map", "chain.npz", "--machine", "mesh:2x2"], 2, "Give -k or --parts"),
-        (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 1, "one of memory-centric"),
+        (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 2, "One of memory-centric"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "swap"], 2, "one of --parts and -k is required"),
         (["simulate", "chain.npz", "--machine", "mesh:2x2"], 2, "one of --parts and -k is required"),
         (["simulate", "grid.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "a dependence graph (.npz) expected"),
@@ -185,3 +187,38 @@ def test_weights_are_ignored_where_clusters_are_placed(tmp_path: Path, capsys: p
     assert len(capsys.readouterr().out.split()) == 2
     with pytest.raises(TracecutError, match="nan"):
         run_map(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--place", "foo", "-k", "2"], "--place foo: unknown method"),
+        (["--method", "metsi", "-k", "2"], "--method metsi: unknown method"),
+        (["--parts", "none.txt", "--budget", "1"], "--budget and --parts exclude each other"),
+    ],
+)
+def test_names_are_checked_before_any_work(words: list[str], why: str, folder: Path) -> None:
+    """Of `map` and `simulate`; the first two before the graph is read, which is missing here."""
+    graph = str(folder / "chain.npz") if "--parts" in words else "none.npz"
+    for run in (run_map, run_simulate):
+        with pytest.raises(UsageError, match=why):
+            run([graph, "--machine", "mesh:2x2", *words])
+    with pytest.raises(UsageError, match="give -k as well"):
+        run_map(["none.txt", "--machine", "mesh:2x2", "--budget", "1"])
+
+
+def test_a_budget_bounds_the_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [str(folder / "grid.txt"), "--machine", "mesh:2x2", "-k", "2"]
+    assert run_map([*words, "--budget", "0"]) == 0
+    assert len(capsys.readouterr().out.split()) == 2
+    with pytest.raises(TracecutError, match="'chunks' has no option 'budget'"):
+        run_map([*words, "--budget", "1", "--method", "chunks"])
+
+
+def test_long_work_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracecut.cli.clustered_graph.EVERY", 0.001)
+    said = ""
+    with told_while("making 3 clusters"):
+        while not said:
+            said = capsys.readouterr().err
+    assert re.fullmatch(r"(tracecut: 0 s: making 3 clusters\n)+", said)
