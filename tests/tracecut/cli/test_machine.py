@@ -221,4 +221,17 @@ def test_long_work_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     with told_while("making 3 clusters"):
         while not said:
             said = capsys.readouterr().err
-    assert re.fullmatch(r"(tracecut: 0 s: making 3 clusters\n)+", said)
+    assert re.fullmatch(r"(tracecut: [0-9]+ s: making 3 clusters\n)+", said)
+
+
+def test_a_placement_is_a_file_of_save(folder: Path, tmp_path: Path) -> None:
+    words = [str(folder / "chain.npz"), "--machine", "mesh:2x2", "--of", "data", "--parts", str(folder / "halves.txt")]
+    with pytest.raises(UsageError, match="--placement and --place exclude each other"):
+        run_simulate([*words, "--placement", "p.npz", "--place", "swap"])
+    for content in (b"0\n1\n", b""):
+        (tmp_path / "w.txt").write_bytes(content)
+        with pytest.raises(ArtefactError, match=r"w.txt: not a placement, which `tracecut map --save FILE` writes"):
+            run_simulate([*words, "--placement", str(tmp_path / "w.txt")])
+    (tmp_path / "p.npz").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ArtefactError, match="damaged"):
+        run_simulate([*words, "--placement", str(tmp_path / "p.npz")])
