@@ -11,6 +11,7 @@ from tracecut.support.arrays import Floats, Longs
 from tracecut.support.errors import ArgumentError
 
 MOST = 2**53  # integers up to this are exact as floats
+SLOWEST = 2.0**-1000  # speed over that of the fastest unit
 
 
 def target_sizes(total: int, speeds: npt.ArrayLike, capacities: npt.ArrayLike | None = None) -> Longs:
@@ -54,9 +55,10 @@ def optimal_sizes(total: float, speeds: npt.ArrayLike, capacities: npt.ArrayLike
     speed = _numbers("speeds", speeds)
     room = np.full(speed.size, np.inf) if capacities is None else _numbers("capacities", capacities)
     _check(speed, room)
-    load = float(total)
-    if not 0 <= load <= MOST:
+    if not 0 <= total <= MOST:
         raise ArgumentError(f"total = {total!r}, a number from 0 to 2**53 was expected")
+    load = float(total)
+    room = np.minimum(room, load)
     _check_fits(load, room)
     return _optimal(load, speed, room)
 
@@ -83,7 +85,10 @@ def _optimal(load: float, speed: Floats, room: Floats) -> Floats:
 
     A unit with zero capacity has an infinite ratio and is saturated at load 0.
     """
-    with np.errstate(divide="ignore"):
+    # By a power of two, which rounds nothing: sums and products of speeds stay finite. What is more than
+    # 2**1000 times slower than the fastest counts as that slow: it gets nothing as long as others have room.
+    speed = np.maximum(np.ldexp(speed, -int(np.frexp(speed.max())[1])), SLOWEST)
+    with np.errstate(divide="ignore", over="ignore"):
         order = np.argsort(-(speed / room), kind="stable")
     fast, full = speed[order], room[order]
     finite = np.where(np.isfinite(full), full, 0.0)
@@ -138,6 +143,11 @@ def _check_fits(load: float, room: Floats) -> None:
 def _numbers(name: str, values: npt.ArrayLike) -> Floats:
     try:
         found = np.asarray(values, np.float64)
+    except OverflowError:
+        raise ArgumentError(
+            f"{name} holds a whole number that is too large, at most {np.finfo(np.float64).max:.2g} was expected",
+            hint="Only ratios of speeds matter; a capacity without a limit is math.inf.",
+        ) from None
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} must be numbers, one for each unit") from None
     if found.ndim != 1 or not found.size:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
+from tracecut.partition.balance.least_imbalance import ROUND
 from tracecut.partition.balance.target_sizes import optimal_sizes
 from tracecut.support.argument_checks import MAX_SEED
 from tracecut.support.arrays import Floats, Ints, check_permutation, frozen
@@ -117,6 +118,8 @@ def check_request(
         _room(given["capacities"], int(k), 0.0, more)
         given["capacities"] = None
     room = None if given["capacities"] is None else _room(given["capacities"], int(k), total, more)
+    if room is not None and size:
+        _check_members(room, size, loads)
     named = {name for name, value in given.items() if value is not None} | ({"passes"} if passes != 1 else set())
     return Request(
         k=int(k),
@@ -228,6 +231,21 @@ def _room(capacities: npt.ArrayLike, k: int, load: float, more: Floats) -> Float
             f"{load - float(given.sum()):.17g} too few"
         )
     return given
+
+
+def _check_members(room: Floats, size: int, loads: Floats | None) -> None:
+    """Members of equal weight are not divided: what capacities have beyond whole ones is no room."""
+    each = 1.0 if loads is None else float(loads.max())
+    if loads is not None and float(loads.min()) < each:
+        return
+    held = float(np.floor(room / each * ROUND).sum())
+    if held < size:
+        members = "units of load" if each == 1 else f"members of weight {each:.17g}"
+        raise ArgumentError(
+            f"{size} {members} do not fit: the capacities of {room.size} clusters hold {held:.17g} whole ones, "
+            f"{size - held:.17g} too few, though they add up to {room.sum():.17g}",
+            hint="A fraction of a member is no room. Larger capacities, more clusters, or a smaller load.",
+        )
 
 
 def _fitting(targets: npt.ArrayLike | None, load: float, room: Floats) -> Floats:

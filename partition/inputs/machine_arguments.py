@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from tracecut.ir.machine.machine import NAMED, Machine
+from tracecut.partition.balance.least_imbalance import ROUND
 from tracecut.partition.balance.target_sizes import optimal_sizes, scaled_memory, target_sizes
 from tracecut.support.argument_checks import check_type
 from tracecut.support.arrays import Floats
@@ -41,7 +42,8 @@ def capacities_for(machine: Machine, load: float, memory: float | None, *, whole
         float64 (cores). O(cores).
 
     Raises:
-        ArgumentError: `memory` is given, and the machine states no memory of some cores.
+        ArgumentError: `memory` is given, and the machine states no memory of some cores; or the memories hold the load,
+            but not in whole units.
     """
     room = machine.memories()
     own = bool((np.isfinite(room) & (room > 0)).all())
@@ -53,7 +55,18 @@ def capacities_for(machine: Machine, load: float, memory: float | None, *, whole
     if not own:
         return None
     room = room / BYTES if memory is None else scaled_memory(load, room, memory)
-    return np.floor(room) if whole else room
+    if not whole:
+        return room
+    rounded = np.floor(room)
+    exact, held = float(room.sum()), float(rounded.sum())
+    if held < load <= exact * ROUND:
+        raise ArgumentError(
+            f"a load of {load:.17g} does not fit: the memories of the {room.size} cores of {machine.name} hold "
+            f"{exact:.17g} units of load, but {held:.17g} whole ones, {load - held:.17g} too few, since capacities are "
+            "rounded down to whole units for each core",
+            hint="Larger memories, or a memory of more times the load, such as 1.2.",
+        )
+    return rounded
 
 
 def loads_for(

@@ -187,6 +187,22 @@ def test_what_partition_takes() -> None:
     assert found.labels.tolist() == map_onto(graph, Machine.mesh(2, 2))[0].labels.tolist()
 
 
+@pytest.mark.parametrize(
+    ("word", "n", "room", "message"),
+    [
+        ("mesh:3x1", 4, [1.7, 2.9, 0.6], "4 units of load do not fit: the capacities of 3 clusters hold 3 whole ones"),
+        ("mesh:2x2", 23, [8.18, 8.436, 4.53, 2.9986], "hold 22 whole ones, 1 too few, though they add up to 24.14"),
+        ("mesh:3x1", 4, [1.9] * 3, "hold 3 whole ones, 1 too few, though they add up to 5.6"),
+    ],
+)
+def test_whole_data_do_not_fit_into_fractions(word: str, n: int, room: list[float], message: str) -> None:
+    ring = (np.arange(n), (np.arange(n) + 1) % n)
+    with pytest.raises(ArgumentError, match=message):
+        map_onto(ring, machine_of(word), capacities=room)
+    found, _ = map_onto(ring, machine_of(word), capacities=np.ceil(room))
+    assert (np.bincount(found.labels, minlength=found.k) <= np.ceil(room)).all()
+
+
 def test_refused() -> None:
     graph, machine = grid(4), Machine.mesh(2, 2)
     net = LocalityGraph(np.array([0, 3]), np.array([0, 1, 2], np.int32), 3)

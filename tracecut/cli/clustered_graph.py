@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracecut.support.errors import ArtefactError, UsageError
+from tracecut.support.errors import ArtefactError, UsageError, known_names
+from tracecut.support.progress import EVERY
 
 if TYPE_CHECKING:
     from tracecut.ir.clustering import Clustering
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.locality_graph import LocalityGraph
+
+MOST_CLUSTERS = 1 << 13  # that labels in a file may have beyond the number of what is labelled, some of them empty
 
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:
@@ -21,17 +29,47 @@ def add_clusters(parser: argparse.ArgumentParser) -> None:
     add("--of", choices=("jobs", "data"), default="jobs", help="what is labelled: edges or vertices (default: jobs)")
     add("-k", type=int, help="number of clusters to make, instead of --parts")
     add("--method", help="method that makes the -k clusters, a name from `tracecut methods`")
+    add("--budget", type=float, metavar="S", help="CPU seconds that --method auto may use (default: 20)")
     add("--seed", type=int, default=0, help="seed of all random choices (default: 0)")
+
+
+def check_names(options: argparse.Namespace) -> None:
+    """Refuse unknown names of methods before any work. Raises UsageError."""
+    from tracecut.mapping.place import PLACING
+    from tracecut.partition import METHODS
+
+    if options.place is not None and options.place not in PLACING:
+        raise UsageError(f"--place {options.place}: unknown method", hint=f"One of {', '.join(PLACING)}.")
+    if options.method is not None and options.method != "auto" and options.method not in METHODS:
+        hint = f"{known_names(options.method, ('auto', *METHODS))} `tracecut methods` lists all methods."
+        raise UsageError(f"--method {options.method}: unknown method", hint=hint)
+
+
+@contextlib.contextmanager
+def told_while(text: str) -> Iterator[None]:
+    """Tell on standard error what takes long: on a terminal after a second, elsewhere every ten."""
+    done = threading.Event()
+    began = time.monotonic()
+
+    def tell() -> None:
+        wait = 1.0 if sys.stderr.isatty() else EVERY
+        while not done.wait(wait):
+            wait = EVERY
+            with contextlib.suppress(OSError, ValueError):
+                print(f"tracecut: {time.monotonic() - began:.0f} s: {text}", file=sys.stderr, flush=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
 
 
 def clusters_of(options: argparse.Namespace, graph: LocalityGraph, method: str) -> Clustering:
     """The clusters of a graph: those of --parts, or -k made by --method. Raises UsageError, ArtefactError."""
-    import numpy as np
-
-    from tracecut.ir.clustering import Clustering
     from tracecut.partition import METHODS, partition
-
-    from .partition import read_numbers
 
     if (options.parts is None) == (options.k is None):
         raise UsageError(
@@ -41,17 +79,39 @@ def clusters_of(options: argparse.Namespace, graph: LocalityGraph, method: str) 
         chosen = options.method or method
         of = METHODS[chosen].kind if chosen in METHODS else options.of
         blind = chosen in METHODS and METHODS[chosen].kind == "jobs" and "weights" not in METHODS[chosen].uses
-        return partition(graph, options.k, chosen, of=of, seed=options.seed, unweighted=blind)
+        more: dict[str, Any] = {} if options.budget is None else {"budget": options.budget}
+        with told_while(f"making {options.k} clusters by {chosen}"):
+            return partition(graph, options.k, chosen, of=of, seed=options.seed, unweighted=blind, **more)
     if options.method is not None:
         raise UsageError("--method and --parts exclude each other: --parts gives the clusters that --method would make")
-    labels = read_numbers(Path(options.parts))
-    size = graph.n_jobs if options.of == "jobs" else graph.n_data
+    if options.budget is not None:
+        raise UsageError("--budget and --parts exclude each other: nothing is searched where the clusters are given")
+    return _given(options.parts, graph, options.of)
+
+
+def _given(path: str, graph: LocalityGraph, of: str) -> Clustering:
+    """The clusters in a file of labels. Raises ArtefactError, which names the file, the row and the label."""
+    import numpy as np
+
+    from tracecut.ir.clustering import Clustering
+
+    from .partition import read_numbers
+
+    labels = read_numbers(Path(path))
+    size = graph.n_jobs if of == "jobs" else graph.n_data
+    what = "edges" if of == "jobs" else "vertices"
     if labels.size != size:
-        what = "edges" if options.of == "jobs" else "vertices"
-        raise ArtefactError(f"{options.parts} has {labels.size} labels, the graph has {size} {what}")
-    if labels.size and (labels.min() < 0 or labels.max() >= 2**31 - 1 or (labels != np.floor(labels)).any()):
-        raise ArtefactError(f"{options.parts}: whole numbers of at least 0 expected")
-    return Clustering(labels.astype(np.int32), int(labels.max(initial=0)) + 1, options.of, graph=graph)
+        raise ArtefactError(f"{path} has {labels.size} labels, the graph has {size} {what}")
+    most = max(size, MOST_CLUSTERS) - 1  # clusters may be empty; each takes memory
+    bad = np.flatnonzero(~((labels >= 0) & (labels <= most) & (labels == np.floor(labels))))
+    if bad.size:
+        place = int(bad[0])
+        raise ArtefactError(
+            f"{path}: row {place + 1}: label {labels[place]:.17g}, a whole number from 0 to {most} was expected",
+            hint=f"Labels are numbers of clusters, one for each of the {size} {what}: "
+            "`tracecut partition -o` writes such files.",
+        )
+    return Clustering(labels.astype(np.int32), int(labels.max(initial=0)) + 1, of, graph=graph)
 
 
 def dependence_graph_of(path: str) -> DependenceGraph:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tracecut.support.errors import UsageError
 
-from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
+from .clustered_graph import add_clusters, check_names, clusters_of, dependence_graph_of, rows, told_while
 from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
 
@@ -29,6 +29,9 @@ def run_map(words: list[str]) -> int:
             "--memory needs a graph without --place, -k and --parts: clusters that are given have fixed sizes",
             hint=USAGE,
         )
+    if options.budget is not None and not placing:
+        raise UsageError("--budget is for the clusters that -k makes: give -k as well", hint=USAGE)
+    check_names(options)
     handle_signals()
     from tracecut.ir.machine.machine import Machine
 
@@ -63,19 +66,20 @@ def _placed(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     """Clusters on cores."""
     import numpy as np
 
-    from tracecut.ir.locality_graph import LocalityGraph
     from tracecut.mapping.link_loads import message_link_loads
     from tracecut.mapping.place import interactions, place
     from tracecut.mapping.placing.costs import busiest, hop_cycles, hop_messages
-    from tracecut.partition.inputs.graph_files import read_graph
+    from tracecut.partition.inputs.as_graph import as_graph
     from tracecut.support.files import holds
 
     saved = holds(options.graph, "DependenceGraph")
     dependences = dependence_graph_of(options.graph) if saved else None
-    graph: LocalityGraph = dependences.as_locality() if dependences is not None else read_graph(options.graph)
+    graph = as_graph(options.graph if dependences is None else dependences, unweighted=options.unweighted)
     clustering = clusters_of(options, graph, "wb-libra" if dependences is not None else "auto")
     clusters = interactions(clustering, dependences)
-    placed = place(clusters, machine, options.place or "memory-centric", options.seed)
+    method = options.place or "memory-centric"
+    with told_while(f"placing {clusters.k} clusters by {method}"):
+        placed = place(clusters, machine, method, options.seed)
     links = message_link_loads(clusters, placed, machine)
     if options.save is not None:
         placed.save(options.save)
@@ -117,7 +121,8 @@ def _joint(options: argparse.Namespace, machine: Any) -> dict[str, Any]:
     if options.memory is not None:
         check_number("memory", options.memory, 0.0)
     room = capacities_for(machine, load, options.memory, whole=not weights.size)
-    clustering, placed = map_onto(graph, machine, capacities=room, seed=options.seed, balance=options.balance)
+    with told_while(f"mapping {graph.n_data} data to {machine.name}"):
+        clustering, placed = map_onto(graph, machine, capacities=room, seed=options.seed, balance=options.balance)
     core_of = placed.core_of[clustering.labels]
     links = link_loads(graph, clustering, placed, machine)
     if options.save is not None:

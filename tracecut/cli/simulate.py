@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .clustered_graph import add_clusters, clusters_of, dependence_graph_of, rows
+from tracecut.support.errors import ArtefactError, UsageError
+
+from .clustered_graph import add_clusters, check_names, clusters_of, dependence_graph_of, rows
 from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
 
 if TYPE_CHECKING:
     from tracecut.ir.machine.machine import Machine
+    from tracecut.ir.placement import Placement
     from tracecut.mapping.simulation.result import Simulation
 
 FOUND = {
@@ -29,11 +33,15 @@ def run_simulate(words: list[str]) -> int:
     """The command. Returns the exit status. Raises UsageError, ArgumentError, ArtefactError, OutputError."""
     options = _parser().parse_args(words)
     options.prog = "tracecut simulate"
+    if options.placement is not None and options.place is not None:
+        raise UsageError(
+            "--placement and --place exclude each other: both say which core runs which cluster", hint=USAGE
+        )
+    check_names(options)
     handle_signals()
     import numpy as np
 
     from tracecut.ir.machine.machine import Machine
-    from tracecut.ir.placement import Placement
     from tracecut.mapping.place import place
     from tracecut.mapping.simulate import simulate
 
@@ -41,9 +49,9 @@ def run_simulate(words: list[str]) -> int:
     graph = dependence_graph_of(options.graph)
     clustering = clusters_of(options, graph.as_locality(), "wb-libra")
     if options.placement is not None:
-        placed = Placement.load(options.placement)
+        placed = _saved(options.placement)
     else:
-        placed = place(clustering, machine, options.place, options.seed, graph=graph)
+        placed = place(clustering, machine, options.place or "memory-centric", options.seed, graph=graph)
     found = simulate(graph, clustering, placed, machine, caches=CACHES[options.caches])
     if options.timeline is not None:
         found.timeline(options.timeline)
@@ -103,6 +111,22 @@ def run_simulate(words: list[str]) -> int:
     return 0
 
 
+def _saved(path: str) -> Placement:
+    """The placement in a file. Raises ArtefactError, also for the text that `map -o` writes."""
+    from tracecut.ir.placement import Placement
+    from tracecut.support.file_kinds import is_folder
+
+    if Path(path).exists() and not is_folder(path):
+        with open(path, "rb") as file:
+            start = file.read(2)
+        if start != b"PK":  # of each .npz, also of a damaged one
+            raise ArtefactError(
+                f"--placement {path}: not a placement, which `tracecut map --save FILE` writes",
+                hint="`tracecut map -o` writes the cores as text, for other programs.",
+            )
+    return Placement.load(path)
+
+
 def _heat_map(machine: Machine, found: Simulation) -> str:
     """A heat map of the use of cores and links."""
     from tracecut.report.machine_picture import machine_picture
@@ -137,7 +161,6 @@ def _parser() -> argparse.ArgumentParser:
     add_clusters(parser)
     add(
         "--place",
-        default="memory-centric",
         metavar="METHOD",
         help="method that places the clusters (default: memory-centric)",
     )

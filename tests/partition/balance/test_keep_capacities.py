@@ -191,9 +191,11 @@ def test_what_is_refused(arguments: dict[str, Any], why: str) -> None:
 
 
 def test_what_can_not_be_packed_is_refused() -> None:
-    """Three members of 2 do not go into two clusters of 3, though their sum does."""
+    """Three members of 2 or more do not go into two clusters of 3, though their sum does; equal ones are counted."""
     graph = LocalityGraph(np.array([0, 1, 2, 3]), [0, 0, 0], 1)
-    with pytest.raises(ArgumentError, match=r"no way was found .* would hold 4, its capacity is 3"):
+    with pytest.raises(ArgumentError, match=r"no way was found .* would hold 4, its capacity is 3\.25"):
+        partition(graph, 2, "chunks", weights=[2.0, 2, 2.5], capacities=[3.25, 3.25])
+    with pytest.raises(ArgumentError, match=r"3 members of weight 2 do not fit: .* hold 2 whole ones, 1 too few"):
         partition(graph, 2, "chunks", weights=[2.0, 2, 2], capacities=[3.0, 3])
 
 

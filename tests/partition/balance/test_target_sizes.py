@@ -118,9 +118,22 @@ def test_all_units_without_limits() -> None:
     assert target_sizes(2**53, [1, 1]).tolist() == [2**52, 2**52]
 
 
+def test_speeds_of_any_size() -> None:
+    """Warnings are errors here: no sum of speeds overflows."""
+    assert target_sizes(10, [1e308, 1e308]).tolist() == [5, 5]
+    assert target_sizes(10, [1e308, 1e308, 1]).tolist() == [5, 5, 0]
+    assert target_sizes(10, [1e308, 1e-308], [4, 9]).tolist() == [4, 6]
+    assert target_sizes(10, [1e-308, 1e-308]).tolist() == [5, 5]
+    assert optimal_sizes(10, [1e308, 1e308], [1e308, 1e308]).tolist() == [5.0, 5.0]
+    assert target_sizes(10, [3e-308, 1e-308, 1e-308], [1e308, 1e308, 1]).tolist() == [7, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        ((5, [10**400, 1]), "speeds holds a whole number that is too large"),
+        ((5, [1, 1], [10**400, 1]), "capacities holds a whole number that is too large"),
+        ((10**400, [1, 1]), "a whole number from 0 to"),
         ((10, [1, 1], [4, 5]), "a load of 10 does not fit: the capacities of 2 units add up to 9, 1 too few"),
         ((10, [1, 1], [9.9, 0.9]), "add up to 9, 1 too few"),
         ((10, [1, 0]), r"speeds\[1\] = 0"),
@@ -142,3 +155,8 @@ def test_all_units_without_limits() -> None:
 def test_what_is_refused(arguments: tuple[Any, ...], why: str) -> None:
     with pytest.raises(ArgumentError, match=why):
         target_sizes(*arguments)
+
+
+def test_a_total_beyond_all_floats_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="a number from 0 to"):
+        optimal_sizes(10**400, [1, 1])

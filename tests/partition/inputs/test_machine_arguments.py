@@ -87,7 +87,12 @@ def test_what_is_given_counts_before_the_machine() -> None:
         (3, {"memory": 1.2}, "memory = 1.2 scales the memories of a machine, none was given"),
         (None, {"machine": SMALL, "memory": -1.0}, "memory = -1.0, a finite number of at least 0"),
         (None, {"machine": SMALL, "memory": float("nan")}, "memory = nan, a finite number"),
-        (None, {"machine": SMALL, "memory": 0.5}, "a load of 100 does not fit"),
+        (None, {"machine": SMALL, "memory": 0.5}, "a load of 100 does not fit: the capacities of 3 units add up to 48"),
+        (
+            None,
+            {"machine": SMALL, "memory": 1.0},
+            "98 whole ones, 2 too few, since capacities are rounded down to whole",
+        ),
         (None, {"machine": replace(SMALL, banks=()), "memory": 1.2}, "machine 'small' states none for some"),
         (None, {"machine": replace(SMALL, banks=(Bank(0, 99),)), "memory": 1.2}, "states none for some of its cores"),
         (None, {"machine": replace(SMALL, banks=tuple(Bank(i, 99) for i in range(3)))}, "a load of 100 does not fit"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +16,11 @@ from tracecut.ir.dependence_graph import DependenceGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.placement import Placement
 from tracecut.mapping.simulation.result import Simulation
+from tracecut.support.errors import ArtefactError, TracecutError, UsageError
+
+from tracecut.cli.clustered_graph import told_while
+from tracecut.cli.map import run_map
+from tracecut.cli.simulate import run_simulate
 
 
 def command(*words: str | Path, status: int = 0, folder: Path | None = None) -> str:
@@ -145,7 +151,7 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "nan"], 1, "memory = nan, a finite number"),
         (["map", "grid.txt", "--machine", "topo1:4:1:1", "--memory", "-1"], 1, "memory = -1.0, a finite number"),
         (["map", "chain.npz", "--machine", "mesh:2x2"], 2, "Give -k or --parts"),
-        (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 1, "one of memory-centric"),
+        (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "best", "-k", "2"], 2, "One of memory-centric"),
         (["map", "grid.txt", "--machine", "mesh:2x2", "--place", "swap"], 2, "one of --parts and -k is required"),
         (["simulate", "chain.npz", "--machine", "mesh:2x2"], 2, "one of --parts and -k is required"),
         (["simulate", "grid.txt", "--machine", "mesh:2x2", "-k", "2"], 2, "a dependence graph (.npz) expected"),
@@ -162,3 +168,70 @@ def test_caches_are_simulated_where_the_graph_has_addresses(folder: Path, tmp_pa
 )
 def test_what_is_refused(words: list[str], status: int, why: str, folder: Path) -> None:
     assert why in command(*words, status=status, folder=folder)
+
+
+@pytest.mark.parametrize("label", ["2000000000", "-1", "0.5", "nan", "8192"])
+@pytest.mark.parametrize("command_", ["map", "simulate"])
+def test_a_wrong_label_is_named(label: str, command_: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "px.txt").write_text("0\n" * 58 + f"{label}\n")
+    words = (command_, str(folder / "chain.npz"), "--machine", "mesh:2x2", "--parts", str(tmp_path / "px.txt"))
+    with pytest.raises(ArtefactError, match=rf"px.txt: row 59: label {label}, a whole number from 0 to 8191 was"):
+        {"map": run_map, "simulate": run_simulate}[command_](list(words[1:]))
+
+
+def test_weights_are_ignored_where_clusters_are_placed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 nan\n3 2 1\n"
+    (tmp_path / "nan.mtx").write_text(text)
+    words = [str(tmp_path / "nan.mtx"), "--machine", "mesh:2x2", "--place", "swap", "-k", "2", "--method", "chunks"]
+    assert run_map([*words, "--unweighted"]) == 0
+    assert len(capsys.readouterr().out.split()) == 2
+    with pytest.raises(TracecutError, match="nan"):
+        run_map(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--place", "foo", "-k", "2"], "--place foo: unknown method"),
+        (["--method", "metsi", "-k", "2"], "--method metsi: unknown method"),
+        (["--parts", "none.txt", "--budget", "1"], "--budget and --parts exclude each other"),
+    ],
+)
+def test_names_are_checked_before_any_work(words: list[str], why: str, folder: Path) -> None:
+    """Of `map` and `simulate`; the first two before the graph is read, which is missing here."""
+    graph = str(folder / "chain.npz") if "--parts" in words else "none.npz"
+    for run in (run_map, run_simulate):
+        with pytest.raises(UsageError, match=why):
+            run([graph, "--machine", "mesh:2x2", *words])
+    with pytest.raises(UsageError, match="give -k as well"):
+        run_map(["none.txt", "--machine", "mesh:2x2", "--budget", "1"])
+
+
+def test_a_budget_bounds_the_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [str(folder / "grid.txt"), "--machine", "mesh:2x2", "-k", "2"]
+    assert run_map([*words, "--budget", "0"]) == 0
+    assert len(capsys.readouterr().out.split()) == 2
+    with pytest.raises(TracecutError, match="'chunks' has no option 'budget'"):
+        run_map([*words, "--budget", "1", "--method", "chunks"])
+
+
+def test_long_work_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracecut.cli.clustered_graph.EVERY", 0.001)
+    said = ""
+    with told_while("making 3 clusters"):
+        while not said:
+            said = capsys.readouterr().err
+    assert re.fullmatch(r"(tracecut: [0-9]+ s: making 3 clusters\n)+", said)
+
+
+def test_a_placement_is_a_file_of_save(folder: Path, tmp_path: Path) -> None:
+    words = [str(folder / "chain.npz"), "--machine", "mesh:2x2", "--of", "data", "--parts", str(folder / "halves.txt")]
+    with pytest.raises(UsageError, match="--placement and --place exclude each other"):
+        run_simulate([*words, "--placement", "p.npz", "--place", "swap"])
+    for content in (b"0\n1\n", b""):
+        (tmp_path / "w.txt").write_bytes(content)
+        with pytest.raises(ArtefactError, match=r"w.txt: not a placement, which `tracecut map --save FILE` writes"):
+            run_simulate([*words, "--placement", str(tmp_path / "w.txt")])
+    (tmp_path / "p.npz").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ArtefactError, match="damaged"):
+        run_simulate([*words, "--placement", str(tmp_path / "p.npz")])
