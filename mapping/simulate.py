@@ -81,7 +81,9 @@ def simulate(
         graph: instructions and dependences; or jobs and data.
         clustering: labels of its vertices (`kind="data"`, an edge cut) or edges (`kind="jobs"`, a vertex cut).
         placement: of its clusters on the machine.
-        machine: with a network, or one hop between its nodes.
+        machine: with a network, or one hop between its nodes. Messages take the links of their route, each
+            `hop_latency` cycles, whatever `network.distances` states: those count for `place`, `map_onto`, and here for
+            invalidations alone.
         caches: simulate caches and memory banks; None: if the graph has addresses and the machine one level of caches
             or two, the first one private, with latencies. `Simulation.stated` says why not. Jobs always have caches.
         ordering, model: at the job level, orders of jobs and data, and what else is known of them.

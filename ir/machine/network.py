@@ -40,7 +40,8 @@ class Network:
         hop_latency: cycles until the head of a message has passed a router and the link behind it.
         flit: bytes; messages travel in whole flits.
         distances: tree: hops between nodes whose paths part at the root, one level below, …; () counts links. full: a
-            row for each node, 0 on the diagonal; () makes all others 1 apart.
+            row for each node, 0 on the diagonal; () makes all others 1 apart. Placements
+            go by them; `simulate` counts the links that a message takes instead.
     """
 
     kind: str
