@@ -174,7 +174,7 @@ def test_fast_cores_get_more() -> None:
 def test_cores_of_one_node_share_few_edges() -> None:
     """No hop is paid there, so that any mapping has as few; the edges cut decide."""
     graph = grid(40)
-    one_node = replace(Machine.mesh(1, 1), cores=Machine.uma(1).cores * 4)
+    one_node = replace(Machine.mesh(1, 1), cores=tuple(Core(cpu, 0) for cpu in range(4)))
     found, _ = map_onto(graph, one_node)
     assert hops(graph, found, one_node) == 0.0
     assert metrics.edge_cut(graph, found) < 1.3 * 80

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from tracecut.ir.locality_graph import LocalityGraph
 
 MOST_CLUSTERS = 1 << 13  # that labels in a file may have beyond the number of what is labelled, some of them empty
+COUNTED = (
+    "Bytes moved count each value once for each cluster that needs it; bytes as vertexcut counts (VertexCut) count one "
+    "for every cut edge, or for every replica of a vertex."
+)
 
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:

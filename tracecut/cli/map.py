@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tracecut.support.errors import UsageError
 
-from .clustered_graph import add_clusters, check_names, clusters_of, dependence_graph_of, rows, told_while
+from .clustered_graph import COUNTED, add_clusters, check_names, clusters_of, dependence_graph_of, rows, told_while
 from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
 
@@ -169,6 +169,7 @@ def _parser() -> argparse.ArgumentParser:
         "in one step, for few hops between data of the same job. With them, clusters are placed on "
         "cores. GRAPH is a file that `partition` reads, or a dependence graph (.npz). The output has one "
         "core per line.",
+        epilog=COUNTED,
         allow_abbrev=False,
     )
     add = parser.add_argument

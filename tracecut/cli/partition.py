@@ -194,7 +194,8 @@ def _print_summary(report: dict[str, Any], output: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="tracecut partition", usage=USAGE, description=DESCRIPTION, allow_abbrev=False)
+    epilog = "The oversized share is the share of the clusters whose load is above the mean of all."
+    parser = Parser(prog="tracecut partition", usage=USAGE, description=DESCRIPTION, epilog=epilog, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE", help="the graph")
     add("-k", type=int, help="number of clusters")

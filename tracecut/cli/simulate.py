@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tracecut.support.errors import ArtefactError, UsageError
 
-from .clustered_graph import add_clusters, check_names, clusters_of, dependence_graph_of, rows
+from .clustered_graph import COUNTED, add_clusters, check_names, clusters_of, dependence_graph_of, rows
 from .machine import MACHINE, write_picture
 from .words import Parser, handle_signals
 
@@ -153,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         usage=USAGE,
         description="Simulate a clustered dependence graph (`tracecut graph SOURCE -o GRAPH.npz`) on this or a "
         "modelled machine. All numbers are predictions.",
+        epilog=COUNTED,
         allow_abbrev=False,
     )
     add = parser.add_argument

@@ -7,6 +7,8 @@ import importlib
 import io
 import re
 
+import pytest
+
 from tracecut.cli.main import COMMANDS, MODULES
 from tracecut.cli.words import OPTIONS
 
@@ -28,3 +30,23 @@ def test_no_long_option_of_ours_goes_to_the_compiler() -> None:
     compiling = ("optimize", "run", "trace", "annotate", "graph")
     found = {name for command in compiling for name in re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_of(command))}
     assert found - {"--help"} == OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["map"], "bytes as vertexcut counts"),
+        (["simulate"], "bytes as vertexcut counts"),
+        (["partition"], "oversized share is"),
+        (["machine"], "tree:4x4x4@100,10,1 also states"),
+        (["machine"], "topo2:96:8:2:files"),
+        (["machine"], "topo1:96:8:2 has 96 units, of which 8 are fast"),
+        (["machine", "show"], "tracecut machine show MACHINE [options]"),
+        (["machine", "detect"], "It takes no MACHINE"),
+    ],
+)
+def test_the_help_explains(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    module = importlib.import_module(f"tracecut.cli.{words[0]}")
+    with pytest.raises(SystemExit):
+        getattr(module, f"run_{words[0]}")([*words[1:], "--help"])
+    assert told in " ".join(capsys.readouterr().out.split())
