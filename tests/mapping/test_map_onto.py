@@ -14,6 +14,7 @@ from tracecut.ir.clustering import Clustering
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
 from tracecut.ir.machine.network import Network
+from tracecut.ir.machine.parts import Core
 from tracecut.mapping.map_onto import map_onto
 from tracecut.mapping.place import place
 from tracecut.partition import partition
