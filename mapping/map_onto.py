@@ -13,8 +13,8 @@ from tracecut.ir.machine.machine import NAMED, Machine
 from tracecut.ir.machine.network import MOST_IN_TABLE
 from tracecut.ir.placement import Placement
 from tracecut.partition.balance.keep_capacities import keep_capacities
-from tracecut.partition.balance.least_imbalance import ROUND, seated
-from tracecut.partition.balance.target_sizes import optimal_sizes
+from tracecut.partition.balance.least_imbalance import seated
+from tracecut.partition.balance.target_sizes import ROUND, optimal_sizes
 from tracecut.partition.coarsening.edge_matching import Weighted
 from tracecut.partition.datastructures.plain_graphs import data_graph
 from tracecut.partition.datastructures.typed_views import floats, longs, words

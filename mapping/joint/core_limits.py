@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from tracecut.partition.balance.least_imbalance import ROUND, best_balance
+from tracecut.partition.balance.least_imbalance import best_balance
+from tracecut.partition.balance.target_sizes import ROUND
 from tracecut.support.arrays import Floats
 
 

@@ -19,7 +19,8 @@ from tracecut.support.arrays import Floats, Ints, Longs
 from tracecut.support.errors import ArgumentError
 
 from .borders import LOOK, Nets, adjacent_clusters, connect, cut_pairs, leaving, renewed_pairs
-from .least_imbalance import ROUND, pack_by_weight
+from .least_imbalance import pack_by_weight
+from .target_sizes import ROUND
 
 STUCK = 2  # stop after this many rounds without progress
 ROUNDS = 32  # rounds of paths: borders may be too short, and weights too coarse, to move the planned load at once

@@ -7,10 +7,11 @@ from numba import njit
 from tracecut.partition.datastructures.typed_views import floats
 from tracecut.support.arrays import Floats, Ints, Longs
 
+from .target_sizes import ROUND
+
 FEW = 24  # number of items that are packed optimally
 STEPS = 1 << 18  # steps of the search for an optimal packing
 WORK = 1 << 25  # largest items × clusters of a greedy packing; lighter items fill the rest
-ROUND = 1 + 1e-12
 
 
 def best_balance(weights: Floats, targets: Floats, balance: float, *, empty: bool = False) -> float:

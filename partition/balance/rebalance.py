@@ -13,7 +13,8 @@ from tracecut.partition.datastructures.typed_views import Words, floats, longs, 
 from tracecut.support.arrays import Floats, Ints, Longs
 
 from .fill_empty import counted, fill_empty
-from .least_imbalance import ROUND, best_balance, seated
+from .least_imbalance import best_balance, seated
+from .target_sizes import ROUND
 
 LOOK = 32  # number of jobs of a datum that are examined; without a limit hubs take quadratic time
 

@@ -11,6 +11,7 @@ from tracecut.support.arrays import Floats, Longs
 from tracecut.support.errors import ArgumentError
 
 MOST = 2**53  # integers up to this are exact as floats
+ROUND = 1 + 1e-12  # of sums that are compared with bounds
 SLOWEST = 2.0**-1000  # speed over that of the fastest unit
 
 

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
 from tracecut.ir.machine.machine import Machine
-from tracecut.partition.balance.least_imbalance import ROUND
-from tracecut.partition.balance.target_sizes import optimal_sizes
+from tracecut.partition.balance.target_sizes import ROUND, optimal_sizes
 from tracecut.support.argument_checks import MAX_SEED
 from tracecut.support.arrays import Floats, Ints, check_permutation, frozen
 from tracecut.support.arrays import check_weights as check_each

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 from tracecut.ir.machine.machine import NAMED, Machine
-from tracecut.partition.balance.least_imbalance import ROUND
-from tracecut.partition.balance.target_sizes import optimal_sizes, scaled_memory, target_sizes
+from tracecut.partition.balance.target_sizes import ROUND, optimal_sizes, scaled_memory, target_sizes
 from tracecut.support.argument_checks import check_type
 from tracecut.support.arrays import Floats
 from tracecut.support.errors import ArgumentError
