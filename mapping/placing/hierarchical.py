@@ -27,6 +27,14 @@ class Room(NamedTuple):
     moved: Longs
 
 
+class Traffic(NamedTuple):
+    """What each cluster sends to others: `others[offsets[i]:offsets[i + 1]]` get `messages` of cluster i."""
+
+    offsets: Longs
+    others: Ints
+    messages: Floats
+
+
 PATIENCE = 40  # exchanges in vain before it ends
 
 
@@ -55,6 +63,7 @@ def _bisected(
     room = Room(
         np.empty((2, most_pairs)), np.empty((2, most_pairs), np.int64), np.zeros(k, np.bool_), np.empty(k, np.int64)
     )
+    traffic = Traffic(offsets, others, messages)
     core_of = np.empty(k, np.int32)
     stack = [(0, cores, 0, k)]
     while stack:
@@ -74,7 +83,7 @@ def _bisected(
         first = min(max(first, size - (high - cut) * most), (cut - low) * most)
         near, far = regions[(low + cut) // 2], regions[(cut + high) // 2]
         own = members[begin:end].copy()
-        _halve(own, first, near, far, offsets, others, messages, hops, middle, home, low, side, gain, room)
+        _halve(own, first, near, far, traffic, hops, middle, home, low, side, gain, room)
         at, behind = begin, begin + first
         for i in range(size):
             cluster = own[i]
@@ -97,9 +106,7 @@ def _halve(
     first: int,
     near: int,
     far: int,
-    offsets: Longs,
-    others: Ints,
-    messages: Floats,
+    traffic: Traffic,
     hops: Ints,
     middle: Ints,
     home: Longs,
@@ -109,6 +116,7 @@ def _halve(
     room: Room,
 ) -> None:
     """Give `first` of the members side 0 (around core `near`) and the others side 1 (around `far`)."""
+    offsets, others, messages = traffic.offsets, traffic.others, traffic.messages
     between = float(max(1, hops[near, far]))
     draw = np.zeros(members.size)  # how much less the messages to other regions cost on side 0
     for i in range(members.size):
@@ -119,8 +127,8 @@ def _halve(
             if home[other] != region:
                 draw[i] += messages[j] * (hops[far, middle[other]] - hops[near, middle[other]])
     seed = members[np.argmax(draw)]
-    _grow(members, first, seed, draw, between, offsets, others, messages, home, region, side, gain, room)
-    _exchange(members, draw, between, offsets, others, messages, home, region, side, gain, room)
+    _grow(members, first, seed, draw, between, traffic, home, region, side, gain, room)
+    _exchange(members, draw, between, traffic, home, region, side, gain, room)
 
 
 @njit(cache=True, nogil=True)
@@ -130,9 +138,7 @@ def _grow(
     seed: int,
     draw: Floats,
     between: float,
-    offsets: Longs,
-    others: Ints,
-    messages: Floats,
+    traffic: Traffic,
     home: Longs,
     region: int,
     side: Bytes,
@@ -140,6 +146,7 @@ def _grow(
     room: Room,
 ) -> None:
     """Side 0 takes the seed, then `first` − 1 times what gains most; what gains nothing in the order of `members`."""
+    offsets, others, messages = traffic.offsets, traffic.others, traffic.messages
     for i in range(members.size):
         side[members[i]] = 1
         gain[members[i]] = draw[i]
@@ -169,9 +176,7 @@ def _exchange(
     members: Longs,
     draw: Floats,
     between: float,
-    offsets: Longs,
-    others: Ints,
-    messages: Floats,
+    traffic: Traffic,
     home: Longs,
     region: int,
     side: Bytes,
@@ -179,6 +184,7 @@ def _exchange(
     room: Room,
 ) -> None:
     """One pass of exchanges, undone behind the best. `gain`: of moving a cluster over."""
+    offsets, others, messages = traffic.offsets, traffic.others, traffic.messages
     locked, moved = room.locked, room.moved
     sizes = [0, 0]
     for i in range(members.size):
