@@ -29,7 +29,7 @@ from tracecut.codegen.host.outline_loop import outline
 from tracecut.codegen.ptx.alias_facts import gpu_facts
 from tracecut.codegen.ptx.block_phases import SharedArray, layout_shared
 from tracecut.codegen.ptx.emit import PlainKernel, plain_kernel
-from tracecut.codegen.ptx.emit_blocks import BlockKernel, block_kernel
+from tracecut.codegen.ptx.emit_blocks import BlockKernel, GroupFacts, block_kernel
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.ordered_reductions import OrderedReductions
 from tracecut.codegen.ptx.ptxas import check_architecture, check_shared
@@ -287,6 +287,7 @@ class _Maker:
         narrower = self.device.local.packed
         packed = {group: narrower[copy] for group, copy in region.bases.items() if copy in narrower}
         starts = frozenset(group for group in packed if region.copies[region.bases[group]].mode == "offsets")
+        facts = GroupFacts(packed, starts, exclusive, disjoint)
 
         def build(ordered: OrderedReductions | None) -> BlockKernel:
             return block_kernel(
@@ -296,12 +297,9 @@ class _Maker:
                 self.outlined,
                 shared,
                 spaces,
+                facts,
                 name=self.name,
                 shared_bytes=used,
-                packed=packed,
-                starts=starts,
-                exclusive=exclusive,
-                read_only=disjoint,
                 ordered=ordered,
             )
 

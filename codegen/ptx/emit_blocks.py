@@ -48,6 +48,22 @@ BASES = ("base", "data-base")  # what is kept has the same values under both
 
 
 @dataclass(frozen=True)
+class GroupFacts:
+    """What a kernel may rely on, by group of accesses.
+
+    Attributes:
+        packed: group of index loads → how many times narrower its local numbers are. starts: those of them that are
+            starts of pieces.
+        exclusive: groups of which no byte is touched by two jobs. read_only: groups that nothing writes to.
+    """
+
+    packed: Mapping[int, int]
+    starts: frozenset[int] = frozenset()
+    exclusive: frozenset[int] = frozenset()
+    read_only: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
 class BlockKernel:
     """A kernel whose blocks keep data in shared memory, before it is compiled.
 
@@ -72,13 +88,10 @@ def block_kernel(
     outlined: Outlined,
     shared: Sequence[SharedArray],
     spaces: Sequence[int],
+    facts: GroupFacts,
     *,
     name: str,
     shared_bytes: int,
-    packed: Mapping[int, int],
-    starts: frozenset[int] = frozenset(),
-    exclusive: frozenset[int] = frozenset(),
-    read_only: frozenset[int] = frozenset(),
     ordered: OrderedReductions | None = None,
 ) -> BlockKernel:
     """Make the kernel.
@@ -86,10 +99,8 @@ def block_kernel(
     Args:
         view, nest, loop: the loop, described by `nest`. outlined: its range function.
         shared: arrays in shared memory. spaces: their index spaces, in the order of the schedule.
+        facts: of the groups of `outlined`.
         name: of the kernel. shared_bytes: that the arrays take.
-        packed: group of index loads → how many times narrower its local numbers are. starts: those of them that are
-            starts of pieces.
-        exclusive: groups of which no byte is touched by two jobs. read_only: groups that nothing writes to.
         ordered: what is done instead of atomic operations.
 
     Returns the kernel; the same arguments give the same text. Raises UnsupportedError with the reason when the loop
@@ -105,20 +116,20 @@ def block_kernel(
     check_body(job, numbers)
     number = view.loop_ids[loop]
     inside = nest.inside(number)
-    alone = {key for group in groups for key in group.sites if group.id in exclusive}
+    alone = {key for group in groups for key in group.sites if group.id in facts.exclusive}
     sites = [site for site in nest.sites_in(number) if site.key not in alone and site.private not in inside]
     if ordered is not None:
         ordered.lower(job, view, sites, number, outlined)
     atomics = [] if ordered is not None else lower_memory_reductions(job, view, sites)
-    pack_index_loads(job, groups, packed, starts)
+    pack_index_loads(job, groups, facts.packed, facts.starts)
     functions = lower_calls(job.blocks)
     cells = [] if ordered is not None else lower_register_reductions(job, outlined, idle=RUN)
     job.sweep()
     private = {**private, **(ordered.private if ordered is not None else {})}
     module = _BlockModule(name, view, private, numbers)
     kept = {group: (place, array) for place, array in enumerate(shared) for group in array.item.groups}
-    module.bind_slots(_without(outlined, kept), job.mentioned(), read_only)
-    module.bind_schedule(spaces, shared, begins=bool(starts))
+    module.bind_slots(_without(outlined, kept), job.mentioned(), facts.read_only)
+    module.bind_schedule(spaces, shared, begins=bool(facts.starts))
     module.bind_cells(cells)
     if ordered is not None:
         ordered.bind(module)
@@ -139,7 +150,7 @@ def block_kernel(
     lines.append(f"define ptx_kernel void @{name}({', '.join(module.header)}) {{")
     lines += ["entry:", *(f"  {line}" for line in module.entry)]
     lines += [f"  {line}" for line in _thread_lines()]
-    lines += [f"  {line}" for line in space_lines(spaces, begins=bool(starts))]
+    lines += [f"  {line}" for line in space_lines(spaces, begins=bool(facts.starts))]
     lines.append(f"  br label %{'tc.pre0' if spaces else RUN}")
     text = module.end_lines(lines, blocks, END, libdevice=bool(functions))
     return BlockKernel(name, text, tuple(module.parameters), shared_bytes, bool(functions), len(atomics))
