@@ -14,7 +14,7 @@ from typing import Any
 
 from tracecut.codegen.runtime.executor import Executor
 from tracecut.codegen.tuning import choose_order, worker
-from tracecut.codegen.tuning.choose_order import tune
+from tracecut.codegen.tuning.choose_order import TimeLimits, tune
 from tracecut.codegen.tuning.job_accesses import job_accesses
 from tracecut.codegen.tuning.simulate_orders import instructions_a_step, simulate_schedule, step_nanoseconds
 from tracecut.codegen.tuning.trial import Candidate, Subject, _executor
@@ -25,12 +25,14 @@ from tracecut.mapping.simulation.jobs import JobModel
 LEAST_ROUNDS, SECONDS, RUNS = 3, 12.0, 2
 
 
-def tune_and_simulate(subject: Subject, machine: Machine, **words: Any) -> tuple[list[Candidate], Candidate | None]:
+def tune_and_simulate(
+    subject: Subject, machine: Machine, limits: TimeLimits, **words: Any
+) -> tuple[list[Candidate], Candidate | None]:
     """`tune`, and then the measurement and the simulation of every order that it ran.
 
     The simulations come last: they may run beside others, the measurements may not.
     """
-    candidates, best = tune(subject, machine, **words)
+    candidates, best = tune(subject, machine, limits, **words)
     started = time.perf_counter()
     found = measured(Machine.detect())
     ran = [item for item in candidates if item.region_ms is not None]

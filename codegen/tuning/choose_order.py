@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.codegen.runtime.replay import Outcome
@@ -40,35 +40,47 @@ TIMES = 10.0  # looking for an order for more than this many times what the loop
 UNCURVED = ("degree-z", "random")  # along the curve already; in no order at all
 
 
+@dataclass(frozen=True)
+class TimeLimits:
+    """What looking for an order may take.
+
+    Attributes:
+        budget: seconds for clusters. in_proportion: clusters get at most `TIMES` what the loop takes in a run of the
+            program.
+        deadline: on the clock; then no further order is begun but the first one. clock: seconds.
+    """
+
+    budget: float
+    in_proportion: bool = False
+    deadline: float | None = None
+    clock: Callable[[], float] = time.monotonic
+
+
 def tune(
     subject: Subject,
     machine: Machine,
+    limits: TimeLimits,
     *,
     method: str,
     threads: int,
     seed: int,
     k: int | None,
-    budget: float,
     sweeps: float,
     say: Callable[[str], None],
     compare: Sequence[str] = (),
     reduce: str = FAST,
-    in_proportion: bool = False,
-    deadline: float | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[list[Candidate], Candidate | None]:
     """Measure candidate orders; returns all of them and the best, None when the original stays the fastest.
 
     Args:
         method: `auto`, or the one method to use. threads: how many the result may use. k: clusters, None: by size.
-        budget: seconds. in_proportion: clusters get at most `TIMES` what the loop takes in a run of the program.
         sweeps: invocations of the region for each entry of its scope.
         compare: methods that are measured too, whatever they take, but not chosen.
         reduce: `fast` or `ordered` (`cut_into_blocks.py`).
-        deadline: on the clock; then no further order is begun but the first one. clock: seconds.
     """
+    clock = limits.clock
     started = clock()
-    ends = math.inf if deadline is None else deadline
+    ends = math.inf if limits.deadline is None else limits.deadline
     original, reference = measure_original(subject)
     candidates = [original]
     flat = subject.graph.graph
@@ -100,8 +112,8 @@ def tune(
             curve = CURVE if ALIKE * curved.kernel_ms < found.kernel_ms else ""
     settled = method == "auto" and bool(_nothing_left(subject, candidates, sweeps))
     if method == "auto":
-        own = 1e-3 * original.kernel_ms * sweeps * subject.entries if in_proportion else math.inf
-        _try_clusters(bench, candidates, curve, min(started + budget, ends), own, clock)
+        own = 1e-3 * original.kernel_ms * sweeps * subject.entries if limits.in_proportion else math.inf
+        _try_clusters(bench, candidates, curve, min(started + limits.budget, ends), own, clock)
     again = measure_original(subject)[0]
     original.region_ms = min(original.kernel_ms, again.kernel_ms)
     if not settled:

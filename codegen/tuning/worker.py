@@ -34,7 +34,7 @@ from tracecut.tracer.runtime.fingerprint_key import Secret
 from tracecut.tracer.runtime.link import take_runtime
 from tracecut.tracer.toolchain.clang import Flags
 
-from .choose_order import reference_matches, tune
+from .choose_order import TimeLimits, reference_matches, tune
 from .inspect_variant import Captured, Wanted, inspect_variant
 from .live_values import address_values, start_values
 from .plain_values import candidate_out, comparison_out, place_out
@@ -225,16 +225,15 @@ class Worker:
         )
         sweeps = max(1.0, self.entries.get(self.region, 1) / entries)
         self.result["sweeps"] = sweeps
+        limits = TimeLimits(float(spec["budget"]), bool(spec["in_proportion"]), spec["deadline"])
         candidates, best = tune(
             subject,
             self.machine,
+            limits,
             method=str(spec["method"]),
             threads=threads,
             seed=int(spec["seed"]),
             k=spec["k"],
-            budget=float(spec["budget"]),
-            in_proportion=bool(spec["in_proportion"]),
-            deadline=spec["deadline"],
             sweeps=sweeps,
             say=self._stage,
             compare=spec["compare"],

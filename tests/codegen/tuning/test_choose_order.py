@@ -48,17 +48,17 @@ class Orders:
         """Name of each order → its note, and the best."""
         subject: Any = SimpleNamespace(graph=SimpleNamespace(graph=SimpleNamespace(n_jobs=8)), entries=5)
         machine: Any = None
+        limits = {"budget": 20.0, **{name: words.pop(name) for name in ("budget", "in_proportion") if name in words}}
         found, best = choose_order.tune(
             subject,
             machine,
+            choose_order.TimeLimits(**limits, deadline=deadline, clock=lambda: self.now),
             method="auto",
             threads=1,
             seed=0,
             k=None,
-            **{"budget": 20.0, "sweeps": 1.0, **words},
+            **{"sweeps": 1.0, **words},
             say=lambda _: None,
-            deadline=deadline,
-            clock=lambda: self.now,
         )
         return {item.method: item.note for item in found}, "original" if best is None else best.method
 
