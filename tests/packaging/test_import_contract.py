@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -44,6 +45,23 @@ def test_folders_are_small() -> None:
 def test_files_are_short() -> None:
     lengths = {path: len((ROOT / path).read_text().splitlines()) for path in modules(ROOT).values()}
     assert {path: length for path, length in lengths.items() if length > 400} == {}
+
+
+def test_functions_take_few_arguments() -> None:
+    """`self` aside. Each of the exceptions is a list of options that users, and tests of the emulator, set by name."""
+    many = {}
+    for path in modules(ROOT).values():
+        for node in ast.walk(ast.parse((ROOT / path).read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                if sum(item.arg != "self" for item in given) > 12:
+                    many[node.name] = str(path)
+    assert many == {
+        "trace": "tracecut/api/trace.py",
+        "optimize": "tracecut/api/optimize.py",
+        "partition": "partition/api.py",
+        "run_kernel": "codegen/emulation/run_kernel.py",
+    }
 
 
 def planted(folder: Path, files: Mapping[str, str]) -> Path:
