@@ -52,6 +52,16 @@ def job_pins(
     return JobPins(offsets, ids, starts)
 
 
+def first_numbers(schedule: Schedule, most: Mapping[int, int]) -> dict[int, int]:
+    """Space → the number that stands for the first datum of a block, nearest to 0.
+
+    All numbers that a block reads are numbers of the space: the plan has checked that what the program computes on the
+    way to an address, such as a mask, holds for these, and for no others. `most`: space → data of its largest block.
+    """
+    spaces = {space: schedule.spaces[space] for space in most}
+    return {space: min(max(0, item.low), item.high - most[space]) for space, item in spaces.items()}
+
+
 def local_copies(
     schedule: Schedule,
     region: RegionSchedule,
@@ -60,12 +70,14 @@ def local_copies(
     pins: JobPins,
     local: Shorts,
     packed: Mapping[int, int],
+    firsts: Mapping[int, int],
 ) -> dict[int, Bytes]:
     """Copies with local numbers in place of the indices. O(bytes + pins).
 
     Args:
         copies: by number, with new numbers. fields: as given to `job_pins`. pins, local: of these.
         packed: number of a copy → how many times narrower its indices become; its records hold nothing else then.
+        firsts: from `first_numbers`.
     """
     made: dict[int, Bytes] = {}
     for number in dict.fromkeys(item.copy for item in fields):
@@ -80,7 +92,7 @@ def local_copies(
         # Without a sign, so that 16 bits hold all local numbers.
         data, offset = made[item.copy], item.offset // narrower
         target = np.ndarray((data.size // stride,), f"u{width}", data, offset, (stride,))
-        _put(first, step, item.places, cursor, local, target, item.shift)
+        _put(first, step, item.places, cursor, local, target, item.shift + firsts[item.space])
     return made
 
 

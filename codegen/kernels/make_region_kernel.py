@@ -15,16 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tracecut.codegen.gpu.cached_arrays import Cacheable, cacheable_arrays, with_groups
+from tracecut.codegen.gpu.cached_arrays import Cacheable, CachedArray, cacheable_arrays, with_groups
 from tracecut.codegen.gpu.check_blocks import LocalIndex, check_blocks
 from tracecut.codegen.gpu.cut_blocks import JobPins, Shorts, check_local, cut_jobs, data_of_blocks
 from tracecut.codegen.gpu.gpu_schedule import THREADS, GpuSchedule
-from tracecut.codegen.gpu.index_copies import (
-    IndexField,
-    copied,
-    index_fields,
-)
-from tracecut.codegen.gpu.job_pins import first_records, job_pins, local_copies
+from tracecut.codegen.gpu.index_copies import IndexField, copied, index_fields
+from tracecut.codegen.gpu.job_pins import first_numbers, first_records, job_pins, local_copies
 from tracecut.codegen.host.outline_loop import outline
 from tracecut.codegen.ptx.alias_facts import gpu_facts
 from tracecut.codegen.ptx.block_phases import SharedArray, layout_shared
@@ -274,14 +270,15 @@ class _Maker:
         schedule.verify()
         most = {item.space: item.most for item in data}
         places, used = layout_shared(self.cache.arrays, most)
+        firsts = first_numbers(self.host, most)
         shared = [
-            SharedArray(item, place, {group: self._delta(item.array, item.shift, group) for group in item.groups})
+            SharedArray(item, place, self._deltas(item, firsts))
             for item, place in zip(self.cache.arrays, places, strict=True)
         ]
         self.device.local = with_packed_starts(
-            self.device, self._local_copies(region, fields, pins, local, most), bounds
+            self.device, self._local_copies(region, fields, pins, local, most, firsts), bounds
         )
-        self._check(schedule, region, fields)
+        self._check(schedule, region, fields, firsts)
         view = self.source.analysis.view_of(self.region)
         disjoint, exclusive = self._facts()
         narrower = self.device.local.packed
@@ -331,24 +328,33 @@ class _Maker:
             return np.zeros(0, np.int64)
         return np.unique(np.concatenate([[0], np.cumsum(mine)])[self.ordering.blocks]).astype(np.int64)
 
-    def _delta(self, place: int, shift: int, group: int) -> int:
-        """How far the root of a group lies behind the record of datum 0, in the program's numbers."""
-        array = self.plan.arrays[place]
+    def _deltas(self, item: CachedArray, firsts: dict[int, int]) -> dict[int, int]:
+        """Group → how far its root lies behind the record of the first number, in the program's numbers."""
+        array = self.plan.arrays[item.array]
         number = list(self.source.objects).index(array.object)
-        address = int(self.device.data[number].ctypes.data)
-        return self.device.roots[group] - address - array.origin - array.stride * shift
+        begin = int(self.device.data[number].ctypes.data) + array.origin
+        first = begin + array.stride * (item.shift + firsts[item.space])
+        return {group: self.device.roots[group] - first for group in item.groups}
 
     def _local_copies(
-        self, region: RegionSchedule, fields: list[IndexField], pins: JobPins, local: Shorts, most: dict[int, int]
+        self,
+        region: RegionSchedule,
+        fields: list[IndexField],
+        pins: JobPins,
+        local: Shorts,
+        most: dict[int, int],
+        firsts: dict[int, int],
     ) -> LocalCopies:
         all_fields = self.device.local.fields
-        packed = packed_indices(self.device, fields, most, self.plan.fields)
+        packed = packed_indices(self.device, fields, most, firsts, self.plan.fields)
         copies = {number: self.device.new_copy(number) for number in all_fields}
-        data = local_copies(self.host, region, copies, fields, pins, local, packed)
+        data = local_copies(self.host, region, copies, fields, pins, local, packed, firsts)
         third = frozenset(group.id for group in self.groups if self.cache.third & set(group.sites))
         return LocalCopies(data, packed, all_fields, third)
 
-    def _check(self, schedule: GpuSchedule, region: RegionSchedule, fields: Sequence[IndexField]) -> None:
+    def _check(
+        self, schedule: GpuSchedule, region: RegionSchedule, fields: Sequence[IndexField], firsts: dict[int, int]
+    ) -> None:
         """Look at the schedule beside the numbers that the kernel is going to read."""
         found = []
         for item in fields:
@@ -357,7 +363,10 @@ class _Maker:
             data = self.device.local.data[item.copy]
             local = np.ndarray((data.size // stride,), f"u{width}", data, item.offset // factor, (stride,))
             first, step = first_records(region, copy)
-            places, numbers = item.places[::step], local[::step].astype(np.int64) - item.shift
+            numbers = local[::step].astype(np.int64) - item.shift - firsts[item.space]
+            if width < 8:  # negative numbers are there without their sign
+                numbers %= 1 << 8 * width
+            places = item.places[::step]
             records = first if step > 0 else np.arange(first.size, dtype=np.int64)
             found.append(LocalIndex(item.space, records, places, numbers))
         check_blocks(schedule, region.jobs.size, found, list(half_starts(self.device)), self._elsewhere())

@@ -10,33 +10,32 @@ from tracecut.codegen.gpu.index_copies import IndexField
 from tracecut.codegen.gpu.packed_starts import block_begins, lower_halves, piece_starts
 from tracecut.codegen.ptx.packed_indices import packable
 from tracecut.support.arrays import Longs
-from tracecut.support.errors import UnsupportedError
 
 from .device_memory import DeviceMemory, LocalCopies
 
 
 def packed_indices(
-    device: DeviceMemory, local: Sequence[IndexField], most: Mapping[int, int], indices: Collection[str]
+    device: DeviceMemory,
+    local: Sequence[IndexField],
+    most: Mapping[int, int],
+    firsts: Mapping[int, int],
+    indices: Collection[str],
 ) -> dict[int, int]:
     """Number of a copy of indices alone → how many times narrower its local numbers are.
 
     Args:
         device: knows all indices. local: those that have local numbers. most: space → data of its largest block.
-        indices: names of the loads of indices.
-
-    Raises UnsupportedError where the numbers of a block do not even fit into its indices.
+        firsts: from `first_numbers`. indices: names of the loads of indices.
     """
     packed: dict[int, int] = {}
     for number, found in device.local.fields.items():
         mine = [item for item in local if item.copy == number]
         width = found[0].width
         alone = {item.offset for item in mine} == set(range(0, device.scheduled.copies[number].stride, width))
-        fits = all(item.width == width and item.shift >= 0 for item in mine)
-        fits &= all(most[item.space] + item.shift <= 1 << 16 for item in mine)
+        fits = all(item.width == width and firsts[item.space] + item.shift >= 0 for item in mine)
+        fits &= all(firsts[item.space] + most[item.space] + item.shift <= 1 << 16 for item in mine)
         if alone and fits and _packable(device, number, width, indices):
             packed[number] = width // 2
-        elif any(most[item.space] + item.shift > 1 << (8 * item.width - 1) for item in mine):
-            raise UnsupportedError("a block has more data than its indices have numbers for")
     return packed
 
 

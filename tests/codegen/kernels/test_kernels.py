@@ -195,6 +195,49 @@ def test_what_is_reached_at_one_place_is_not_kept(tmp_path: Path) -> None:
         make_region_kernel(source_of(item), item.random(1), "smem", threads=32, jobs=40)
 
 
+# The index goes through a mask that leaves -100 … 27, the numbers of the space, as they are, and no others.
+MASKED = """
+#include <stdio.h>
+#define N 128
+static signed char first[N * 4];
+static int other[N * 4];
+static double place[N], force[N];
+int main(void)
+{
+    unsigned state = 1;
+    for (int i = 0; i < N; i++)
+        place[i] = i * i;
+    for (int k = 0; k < 4 * N; k++) {
+        first[k] = (int)((state = state * 1103515245u + 12345u) / 65536 % 28);
+        other[k] = (int)((state = state * 1103515245u + 12345u) / 65536 % N);
+    }
+    for (int t = 0; t < 3; t++)
+        for (int k = 0; k < 4 * N; k++) { // @masked
+            int i = (first[k] + 100) & 127;
+            double d = k * (place[i] - place[other[k]]);
+            force[i] += d;
+            force[other[k]] -= d;
+        }
+    for (int i = 0; i < N; i++)
+        printf("%g\\n", force[i]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_local_numbers_are_numbers_of_the_space(strict: bool, tmp_path: Path) -> None:
+    """Numbers that a block counts from 0 on may not survive what the program computes with indices."""
+    item = trace(MASKED, tmp_path).inspect("masked")
+    kernel = make_region_kernel(source_of(item), item.random(1), "smem", threads=32, jobs=40)
+    assert kernel.schedule is not None and not kernel.notes
+    (space,) = kernel.host.spaces
+    assert space.low == -100 and space.high == 28
+    loaded = load([item])
+    (found,) = in_child(lambda: check(loaded, strict)).values()
+    assert found["smem"] == found["swap"] == "", found
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
