@@ -38,6 +38,7 @@ class Plan(ctypes.Structure):
         ("jobs", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in _COUNTS.split()),
         *((name, ctypes.c_void_p) for name in _ARRAYS.split()),
+        ("offload", ctypes.c_void_p),
     ]
 
 

@@ -32,6 +32,9 @@ typedef struct {
     const int64_t *private_origin; /* what the base has to point to: base + origin is byte 0 */
     const int32_t *private_type;
     void **private_memory;
+    /* Runs the region elsewhere, and says whether it did: region, `in` as the program handed it over, `out`, whether
+       arithmetic is as a process starts with it. NULL: it runs here. */
+    int32_t (*offload)(int32_t, const uint64_t *, uint64_t *, int32_t);
 } Plan;
 
 const int64_t tc_plan_bytes = sizeof(Plan); /* for the other side to compare */

@@ -123,7 +123,14 @@ int32_t tc_region(int32_t region, const uint64_t *in, uint64_t *out) {
             tell_of_mismatch(region, plan->check_slot[c]);
             return 0;
         }
-    execute(&program_pool, plan, in, out);
+    if (plan->offload) {
+        int32_t standard = is_standard() && getpid() == program_pool.owner, done;
+        Surroundings kept;
+        set_aside(&kept);
+        done = plan->offload(region, in, out, standard);
+        give_back(&kept);
+        if (!done) return 0;
+    } else execute(&program_pool, plan, in, out);
     state->nanoseconds += now() - state->started;
     state->calls++;
     state->started = 0;

@@ -61,6 +61,9 @@ static void take_over(Arithmetic from) {
     set_sse(from.sse);
 }
 
+/* Whether numbers are rounded to the nearest, and tiny ones kept. */
+static int is_standard(void) { return (sse_state() & ~FLAGS) == (SSE_START & ~FLAGS); }
+
 /* Flags that were raised since: those of SSE, and those of the x87 unit eight bits further on. */
 static uint32_t raised_flags(void) {
     uint16_t status;
