@@ -41,6 +41,9 @@ class Backend(Protocol):
     def put(self, number: int, data: npt.NDArray[Any]) -> Any:
         """A copy of an array on the card."""
 
+    def write(self, number: int, array: Any, data: npt.NDArray[Any]) -> None:
+        """Copy an array into one of as many bytes on the card."""
+
     def get(self, number: int, array: Any) -> npt.NDArray[Any]:
         """A copy of the card's array in this process."""
 

@@ -52,6 +52,10 @@ class CupyBackend:
         with self.cupy.cuda.Device(number):
             return self.cupy.asarray(data)
 
+    def write(self, number: int, array: Any, data: npt.NDArray[Any]) -> None:
+        with self.cupy.cuda.Device(number):
+            array.set(data)
+
     def get(self, number: int, array: Any) -> npt.NDArray[Any]:
         with self.cupy.cuda.Device(number):
             return np.asarray(self.cupy.asnumpy(array))

@@ -1,7 +1,7 @@
 """A GPU: memory, code, launches; and what is missing where there is none.
 
-The interface is small on purpose: `open_device`, and of a `Device` its `load`, `put`, `get` and `launch`. Cards are
-reached by a `Backend`: cupy where it is installed, else the driver alone; or they are emulated.
+The interface is small on purpose: `open_device`, and of a `Device` its `load`, `put`, `write`, `get` and `launch`.
+Cards are reached by a `Backend`: cupy where it is installed, else the driver alone; or they are emulated.
 """
 
 from __future__ import annotations
@@ -122,6 +122,13 @@ class Device:
             raise KernelError(
                 f"card {self.number} has no room for an array of {data.nbytes} bytes", detail=str(error)
             ) from error
+
+    def write(self, array: Any, data: npt.NDArray[Any]) -> None:
+        """Copy an array into one of as many bytes on the card. O(bytes). Raises KernelError as `get`."""
+        try:
+            self.backend.write(self.number, array, data)
+        except (MemoryError, RuntimeError) as error:
+            raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
 
     def get(self, array: Any) -> npt.NDArray[Any]:
         """A copy of the card's array in this process. O(bytes). Raises KernelError when a launch before it failed."""

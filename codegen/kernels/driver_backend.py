@@ -115,9 +115,14 @@ class DriverBackend:
         self.call("cuMemAlloc_v2", byref(place), c_size_t(max(data.nbytes, 1)))
         array = DriverArray(place.value, data.nbytes)
         weakref.finalize(array, self._free, number, place.value).atexit = False  # the card forgets the process then
-        if data.nbytes:
-            self.call("cuMemcpyHtoD_v2", place, c_void_p(data.ctypes.data), c_size_t(data.nbytes))
+        self.write(number, array, data)
         return array
+
+    def write(self, number: int, array: DriverArray, data: npt.NDArray[Any]) -> None:
+        self.use(number)
+        if data.nbytes:
+            size = c_size_t(data.nbytes)
+            self.call("cuMemcpyHtoD_v2", c_uint64(array.place), c_void_p(data.ctypes.data), size)
 
     def _free(self, number: int, place: int) -> None:
         try:

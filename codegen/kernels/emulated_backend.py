@@ -69,6 +69,9 @@ class EmulatedBackend:
         self._arrays[self._made] = array
         return array
 
+    def write(self, number: int, array: EmulatedArray, data: npt.NDArray[Any]) -> None:
+        array.data[:] = data.reshape(-1).view(np.uint8)
+
     def get(self, number: int, array: EmulatedArray) -> npt.NDArray[Any]:
         return array.data.copy()
 
