@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from tracecut.codegen.gpu.index_copies import (
@@ -73,6 +74,12 @@ class DeviceMemory:
         fields = index_fields(self.host, number, copy, data) if fields is None else fields
         return renumbered(self.host, copy, data, fields)
 
+    def old_copy(self, number: int) -> Bytes:
+        """A copy of the region with the program's numbers."""
+        region, copy = self.scheduled, self.scheduled.copies[number]
+        made = old_offsets if copy.mode == "offsets" else partial(copied, self.host)
+        return made(region, copy, self.data)
+
     def behind(self, group: int, number: int) -> int:
         """How far the root of a group lies behind the first record that a copy is of, in bytes."""
         return _behind(self.scheduled.copies[number], self._home(self.roots[group])[1])
@@ -136,23 +143,23 @@ class DeviceMemory:
 
     def in_copy(self, number: int, offset: int, numbers: str = LOCAL) -> Address:
         """The place in a copy that stands for a byte of the object. `numbers`: LOCAL if there are such, NEW or OLD."""
-        region, copy = self.scheduled, self.scheduled.copies[number]
+        copy = self.scheduled.copies[number]
         behind = _behind(copy, offset)
         item = self.objects[copy.object]
         name = f"{item.name or f'array {copy.object}'}, {copy.mode}"
         if number in self.local.data and numbers == LOCAL:
             factor = self.local.packed.get(number, 1)
             place = self.memory.place(
-                ("local", number), lambda: KernelArray(f"{name}, local", self.local.data[number], fixed=True)
+                ("local", number),
+                lambda: KernelArray(f"{name}, local", self.local.data[number], fixed=True, copy=number, numbers=LOCAL),
             )
             return Address(place, behind // factor)
 
         def make() -> KernelArray:
             if numbers != OLD:
-                return KernelArray(name, self.new_copy(number), fixed=bool(copy.renumber) or copy.mode == "offsets")
-            if copy.mode == "offsets":
-                return KernelArray(f"{name}, old", old_offsets(region, copy, self.data))
-            return KernelArray(f"{name}, old", copied(self.host, region, copy, self.data))
+                fixed = bool(copy.renumber) or copy.mode == "offsets"
+                return KernelArray(name, self.new_copy(number), fixed=fixed, copy=number, numbers=NEW)
+            return KernelArray(f"{name}, old", self.old_copy(number), copy=number, numbers=OLD)
 
         return Address(self.memory.place((OLD if numbers == OLD else NEW, number), make), behind)
 

@@ -20,6 +20,7 @@ from tracecut.codegen.gpu.index_copies import Bytes, restored_object
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.nvptx import compile_ptx
 from tracecut.codegen.ptx.ptxas import AssemblyReport, assemble
+from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.codegen.schedule.schedule import LoadGuard, Move, Schedule
 from tracecut.support.errors import ArgumentError, KernelError, ScheduleError
 
@@ -42,12 +43,16 @@ class KernelArray:
     Attributes:
         name: what it holds. data: its bytes. object: number of the program's object that it stands for, −1: none.
         fixed: whether the schedule relies on every byte of it: numbers of jobs and data.
+        copy: number of the region's copy that it is, −1: of none; `numbers`: which ones its indices are, `new`, `old`
+            or `local` to the blocks.
     """
 
     name: str
     data: Bytes
     object: int = -1
     fixed: bool = False
+    copy: int = -1
+    numbers: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class Kernel:
         considered: what was looked at before this one was chosen; empty where its variant was asked for.
         combine: the kernel that is launched behind this one, on the same arrays, and adds up what its jobs contributed;
             None where reductions are atomic, or where there are none.
+        outlined: the range function that it was made of; None for a kernel that was read from a file.
     """
 
     name: str
@@ -100,6 +106,7 @@ class Kernel:
     notes: Mapping[str, str] = field(default_factory=dict)
     considered: tuple[Considered, ...] = ()
     combine: Kernel | None = None
+    outlined: Outlined | None = None
 
     @cached_property
     def ptx(self) -> str:

@@ -32,7 +32,7 @@ def save_kernel(kernel: Kernel, path: str | os.PathLike[str]) -> Path:
         "libdevice": kernel.libdevice,
         "parameters": [vars(item) for item in kernel.parameters],
         "arguments": [_argument_out(item) for item in kernel.arguments],
-        "arrays": [[item.name, item.object, item.fixed] for item in kernel.arrays],
+        "arrays": [[item.name, item.object, item.fixed, item.copy, item.numbers] for item in kernel.arrays],
         **kernel.launch,
         "gpu": gpu,
         "host": schedule_out(kernel.host),
@@ -59,8 +59,8 @@ def load_kernel(path: str | os.PathLike[str]) -> Kernel:
             parameters,
             tuple(_argument_in(item) for item in meta["arguments"]),
             tuple(
-                KernelArray(str(name), arrays[f"array{number}"], whole(object), bool(fixed))
-                for number, (name, object, fixed) in enumerate(meta["arrays"])
+                KernelArray(str(name), arrays[f"array{place}"], whole(object), bool(fixed), whole(copy), str(numbers))
+                for place, (name, object, fixed, copy, numbers) in enumerate(meta["arrays"])
             ),
             whole(meta["blocks"]),
             whole(meta["threads"]),

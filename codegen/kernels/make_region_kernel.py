@@ -240,6 +240,7 @@ class _Maker:
             shared_bytes,
             None,
             self.host,
+            outlined=self.outlined,
         )
         return made, kernel if combine is None else replace(kernel, combine=second_kernel(kernel, combine))
 
