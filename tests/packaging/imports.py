@@ -53,7 +53,8 @@ ROOMS = {
         "emulation": {"ptx"},
         "cuda": {"ptx"},
         "kernels": {"schedule", "host", "runtime", "gpu", "ptx", "emulation", "cuda"},
-        "tuning": {"schedule", "host", "ptx", "runtime", "kernels"},
+        "offload": {"schedule", "host", "runtime", "gpu", "ptx", "kernels"},
+        "tuning": {"schedule", "host", "ptx", "runtime", "kernels", "offload"},
     },
     "tracecut": {
         "report": set(),

@@ -1,0 +1,182 @@
+"""The host of a program whose loops run on a card: as `runtime/host.py`, with launches in place of layouts."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import numpy as np
+from tracecut.codegen.gpu.index_copies import Bytes
+from tracecut.codegen.kernels.device import Device
+from tracecut.codegen.runtime.host import Host, ScopeState, region_codes
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.schedule.guards.make_guard import address_of
+from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.support.errors import TracecutError, UnsupportedError
+from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.memory import Memory, Object
+from tracecut.tracer.runtime.binding import Plan
+from tracecut.tracer.runtime.buffers import Block
+
+from .device_loop import DeviceScope
+from .mirror import Counts, Mirror
+from .offloaded_scope import LaunchError, OffloadedScope
+
+OFFLOAD = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64), ctypes.c_int32
+)
+UNUSUAL = "the program rounds otherwise than a card does, or is a child of the one that uses the card"
+LOST = "what it had computed there is lost; run the program without --device"
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """The kernels of a scope, and each of them on the card (by loop id)."""
+
+    scope: DeviceScope
+    kernels: Mapping[int, Any]
+
+
+class DeviceHost(Host):
+    """Connects a loaded program with its kernels.
+
+    Args:
+        library, files, names, say: as of `Host`. cpu: that the program runs on.
+        device: the card. scopes: number of each layout scope → its kernels. end: ends the program after an error.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        files: Sequence[ScopeFile],
+        names: Sequence[str],
+        cpu: int,
+        *,
+        say: Callable[[str], None],
+        device: Device,
+        scopes: Mapping[int, Loaded],
+        end: Callable[[str], NoReturn],
+    ) -> None:
+        super().__init__(library, files, names, [cpu], say=say)
+        self.device, self.loaded, self.end = device, scopes, end
+        self.counts, self.process = Counts(), os.getpid()
+        self._call = OFFLOAD(self._offload)
+        self._plans: dict[int, tuple[Plan, list[Block]]] = {}
+        self._running: dict[int, OffloadedScope] = {}
+
+    def _activate(
+        self,
+        state: ScopeState,
+        found: list[Object],
+        memory: Memory,
+        numbers: Mapping[str, int | float],
+        raw: Sequence[int],
+    ) -> None:
+        file, loaded = state.file, self.loaded[state.file.number]
+        loops = [loop.loop for loop in loaded.scope.loops]
+        codes = region_codes(self.library, file, memory, numbers, [SimpleNamespace(region=loop) for loop in loops])
+        jobs = iterations(file, state.schedule, loops, memory, numbers)
+        bases = [item.base for item in found]
+        data = [
+            bytes_at(address_of(memory, item, 0) if item in memory.rows else item.base, item.size) for item in found
+        ]
+        mirror = Mirror(self.device, state.schedule, data, self.counts)
+        before = self._running.get(file.number)
+        if before is not None:
+            mirror.arrays = {
+                number: array
+                for number, array in before.mirror.arrays.items()
+                if before.mirror.data[number].size == data[number].size
+            }
+        running = OffloadedScope(loaded.scope, loaded.kernels, mirror, bases, codes, jobs)
+        self._running[file.number] = running
+        state.executor = running  # type: ignore[assignment]  # what is asked of it is whether it is active
+        for loop in loops:
+            plan, kept = Plan(), []
+            checks = sorted(codes[loop].expected.items())
+            slots = codes[loop].outlined.slots
+            columns = {
+                "check_slot": Block.holding([slot for slot, _ in checks], "i4"),
+                "check_bytes": Block.holding([SIZES.get(slots[slot].type, 8) for slot, _ in checks], "i4"),
+                "check_value": Block.holding([number & (2**64 - 1) for _, number in checks], "u8"),
+            }
+            for name, block in columns.items():
+                setattr(plan, name, block.address)
+                kept.append(block)
+            plan.checks = len(checks)
+            plan.offload = ctypes.cast(self._call, ctypes.c_void_p).value
+            number = file.numbers[loop]
+            self._plans[number] = plan, kept
+            self.tables.plans[number] = ctypes.addressof(plan)
+        state.pause.in_force(self.tables, raw, bases)
+        state.used += 1
+        state.refused = ""
+
+    def _off(self, state: ScopeState) -> None:
+        """Give the program what only the card has; its own loops run."""
+        state.pause.end(self.tables)
+        for number in state.file.numbers.values():
+            self.tables.plans[number] = None
+            self.tables.probes[number] = 0
+        running = self._running.get(state.file.number)
+        if running is not None and running.active:
+            try:
+                running.home()
+            except TracecutError as error:
+                self.end(f"{error.message}: {LOST}")
+
+    def _offload(self, number: int, given: Any, taken: Any, standard: int) -> int:
+        """A loop is about to run. Returns whether it did, on the card."""
+        file = self.owner[number]
+        state = self.scopes[file.number]
+        running = self._running[file.number]
+        loop = next(loop for loop, known in file.numbers.items() if known == number)
+        why = UNUSUAL
+        try:
+            if standard:
+                running.run(loop, given, taken)
+                return 1
+            if os.getpid() != self.process:
+                return 0
+        except Exception as error:
+            why = error.message if isinstance(error, TracecutError) else f"{type(error).__name__}: {error}"
+            if isinstance(error, LaunchError) and running.lost(loop):
+                self.end(f"{why}: {LOST}")
+        state.refused = why
+        self.say(f"scope {file.number}: {why}; the program's own loops run")
+        self._off(state)
+        return 0
+
+    def summary(self) -> dict[str, Any]:
+        """As of `Host`, and what was copied and launched."""
+        return {**super().summary(), "device": asdict(self.counts)}
+
+
+SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4}
+
+
+def iterations(
+    file: ScopeFile, schedule: Schedule, loops: Sequence[int], memory: Memory, numbers: Mapping[str, int | float]
+) -> dict[int, int]:
+    """Loop → its iterations in this entry of the scope. Raises UnsupportedError where that is not known."""
+    found = {region.region: int(region.jobs.size) for region in schedule.regions if region.region in loops}
+    evaluation = Evaluation(file.nest, memory, numbers, single=bool(file.options["single"]))
+    for loop in loops:
+        if loop not in found:
+            domain = evaluation.domain(loop)
+            if domain is None:
+                raise UnsupportedError(f"it is not known how often the loop at {file.nest.loops[loop].place} runs")
+            found[loop] = domain.size
+    return found
+
+
+def bytes_at(address: int, size: int) -> Bytes:
+    """Memory of this process."""
+    if not size:
+        return np.zeros(0, np.uint8)
+    raw: Any = (ctypes.c_uint8 * size).from_address(address)
+    return np.frombuffer(raw, np.uint8)

@@ -1,0 +1,311 @@
+"""The kernels of a layout scope, once the kernel of its hottest loop has been chosen.
+
+The other loops of the scope get kernels too, so that the data can stay on the card: those that are rescheduled in the
+chosen order, and those that do the same in any order on the numbering that there is (`order_free_loops.py`). What is
+left runs on the host, and what it touches is copied each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tracecut.codegen.host.outline_loop import outline
+from tracecut.codegen.kernels.kernel import Kernel, KernelArray
+from tracecut.codegen.kernels.make_region_kernel import BLOCK_VARIANTS, Source
+from tracecut.codegen.ptx.alias_facts import gpu_facts
+from tracecut.codegen.ptx.emit import BLOCK_SIZE, plain_kernel
+from tracecut.codegen.ptx.module import Parameter
+from tracecut.codegen.ptx.nvptx import compile_ptx
+from tracecut.codegen.schedule.inspector.build_schedule import views_of
+from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
+from tracecut.codegen.schedule.plan.order_free_loops import examine
+from tracecut.codegen.schedule.plan.private_data import is_local
+from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group, Outlined
+from tracecut.codegen.schedule.schedule import RegionSchedule
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.judge import judge
+from tracecut.tracer.legality.memory import Object
+
+from .device_loop import DeviceLoop, DeviceScope, Given
+
+MOVING = ("swap", *BLOCK_VARIANTS)  # variants whose data are in another order
+
+
+@dataclass(frozen=True, eq=False)
+class MadeScope:
+    """A scope for a card. `outlined`: loop with a kernel → its range function, whose slots the hooks fill."""
+
+    scope: DeviceScope
+    outlined: Mapping[int, Outlined]
+
+
+def make_device_scope(source: Source, kernel: Kernel) -> MadeScope:
+    """Make kernels of the loops of a scope beside the one that was chosen. O(accesses).
+
+    Args:
+        source: the region that the kernel is of. kernel: from `make_region_kernel`, `fast` reductions.
+
+    Raises UnsupportedError when the program's hooks cannot say what the kernel needs.
+    """
+    return _Maker(source, kernel).make()
+
+
+class _Maker:
+    def __init__(self, source: Source, kernel: Kernel) -> None:
+        self.source, self.kernel = source, kernel
+        self.accesses = source.inspection.accesses
+        self.nest = self.accesses.nest
+        self.plan = source.inspection.plan
+        self.places: dict[Object, int] = {item: number for number, item in enumerate(source.objects)}
+        self.outlined: dict[int, Outlined] = {}
+        self.remarks: list[str] = []
+
+    def make(self) -> MadeScope:
+        loops = [self._chosen()]
+        taken = set(self.nest.inside(self.source.region))
+        for region in self.plan.uses:
+            if not taken & self.nest.inside(region):
+                loops += self._tried(region, self._rescheduled)
+                taken |= self.nest.inside(region)
+        for loop in self._outermost(taken):
+            loops += self._tried(loop, self._order_free)
+        inside = {number for item in loops for number in self.nest.inside(item.loop)}
+        rest = [access for access in self.accesses.all() if access.site.loop not in inside]
+        reads = {self.places[a.object] for a in rest if a.object in self.places and not a.site.writes}
+        writes = {self.places[a.object] for a in rest if a.object in self.places and a.site.writes}
+        reads |= {self.places[a.object] for a in rest if a.object in self.places and a.site.operator}
+        scope = DeviceScope(
+            self.kernel.arch, tuple(loops), tuple(sorted(reads)), tuple(sorted(writes)), tuple(self.remarks)
+        )
+        scope.verify()
+        return MadeScope(scope, self.outlined)
+
+    def _tried(self, loop: int, make: Callable[[int], DeviceLoop]) -> list[DeviceLoop]:
+        """A kernel, or a remark."""
+        try:
+            return [make(loop)]
+        except UnsupportedError as error:
+            self.remarks.append(f"{self.nest.loops[loop].place.told} runs on the host: {error.message}")
+            return []
+
+    def _outermost(self, taken: set[int]) -> list[int]:
+        """Loops in the scope around which there is none but the scope's own, and in which none has a kernel."""
+        found: list[int] = []
+        stack = [self.nest.root]
+        while stack:
+            parent = stack.pop()
+            for number, info in self.nest.loops.items():
+                if info.parent == parent and number not in taken:
+                    if taken & self.nest.inside(number):
+                        stack.append(number)
+                    else:
+                        found.append(number)
+        return sorted(found)
+
+    def _chosen(self) -> DeviceLoop:
+        """The kernel that was chosen, without the data that it was made on."""
+        kernel, region = self.kernel, self.source.region
+        assert kernel.outlined is not None
+        view = self.source.analysis.view_of(region)
+        outlined = kernel.outlined
+        if kernel.variant not in MOVING:
+            plain = [replace(group, view=NEW) for group in outlined.groups]
+            outlined = outline(view, self.nest, view.loops[region], outlined.name, plain)
+        none = np.zeros(0, np.uint8)
+        arrays = tuple(
+            replace(item, data=none) if item.object >= 0 or (item.copy >= 0 and item.numbers in (NEW, OLD)) else item
+            for item in kernel.arrays
+        )
+        given = []
+        for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True):
+            found = self._slot(parameter, outlined)
+            if found is None:
+                assert not isinstance(value, int | float)
+                found = Given("array", array=value.array, offset=value.offset)
+            elif parameter.kind in ("base", "data-base"):
+                assert not isinstance(value, int | float)
+                if kernel.arrays[value.array].copy >= 0:
+                    found = replace(found, kind="copy", array=value.array)
+            given.append(found)
+        blocks = kernel.blocks if kernel.schedule is not None else 0
+        return self._loop(
+            region,
+            kernel.name,
+            kernel.variant,
+            kernel.ir,
+            kernel.libdevice,
+            kernel.parameters,
+            given,
+            arrays,
+            outlined,
+            blocks,
+            kernel.threads,
+            kernel.shared_bytes,
+        )
+
+    def _rescheduled(self, region: int) -> DeviceLoop:
+        """Another region of the scope, in the order of the chosen kernel."""
+        if not self.source.inspection.verdicts[region].movable:
+            raise UnsupportedError(self.source.inspection.verdicts[region].reason)
+        moving = self.kernel.variant in MOVING
+        groups, outlined = self.source.cut_out(region, views_of(self.plan, region))
+        scheduled = next((item for item in self.kernel.host.regions if item.region == region), None)
+        if moving and scheduled is None:
+            raise UnsupportedError("it has no order")
+        facts = gpu_facts(self.source.inspection, groups, region)
+        disjoint, exclusive = frozenset(facts["disjoint"]), frozenset(facts["exclusive"])
+        if not moving:
+            return self._plain(region, groups, disjoint, exclusive)
+        return self._plain(region, groups, disjoint, exclusive, outlined, scheduled)
+
+    def _order_free(self, loop: int) -> DeviceLoop:
+        """A loop that does the same in any order, on any numbering."""
+        found = examine(self.accesses, loop)
+        if found.why:
+            raise UnsupportedError(found.why)
+        domain = self.accesses.evaluation.domain(loop)
+        if domain is None or (domain.parent is not None and domain.size != found.high):
+            raise UnsupportedError("it is entered several times in an iteration of the loop around it")
+        verdict = judge(self.accesses, loop)
+        if not verdict.movable:
+            raise UnsupportedError(verdict.reason)
+        view = self.source.analysis.view_of(loop)
+        groups = group_sites(view, self.nest, view.loops[loop])
+        touched = list(self.accesses.inside(loop))
+        written = {access.object for access in touched if access.site.writes}
+        objects = {group.id: {a.object for a in touched if a.site.key in group.sites} for group in groups}
+        disjoint = frozenset(number for number, found in objects.items() if None not in found and not found & written)
+        exclusive = frozenset(objects) if verdict.kind == "parallel" else frozenset[int]()
+        return self._plain(loop, groups, disjoint, exclusive)
+
+    def _plain(
+        self,
+        loop: int,
+        groups: Sequence[Group],
+        disjoint: frozenset[int],
+        exclusive: frozenset[int],
+        outlined: Outlined | None = None,
+        scheduled: RegionSchedule | None = None,
+    ) -> DeviceLoop:
+        """A kernel with one job a thread. `outlined`, `scheduled`: of one whose data are in another order."""
+        view, variant = self.source.analysis.view_of(loop), "original" if outlined is None else "swap"
+        if outlined is None:
+            groups = [replace(group, view=NEW) for group in groups]
+            outlined = outline(view, self.nest, view.loops[loop], f"tc.loop.{loop}", list(groups))
+        name = f"tc_kernel_{loop}"
+        made = plain_kernel(
+            view,
+            self.nest,
+            view.loops[loop],
+            name,
+            list(groups),
+            outlined=outlined,
+            variant=variant,
+            disjoint=disjoint,
+            exclusive=exclusive,
+        )
+        arrays: list[KernelArray] = []
+        known: dict[tuple[int, str], int] = {}
+        given = []
+        for parameter in made.parameters:
+            found = self._slot(parameter, outlined)
+            assert found is not None or parameter.kind == "order", parameter
+            if found is None:
+                found = Given("array", array=len(arrays), offset=0)
+                jobs = scheduled.jobs if scheduled is not None else np.zeros(0, np.int32)
+                data = np.ascontiguousarray(jobs).view(np.uint8).reshape(-1)
+                arrays.append(KernelArray("old number of each job", data, fixed=True))
+            elif scheduled is not None and parameter.kind in ("base", "data-base"):
+                copy = scheduled.bases.get(parameter.group)
+                if copy is not None:
+                    key = (copy, OLD if parameter.kind == "data-base" else NEW)
+                    if key not in known:
+                        known[key] = len(arrays)
+                        arrays.append(KernelArray("", np.zeros(0, np.uint8), copy=copy, numbers=key[1]))
+                    found = replace(found, kind="copy", array=known[key])
+            given.append(found)
+        return self._loop(
+            loop,
+            name,
+            variant,
+            made.text,
+            made.libdevice,
+            made.parameters,
+            given,
+            tuple(arrays),
+            outlined,
+            0,
+            BLOCK_SIZE,
+            0,
+        )
+
+    def _slot(self, parameter: Parameter, outlined: Outlined) -> Given | None:
+        """Where the program hands an argument over; None for what is the kernel's own."""
+        if parameter.kind == "jobs":
+            return Given("jobs")
+        if parameter.kind == "reduction":
+            return Given("cell", next(item.out for item in outlined.reductions if item.phi == parameter.name))
+        if parameter.kind == "live":
+            place = next(
+                n for n, slot in enumerate(outlined.slots) if slot.kind == "live" and slot.name == parameter.name
+            )
+            return Given("pointer" if parameter.type == "ptr" else "live", place)
+        if parameter.kind in ("base", "data-base"):
+            place = next(
+                number
+                for number, slot in enumerate(outlined.slots)
+                if slot.kind == parameter.kind and slot.group == parameter.group
+            )
+            return Given("pointer", place, parameter.group)
+        return None
+
+    def _loop(
+        self,
+        loop: int,
+        name: str,
+        variant: str,
+        text: str,
+        libdevice: bool,
+        parameters: tuple[Parameter, ...],
+        given: Sequence[Given],
+        arrays: tuple[KernelArray, ...],
+        outlined: Outlined,
+        blocks: int,
+        threads: int,
+        shared_bytes: int,
+    ) -> DeviceLoop:
+        touched = [a for a in self.accesses.inside(loop) if a.runs and not is_local(self.nest, (loop,), a.site)]
+        if any(access.object not in self.places for access in touched):
+            raise UnsupportedError("it touches memory that no pointer into the scope leads to")
+        reached = {
+            group.id: tuple(sorted({self.places[a.object] for a in touched if a.object and a.site.key in group.sites}))
+            for group in outlined.groups
+        }
+        if variant == "original":  # groups with one root share its pointer
+            roots: dict[str, set[int]] = {}
+            for group in outlined.groups:
+                roots.setdefault(group.root, set()).update(reached[group.id])
+            reached = {group.id: tuple(sorted(roots[group.root])) for group in outlined.groups}
+        given = [
+            replace(item, objects=reached[item.group]) if item.kind == "pointer" and item.group >= 0 else item
+            for item in given
+        ]
+        self.outlined[loop] = outlined
+        return DeviceLoop(
+            loop,
+            name,
+            variant,
+            text,
+            compile_ptx(text, name, self.kernel.arch, libdevice=libdevice),
+            libdevice,
+            parameters,
+            tuple(given),
+            arrays,
+            blocks,
+            threads,
+            shared_bytes,
+            tuple(sorted({self.places[a.object] for a in touched if a.object is not None})),
+            tuple(sorted({self.places[a.object] for a in touched if a.object is not None and a.site.writes})),
+        )

@@ -1,0 +1,211 @@
+"""A layout scope that is in force on a card: arguments, launches, and the results of reductions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from tracecut.codegen.gpu.index_copies import Bytes, copied, field_at, index_fields, old_offsets, renumbered
+from tracecut.codegen.kernels.device import NUMBERS
+from tracecut.codegen.kernels.kernel import KernelArray
+from tracecut.codegen.runtime.executor import RegionCode
+from tracecut.codegen.schedule.plan.range_function import NEW, OLD
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.ir.llvm import int_bits
+from tracecut.ir.llvm.associative import SIGNED
+from tracecut.support.errors import KernelError, UnsupportedError
+
+from .device_loop import DeviceLoop, DeviceScope, Given
+from .mirror import Counts, Mirror
+
+CELL = 8  # bytes of the result of a reduction
+
+
+class LaunchError(KernelError):
+    """A kernel has failed: what it was to change is in an unknown state on the card."""
+
+
+class OffloadedScope:
+    """One entry of a scope.
+
+    Args:
+        kernels: the scope's loops. loaded: loop id → its kernel on the card.
+        mirror: the objects. bases: where the program's pointers find each of them.
+        codes: loop id → its pointers, as the host finds them on entering. jobs: loop id → its iterations.
+    """
+
+    def __init__(
+        self,
+        kernels: DeviceScope,
+        loaded: Mapping[int, Any],
+        mirror: Mirror,
+        bases: Sequence[int],
+        codes: Mapping[int, RegionCode],
+        jobs: Mapping[int, int],
+    ) -> None:
+        self.kernels, self.loaded, self.mirror, self.bases = kernels, loaded, mirror, list(bases)
+        self.codes, self.jobs = codes, jobs
+        self.active = True
+        self._loops = {loop.loop: loop for loop in kernels.loops}
+        self._regions = {region.region: region for region in mirror.schedule.regions}
+        self._arrays: dict[int, list[Any]] = {}  # loop id → its arrays on the card; None for objects
+        self._cells: dict[int, Any] = {}
+        self._outside = set(kernels.reads) | set(kernels.writes)
+
+    @property
+    def counts(self) -> Counts:
+        return self.mirror.counts
+
+    def run(self, number: int, given: Any, taken: Any) -> None:
+        """Run a loop once. given, taken: what the program hands over, and where it finds the results; 8 bytes each.
+
+        Raises LaunchError when the kernel fails, KernelError when the card has no room for its data, UnsupportedError
+        for a pointer to what is not on the card: nothing has changed then.
+        """
+        loop = self._loops[number]
+        self.mirror.stale(set(loop.used) & set(self.kernels.writes))
+        for item in loop.used:
+            self.mirror.array(item)
+        if number not in self._arrays:
+            self._arrays[number] = self._placed(loop)
+        reductions = self.codes[number].outlined.reductions
+        cells = np.array([cell_of(int(given[item.slot]), item.type, item.operator) for item in reductions], np.uint64)
+        if cells.size:
+            self._cells[number] = self.mirror.send(cells.view(np.uint8), self._cells.get(number))
+        arguments = [
+            self._argument(loop, item, parameter.type, given)
+            for item, parameter in zip(loop.given, loop.parameters, strict=True)
+        ]
+        blocks = loop.blocks or max(1, -(-self.jobs[number] // loop.threads))
+        start = time.perf_counter_ns()
+        try:
+            self.mirror.device.launch(self.loaded[number], blocks, loop.threads, loop.shared_bytes, arguments)
+            if cells.size:
+                cells = self.mirror.device.get(self._cells[number]).view(np.uint64)
+        except KernelError as error:
+            raise LaunchError(error.message, hint=error.hint, detail=error.detail) from error
+        self.counts.running += time.perf_counter_ns() - start
+        self.counts.launches += 1
+        self.mirror.ahead.update(loop.written)
+        self.mirror.home(set(loop.written) & self._outside)
+        for place, value in enumerate(cells.tolist()):
+            taken[place] = value
+        taken[len(reductions)] = self.jobs[number]
+
+    def lost(self, number: int) -> bool:
+        """After a failed launch: whether the program's memory lacks what the kernel was to change. If not, the card's
+        copies of these objects are forgotten."""
+        written = set(self._loops[number].written)
+        if written & self.mirror.ahead:
+            return True
+        self.mirror.stale(written)
+        return False
+
+    def home(self) -> None:
+        """Give the program what only the card has. Raises KernelError."""
+        self.mirror.home()
+        self.active = False
+
+    def _argument(self, loop: DeviceLoop, item: Given, type: str, given: Any) -> np.generic:
+        device = self.mirror.device
+        if item.kind == "jobs":
+            return NUMBERS[type](self.jobs[loop.loop])
+        if item.kind == "cell":
+            return device.address(self._cells[loop.loop], CELL * item.place)
+        if item.kind == "array":
+            held = loop.arrays[item.array].object
+            array = self.mirror.array(held) if held >= 0 else self._arrays[loop.loop][item.array]
+            return device.address(array, item.offset)
+        if item.kind == "live":
+            dtype = np.dtype(NUMBERS[type])
+            low = int(given[item.place]) & ((1 << 8 * dtype.itemsize) - 1)
+            found: np.generic = np.frombuffer(low.to_bytes(dtype.itemsize, "little"), dtype)[0]
+            return found
+        address = self.codes[loop.loop].fixed.get(item.group)
+        address = int(given[item.place]) if address is None else address
+        if item.kind == "copy":
+            return self._in_copy(loop, item, address)
+        return self._in_object(item, address)
+
+    def _in_copy(self, loop: DeviceLoop, item: Given, address: int) -> np.uint64:
+        held = loop.arrays[item.array]
+        copy = self._regions[loop.loop].copies[held.copy]
+        behind = address - self.bases[copy.object] - copy.origin - copy.stride * copy.first
+        factor = self._factor(loop.loop, held)
+        return self.mirror.device.address(self._arrays[loop.loop][item.array], behind // factor)
+
+    def _factor(self, loop: int, held: KernelArray) -> int:
+        """How many times narrower the numbers of a copy are."""
+        if held.numbers in (NEW, OLD) or not held.data.size:
+            return 1
+        return max(1, self._bytes_of(self._regions[loop], held.copy) // held.data.size)
+
+    def _bytes_of(self, region: RegionSchedule, number: int) -> int:
+        copy = region.copies[number]
+        if copy.mode == "segment":
+            return int(region.lengths.sum(dtype=np.int64)) * copy.stride
+        return copy.count * copy.stride
+
+    def _in_object(self, item: Given, address: int) -> np.uint64:
+        if not address:
+            return np.uint64(0)
+        sizes = [data.size for data in self.mirror.data]
+        among = item.objects or range(len(sizes))
+        found = [number for number in among if self.bases[number] <= address < self.bases[number] + sizes[number]]
+        if not found and item.objects:  # such as one element in front of an array that is counted from 1
+            ends = {number: (self.bases[number], self.bases[number] + sizes[number]) for number in item.objects}
+            found = [min(item.objects, key=lambda number: min(abs(address - end) for end in ends[number]))]
+        if not found:
+            raise UnsupportedError("a pointer leads to memory that is not on the card")
+        return self.mirror.device.address(self.mirror.array(found[0]), address - self.bases[found[0]])
+
+    def _placed(self, loop: DeviceLoop) -> list[Any]:
+        """The arrays of a loop on the card, beside the objects."""
+        region = self._regions.get(loop.loop)
+        made = []
+        for item in loop.arrays:
+            data = item.data
+            if item.copy >= 0:
+                assert region is not None
+                data = copy_on_card(self.mirror.schedule, region, item, self.mirror.data)
+            made.append(self.mirror.send(data) if item.object < 0 else None)
+        return made
+
+
+def cell_of(raw: int, type: str, operator: str) -> int:
+    """The start of a reduction, as its cell holds it: whole numbers of fewer than 32 bits have 32 there.
+
+    `raw`: 8 bytes of which the program has set as many as the type has.
+    """
+    bits = int_bits(type) or {"float": 32}.get(type, 64)
+    low = raw & ((1 << bits) - 1)
+    if bits < 32 and operator in SIGNED and low >> (bits - 1):
+        low |= ((1 << 32) - 1) ^ ((1 << bits) - 1)
+    return low
+
+
+def copy_on_card(schedule: Schedule, region: RegionSchedule, held: KernelArray, data: Sequence[Bytes]) -> Bytes:
+    """The bytes of a copy that a kernel reads, from the program's present data. O(bytes).
+
+    Local numbers follow from the schedule alone: they are taken as they were made.
+    """
+    copy = region.copies[held.copy]
+    if held.numbers == OLD:
+        return old_offsets(region, copy, data) if copy.mode == "offsets" else copied(schedule, region, copy, data)
+    made = copied(schedule, region, copy, data)
+    if held.numbers == NEW:
+        return renumbered(schedule, copy, made, index_fields(schedule, held.copy, copy, made))
+    if held.data.size != made.size or copy.mode == "offsets":
+        return held.data
+    return _with_numbers(copy, made, held.data)
+
+
+def _with_numbers(copy: Copy, made: Bytes, numbers: Bytes) -> Bytes:
+    """Records with the index fields of others."""
+    made = made.copy()
+    for item in copy.renumber:
+        for offset in item.offsets:
+            field_at(made, copy.stride, offset, item.width)[:] = field_at(numbers, copy.stride, offset, item.width)
+    return made
