@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ from tracecut.codegen.kernels.device import Device, open_device
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.kernel_file import save_kernel
 from tracecut.codegen.kernels.make_region_kernel import Source
+from tracecut.codegen.offload.make_device_scope import make_device_scope
 from tracecut.codegen.runtime.replay import CapturedRegion
+from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.graph.scope_graph import scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.gpu.description import gpu
-from tracecut.support.errors import TracecutError
+from tracecut.ir.llvm.module_json import function_out
+from tracecut.support.errors import TracecutError, UnsupportedError
 from tracecut.support.files import load_json, write_json, write_text
 from tracecut.tracer.runtime.binding import support
 
@@ -58,6 +63,7 @@ class EmitWorker(Worker):
         self._done("graph")
         asked = dict(self.spec["kernel"])
         text, name = bool(asked.pop("text", False)), str(asked.pop("card", ""))
+        in_program = bool(asked.pop("in_program", False))
         card = gpu(str(asked.pop("gpu")))
         self._stage("order of jobs and data")
         wanted = Wanted(**asked, seed=int(self.spec["seed"]))
@@ -67,6 +73,54 @@ class EmitWorker(Worker):
             self.result["text"] = str(write_text(self.folder / "kernel.ptx", kernel.ptx, sync=False))
         self._done("kernel")
         self.result["kernel"] = str(save_kernel(kernel, self.folder / "kernel.npz"))
+        if in_program:
+            self._put_in_program(scope, inspection, source, kernel)
+
+    def _put_in_program(self, scope: int, inspection: Inspection, source: Source, kernel: Kernel) -> None:
+        """Kernels of all loops of the scope, for `tracecut run --device`; or why there are none."""
+        self._stage("kernels of the loops around")
+        try:
+            made = make_device_scope(source, kernel)
+            # Again: the further loops rely on numbers and loads of their own.
+            guard, objects = make_guard(inspection.accesses, support(), self.secret)
+            if list(objects) != list(source.objects):
+                raise UnsupportedError("loops beside it reach memory by pointers of their own")
+        except UnsupportedError as error:
+            self.result["alone"] = error.message
+            return
+        first = int(self.spec["first_region"])
+        numbers = {loop.loop: first + place for place, loop in enumerate(made.scope.loops)}
+        regions = tuple(item for item in kernel.host.regions if item.region in numbers)
+        guard = replace(kernel.host.guard, numbers=guard.numbers, loads=guard.loads)
+        file = ScopeFile(
+            number=int(self.spec["number"]),
+            numbers=numbers,
+            nest=inspection.accesses.nest,
+            values=self.values[scope],
+            regions=list(numbers),
+            movable=inspection.plan.movable,
+            outlined=made.outlined,
+            schedule=replace(kernel.host, regions=regions, guard=guard),
+            key=self.secret,
+            costs={"original": 0.0, "optimized": 0.0, "inspect": 0.0, "copy": 0.0, "sweeps": 1.0},
+            options={
+                "method": kernel.host.method,
+                "threads": 1,
+                "single": scope != self.region,
+                "renumber": bool(self.spec["renumber"]),
+                "reduce": FAST,
+                "region": self.region,
+                "seed": int(self.spec["seed"]),
+            },
+            tables=self.captured.tables,
+            used_rows=self.captured.used_rows,
+        )
+        self.result |= {
+            "schedule": str(file.save(self.folder / "device-scope.npz")),
+            "kernels": str(made.scope.save(self.folder / "device-kernels.npz")),
+            "functions": {str(loop): function_out(item.code) for loop, item in made.outlined.items()},
+        }
+        self._done("kernels around")
 
 
 def _card_for(wanted: Wanted, name: str = "") -> Device | None:
