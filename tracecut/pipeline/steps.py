@@ -22,6 +22,7 @@ from .artefact import Artefact
 from .output.staging import seal
 from .stages.accept import PATIENCE, ROUNDS, weigh
 from .stages.capture import Traced, trace_program
+from .stages.card_scopes import publish_card_scopes
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
 from .stages.gpu import choose_kernels
@@ -134,7 +135,7 @@ def choose_for_gpu(artefact: Artefact) -> Artefact:
     assert artefact.program is not None and isinstance(artefact.captured, Traced)
     folder = artefact.staging / "kernels"
     folder.mkdir(exist_ok=True)
-    found = choose_kernels(
+    found, scopes = choose_kernels(
         artefact.settings,
         artefact.program.analysis,
         artefact.captured,
@@ -144,7 +145,12 @@ def choose_for_gpu(artefact: Artefact) -> Artefact:
         artefact.progress.detail,
         artefact.deadline,
     )
-    return replace(artefact, gpu=found)
+    listing = dict(artefact.listing)
+    try:
+        listing["device"] = publish_card_scopes(artefact.settings, artefact.program.analysis, scopes, artefact.staging)
+    except TracecutError as error:
+        artefact.progress.note(f"the program cannot run on a card: {error}")
+    return replace(artefact, gpu=found, listing=listing)
 
 
 def publish_results(artefact: Artefact) -> Artefact:

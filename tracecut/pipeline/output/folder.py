@@ -35,7 +35,17 @@ if TYPE_CHECKING:
 LISTING = "host.json"
 NEXT = ".tracecut-next"
 RUNS = "tracecut-runs.json"  # use counts are not part of the result
-OWN_FILES = (LISTING, RESULT, "manifest.json", "program", "program.so", "remarks.yaml", "report.html", "canonical.ll")
+OWN_FILES = (
+    LISTING,
+    RESULT,
+    "manifest.json",
+    "program",
+    "program.so",
+    "device.so",
+    "remarks.yaml",
+    "report.html",
+    "canonical.ll",
+)
 OWN_FOLDERS = ("scopes", "kernels")
 MAX_LISTING = 64 << 20
 AGAIN = "Run tracecut optimize again."

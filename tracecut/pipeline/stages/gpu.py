@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.gpu.description import Gpu, gpu
 from tracecut.support.errors import TracecutError
 from tracecut.support.files import write_text
@@ -15,6 +16,7 @@ from tracecut.support.process.workers import run_worker
 from tracecut.tracer.loops.program import Analysis
 
 from .capture import Traced
+from .card_scopes import CardScope, read_card_scope
 from .deadline import Deadline
 from .settings import Settings
 from .tune import NEVER, PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
@@ -29,15 +31,18 @@ def kernel_data(
     folder: Path,
     say: Callable[[str], None],
     limits: Limits | None = None,
+    numbers: Mapping[str, Any] | None = None,
+    taken: Collection[int] = (),
 ) -> dict[str, Any]:
     """What the process that makes a kernel of one captured loop has to say: files, or why there is none.
 
-    `asked`: of `emit_worker.py`. `folder`: for intermediate files.
+    `asked`: of `emit_worker.py`. `folder`: for intermediate files. `numbers`: the next one of a scope and of a loop in
+    the woven program. `taken`: loops that have a kernel in it.
     """
-    scopes, _ = layout_scopes(analysis, traced, loop, ())
+    scopes, _ = layout_scopes(analysis, traced, loop, taken)
     own = folder / f"gpu{loop}"
     spec = region_spec(settings, analysis, traced, loop, scopes, folder, cpus=())
-    spec |= {"folder": str(own), "kernel": dict(asked), "machine": None}
+    spec |= {"folder": str(own), "kernel": dict(asked), "machine": None, **(numbers or {})}
     found = run_worker("tracecut.codegen.tuning.emit_worker", spec, own, f"gpu{loop}", say, limits or Limits())
     return dict(found)
 
@@ -51,14 +56,16 @@ def choose_kernels(
     folder: Path,
     say: Callable[[str], None],
     deadline: Deadline = NEVER,
-) -> dict[int, dict[str, Any]]:
-    """Loop id of each result → the entry of its GPU kernel in the manifest; PTX goes to `folder`.
+) -> tuple[dict[int, dict[str, Any]], list[CardScope]]:
+    """Loop id of each result → the entry of its GPU kernel in the manifest, and what can run in the program's place.
 
-    A loop without a kernel has an entry with the reason. Loops inside of one that cannot have a kernel are tried, too.
+    PTX goes to `folder`. A loop without a kernel has an entry with the reason. Loops inside of one that cannot have a
+    kernel are tried, too.
     """
     assert settings.gpu is not None
     card = gpu(settings.gpu)
     found: dict[int, dict[str, Any]] = {}
+    scopes: list[CardScope] = []
     for result in results:
         why = result.refused
         for loop in (result.loop, *(each for each in (result.hot.loop, *result.hot.inside) if each != result.loop)):
@@ -67,14 +74,14 @@ def choose_kernels(
             if deadline.spent:
                 why = f"its kernels were not tried when {deadline.why}"
                 break
-            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say, deadline)
+            entry = _one_loop(settings, analysis, traced, loop, card, work, folder, say, deadline, scopes)
             if entry["path"]:
                 found[result.loop] = entry
                 break
             why = why if loop != result.loop else str(entry["reason"])
         if result.loop not in found:
             found[result.loop] = _entry(analysis, result.loop, card, reason=why)
-    return found
+    return found, scopes
 
 
 def _one_loop(
@@ -87,17 +94,23 @@ def _one_loop(
     folder: Path,
     say: Callable[[str], None],
     deadline: Deadline,
+    scopes: list[CardScope],
 ) -> dict[str, Any]:
     place = analysis.nest(loop).loops[loop].place
     asked = {"variant": "auto", "arch": card.arch, "threads": None, "jobs": None, "shared": 48 << 10}
     asked |= {"method": "auto", "gpu": settings.gpu, "text": True, "card": card.name}
+    taken = {number for item in scopes for number in item.file.nest.loops}
+    asked["in_program"] = loop not in taken and not settings.exact and settings.reduce == FAST
+    numbers = {"number": len(scopes), "first_region": sum(len(item.file.numbers) for item in scopes)}
+    ordered = {number for item in scopes for number in item.file.numbers}
 
     def tell(text: str) -> None:
         say(f"{Path(place.file).name}:{place.line}: {text}")
 
     limits = Limits(seconds=deadline.limit(SECONDS + PATIENCE * settings.loop_seconds))
     try:
-        data = kernel_data(settings, analysis, traced, loop, asked, work, tell, limits)
+        data = kernel_data(settings, analysis, traced, loop, asked, work, tell, limits, numbers, ordered)
+        scopes += [read_card_scope(data)] if "kernels" in data else []
     except TracecutError as error:
         return _entry(analysis, loop, card, reason=f"its inspection failed: {error.message}")
     if "kernel" not in data:
@@ -106,6 +119,8 @@ def _one_loop(
     chosen = data["chosen"]
     name = f"loop{loop}-{re.sub(r'[^A-Za-z0-9_.-]', '_', Path(str(settings.gpu)).stem)}.ptx"
     write_text(folder / name, Path(data["text"]).read_text(), sync=False)
+    if "alone" in data:
+        chosen = {**chosen, "alone": data["alone"]}
     return _entry(analysis, loop, card, path=f"kernels/{name}", reason=why_chosen(chosen), **chosen)
 
 

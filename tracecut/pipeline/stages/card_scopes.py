@@ -1,0 +1,69 @@
+"""Part of stage `gpu`: the program whose loops run on a card, for `tracecut run --device`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tracecut.codegen.offload.device_loop import DeviceScope
+from tracecut.codegen.ptx.ptxas import assemble
+from tracecut.codegen.runtime.schedule_file import ScopeFile
+from tracecut.codegen.schedule.plan.range_function import Outlined
+from tracecut.ir.gpu.description import gpu
+from tracecut.ir.llvm.module_json import function_in
+from tracecut.support.errors import ToolchainError
+from tracecut.support.files import write_text
+from tracecut.tracer.loops.program import Analysis
+
+from .settings import Settings
+from .weave import weave_program
+
+LIBRARY = "device.so"
+
+
+@dataclass(frozen=True, eq=False)
+class CardScope:
+    """A layout scope with kernels. `outlined`: the range function of each of its loops."""
+
+    file: ScopeFile
+    kernels: DeviceScope
+    outlined: Mapping[int, Outlined]
+
+
+def read_card_scope(data: Mapping[str, Any]) -> CardScope:
+    """What `emit_worker.py` made of one. Raises ArtefactError."""
+    file = ScopeFile.load(data["schedule"])
+    functions = {int(loop): function_in(found) for loop, found in data["functions"].items()}
+    outlined = {loop: replace(file.outlined[loop], function=found) for loop, found in functions.items()}
+    return CardScope(file, DeviceScope.load(data["kernels"]), outlined)
+
+
+def publish_card_scopes(
+    settings: Settings, analysis: Analysis, scopes: Sequence[CardScope], staging: Path
+) -> dict[str, Any]:
+    """Write the woven program and its kernels into the result. Returns the entry of the listing; empty without any.
+
+    Raises TracecutError when it cannot be built.
+    """
+    if not scopes:
+        return {}
+    assert settings.gpu is not None
+    names = weave_program(settings, analysis, [(item.file, item.outlined) for item in scopes], staging / LIBRARY)
+    (staging / "scopes").mkdir(exist_ok=True)
+    (staging / "kernels").mkdir(exist_ok=True)
+    files = []
+    for item in scopes:
+        number = item.file.number
+        files.append([f"scopes/device{number}.npz", f"kernels/device{number}.npz"])
+        item.file.save(staging / files[-1][0])
+        item.kernels.save(staging / files[-1][1])
+        for loop in item.kernels.loops:
+            stem = staging / "kernels" / f"device{number}-loop{loop.loop}"
+            write_text(stem.with_suffix(".ptx"), loop.ptx, sync=False)
+            try:
+                stem.with_suffix(".cubin").write_bytes(assemble(loop.ptx, item.kernels.arch).cubin)
+            except ToolchainError:
+                continue  # PTX is enough: the driver compiles it
+    return {"gpu": gpu(settings.gpu).name, "library": LIBRARY, "globals": names, "scopes": files}
