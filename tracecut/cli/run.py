@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tracecut.codegen.runtime.host import Host
     from tracecut.codegen.runtime.light_host import LightHost
 
+DEVICES = ("cpu", "gpu", "emulated")
 USAGE = "tracecut run OUT [options] [-- program arguments]"
 
 
@@ -43,6 +44,8 @@ def run_run(words: list[str]) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="report on stderr which schedules are used")
     parser.add_argument("--threads", type=positive, help="number of threads (default: fastest measured)")
     parser.add_argument("--original", action="store_true", help="run the original loops (for comparison)")
+    on = "where loops with kernels run: cpu (default), gpu, or emulated, which runs the kernels on this CPU"
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help=on)
     compared = "also run the original and compare: exit status 0 if they agree, 4 if not"
     parser.add_argument("--check", action="store_true", help=compared)
     parser.add_argument("--counters", type=Path, help=argparse.SUPPRESS)
@@ -50,8 +53,10 @@ def run_run(words: list[str]) -> int:
     if extra:
         raise UsageError(f"{extra[0]}: not an option of `tracecut run`", hint="Program arguments go after `--`.")
     if options.check:
-        if options.original or options.counters is not None:
-            raise UsageError("--check runs both programs: it cannot be combined with --original or --counters")
+        if options.original or options.counters is not None or options.device != "cpu":
+            raise UsageError(
+                "--check runs both programs: it cannot be combined with --original, --counters or --device"
+            )
         signal.signal(signal.SIGINT, signal.default_int_handler)
         from .run_check import check_result
 
@@ -63,6 +68,7 @@ def run_run(words: list[str]) -> int:
         verbose=options.verbose,
         original=options.original,
         counters=options.counters,
+        device=options.device,
     )
     raise AssertionError("the program returned")
 
@@ -75,6 +81,7 @@ def run_output(
     verbose: bool = False,
     original: bool = False,
     counters: Path | None = None,
+    device: str = "cpu",
 ) -> NoReturn:
     """Run a result of `tracecut optimize`; exits as the program does.
 
@@ -84,6 +91,8 @@ def run_output(
     """
     with opened(output) as listing:
         program = output / "program"
+        if device != "cpu" and not original:
+            _run_on_device(output, listing, [str(program), *argv], device, verbose, counters)
         if original and counters is None:
             _run_original(program, argv, "the original program runs" if verbose else "")
         if not listing["scopes"]:
@@ -170,6 +179,47 @@ def run_output(
         load=load,
         report=report,
     )
+
+
+def _run_on_device(
+    output: Path, listing: dict[str, Any], words: list[str], which: str, verbose: bool, counters: Path | None
+) -> None:
+    """Run the program with its kernels; returns, with a remark, where that cannot be."""
+    import ctypes
+
+    from tracecut.support.process.program_identity import become
+
+    from .run_device import conclusion, prepare
+
+    def say(text: str) -> None:
+        if verbose:
+            _say(text)
+
+    found = prepare(output, listing, which, say)
+    if isinstance(found, str):
+        _say(f"{found}; the CPU runs all loops")
+        return
+    folder = Path.cwd() / output
+    sys.path[:] = [str(Path.cwd() / path) for path in sys.path]
+    _restore()
+    place = become(words)
+    try:  # under the lock
+        library = ctypes.CDLL(str(folder / found.entry["library"]), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as error:
+        raise damaged(f"{folder / found.entry['library']} cannot be loaded: {error}") from error
+
+    def report(result: dict[str, Any]) -> None:
+        if counters is None:
+            record(folder, listing, found=result)
+        else:
+            import json
+
+            counters.write_text(json.dumps(result))
+        if verbose:
+            _conclude(result)
+            _say(conclusion(result))
+
+    found.run(library, words, place, cpu=min(os.sched_getaffinity(0)), say=say, report=report)
 
 
 def placed_cpus(allowed: Sequence[int], threads: int, listed: Sequence[Any]) -> tuple[list[int], str]:
