@@ -18,6 +18,7 @@ from tracecut.codegen.schedule.guards.make_guard import address_of
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import TracecutError, UnsupportedError
 from tracecut.tracer.legality.evaluate import Evaluation
+from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.runtime.binding import Plan
 from tracecut.tracer.runtime.buffers import Block
@@ -164,7 +165,9 @@ def iterations(
 ) -> dict[int, int]:
     """Loop → its iterations in this entry of the scope. Raises UnsupportedError where that is not known."""
     found = {region.region: int(region.jobs.size) for region in schedule.regions if region.region in loops}
-    evaluation = Evaluation(file.nest, memory, numbers, single=bool(file.options["single"]))
+    single = bool(file.options["single"])
+    steps = steps_around(file.nest, int(file.options["region"])) if single else frozenset[int]()
+    evaluation = Evaluation(file.nest, memory, numbers, single=single, steps=steps)
     for loop in loops:
         if loop not in found:
             domain = evaluation.domain(loop)
