@@ -41,20 +41,21 @@ class MadeScope:
     outlined: Mapping[int, Outlined]
 
 
-def make_device_scope(source: Source, kernel: Kernel) -> MadeScope:
+def make_device_scope(source: Source, kernel: Kernel, compiled: Callable[..., str] = compile_ptx) -> MadeScope:
     """Make kernels of the loops of a scope beside the one that was chosen. O(accesses).
 
     Args:
         source: the region that the kernel is of. kernel: from `make_region_kernel`, `fast` reductions.
+        compiled: makes PTX, as `compile_ptx`.
 
     Raises UnsupportedError when the program's hooks cannot say what the kernel needs.
     """
-    return _Maker(source, kernel).make()
+    return _Maker(source, kernel, compiled).make()
 
 
 class _Maker:
-    def __init__(self, source: Source, kernel: Kernel) -> None:
-        self.source, self.kernel = source, kernel
+    def __init__(self, source: Source, kernel: Kernel, compiled: Callable[..., str]) -> None:
+        self.source, self.kernel, self.compiled = source, kernel, compiled
         self.accesses = source.inspection.accesses
         self.nest = self.accesses.nest
         self.plan = source.inspection.plan
@@ -298,7 +299,7 @@ class _Maker:
             name,
             variant,
             text,
-            compile_ptx(text, name, self.kernel.arch, libdevice=libdevice),
+            self.compiled(text, name, self.kernel.arch, libdevice=libdevice),
             libdevice,
             parameters,
             tuple(given),

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,12 @@ from tracecut.codegen.kernels.device import Device, open_device
 from tracecut.codegen.kernels.kernel import Kernel
 from tracecut.codegen.kernels.kernel_file import save_kernel
 from tracecut.codegen.kernels.make_region_kernel import Source
-from tracecut.codegen.offload.make_device_scope import make_device_scope
+from tracecut.codegen.offload.card_scope import Hooks, make_card_scope
 from tracecut.codegen.runtime.replay import CapturedRegion
-from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.graph.scope_graph import scope_graph
 from tracecut.codegen.schedule.guards.make_guard import make_guard
 from tracecut.codegen.schedule.inspector.inspect_scope import Inspection
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.gpu.description import gpu
 from tracecut.ir.llvm.module_json import function_out
 from tracecut.support.errors import TracecutError, UnsupportedError
@@ -74,50 +71,30 @@ class EmitWorker(Worker):
         self._done("kernel")
         self.result["kernel"] = str(save_kernel(kernel, self.folder / "kernel.npz"))
         if in_program:
-            self._put_in_program(scope, inspection, source, kernel)
+            self._put_in_program(scope, source, kernel)
 
-    def _put_in_program(self, scope: int, inspection: Inspection, source: Source, kernel: Kernel) -> None:
+    def _put_in_program(self, scope: int, source: Source, kernel: Kernel) -> None:
         """Kernels of all loops of the scope, for `tracecut run --device`; or why there are none."""
         self._stage("kernels of the loops around")
+        hooks = Hooks(
+            scope,
+            int(self.spec["number"]),
+            int(self.spec["first_region"]),
+            self.values[scope],
+            self.secret,
+            bool(self.spec["renumber"]),
+            int(self.spec["seed"]),
+            self.captured.tables,
+            self.captured.used_rows,
+        )
         try:
-            made = make_device_scope(source, kernel)
-            # Again: the further loops rely on numbers and loads of their own.
-            guard, objects = make_guard(inspection.accesses, support(), self.secret)
-            if list(objects) != list(source.objects):
-                raise UnsupportedError("loops beside it reach memory by pointers of their own")
+            made = make_card_scope(source, kernel, hooks)
         except UnsupportedError as error:
             self.result["alone"] = error.message
             return
-        first = int(self.spec["first_region"])
-        numbers = {loop.loop: first + place for place, loop in enumerate(made.scope.loops)}
-        regions = tuple(item for item in kernel.host.regions if item.region in numbers)
-        guard = replace(kernel.host.guard, numbers=guard.numbers, loads=guard.loads)
-        file = ScopeFile(
-            number=int(self.spec["number"]),
-            numbers=numbers,
-            nest=inspection.accesses.nest,
-            values=self.values[scope],
-            regions=list(numbers),
-            movable=inspection.plan.movable,
-            outlined=made.outlined,
-            schedule=replace(kernel.host, regions=regions, guard=guard),
-            key=self.secret,
-            costs={"original": 0.0, "optimized": 0.0, "inspect": 0.0, "copy": 0.0, "sweeps": 1.0},
-            options={
-                "method": kernel.host.method,
-                "threads": 1,
-                "single": scope != self.region,
-                "renumber": bool(self.spec["renumber"]),
-                "reduce": FAST,
-                "region": self.region,
-                "seed": int(self.spec["seed"]),
-            },
-            tables=self.captured.tables,
-            used_rows=self.captured.used_rows,
-        )
         self.result |= {
-            "schedule": str(file.save(self.folder / "device-scope.npz")),
-            "kernels": str(made.scope.save(self.folder / "device-kernels.npz")),
+            "schedule": str(made.file.save(self.folder / "device-scope.npz")),
+            "kernels": str(made.kernels.save(self.folder / "device-kernels.npz")),
             "functions": {str(loop): function_out(item.code) for loop, item in made.outlined.items()},
         }
         self._done("kernels around")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.offload.card_scope import CardScope
 from tracecut.codegen.offload.device_loop import DeviceScope
 from tracecut.codegen.ptx.ptxas import assemble
 from tracecut.codegen.runtime.schedule_file import ScopeFile
-from tracecut.codegen.schedule.plan.range_function import Outlined
 from tracecut.ir.gpu.description import gpu
 from tracecut.ir.llvm.module_json import function_in
 from tracecut.support.errors import ToolchainError
@@ -21,15 +21,6 @@ from .settings import Settings
 from .weave import weave_program
 
 LIBRARY = "device.so"
-
-
-@dataclass(frozen=True, eq=False)
-class CardScope:
-    """A layout scope with kernels. `outlined`: the range function of each of its loops."""
-
-    file: ScopeFile
-    kernels: DeviceScope
-    outlined: Mapping[int, Outlined]
 
 
 def read_card_scope(data: Mapping[str, Any]) -> CardScope:

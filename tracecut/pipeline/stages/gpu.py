@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tracecut.codegen.offload.card_scope import CardScope
 from tracecut.codegen.schedule.reduce_modes import FAST
 from tracecut.ir.gpu.description import Gpu, gpu
 from tracecut.support.errors import TracecutError
@@ -16,7 +17,7 @@ from tracecut.support.process.workers import run_worker
 from tracecut.tracer.loops.program import Analysis
 
 from .capture import Traced
-from .card_scopes import CardScope, read_card_scope
+from .card_scopes import read_card_scope
 from .deadline import Deadline
 from .settings import Settings
 from .tune import NEVER, PATIENCE, SECONDS, RegionResult, layout_scopes, region_spec
