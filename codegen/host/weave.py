@@ -39,18 +39,24 @@ DECLARATIONS = (
     "declare void @tc_scope_enter(i32, ptr)",
     "declare void @tc_scope_leave(i32)",
     "declare void @tc_scope_pause(i32, i32)",
+    "declare void @tc_block_fill(i32, ptr, i8, i64)",
+    "declare void @tc_block_copy(i32, ptr, ptr, i64)",
 )
 
 
 @dataclass(frozen=True)
 class WovenScope:
-    """A layout scope to weave in: the loop, the values that are passed to the executor at its entry, and its exits."""
+    """A layout scope to weave in: the loop, the values that are passed to the executor at its entry, and its exits.
+
+    `calls`: keys of the sites that fill or copy blocks of bytes, which the host may do elsewhere.
+    """
 
     number: int
     view: FunctionView
     loop: Loop
     values: tuple[tuple[str, str], ...]
     exits: tuple[Exit, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -> None:
@@ -65,6 +71,9 @@ def weave(module: Module, regions: list[RegionCode], scopes: list[WovenScope]) -
         check_slots(scope.view, list(scope.values))
     functions = module.functions
     blocks = {name: function.by_name() for name, function in functions.items()}
+    for scope in scopes:  # before anything has another place
+        for key in scope.calls:
+            _weave_call(scope, key, blocks[scope.view.function.name])
     for scope in scopes:  # first, so that entering a scope comes before its first region
         name = scope.view.function.name
         _weave_scope(scope, functions[name], blocks[name])
@@ -87,6 +96,25 @@ def _weave_scope(scope: WovenScope, function: Function, blocks: Mapping[str, Blo
     for item in scope.exits:
         call = Instruction(f"call void @tc_scope_pause(i32 {scope.number}, i32 {int(item.final)})")
         at_start(blocks[item.block], [call])
+
+
+def is_block_call(made: Instruction) -> bool:
+    """Whether a call fills or copies a block of bytes, and can be handed over."""
+    return (
+        made.op == "call"
+        and made.word.startswith(("@llvm.memset.p0.i64", "@llvm.memcpy.p0.p0.i64", "@llvm.memmove.p0.p0.i64"))
+        and made.operands[-1].text == "false"  # not volatile
+    )
+
+
+def _weave_call(scope: WovenScope, key: str, blocks: Mapping[str, Block]) -> None:
+    _, block, place = key.split(":")[:3]
+    made = blocks[block].instructions[int(place)]
+    target, other, size = (operand.text for operand in made.operands[:3])
+    fills = made.word.startswith("@llvm.memset")
+    name, type = ("@tc_block_fill", "i8") if fills else ("@tc_block_copy", "ptr")
+    text = f"call void {name}(i32 {scope.number}, ptr {target}, {type} {other}, i64 {size})"
+    blocks[block].instructions[int(place)] = Instruction(text)
 
 
 def _weave_region(region: RegionCode, function: Function, blocks: Mapping[str, Block]) -> None:

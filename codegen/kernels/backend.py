@@ -47,6 +47,13 @@ class Backend(Protocol):
     def get(self, number: int, array: Any) -> npt.NDArray[Any]:
         """A copy of the card's array in this process."""
 
+    def fill(self, number: int, array: Any, first: int, size: int, byte: int) -> None:
+        """Set bytes [first, first + size) of the card's array."""
+
+    def copy(self, number: int, array: Any, first: int, source: Any, place: int, size: int) -> None:
+        """Copy bytes [place, place + size) of one of the card's arrays to `first` and on of another, or of itself where
+        the two do not overlap."""
+
     def address(self, array: Any) -> int:
         """Where the card's array begins."""
 

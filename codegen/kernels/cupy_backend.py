@@ -60,6 +60,14 @@ class CupyBackend:
         with self.cupy.cuda.Device(number):
             return np.asarray(self.cupy.asnumpy(array))
 
+    def fill(self, number: int, array: Any, first: int, size: int, byte: int) -> None:
+        with self.cupy.cuda.Device(number):
+            array[first : first + size] = byte
+
+    def copy(self, number: int, array: Any, first: int, source: Any, place: int, size: int) -> None:
+        with self.cupy.cuda.Device(number):
+            array[first : first + size] = source[place : place + size]
+
     def address(self, array: Any) -> int:
         return int(array.data.ptr)
 

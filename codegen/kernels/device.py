@@ -1,7 +1,7 @@
 """A GPU: memory, code, launches; and what is missing where there is none.
 
-The interface is small on purpose: `open_device`, and of a `Device` its `load`, `put`, `write`, `get` and `launch`.
-Cards are reached by a `Backend`: cupy where it is installed, else the driver alone; or they are emulated.
+The interface is small on purpose: `open_device`, and of a `Device` its `load`, `put`, `write`, `get`, `fill`, `copy`
+and `launch`. Cards are reached by a `Backend`: cupy where it is installed, else the driver alone; or they are emulated.
 """
 
 from __future__ import annotations
@@ -135,6 +135,21 @@ class Device:
         try:
             return self.backend.get(self.number, array)
         except (MemoryError, RuntimeError) as error:
+            raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
+
+    def fill(self, array: Any, first: int, size: int, byte: int) -> None:
+        """Set bytes [first, first + size) of the card's array of bytes. Raises KernelError as `get`."""
+        try:
+            self.backend.fill(self.number, array, first, size, byte)
+        except RuntimeError as error:
+            raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
+
+    def copy(self, array: Any, first: int, source: Any, place: int, size: int) -> None:
+        """Copy bytes [place, place + size) of one array of bytes to `first` and on of another, or of itself where the
+        two do not overlap. Raises KernelError as `get`."""
+        try:
+            self.backend.copy(self.number, array, first, source, place, size)
+        except RuntimeError as error:
             raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
 
     def address(self, array: Any, offset: int = 0) -> np.uint64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,6 +137,17 @@ class DriverBackend:
         if data.nbytes:
             self.call("cuMemcpyDtoH_v2", c_void_p(data.ctypes.data), c_uint64(array.place), c_size_t(data.nbytes))
         return data
+
+    def fill(self, number: int, array: DriverArray, first: int, size: int, byte: int) -> None:
+        self.use(number)
+        if size:
+            self.call("cuMemsetD8_v2", c_uint64(array.place + first), c_ubyte(byte), c_size_t(size))
+
+    def copy(self, number: int, array: DriverArray, first: int, source: DriverArray, place: int, size: int) -> None:
+        self.use(number)
+        if size:
+            target = c_uint64(array.place + first)
+            self.call("cuMemcpyDtoD_v2", target, c_uint64(source.place + place), c_size_t(size))
 
     def address(self, array: DriverArray) -> int:
         return array.place

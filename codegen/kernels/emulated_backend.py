@@ -75,6 +75,12 @@ class EmulatedBackend:
     def get(self, number: int, array: EmulatedArray) -> npt.NDArray[Any]:
         return array.data.copy()
 
+    def fill(self, number: int, array: EmulatedArray, first: int, size: int, byte: int) -> None:
+        array.data[first : first + size] = byte
+
+    def copy(self, number: int, array: EmulatedArray, first: int, source: EmulatedArray, place: int, size: int) -> None:
+        array.data[first : first + size] = source.data[place : place + size]
+
     def address(self, array: EmulatedArray) -> int:
         return array.place
 

@@ -30,6 +30,9 @@ from .offloaded_scope import LaunchError, OffloadedScope
 OFFLOAD = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64), ctypes.c_int32
 )
+BLOCK = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
+)
 UNUSUAL = "the program rounds otherwise than a card does, or is a child of the one that uses the card"
 LOST = "what it had computed there is lost; run the program without --device"
 
@@ -65,7 +68,8 @@ class DeviceHost(Host):
         super().__init__(library, files, names, [cpu], say=say)
         self.device, self.loaded, self.end = device, scopes, end
         self.counts, self.process = Counts(), os.getpid()
-        self._call = OFFLOAD(self._offload)
+        self._call, self._block_call = OFFLOAD(self._offload), BLOCK(self._block)
+        self.tables.set("tc_on_block", ctypes.cast(self._block_call, ctypes.c_void_p).value or 0)
         self._plans: dict[int, tuple[Plan, list[Block]]] = {}
         self._running: dict[int, OffloadedScope] = {}
 
@@ -151,6 +155,20 @@ class DeviceHost(Host):
         self.say(f"scope {file.number}: {why}; the program's own loops run")
         self._off(state)
         return 0
+
+    def _block(self, number: int, target: int | None, source: int | None, byte: int, size: int) -> int:
+        """A block of bytes is about to be filled or copied. Returns whether it was, on the card."""
+        running = self._running.get(number)
+        if running is None or not running.active or not target:
+            return 0
+        try:
+            return int(running.block(target, source or 0, byte, size))
+        except Exception as error:
+            state = self.scopes[number]
+            state.refused = error.message if isinstance(error, TracecutError) else f"{type(error).__name__}: {error}"
+            self.say(f"scope {number}: {state.refused}; the program's own loops run")
+            self._off(state)
+            return 0
 
     def summary(self) -> dict[str, Any]:
         """As of `Host`, and what was copied and launched."""

@@ -77,6 +77,7 @@ class DeviceScope:
     Attributes:
         arch: that they were made for. loops: with a kernel.
         reads, writes: objects of the guard that the rest of the scope reads, and changes, on the host.
+        calls: keys of the sites that fill or copy blocks of bytes, which is done on the card.
         remarks: why other loops of the scope have no kernel.
     """
 
@@ -84,6 +85,7 @@ class DeviceScope:
     loops: tuple[DeviceLoop, ...]
     reads: tuple[int, ...]
     writes: tuple[int, ...]
+    calls: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -105,6 +107,7 @@ class DeviceScope:
                 tuple(_in(item, place, arrays) for place, item in enumerate(meta["loops"])),
                 tuple(map(whole, meta["reads"])),
                 tuple(map(whole, meta["writes"])),
+                tuple(map(str, meta["calls"])),
                 tuple(map(str, meta["remarks"])),
             )
             found.verify()

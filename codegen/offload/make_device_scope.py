@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from tracecut.codegen.host.outline_loop import outline
+from tracecut.codegen.host.weave import is_block_call
 from tracecut.codegen.kernels.kernel import Kernel, KernelArray
 from tracecut.codegen.kernels.make_region_kernel import BLOCK_VARIANTS, Source
 from tracecut.codegen.ptx.alias_facts import gpu_facts
@@ -19,12 +20,14 @@ from tracecut.codegen.ptx.emit import BLOCK_SIZE, plain_kernel
 from tracecut.codegen.ptx.module import Parameter
 from tracecut.codegen.ptx.nvptx import compile_ptx
 from tracecut.codegen.schedule.inspector.build_schedule import views_of
-from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites
+from tracecut.codegen.schedule.plan.base_pointer_groups import group_sites, instruction_of
 from tracecut.codegen.schedule.plan.order_free_loops import examine
 from tracecut.codegen.schedule.plan.private_data import is_local
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD, Group, Outlined
 from tracecut.codegen.schedule.schedule import RegionSchedule
 from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.legality.accesses import Access
+from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.judge import judge
 from tracecut.tracer.legality.memory import Object
 
@@ -53,6 +56,11 @@ def make_device_scope(source: Source, kernel: Kernel, compiled: Callable[..., st
     return _Maker(source, kernel, compiled).make()
 
 
+def _call_of(key: str) -> str:
+    """The call that a site belongs to, as `call:block:place`."""
+    return key.rsplit(":", 1)[0]
+
+
 class _Maker:
     def __init__(self, source: Source, kernel: Kernel, compiled: Callable[..., str]) -> None:
         self.source, self.kernel, self.compiled = source, kernel, compiled
@@ -74,14 +82,36 @@ class _Maker:
             loops += self._tried(loop, self._order_free)
         inside = {number for item in loops for number in self.nest.inside(item.loop)}
         rest = [access for access in self.accesses.all() if access.site.loop not in inside]
+        calls = self._calls(rest)
+        rest = [access for access in rest if _call_of(access.site.key) not in calls]
         reads = {self.places[a.object] for a in rest if a.object in self.places and not a.site.writes}
         writes = {self.places[a.object] for a in rest if a.object in self.places and a.site.writes}
         reads |= {self.places[a.object] for a in rest if a.object in self.places and a.site.operator}
         scope = DeviceScope(
-            self.kernel.arch, tuple(loops), tuple(sorted(reads)), tuple(sorted(writes)), tuple(self.remarks)
+            self.kernel.arch,
+            tuple(loops),
+            tuple(sorted(reads)),
+            tuple(sorted(writes)),
+            tuple(sorted(calls)),
+            tuple(self.remarks),
         )
         scope.verify()
         return MadeScope(scope, self.outlined)
+
+    def _calls(self, rest: Sequence[Access]) -> set[str]:
+        """Calls, as `call:block:place`, that fill or copy blocks of bytes of known objects, once in an iteration."""
+        view = self.source.analysis.view_of(self.nest.root)
+        steps = {self.nest.root, *steps_around(self.nest, self.source.region)}
+        found: dict[str, list[Access]] = {}
+        for access in rest:
+            if access.site.key.startswith("call:"):
+                found.setdefault(_call_of(access.site.key), []).append(access)
+        return {
+            key
+            for key, ends in found.items()
+            if is_block_call(instruction_of(view, key))
+            and all(access.object in self.places and access.site.loop in steps for access in ends)
+        }
 
     def _tried(self, loop: int, make: Callable[[int], DeviceLoop]) -> list[DeviceLoop]:
         """A kernel, or a remark."""

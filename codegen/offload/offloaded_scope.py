@@ -53,6 +53,7 @@ class OffloadedScope:
         self._arrays: dict[int, list[Any]] = {}  # loop id → its arrays on the card; None for objects
         self._cells: dict[int, Any] = {}
         self._outside = set(kernels.reads) | set(kernels.writes)
+        self._touched = {number for loop in kernels.loops for number in loop.used}
 
     @property
     def counts(self) -> Counts:
@@ -93,6 +94,35 @@ class OffloadedScope:
         for place, value in enumerate(cells.tolist()):
             taken[place] = value
         taken[len(reductions)] = self.jobs[number]
+
+    def block(self, target: int, source: int, byte: int, size: int) -> bool:
+        """Fill or copy a block of bytes on the card, whose addresses the program has given; `source`: 0 for a fill.
+
+        Returns whether it was done there: not for an object that no kernel touches, nor where the two ends overlap.
+        Raises KernelError.
+        """
+        to, first = self._found(target, size)
+        origin, place = self._found(source, size) if source else (-1, 0)
+        on_card = to in self._touched and (not source or origin >= 0)
+        if not on_card or (to == origin and abs(first - place) < size):
+            self.mirror.home({to, origin})
+            self.mirror.stale({to})
+            return False
+        array = self.mirror.array(to)
+        if source:
+            self.mirror.device.copy(array, first, self.mirror.array(origin), place, size)
+        else:
+            self.mirror.device.fill(array, first, size, byte)
+        self.mirror.ahead.add(to)
+        self.mirror.home({to} & self._outside)
+        return True
+
+    def _found(self, address: int, size: int) -> tuple[int, int]:
+        """The object that a block lies in, and where; (−1, 0) for none."""
+        for number, (base, data) in enumerate(zip(self.bases, self.mirror.data, strict=True)):
+            if base <= address and address + size <= base + data.size:
+                return number, address - base
+        return -1, 0
 
     def lost(self, number: int) -> bool:
         """After a failed launch: whether the program's memory lacks what the kernel was to change. If not, the card's

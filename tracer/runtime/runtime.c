@@ -176,6 +176,27 @@ void tc_scope_pause(int32_t scope, int32_t final) {
     give_back(&kept);
 }
 
+/* Blocks of bytes in a scope whose loops run on a card. */
+int32_t (*tc_on_block)(int32_t, void *, const void *, int32_t, int64_t); /* whether it was done there */
+
+static int done_elsewhere(int32_t scope, void *target, const void *source, int32_t byte, int64_t size) {
+    int32_t done;
+    Surroundings kept;
+    if (!tc_on_block || !tc_in_force || !tc_in_force[scope] || !is_hosted()) return 0;
+    set_aside(&kept);
+    done = tc_on_block(scope, target, source, byte, size);
+    give_back(&kept);
+    return done;
+}
+
+void tc_block_fill(int32_t scope, void *target, int8_t byte, int64_t size) {
+    if (!done_elsewhere(scope, target, NULL, byte & 255, size)) memset(target, byte, (size_t)size);
+}
+
+void tc_block_copy(int32_t scope, void *target, const void *source, int64_t size) {
+    if (!done_elsewhere(scope, target, source, 0, size)) memmove(target, source, (size_t)size);
+}
+
 /* Whether the processor has what the wide versions of range functions are made of (versions.py). */
 int tc_wide(void) {
   static _Atomic int known; /* 1: no, 2: yes */

@@ -73,9 +73,9 @@ def run_on_card(
     """Run a program to its end in a child. `device`: opens the card there."""
     folder = program.folder
     library = folder / f"{name}.so"
-    names = weave_program(
-        program.settings, program.compiled.analysis, [(item.file, item.outlined) for item in scopes], library
-    )
+    found = [(item.file, item.outlined) for item in scopes]
+    calls = [item.kernels.calls for item in scopes]
+    names = weave_program(program.settings, program.compiled.analysis, found, library, calls)
     files = [ScopeFile.load(item.file.save(folder / f"{name}-{n}.npz")) for n, item in enumerate(scopes)]
     kernels = [DeviceScope.load(item.kernels.save(folder / f"{name}-k{n}.npz")) for n, item in enumerate(scopes)]
     out, err, report = folder / "card.out", folder / "card.err", folder / "card.json"

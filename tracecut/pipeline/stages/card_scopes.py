@@ -41,7 +41,8 @@ def publish_card_scopes(
     if not scopes:
         return {}
     assert settings.gpu is not None
-    names = weave_program(settings, analysis, [(item.file, item.outlined) for item in scopes], staging / LIBRARY)
+    woven = [(item.file, item.outlined) for item in scopes]
+    names = weave_program(settings, analysis, woven, staging / LIBRARY, [item.kernels.calls for item in scopes])
     (staging / "scopes").mkdir(exist_ok=True)
     (staging / "kernels").mkdir(exist_ok=True)
     files = []

@@ -37,16 +37,20 @@ class Run:
 
 
 def weave_program(
-    settings: Settings, analysis: Analysis, scopes: Sequence[tuple[ScopeFile, Mapping[int, Outlined]]], target: Path
+    settings: Settings,
+    analysis: Analysis,
+    scopes: Sequence[tuple[ScopeFile, Mapping[int, Outlined]]],
+    target: Path,
+    calls: Sequence[tuple[str, ...]] = (),
 ) -> list[str]:
     """Compile the program with its rescheduled regions. Returns the names of its globals.
 
-    `scopes`: each with the range functions of its regions.
+    `scopes`: each with the range functions of its regions. `calls`: of each, as of `WovenScope`.
     """
     module = analysis.module.copy()
     regions: list[RegionCode] = []
     woven: list[WovenScope] = []
-    for file, outlined in scopes:
+    for place, (file, outlined) in enumerate(scopes):
         wanted, region = file.options.get("variant"), int(file.options["region"])
         if wanted and wanted != outlined[region].name:
             made = batched(outlined[region], str(wanted))
@@ -60,7 +64,8 @@ def weave_program(
             )
         root = file.nest.root
         view, loop = analysis.view_of(root), analysis.loop(root)
-        woven.append(WovenScope(file.number, view, loop, tuple(file.values), file.nest.exits))
+        asked = calls[place] if calls else ()
+        woven.append(WovenScope(file.number, view, loop, tuple(file.values), file.nest.exits, asked))
     weave(module, regions, woven)
     add_versions(module, alone=not settings.flags.objects)
     text = with_object_table(module, analysis)
