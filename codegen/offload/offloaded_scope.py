@@ -53,7 +53,6 @@ class OffloadedScope:
         self._arrays: dict[int, list[Any]] = {}  # loop id → its arrays on the card; None for objects
         self._cells: dict[int, Any] = {}
         self._outside = set(kernels.reads) | set(kernels.writes)
-        self._touched = {number for loop in kernels.loops for number in loop.used}
 
     @property
     def counts(self) -> Counts:
@@ -98,12 +97,12 @@ class OffloadedScope:
     def block(self, target: int, source: int, byte: int, size: int) -> bool:
         """Fill or copy a block of bytes on the card, whose addresses the program has given; `source`: 0 for a fill.
 
-        Returns whether it was done there: not for an object that no kernel touches, nor where the two ends overlap.
-        Raises KernelError.
+        Returns whether it was done there: not for memory that the schedule does not know, nor where the two ends
+        overlap. Raises KernelError.
         """
         to, first = self._found(target, size)
         origin, place = self._found(source, size) if source else (-1, 0)
-        on_card = to in self._touched and (not source or origin >= 0)
+        on_card = to >= 0 and (not source or origin >= 0)
         if not on_card or (to == origin and abs(first - place) < size):
             self.mirror.home({to, origin})
             self.mirror.stale({to})

@@ -53,14 +53,12 @@ def run_run(words: list[str]) -> int:
     if extra:
         raise UsageError(f"{extra[0]}: not an option of `tracecut run`", hint="Program arguments go after `--`.")
     if options.check:
-        if options.original or options.counters is not None or options.device != "cpu":
-            raise UsageError(
-                "--check runs both programs: it cannot be combined with --original, --counters or --device"
-            )
+        if options.original or options.counters is not None:
+            raise UsageError("--check runs both programs: it cannot be combined with --original or --counters")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         from .run_check import check_result
 
-        return check_result(Path(options.output), program, threads=options.threads)
+        return check_result(Path(options.output), program, threads=options.threads, device=options.device)
     run_output(
         Path(options.output),
         program,

@@ -34,10 +34,10 @@ class Found:
     written: dict[str, bytes]
 
 
-def check_result(output: Path, argv: Sequence[str], *, threads: int | None) -> int:
+def check_result(output: Path, argv: Sequence[str], *, threads: int | None, device: str = "cpu") -> int:
     """Run both programs and print how they compare. Returns 0 if they agree, else `DIFFERENT`."""
     with opened(output) as listing:
-        if not listing["scopes"]:
+        if not listing["scopes"] and (device == "cpu" or not listing.get("device")):
             print("nothing was optimized: the original program runs in either case")
             return 0
         exact = bool(listing.get("exact"))
@@ -45,6 +45,7 @@ def check_result(output: Path, argv: Sequence[str], *, threads: int | None) -> i
     folder = base / output
     hosted: list[str | Path] = [sys.executable, "-P", "-m", "tracecut", "run", folder]
     hosted += ["--threads", str(threads)] if threads is not None else []
+    hosted += ["--device", device] if device != "cpu" else []
     with tempfile.TemporaryDirectory(prefix="tracecut-check-") as name:
         work = Path(name)
         stdin = _given(work)
