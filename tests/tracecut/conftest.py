@@ -171,12 +171,12 @@ def contents_fixture() -> Callable[[Path], Mapping[str, bytes]]:
     return contents
 
 
-def build(folder: Path, *, force: bool, argv: Sequence[str] = ()) -> Path:
+def build(folder: Path, *, force: bool, argv: Sequence[str] = (), gpu: str | None = None) -> Path:
     """The result of optimizing PROBE; `force` reschedules its loop although that gains nothing at this size."""
     source = folder / "probe.c"
     source.write_text(PROBE, encoding="utf-8")
     settings = Settings(
-        (str(source),), argv=tuple(argv), output=folder / "out", force=force, loop_budget=1.0, method="rcm"
+        (str(source),), argv=tuple(argv), output=folder / "out", force=force, loop_budget=1.0, method="rcm", gpu=gpu
     )
     result = optimize_program(settings, Progress(quiet=True))
     assert result.improved is force, [region["reason"] for region in result.regions]
@@ -191,6 +191,17 @@ def optimized_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def refused_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("refused"), force=False)
+
+
+@pytest.fixture(scope="session")
+def kernels_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("kernels"), force=False, gpu="h200")
+
+
+@pytest.fixture
+def kernels(kernels_once: Path, tmp_path: Path) -> Path:
+    """A result with kernels for the program's place, in which nothing pays on the CPU; to be spoilt."""
+    return Path(shutil.copytree(kernels_once, tmp_path / "kernels"))
 
 
 @pytest.fixture

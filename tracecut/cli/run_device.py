@@ -51,7 +51,7 @@ def prepare(output: Path, listing: Mapping[str, Any], which: str, say: Callable[
             device.get(device.put(*_first_bytes()))  # threads that the driver needs are there from now on
             say(f"kernels for {entry['gpu']} on {device.description}")
         except TracecutError as error:
-            return f"{error.message}{f' ({error.hint})' if error.hint else ''}"
+            return error.message
     return Prepared(entry, files, device, loaded)
 
 

@@ -1,0 +1,103 @@
+"""`tracecut run OUT --device`: the program's loops on a card, or on one that the CPU stands for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tracecut.codegen.offload.device_loop import DeviceScope
+from tracecut.codegen.ptx.ptxas import find_ptxas
+
+from .test_run import COMMAND, ENDS, outcome
+
+EMULATED = ("--device", "emulated")
+
+
+def told(err: str) -> list[str]:
+    return [line for line in err.splitlines() if line.startswith("tracecut: ")]
+
+
+def test_the_loop_runs_on_the_card(kernels: Path, shell: Any) -> None:
+    native = outcome([f"{kernels}/program"], shell)
+    found = shell("run", kernels, "-v", *EMULATED)
+    assert (found.code, found.out.encode()) == native[:2]
+    lines = told(found.err)
+    assert lines[0] == "tracecut: kernels for NVIDIA H200 on emulated on this CPU"
+    assert "layout used in 1 of 1 entries" in found.err
+    assert lines[-1].startswith("tracecut: on the card: 8 launches, ")
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_ends_as_the_program_does(end: str, kernels: Path, shell: Any) -> None:
+    native = outcome([f"{kernels}/program", *ENDS[end]], shell)
+    ours = outcome([*COMMAND, str(kernels), *EMULATED, "--", *ENDS[end]], shell)
+    assert ours == native
+
+
+def test_a_check_compares_both_programs(kernels: Path, shell: Any) -> None:
+    found = shell("run", kernels, "--check", *EMULATED)
+    assert (found.code, found.err) == (0, "")
+    assert "equal: exit status, stdout, stderr" in found.out and "used in 1 of 1 entries" in found.out
+
+
+def test_counts_of_a_run(kernels: Path, shell: Any) -> None:
+    found = shell("run", kernels, *EMULATED, "--counters", shell.folder / "counters.json")
+    assert found.code == 0
+    counts = json.loads((shell.folder / "counters.json").read_text())["device"]
+    assert counts["launches"] == 8 and counts["running"] > 0
+    assert counts["sent"] < 3 * 20000 * 8 + 20000 * 8, "each array goes there once, and no more than that"
+    assert counts["fetched"] == 20000 * 8
+
+
+def test_without_a_card_the_cpu_runs_all(kernels: Path, shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    native = outcome([f"{kernels}/program"], shell)
+    found = shell("run", kernels, "--device", "gpu")
+    assert (found.code, found.out.encode()) == native[:2]
+    assert told(found.err) == ["tracecut: this machine has no card that CUDA can use; the CPU runs all loops"]
+
+
+@pytest.mark.parametrize("result", ["optimized", "refused"])
+def test_a_result_without_kernels_says_how_to_get_some(result: str, request: pytest.FixtureRequest, shell: Any) -> None:
+    folder = request.getfixturevalue(result)
+    native = outcome([f"{folder}/program"], shell)
+    found = shell("run", folder, *EMULATED)
+    assert (found.code, found.out.encode()) == native[:2]
+    (remark,) = told(found.err)
+    assert "make it with `tracecut optimize --gpu CARD`; the CPU runs all loops" in remark
+
+
+@pytest.mark.parametrize("name", ["device.so", "scopes/device0.npz", "kernels/device0.npz"])
+def test_damaged_files_are_refused(name: str, kernels: Path, shell: Any) -> None:
+    path = kernels / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    found = shell("run", kernels, *EMULATED)
+    assert found.code == 1
+    assert f"{name} is damaged" in found.err and found.out == ""
+    path.unlink()
+    found = shell("run", kernels, *EMULATED)
+    assert found.code == 1 and f"{name} cannot be read" in found.err and found.out == ""
+    assert shell("run", kernels).code == 0, "without a card nothing of it is needed"
+
+
+def test_unknown_devices_are_refused(kernels: Path, shell: Any) -> None:
+    found = shell("run", kernels, "--device", "tpu")
+    assert found.code == 2 and "--device" in found.err
+
+
+def test_the_result_holds_code_for_the_card(kernels: Path) -> None:
+    scope = DeviceScope.load(kernels / "kernels/device0.npz")
+    (loop,) = scope.loops
+    stem = kernels / "kernels" / f"device0-loop{loop.loop}"
+    assert stem.with_suffix(".ptx").read_text() == loop.ptx and ".target sm_90" in loop.ptx
+    assert stem.with_suffix(".cubin").exists() == (find_ptxas() is not None)
+
+
+def test_a_copied_result_runs(kernels: Path, shell: Any) -> None:
+    other = Path(shutil.copytree(kernels, shell.folder / "elsewhere"))
+    assert shell("run", other, *EMULATED).out == outcome([f"{other}/program"], shell)[1].decode()
