@@ -17,6 +17,7 @@ from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.guards.make_guard import address_of
 from tracecut.codegen.schedule.schedule import Schedule
 from tracecut.support.errors import TracecutError, UnsupportedError
+from tracecut.support.process.load_and_run import thread_count
 from tracecut.tracer.legality.evaluate import Evaluation
 from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory, Object
@@ -34,6 +35,7 @@ BLOCK = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
 )
 UNUSUAL = "the program rounds otherwise than a card does, or is a child of the one that uses the card"
+WATCHED = 32  # launches
 LOST = "what it had computed there is lost; run the program without --device"
 
 
@@ -97,7 +99,7 @@ class DeviceHost(Host):
                 for number, array in before.mirror.arrays.items()
                 if before.mirror.data[number].size == data[number].size
             }
-        running = OffloadedScope(loaded.scope, loaded.kernels, mirror, bases, codes, jobs)
+        running = OffloadedScope(loaded.scope, loaded.kernels, mirror, bases, codes, jobs, before)
         self._running[file.number] = running
         state.executor = running  # type: ignore[assignment]  # what is asked of it is whether it is active
         for loop in loops:
@@ -141,6 +143,7 @@ class DeviceHost(Host):
         running = self._running[file.number]
         loop = next(loop for loop, known in file.numbers.items() if known == number)
         why = UNUSUAL
+        threads = thread_count() if self.counts.launches < WATCHED else 0
         try:
             if standard:
                 running.run(loop, given, taken)
@@ -151,6 +154,8 @@ class DeviceHost(Host):
             why = error.message if isinstance(error, TracecutError) else f"{type(error).__name__}: {error}"
             if isinstance(error, LaunchError) and running.lost(loop):
                 self.end(f"{why}: {LOST}")
+        finally:  # a driver starts threads when it first needs them: they are not the program's
+            self.own_threads += thread_count() - threads if threads else 0
         state.refused = why
         self.say(f"scope {file.number}: {why}; the program's own loops run")
         self._off(state)

@@ -14,13 +14,14 @@ from tracecut.codegen.schedule.schedule import Schedule
 
 @dataclass
 class Counts:
-    """What was copied to the card and back, and what ran there: bytes, nanoseconds, launches."""
+    """What was copied to the card and back, and what ran there: bytes, nanoseconds, launches; nanoseconds by loop."""
 
     sent: int = 0
     fetched: int = 0
     copying: int = 0
     launches: int = 0
     running: int = 0
+    loops: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

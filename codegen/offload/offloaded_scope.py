@@ -34,6 +34,7 @@ class OffloadedScope:
         kernels: the scope's loops. loaded: loop id → its kernel on the card.
         mirror: the objects. bases: where the program's pointers find each of them.
         codes: loop id → its pointers, as the host finds them on entering. jobs: loop id → its iterations.
+        before: an earlier entry, whose arrays of numbers are there already.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class OffloadedScope:
         bases: Sequence[int],
         codes: Mapping[int, RegionCode],
         jobs: Mapping[int, int],
+        before: OffloadedScope | None = None,
     ) -> None:
         self.kernels, self.loaded, self.mirror, self.bases = kernels, loaded, mirror, list(bases)
         self.codes, self.jobs = codes, jobs
@@ -51,7 +53,8 @@ class OffloadedScope:
         self._loops = {loop.loop: loop for loop in kernels.loops}
         self._regions = {region.region: region for region in mirror.schedule.regions}
         self._arrays: dict[int, list[Any]] = {}  # loop id → its arrays on the card; None for objects
-        self._cells: dict[int, Any] = {}
+        self._cells: dict[int, Any] = {} if before is None else before._cells
+        self._before = {} if before is None else before._arrays
         self._outside = set(kernels.reads) | set(kernels.writes)
 
     @property
@@ -86,7 +89,9 @@ class OffloadedScope:
                 cells = self.mirror.device.get(self._cells[number]).view(np.uint64)
         except KernelError as error:
             raise LaunchError(error.message, hint=error.hint, detail=error.detail) from error
-        self.counts.running += time.perf_counter_ns() - start
+        spent = time.perf_counter_ns() - start
+        self.counts.running += spent
+        self.counts.loops[number] = self.counts.loops.get(number, 0) + spent
         self.counts.launches += 1
         self.mirror.ahead.update(loop.written)
         self.mirror.home(set(loop.written) & self._outside)
@@ -193,13 +198,17 @@ class OffloadedScope:
     def _placed(self, loop: DeviceLoop) -> list[Any]:
         """The arrays of a loop on the card, beside the objects."""
         region = self._regions.get(loop.loop)
+        before = self._before.get(loop.loop, [None] * len(loop.arrays))
         made = []
-        for item in loop.arrays:
-            data = item.data
+        for item, array in zip(loop.arrays, before, strict=True):
             if item.copy >= 0:
                 assert region is not None
                 data = copy_on_card(self.mirror.schedule, region, item, self.mirror.data)
-            made.append(self.mirror.send(data) if item.object < 0 else None)
+                made.append(self.mirror.send(data, array))
+            elif item.object >= 0:
+                made.append(None)
+            else:
+                made.append(self.mirror.send(item.data) if array is None else array)
         return made
 
 

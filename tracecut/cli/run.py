@@ -215,7 +215,8 @@ def _run_on_device(
             counters.write_text(json.dumps(result))
         if verbose:
             _conclude(result)
-            _say(conclusion(result))
+            for line in conclusion(result, found.entry["sweep_ms"]):
+                _say(line)
 
     found.run(library, words, place, cpu=min(os.sched_getaffinity(0)), say=say, report=report)
 

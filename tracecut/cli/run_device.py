@@ -119,10 +119,22 @@ def _end(text: str) -> NoReturn:
         os._exit(1)
 
 
-def conclusion(found: Mapping[str, Any]) -> str:
-    """One line on what ran on the card."""
+def conclusion(found: Mapping[str, Any], sweep_ms: Mapping[str, float | None]) -> list[str]:
+    """Lines on what ran on the card, and when the copies pay. sweep_ms: loop → what the program's own takes."""
     counts = found["device"]
-    return (
+    lines = [
         f"on the card: {counts['launches']} launches, {counts['running'] / 1e9:.3f} s; copies "
         f"{counts['sent'] / 1e6:.0f} MB there, {counts['fetched'] / 1e6:.0f} MB back, {counts['copying'] / 1e9:.3f} s"
-    )
+    ]
+    for loop, before in sweep_ms.items():
+        region = found["regions"].get(loop, {})
+        if before is None or not region.get("calls"):
+            continue
+        after = region["nanoseconds"] / region["calls"] / 1e6
+        what = (
+            f"loop {loop}: {after:.3g} ms a sweep with its copies, {before:.3g} ms on one thread when it was optimized"
+        )
+        once = (counts["copying"] + sum(scope["nanoseconds"] for scope in found["scopes"].values())) / 1e6
+        pays = f"; copies and guards pay from {once / (before - after):.0f} sweeps on" if before > after else ""
+        lines.append(what + pays)
+    return lines

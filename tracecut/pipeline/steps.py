@@ -147,7 +147,9 @@ def choose_for_gpu(artefact: Artefact) -> Artefact:
     )
     listing = dict(artefact.listing)
     try:
-        listing["device"] = publish_card_scopes(artefact.settings, artefact.program.analysis, scopes, artefact.staging)
+        listing["device"] = publish_card_scopes(
+            artefact.settings, artefact.program.analysis, scopes, artefact.results, artefact.staging
+        )
     except TracecutError as error:
         artefact.progress.note(f"the program cannot run on a card: {error}")
     return replace(artefact, gpu=found, listing=listing)

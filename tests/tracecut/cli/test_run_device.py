@@ -27,7 +27,8 @@ def test_the_loop_runs_on_the_card(kernels: Path, shell: Any) -> None:
     lines = told(found.err)
     assert lines[0] == "tracecut: kernels for NVIDIA H200 on emulated on this CPU"
     assert "layout used in 1 of 1 entries" in found.err
-    assert lines[-1].startswith("tracecut: on the card: 8 launches, ")
+    (counts,) = (line for line in lines if "on the card: 8 launches, " in line)
+    assert "MB there" in counts and lines[-1].startswith("tracecut: loop ") and " ms a sweep" in lines[-1]
 
 
 @pytest.mark.parametrize("end", ENDS)

@@ -18,6 +18,7 @@ from tracecut.support.files import write_text
 from tracecut.tracer.loops.program import Analysis
 
 from .settings import Settings
+from .tune import RegionResult
 from .weave import weave_program
 
 LIBRARY = "device.so"
@@ -32,9 +33,15 @@ def read_card_scope(data: Mapping[str, Any]) -> CardScope:
 
 
 def publish_card_scopes(
-    settings: Settings, analysis: Analysis, scopes: Sequence[CardScope], staging: Path
+    settings: Settings,
+    analysis: Analysis,
+    scopes: Sequence[CardScope],
+    results: Sequence[RegionResult],
+    staging: Path,
 ) -> dict[str, Any]:
     """Write the woven program and its kernels into the result. Returns the entry of the listing; empty without any.
+
+    `results`: of the hot loops; what a sweep of theirs takes on one thread tells when the copies pay.
 
     Raises TracecutError when it cannot be built.
     """
@@ -58,4 +65,13 @@ def publish_card_scopes(
                 stem.with_suffix(".cubin").write_bytes(assemble(loop.ptx, item.kernels.arch).cubin)
             except ToolchainError:
                 continue  # PTX is enough: the driver compiles it
-    return {"gpu": gpu(settings.gpu).name, "library": LIBRARY, "globals": names, "scopes": files}
+    chosen = {int(item.file.options["region"]) for item in scopes}
+    sweeps = {str(result.loop): _sweep(result) for result in results if result.loop in chosen}
+    card = gpu(settings.gpu).name
+    return {"gpu": card, "library": LIBRARY, "globals": names, "scopes": files, "sweep_ms": sweeps}
+
+
+def _sweep(result: RegionResult) -> float | None:
+    """Milliseconds of the program's own loop on one thread, None where it was not measured."""
+    first = next((item for item in result.data.get("candidates", ()) if item["method"] == "original"), None)
+    return None if first is None else first["region_ms"]
