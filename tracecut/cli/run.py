@@ -215,7 +215,7 @@ def _run_on_device(
             counters.write_text(json.dumps(result))
         if verbose:
             _conclude(result)
-            for line in conclusion(result, found.entry["sweep_ms"]):
+            for line in conclusion(result, found.entry.get("sweep_ms", {})):
                 _say(line)
 
     found.run(library, words, place, cpu=min(os.sched_getaffinity(0)), say=say, report=report)

@@ -130,9 +130,9 @@ def conclusion(found: Mapping[str, Any], sweep_ms: Mapping[str, float | None]) -
         region = found["regions"].get(loop, {})
         if before is None or not region.get("calls"):
             continue
-        after = region["nanoseconds"] / region["calls"] / 1e6
+        after = counts["loops"][int(loop)] / region["calls"] / 1e6
         what = (
-            f"loop {loop}: {after:.3g} ms a sweep with its copies, {before:.3g} ms on one thread when it was optimized"
+            f"loop {loop}: {after:.3g} ms a sweep there, {before:.3g} ms on one thread of the CPU when it was optimized"
         )
         once = (counts["copying"] + sum(scope["nanoseconds"] for scope in found["scopes"].values())) / 1e6
         pays = f"; copies and guards pay from {once / (before - after):.0f} sweeps on" if before > after else ""
