@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -90,7 +91,14 @@ class Card:
     def _record(self, event: ctypes.c_void_p) -> None:
         self.backend.call("cuEventRecord", event, ctypes.c_void_p(None))
 
-    def _empty_caches(self) -> None:
+    def timed(self, begin: Callable[[], None]) -> float:
+        """Seconds of what a call begins on the card."""
+        self._record(self._begin)
+        begin()
+        self._record(self._end)
+        return self._elapsed()
+
+    def empty_caches(self) -> None:
         place = np.uint64(self._much.place)
         self.backend.begin(self._read, EMPTIED // (16 * 256), 256, 0, (place, place))
 
@@ -114,11 +122,8 @@ class Card:
             return left, Times(0.0, 0.0, 0.0)
         cold = []
         for _ in range(COLD):
-            self._empty_caches()
-            self._record(self._begin)
-            self._launch(loaded, *shape)
-            self._record(self._end)
-            cold.append(self._elapsed())
+            self.empty_caches()
+            cold.append(self.timed(lambda: self._launch(loaded, *shape)))
         self._record(self._begin)
         for _ in range(WARM):
             self._launch(loaded, *shape)
@@ -142,7 +147,7 @@ class EmulatedCard(Card):
     def _elapsed(self) -> float:
         return self._end[0] - self._begin[0]
 
-    def _empty_caches(self) -> None:
+    def empty_caches(self) -> None:
         pass
 
     def _launch(self, loaded: Any, *shape: Any) -> None:
