@@ -25,6 +25,7 @@ from tracecut.tracer.runtime.binding import Plan
 from tracecut.tracer.runtime.buffers import Block
 
 from .device_loop import DeviceScope
+from .host_layout import HostLayout
 from .mirror import Counts, Mirror
 from .offloaded_scope import LaunchError, OffloadedScope
 
@@ -51,7 +52,7 @@ class DeviceHost(Host):
     """Connects a loaded program with its kernels.
 
     Args:
-        library, files, names, say: as of `Host`. cpu: that the program runs on.
+        library, files, names, cpus, say: as of `Host`; threads make copies.
         device: the card. scopes: number of each layout scope → its kernels. end: ends the program after an error.
     """
 
@@ -60,14 +61,14 @@ class DeviceHost(Host):
         library: ctypes.CDLL,
         files: Sequence[ScopeFile],
         names: Sequence[str],
-        cpu: int,
+        cpus: Sequence[int],
         *,
         say: Callable[[str], None],
         device: Device,
         scopes: Mapping[int, Loaded],
         end: Callable[[str], NoReturn],
     ) -> None:
-        super().__init__(library, files, names, [cpu], say=say)
+        super().__init__(library, files, names, cpus, say=say)
         self.device, self.loaded, self.end = device, scopes, end
         self.counts, self.process = Counts(), os.getpid()
         self._call, self._block_call = OFFLOAD(self._offload), BLOCK(self._block)
@@ -91,8 +92,11 @@ class DeviceHost(Host):
         data = [
             bytes_at(address_of(memory, item, 0) if item in memory.rows else item.base, item.size) for item in found
         ]
-        mirror = Mirror(self.device, state.schedule, data, self.counts)
         before = self._running.get(file.number)
+        layout = HostLayout(self.native, state.schedule, self.threads) if before is None else before.mirror.layout
+        read = [int(item.ctypes.data) for item in data]
+        layout.rebind(read, codes)
+        mirror = Mirror(self.device, layout, data, self.counts)
         if before is not None:
             mirror.arrays = {
                 number: array

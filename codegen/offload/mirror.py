@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracecut.codegen.gpu.index_copies import Bytes, moved_object, restored_object
+from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.codegen.kernels.device import Device
-from tracecut.codegen.schedule.schedule import Schedule
+
+from .host_layout import HostLayout
 
 
 @dataclass
@@ -29,13 +30,13 @@ class Mirror:
     """Objects in the program's memory, in its order, and on the card, in the order of a schedule.
 
     Attributes:
-        data: the program's memory of each object of the schedule's guard.
+        layout: how data lie on the card. data: the program's memory of each object of its guard.
         arrays: number of an object → its array on the card.
         fresh: objects whose array holds what the program has, or newer. ahead: those that only the card has.
     """
 
     device: Device
-    schedule: Schedule
+    layout: HostLayout
     data: Sequence[Bytes]
     counts: Counts
     arrays: dict[int, Any] = field(default_factory=dict)
@@ -45,9 +46,10 @@ class Mirror:
     def array(self, number: int) -> Any:
         """An object's array on the card, with what the program has. O(bytes) unless it is there. Raises KernelError."""
         if number not in self.fresh:
-            self.arrays[number] = self.send(
-                moved_object(self.schedule, number, self.data[number]), self.arrays.get(number)
-            )
+            start = time.perf_counter_ns()
+            data = self.layout.moved(number, self.data[number])
+            self.counts.copying += time.perf_counter_ns() - start
+            self.arrays[number] = self.send(data, self.arrays.get(number))
             self.fresh.add(number)
         return self.arrays[number]
 
@@ -71,7 +73,7 @@ class Mirror:
         for number in sorted(self.ahead if numbers is None else self.ahead & set(numbers)):
             start = time.perf_counter_ns()
             found = self.device.get(self.arrays[number])
-            self.data[number][:] = restored_object(self.schedule, number, found)
+            self.layout.restore(number, found, self.data[number])
             self.ahead.discard(number)
             self.counts.fetched += found.size
             self.counts.copying += time.perf_counter_ns() - start

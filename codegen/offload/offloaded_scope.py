@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from tracecut.codegen.gpu.index_copies import Bytes, copied, field_at, index_fields, old_offsets, renumbered
+from tracecut.codegen.gpu.index_copies import Bytes, field_at
 from tracecut.codegen.kernels.device import NUMBERS
 from tracecut.codegen.kernels.kernel import KernelArray
 from tracecut.codegen.runtime.executor import RegionCode
 from tracecut.codegen.schedule.plan.range_function import NEW, OLD
-from tracecut.codegen.schedule.schedule import Copy, RegionSchedule, Schedule
+from tracecut.codegen.schedule.schedule import Copy, RegionSchedule
 from tracecut.ir.llvm import int_bits
 from tracecut.ir.llvm.associative import SIGNED
 from tracecut.support.errors import KernelError, UnsupportedError
+from tracecut.tracer.runtime.buffers import Block
 
 from .device_loop import DeviceLoop, DeviceScope, Given
+from .host_layout import bytes_of
 from .mirror import Counts, Mirror
 
 CELL = 8  # bytes of the result of a reduction
@@ -51,10 +53,11 @@ class OffloadedScope:
         self.codes, self.jobs = codes, jobs
         self.active = True
         self._loops = {loop.loop: loop for loop in kernels.loops}
-        self._regions = {region.region: region for region in mirror.schedule.regions}
+        self._regions = {region.region: region for region in mirror.layout.schedule.regions}
         self._arrays: dict[int, list[Any]] = {}  # loop id → its arrays on the card; None for objects
         self._cells: dict[int, Any] = {} if before is None else before._cells
         self._before = {} if before is None else before._arrays
+        self._blocks: dict[int, Block] = {} if before is None else before._blocks  # by identity of what is held
         self._outside = set(kernels.reads) | set(kernels.writes)
 
     @property
@@ -142,6 +145,23 @@ class OffloadedScope:
         self.mirror.home()
         self.active = False
 
+    def _placed_copy(self, region: RegionSchedule, held: KernelArray, array: Any) -> Any:
+        """A copy that a kernel reads on the card, from the program's present data. O(bytes) unless it is there.
+
+        Local numbers follow from the schedule alone: they are taken as they were made.
+        """
+        start = time.perf_counter_ns()
+        copy = region.copies[held.copy]
+        block = self.mirror.layout.copy(region, held.copy, old=held.numbers == OLD)
+        same = self._blocks.get(id(held)) is block and array is not None
+        self._blocks[id(held)] = block
+        data = bytes_of(block)
+        if held.numbers not in (NEW, OLD):
+            own = held.data.size != data.size or copy.mode == "offsets"
+            data = held.data if own else _with_numbers(copy, data, held.data)
+        self.counts.copying += time.perf_counter_ns() - start
+        return array if same else self.mirror.send(data, array)
+
     def _argument(self, loop: DeviceLoop, item: Given, type: str, given: Any) -> np.generic:
         device = self.mirror.device
         if item.kind == "jobs":
@@ -203,8 +223,7 @@ class OffloadedScope:
         for item, array in zip(loop.arrays, before, strict=True):
             if item.copy >= 0:
                 assert region is not None
-                data = copy_on_card(self.mirror.schedule, region, item, self.mirror.data)
-                made.append(self.mirror.send(data, array))
+                made.append(self._placed_copy(region, item, array))
             elif item.object >= 0:
                 made.append(None)
             else:
@@ -222,22 +241,6 @@ def cell_of(raw: int, type: str, operator: str) -> int:
     if bits < 32 and operator in SIGNED and low >> (bits - 1):
         low |= ((1 << 32) - 1) ^ ((1 << bits) - 1)
     return low
-
-
-def copy_on_card(schedule: Schedule, region: RegionSchedule, held: KernelArray, data: Sequence[Bytes]) -> Bytes:
-    """The bytes of a copy that a kernel reads, from the program's present data. O(bytes).
-
-    Local numbers follow from the schedule alone: they are taken as they were made.
-    """
-    copy = region.copies[held.copy]
-    if held.numbers == OLD:
-        return old_offsets(region, copy, data) if copy.mode == "offsets" else copied(schedule, region, copy, data)
-    made = copied(schedule, region, copy, data)
-    if held.numbers == NEW:
-        return renumbered(schedule, copy, made, index_fields(schedule, held.copy, copy, made))
-    if held.data.size != made.size or copy.mode == "offsets":
-        return held.data
-    return _with_numbers(copy, made, held.data)
 
 
 def _with_numbers(copy: Copy, made: Bytes, numbers: Bytes) -> Bytes:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tracecut.codegen.schedule.plan.range_function import Outlined
-from tracecut.codegen.schedule.schedule import Blocks, Copy, RegionSchedule, Schedule, Starts
+from tracecut.codegen.schedule.schedule import Blocks, Copy, Move, RegionSchedule, Schedule, Starts
 from tracecut.support.errors import ScheduleError
 from tracecut.tracer.runtime.binding import MAX_REDUCTIONS, MAX_SLOTS, OPERATORS, TYPES, Native, Plan
 from tracecut.tracer.runtime.buffers import Block
@@ -119,7 +119,7 @@ class Executor:
             # kept: leaving must not fail for lack of memory, and new pages would have to be cleared
             self._room = Block.room(size, 1)
         if not self._locals:
-            self._locals = [self._local_order(m.space, m.first, m.count, m.shift) for m in self.schedule.moves]
+            self._locals = [self.order_of(move) for move in self.schedule.moves]
         self._permute(back=False)  # from here on nothing allocates memory, also on leaving, so nothing can fail
         self.active = True
         self._move_pages()
@@ -143,6 +143,15 @@ class Executor:
         for move, order in zip(self.schedule.moves, self._locals, strict=True):
             address = self.bases[move.object] + move.origin + move.stride * move.first
             self.native.permute(address, room, order, move.stride, threads=threads, scatter=back)
+
+    def order_of(self, move: Move) -> Block:
+        """New order of the records of an array that is permuted, counted from its first."""
+        return self._local_order(move.space, move.first, move.count, move.shift)
+
+    def copy_of(self, region: RegionSchedule, number: int) -> tuple[Block, Block | None]:
+        """A copy as a region's code reads it, with new numbers and with old ones; None where nothing asks for these."""
+        buffer = self._copy(region, number)
+        return buffer.data, buffer.old
 
     def _local_order(self, space: int, first: int, count: int, shift: int) -> Block:
         """Order of the records [first, first + count), counted from `first`."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tracecut.codegen.runtime.light_host import LightHost
 
 DEVICES = ("cpu", "gpu", "emulated")
+COPIERS = 8  # threads that put data in another order on their way to a card; more wait for the same memory
 USAGE = "tracecut run OUT [options] [-- program arguments]"
 
 
@@ -218,7 +219,8 @@ def _run_on_device(
             for line in conclusion(result, found.entry.get("sweep_ms", {})):
                 _say(line)
 
-    found.run(library, words, place, cpu=min(os.sched_getaffinity(0)), say=say, report=report)
+    cpus = sorted(os.sched_getaffinity(0))[:COPIERS]
+    found.run(library, words, place, cpus=cpus, say=say, report=report)
 
 
 def placed_cpus(allowed: Sequence[int], threads: int, listed: Sequence[Any]) -> tuple[list[int], str]:

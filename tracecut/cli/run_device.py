@@ -75,7 +75,7 @@ class Prepared:
         words: Sequence[str],
         place: int,
         *,
-        cpu: int,
+        cpus: Sequence[int],
         say: Callable[[str], None],
         report: Callable[[dict[str, Any]], None],
     ) -> NoReturn:
@@ -94,7 +94,7 @@ class Prepared:
             library,
             self.files,
             self.entry["globals"],
-            cpu,
+            cpus,
             say=once,
             device=self.device,
             scopes=self.loaded,

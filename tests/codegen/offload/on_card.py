@@ -128,7 +128,7 @@ def _run(
         say(f"error: {text}")
         os._exit(1)
 
-    host = DeviceHost(woven, files, names, 0, say=say, device=device, scopes=loaded, end=end)
+    host = DeviceHost(woven, files, names, [0], say=say, device=device, scopes=loaded, end=end)
 
     def over() -> None:
         found: dict[str, Any] = host.summary()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tracecut.codegen.gpu.index_copies import Bytes, moved_object, restored_object
 from tracecut.codegen.kernels.device import EMULATED, open_device
 from tracecut.codegen.offload.mirror import Counts, Mirror
 from tracecut.codegen.offload.offloaded_scope import cell_of
@@ -16,12 +19,26 @@ pytestmark = pytest.mark.quick
 ORDER = np.array([3, 0, 4, 1, 2], np.int32)
 
 
+class Reference:
+    """As `HostLayout`, by NumPy."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+
+    def moved(self, number: int, data: Bytes) -> Bytes:
+        return moved_object(self.schedule, number, data)
+
+    def restore(self, number: int, found: Bytes, data: Bytes) -> None:
+        data[:] = restored_object(self.schedule, number, found)
+
+
 def made() -> tuple[Mirror, list[np.ndarray[tuple[int], np.dtype[np.uint8]]]]:
     """Two objects: five numbers of 4 bytes, in another order on the card, and 3 bytes behind; 6 bytes as they are."""
     guard = Guard({}, (ObjectRef(23, ()), ObjectRef(6, ())), (), (), ())
     schedule = Schedule(0, (SpaceOrder(0, 5, (0, 5), ORDER),), (Move(0, 0, 4, 0, 5, 0, 0),), (), guard, "by hand")
     data = [np.arange(23, dtype=np.uint8), np.arange(6, dtype=np.uint8)]
-    return Mirror(open_device(EMULATED), schedule, data, Counts()), data
+    layout: Any = Reference(schedule)
+    return Mirror(open_device(EMULATED), layout, data, Counts()), data
 
 
 def on_card(mirror: Mirror, number: int) -> list[int]:
