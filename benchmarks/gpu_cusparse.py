@@ -163,6 +163,8 @@ def main() -> None:
     parser.add_argument("kit", type=Path, help="what gpu.py --prepare made")
     parser.add_argument("--json", type=Path, help="write the rows there")
     parser.add_argument("--gpu", default="h200", help="the card's name among tracecut's descriptions")
+    parser.add_argument("--inputs", nargs="*", help="such as 'spmv_cg 5'; default: all")
+    parser.add_argument("--orders", nargs="*", default=["scattered", "natural"], choices=["scattered", "natural"])
     options = parser.parse_args()
     library = cusparse()
     if library is None:
@@ -174,7 +176,9 @@ def main() -> None:
     library.cusparseGetVersion(handle, byref(version))
     rows = read_rows(options.json)
     for item in (item for item in INPUTS if item.program == "spmv_cg"):
-        for order in ("scattered", "natural"):
+        if options.inputs and f"{item.program} {item.size}" not in options.inputs:
+            continue
+        for order in options.orders:
             new = rows_of(Task(options.kit.resolve(), item, order, options.gpu), library, card)
             print_rows(new)
             rows |= {(row.input, row.order, row.metric): row for row in new}
