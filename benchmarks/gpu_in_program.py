@@ -37,10 +37,10 @@ class Case:
 
 
 CASES = (
-    Case("mesh_flux", ("--steps", "4"), ("--steps", "60")),
-    Case("spmv_cg", ("--steps", "1"), ("--steps", "6")),
+    Case("mesh_flux", ("--steps", "4"), ("--steps", "20")),
+    Case("spmv_cg", ("--steps", "1"), ("--steps", "3")),
     Case("graph_heat", ("--scale", "18", "--steps", "5"), ("--scale", "18", "--steps", "200")),
-    Case("md_forces", ("--scale", "1", "--steps", "4"), ("--scale", "1", "--steps", "100")),
+    Case("md_forces", ("--scale", "1", "--steps", "4"), ("--scale", "1", "--steps", "40")),
 )
 
 
@@ -84,7 +84,18 @@ def measured(case: Case, folder: Path, device: str) -> list[Row]:
     """Rows of a program."""
     result, counters = (folder / case.name).resolve(), (folder / f"{case.name}.json").resolve()
     native, ours = [], []
-    command = [sys.executable, "-m", "tracecut", "run", str(result), "--device", device, "--counters", str(counters)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "tracecut",
+        "run",
+        str(result),
+        "--device",
+        device,
+        "--counters",
+        str(counters),
+    ]
     for _ in range(ROUNDS):
         native.append(ran([str(result / "program"), *case.argv]))
         ours.append(ran([*command, "--", *case.argv]))
@@ -114,7 +125,17 @@ def prepare(folder: Path, gpu: str) -> None:
     """Optimize the programs for a card."""
     folder.mkdir(parents=True, exist_ok=True)
     for case in CASES:
-        command = [sys.executable, "-m", "tracecut", "optimize", str(SAMPLES / f"{case.name}.c"), "-lm", "--gpu", gpu]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "tracecut",
+            "optimize",
+            str(SAMPLES / f"{case.name}.c"),
+            "-lm",
+            "--gpu",
+            gpu,
+        ]
         command += ["--loop-budget", "20", "-o", str((folder / case.name).resolve()), "--", *case.made]
         subprocess.run(command, cwd=SAMPLES.parent, check=True)
 
