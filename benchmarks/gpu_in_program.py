@@ -21,6 +21,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rows import Row, print_rows, read_rows, write_rows
+from tracecut.codegen.kernels.device import EMULATED, open_device
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 ROUNDS = 3
@@ -161,7 +162,8 @@ def main() -> None:
             print_rows(new)
             rows |= {(row.input, row.order, row.metric): row for row in new}
             if options.json is not None:
-                write_rows(options.json, "gpu_in_program", list(rows.values()), gpu=options.gpu, device=options.device)
+                card = open_device(0 if options.device == "gpu" else EMULATED).description
+                write_rows(options.json, "gpu_in_program", list(rows.values()), gpu=options.gpu, card=card)
 
 
 if __name__ == "__main__":
