@@ -19,17 +19,22 @@ from tracecut.tracer.loops.flatten_rows import RowTable
 from tracecut.tracer.runtime.binding import support
 from tracecut.tracer.runtime.fingerprint_key import Secret
 
+from .any_indices import make_for_any_indices
 from .device_loop import DeviceScope
 from .make_device_scope import make_device_scope
 
 
 @dataclass(frozen=True, eq=False)
 class CardScope:
-    """A scope. `outlined`: loop with a kernel → its range function, whose slots the hooks fill."""
+    """A scope. `outlined`: loop with a kernel → its range function, whose slots the hooks fill.
+
+    `anyhow`: kernels that are right for any indices; None where there are none.
+    """
 
     file: ScopeFile
     kernels: DeviceScope
     outlined: Mapping[int, Outlined]
+    anyhow: DeviceScope | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,7 @@ def make_card_scope(
     compiled: makes PTX, as `compile_ptx`. Raises UnsupportedError when the kernel cannot run in the program's place.
     """
     made = make_device_scope(source, kernel, compiled)
+    anyhow = None if hooks.tables else make_for_any_indices(source, kernel, made, compiled)
     # Again: the further loops rely on numbers and loads of their own.
     guard, objects = make_guard(source.inspection.accesses, support(), hooks.key)
     if list(objects) != list(source.objects):
@@ -91,4 +97,4 @@ def make_card_scope(
         tables=hooks.tables,
         used_rows=hooks.used_rows,
     )
-    return CardScope(file, made.scope, made.outlined)
+    return CardScope(file, made.scope, made.outlined, anyhow)

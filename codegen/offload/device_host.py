@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -15,7 +15,7 @@ from tracecut.codegen.kernels.device import Device
 from tracecut.codegen.runtime.host import Host, ScopeState, region_codes
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.guards.make_guard import address_of
-from tracecut.codegen.schedule.schedule import Schedule
+from tracecut.codegen.schedule.schedule import ANY_SIZE, Schedule
 from tracecut.support.errors import TracecutError, UnsupportedError
 from tracecut.support.process.load_and_run import thread_count
 from tracecut.tracer.legality.evaluate import Evaluation
@@ -23,6 +23,7 @@ from tracecut.tracer.legality.iteration_domains import steps_around
 from tracecut.tracer.legality.memory import Memory, Object
 from tracecut.tracer.runtime.binding import Plan
 from tracecut.tracer.runtime.buffers import Block
+from tracecut.tracer.runtime.fingerprint_key import Secret
 
 from .device_loop import DeviceScope
 from .host_layout import HostLayout
@@ -42,10 +43,11 @@ LOST = "what it had computed there is lost; run the program without --device"
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """The kernels of a scope, and each of them on the card (by loop id)."""
+    """The kernels of a scope, and each of them on the card (by loop id); `anyhow`: those for any indices."""
 
     scope: DeviceScope
     kernels: Mapping[int, Any]
+    anyhow: Loaded | None = None
 
 
 class DeviceHost(Host):
@@ -75,6 +77,8 @@ class DeviceHost(Host):
         self.tables.set("tc_on_block", ctypes.cast(self._block_call, ctypes.c_void_p).value or 0)
         self._plans: dict[int, tuple[Plan, list[Block]]] = {}
         self._running: dict[int, OffloadedScope] = {}
+        self._chosen: dict[int, tuple[Loaded, Schedule]] = {}
+        self._plain: dict[int, Schedule] = {}
 
     def _activate(
         self,
@@ -84,16 +88,18 @@ class DeviceHost(Host):
         numbers: Mapping[str, int | float],
         raw: Sequence[int],
     ) -> None:
-        file, loaded = state.file, self.loaded[state.file.number]
+        file, (loaded, schedule) = state.file, self._chosen[state.file.number]
         loops = [loop.loop for loop in loaded.scope.loops]
         codes = region_codes(self.library, file, memory, numbers, [SimpleNamespace(region=loop) for loop in loops])
-        jobs = iterations(file, state.schedule, loops, memory, numbers)
+        jobs = iterations(file, schedule, loops, memory, numbers)
         bases = [item.base for item in found]
         data = [
             bytes_at(address_of(memory, item, 0) if item in memory.rows else item.base, item.size) for item in found
         ]
         before = self._running.get(file.number)
-        layout = HostLayout(self.native, state.schedule, self.threads) if before is None else before.mirror.layout
+        if before is not None and before.mirror.layout.schedule is not schedule:
+            before = None
+        layout = HostLayout(self.native, schedule, self.threads) if before is None else before.mirror.layout
         read = [int(item.ctypes.data) for item in data]
         layout.rebind(read, codes)
         mirror = Mirror(self.device, layout, data, self.counts)
@@ -126,6 +132,23 @@ class DeviceHost(Host):
         state.pause.in_force(self.tables, raw, bases)
         state.used += 1
         state.refused = ""
+
+    def _check(
+        self, state: ScopeState, schedule: Schedule, secret: Secret, memory: Memory, numbers: Mapping[str, int | float]
+    ) -> tuple[list[Object] | None, str]:
+        """As of `Host`; where only indices are others, the kernels for any indices are taken."""
+        number = state.file.number
+        loaded = self.loaded[number]
+        found, why = super()._check(state, schedule, secret, memory, numbers)
+        self._chosen[number] = loaded, schedule
+        if found is None and loaded.anyhow is not None:
+            plain = self._plain.setdefault(number, without_order(schedule))
+            found, other = super()._check(state, plain, secret, memory, numbers)
+            if found is not None:
+                self._chosen[number] = loaded.anyhow, plain
+                self.say(f"scope {number}: {why}; its kernels run in the program's own order")
+            why = why if found is None else other
+        return found, why
 
     def _off(self, state: ScopeState) -> None:
         """Give the program what only the card has; its own loops run."""
@@ -185,6 +208,13 @@ class DeviceHost(Host):
 
 
 SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4}
+
+
+def without_order(schedule: Schedule) -> Schedule:
+    """The program's own order, for whatever indices: what a schedule assumes beside their values."""
+    objects = tuple(replace(ref, size=ANY_SIZE) for ref in schedule.guard.objects)
+    guard = replace(schedule.guard, loads=(), objects=objects)
+    return Schedule(schedule.scope, (), (), (), guard, "original")
 
 
 def iterations(

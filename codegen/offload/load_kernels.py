@@ -13,8 +13,8 @@ from .device_host import Loaded
 from .device_loop import DeviceLoop, DeviceScope
 
 
-def load_kernels(scope: DeviceScope, device: Device) -> Loaded:
-    """Load them. For a card older than they were made for, PTX is made anew: 0.3 s each.
+def load_kernels(device: Device, scope: DeviceScope, anyhow: DeviceScope | None = None) -> Loaded:
+    """Load them, and those for any indices. For a card older than they were made for, PTX is made anew: 0.3 s each.
 
     Raises ToolchainError for a driver that is too old, KernelError where the card does not take them, UnsupportedError
     for a card that nothing can be made for.
@@ -23,7 +23,7 @@ def load_kernels(scope: DeviceScope, device: Device) -> Loaded:
     for loop in scope.loops:
         code, ending = _code(loop, scope.arch, device)
         kernels[loop.loop] = device.load(code, loop.name, ending=ending)
-    return Loaded(scope, kernels)
+    return Loaded(scope, kernels, None if anyhow is None else load_kernels(device, anyhow))
 
 
 def _code(loop: DeviceLoop, arch: str, device: Device) -> tuple[bytes, str]:

@@ -28,7 +28,7 @@ from tracecut.codegen.schedule.schedule import RegionSchedule
 from tracecut.support.errors import UnsupportedError
 from tracecut.tracer.legality.accesses import Access
 from tracecut.tracer.legality.iteration_domains import steps_around
-from tracecut.tracer.legality.judge import judge
+from tracecut.tracer.legality.judge import Verdict, judge
 from tracecut.tracer.legality.memory import Object
 
 from .device_loop import DeviceLoop, DeviceScope, Given
@@ -53,7 +53,7 @@ def make_device_scope(source: Source, kernel: Kernel, compiled: Callable[..., st
 
     Raises UnsupportedError when the program's hooks cannot say what the kernel needs.
     """
-    return _Maker(source, kernel, compiled).make()
+    return ScopeMaker(source, kernel, compiled).make()
 
 
 def _call_of(key: str) -> str:
@@ -61,7 +61,9 @@ def _call_of(key: str) -> str:
     return key.rsplit(":", 1)[0]
 
 
-class _Maker:
+class ScopeMaker:
+    """Makes the kernels of a scope: `make`. `compiled`: makes PTX."""
+
     def __init__(self, source: Source, kernel: Kernel, compiled: Callable[..., str]) -> None:
         self.source, self.kernel, self.compiled = source, kernel, compiled
         self.accesses = source.inspection.accesses
@@ -72,17 +74,17 @@ class _Maker:
         self.remarks: list[str] = []
 
     def make(self) -> MadeScope:
-        loops = [self._chosen()]
+        loops = [self.chosen()]
         taken = set(self.nest.inside(self.source.region))
         for region in self.plan.uses:
             if not taken & self.nest.inside(region):
-                loops += self._tried(region, self._rescheduled)
+                loops += self._tried(region, self.rescheduled)
                 taken |= self.nest.inside(region)
         for loop in self._outermost(taken):
-            loops += self._tried(loop, self._order_free)
+            loops += self._tried(loop, self.order_free)
         inside = {number for item in loops for number in self.nest.inside(item.loop)}
         rest = [access for access in self.accesses.all() if access.site.loop not in inside]
-        calls = self._calls(rest)
+        calls = self.calls(rest)
         rest = [access for access in rest if _call_of(access.site.key) not in calls]
         reads = {self.places[a.object] for a in rest if a.object in self.places and not a.site.writes}
         writes = {self.places[a.object] for a in rest if a.object in self.places and a.site.writes}
@@ -98,7 +100,7 @@ class _Maker:
         scope.verify()
         return MadeScope(scope, self.outlined)
 
-    def _calls(self, rest: Sequence[Access]) -> set[str]:
+    def calls(self, rest: Sequence[Access]) -> set[str]:
         """Calls, as `call:block:place`, that fill or copy blocks of bytes of known objects, once in an iteration."""
         view = self.source.analysis.view_of(self.nest.root)
         steps = {self.nest.root, *steps_around(self.nest, self.source.region)}
@@ -135,7 +137,7 @@ class _Maker:
                         found.append(number)
         return sorted(found)
 
-    def _chosen(self) -> DeviceLoop:
+    def chosen(self) -> DeviceLoop:
         """The kernel that was chosen, without the data that it was made on."""
         kernel, region = self.kernel, self.source.region
         assert kernel.outlined is not None
@@ -151,7 +153,7 @@ class _Maker:
         )
         given = []
         for parameter, value in zip(kernel.parameters, kernel.arguments, strict=True):
-            found = self._slot(parameter, outlined)
+            found = self.slot(parameter, outlined)
             if found is None:
                 assert not isinstance(value, int | float)
                 found = Given("array", array=value.array, offset=value.offset)
@@ -159,7 +161,7 @@ class _Maker:
                 assert not isinstance(value, int | float)
                 if kernel.arrays[value.array].copy >= 0:
                     found = replace(found, kind="copy", array=value.array)
-            given.append(found)
+            given.append(self._meant(found, parameter, region, outlined, kernel.variant))
         blocks = kernel.blocks if kernel.schedule is not None else 0
         return self._loop(
             region,
@@ -176,7 +178,7 @@ class _Maker:
             kernel.shared_bytes,
         )
 
-    def _rescheduled(self, region: int) -> DeviceLoop:
+    def rescheduled(self, region: int) -> DeviceLoop:
         """Another region of the scope, in the order of the chosen kernel."""
         if not self.source.inspection.verdicts[region].movable:
             raise UnsupportedError(self.source.inspection.verdicts[region].reason)
@@ -188,11 +190,26 @@ class _Maker:
         facts = gpu_facts(self.source.inspection, groups, region)
         disjoint, exclusive = frozenset(facts["disjoint"]), frozenset(facts["exclusive"])
         if not moving:
-            return self._plain(region, groups, disjoint, exclusive)
-        return self._plain(region, groups, disjoint, exclusive, outlined, scheduled)
+            return self.plain(region, groups, disjoint, exclusive)
+        return self.plain(region, groups, disjoint, exclusive, outlined, scheduled)
 
-    def _order_free(self, loop: int) -> DeviceLoop:
+    def order_free(self, loop: int) -> DeviceLoop:
         """A loop that does the same in any order, on any numbering."""
+        verdict = self.check_order_free(loop)
+        view = self.source.analysis.view_of(loop)
+        groups = group_sites(view, self.nest, view.loops[loop])
+        exclusive = frozenset(group.id for group in groups) if verdict.kind == "parallel" else frozenset[int]()
+        return self.plain(loop, groups, self.unwritten(loop, groups), exclusive)
+
+    def unwritten(self, loop: int, groups: Sequence[Group]) -> frozenset[int]:
+        """Groups of accesses to objects that nothing in the loop writes to."""
+        touched = list(self.accesses.inside(loop))
+        written = {access.object for access in touched if access.site.writes}
+        objects = {group.id: {a.object for a in touched if a.site.key in group.sites} for group in groups}
+        return frozenset(number for number, found in objects.items() if None not in found and not found & written)
+
+    def check_order_free(self, loop: int) -> Verdict:
+        """Raise UnsupportedError for a loop whose order matters, or that is entered several times an iteration."""
         found = examine(self.accesses, loop)
         if found.why:
             raise UnsupportedError(found.why)
@@ -202,16 +219,9 @@ class _Maker:
         verdict = judge(self.accesses, loop)
         if not verdict.movable:
             raise UnsupportedError(verdict.reason)
-        view = self.source.analysis.view_of(loop)
-        groups = group_sites(view, self.nest, view.loops[loop])
-        touched = list(self.accesses.inside(loop))
-        written = {access.object for access in touched if access.site.writes}
-        objects = {group.id: {a.object for a in touched if a.site.key in group.sites} for group in groups}
-        disjoint = frozenset(number for number, found in objects.items() if None not in found and not found & written)
-        exclusive = frozenset(objects) if verdict.kind == "parallel" else frozenset[int]()
-        return self._plain(loop, groups, disjoint, exclusive)
+        return verdict
 
-    def _plain(
+    def plain(
         self,
         loop: int,
         groups: Sequence[Group],
@@ -241,7 +251,7 @@ class _Maker:
         known: dict[tuple[int, str], int] = {}
         given = []
         for parameter in made.parameters:
-            found = self._slot(parameter, outlined)
+            found = self.slot(parameter, outlined)
             assert found is not None or parameter.kind == "order", parameter
             if found is None:
                 found = Given("array", array=len(arrays), offset=0)
@@ -256,7 +266,7 @@ class _Maker:
                         known[key] = len(arrays)
                         arrays.append(KernelArray("", np.zeros(0, np.uint8), copy=copy, numbers=key[1]))
                     found = replace(found, kind="copy", array=known[key])
-            given.append(found)
+            given.append(self._meant(found, parameter, loop, outlined, variant))
         return self._loop(
             loop,
             name,
@@ -272,7 +282,7 @@ class _Maker:
             0,
         )
 
-    def _slot(self, parameter: Parameter, outlined: Outlined) -> Given | None:
+    def slot(self, parameter: Parameter, outlined: Outlined) -> Given | None:
         """Where the program hands an argument over; None for what is the kernel's own."""
         if parameter.kind == "jobs":
             return Given("jobs")
@@ -292,6 +302,21 @@ class _Maker:
             return Given("pointer", place, parameter.group)
         return None
 
+    def _touched(self, loop: int) -> list[Access]:
+        return [a for a in self.accesses.inside(loop) if a.runs and not is_local(self.nest, (loop,), a.site)]
+
+    def _meant(self, found: Given, parameter: Parameter, loop: int, outlined: Outlined, variant: str) -> Given:
+        """With the objects that are reached through a base pointer; groups with one root share it in `original`."""
+        if parameter.kind not in ("base", "data-base"):
+            return found
+        root = next(group.root for group in outlined.groups if group.id == parameter.group)
+        shares = [g for g in outlined.groups if g.id == parameter.group or (variant == "original" and g.root == root)]
+        sites = {key for group in shares for key in group.sites}
+        reached = {
+            self.places[a.object] for a in self._touched(loop) if a.object in self.places and a.site.key in sites
+        }
+        return replace(found, objects=tuple(sorted(reached)))
+
     def _loop(
         self,
         loop: int,
@@ -307,22 +332,9 @@ class _Maker:
         threads: int,
         shared_bytes: int,
     ) -> DeviceLoop:
-        touched = [a for a in self.accesses.inside(loop) if a.runs and not is_local(self.nest, (loop,), a.site)]
+        touched = self._touched(loop)
         if any(access.object not in self.places for access in touched):
             raise UnsupportedError("it touches memory that no pointer into the scope leads to")
-        reached = {
-            group.id: tuple(sorted({self.places[a.object] for a in touched if a.object and a.site.key in group.sites}))
-            for group in outlined.groups
-        }
-        if variant == "original":  # groups with one root share its pointer
-            roots: dict[str, set[int]] = {}
-            for group in outlined.groups:
-                roots.setdefault(group.root, set()).update(reached[group.id])
-            reached = {group.id: tuple(sorted(roots[group.root])) for group in outlined.groups}
-        given = [
-            replace(item, objects=reached[item.group]) if item.kind == "pointer" and item.group >= 0 else item
-            for item in given
-        ]
         self.outlined[loop] = outlined
         return DeviceLoop(
             loop,

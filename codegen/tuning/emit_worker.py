@@ -97,6 +97,8 @@ class EmitWorker(Worker):
             "kernels": str(made.kernels.save(self.folder / "device-kernels.npz")),
             "functions": {str(loop): function_out(item.code) for loop, item in made.outlined.items()},
         }
+        if made.anyhow is not None:
+            self.result["anyhow"] = str(made.anyhow.save(self.folder / "device-anyhow.npz"))
         self._done("kernels around")
 
 

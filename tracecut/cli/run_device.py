@@ -43,11 +43,11 @@ def prepare(output: Path, listing: Mapping[str, Any], which: str, say: Callable[
         from tracecut.codegen.offload.load_kernels import load_kernels
         from tracecut.codegen.runtime.schedule_file import ScopeFile
 
-        files = [ScopeFile.load(output / scope) for scope, _ in entry["scopes"]]
-        scopes = [DeviceScope.load(output / kernels) for _, kernels in entry["scopes"]]
+        files = [ScopeFile.load(output / names[0]) for names in entry["scopes"]]
+        scopes = [[DeviceScope.load(output / name) for name in names[1:]] for names in entry["scopes"]]
         try:
             device = open_device(0 if which == GPU else EMULATED)
-            loaded = {file.number: load_kernels(scope, device) for file, scope in zip(files, scopes, strict=True)}
+            loaded = {file.number: load_kernels(device, *found) for file, found in zip(files, scopes, strict=True)}
             device.get(device.put(*_first_bytes()))  # threads that the driver needs are there from now on
             say(f"kernels for {entry['gpu']} on {device.description}")
         except TracecutError as error:

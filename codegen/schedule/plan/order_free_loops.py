@@ -63,7 +63,7 @@ def examine(accesses: Accesses, loop: int) -> Companion:
     for array in find_arrays(patterns):
         if array.written and not _any_order(array, loop):
             return Companion(loop, 0, 0, "may write what another of its iterations touches")
-        if array.written and not _own_record(array, loop):
+        if array.written and not own_record(array, loop):
             operators |= {pattern.access.site.operator for pattern in array.patterns}
     return Companion(loop, 0, size, rounds=bool(operators & FLOAT_OPERATORS))
 
@@ -91,11 +91,11 @@ def _entry_size(accesses: Accesses, loop: int) -> int | None:
 def _any_order(array: Array, loop: int) -> bool:
     sites = [pattern.access.site for pattern in array.patterns]
     if all(site.operator for site in sites) and len({site.operator for site in sites}) == 1:
-        return all(pattern.kind == SCALAR for pattern in array.patterns) or _own_record(array, loop)
-    return _own_record(array, loop)
+        return all(pattern.kind == SCALAR for pattern in array.patterns) or own_record(array, loop)
+    return own_record(array, loop)
 
 
-def _own_record(array: Array, loop: int) -> bool:
+def own_record(array: Array, loop: int) -> bool:
     """Whether every iteration stays in a record of its own."""
     return array.stride > 0 and (
         all(

@@ -77,7 +77,14 @@ def run_on_card(
     calls = [item.kernels.calls for item in scopes]
     names = weave_program(program.settings, program.compiled.analysis, found, library, calls)
     files = [ScopeFile.load(item.file.save(folder / f"{name}-{n}.npz")) for n, item in enumerate(scopes)]
-    kernels = [DeviceScope.load(item.kernels.save(folder / f"{name}-k{n}.npz")) for n, item in enumerate(scopes)]
+    kernels = [
+        [
+            DeviceScope.load(found.save(folder / f"{name}-k{n}-{m}.npz"))
+            for m, found in enumerate((item.kernels, item.anyhow))
+            if found is not None
+        ]
+        for n, item in enumerate(scopes)
+    ]
     out, err, report = folder / "card.out", folder / "card.err", folder / "card.json"
     for path in (out, err, report):
         path.unlink(missing_ok=True)
@@ -111,13 +118,13 @@ def run_on_card(
 def _run(
     library: Path,
     files: Sequence[ScopeFile],
-    kernels: Sequence[DeviceScope],
+    kernels: Sequence[Sequence[DeviceScope]],
     names: Sequence[str],
     words: Sequence[str],
     device: Device,
     report: Path,
 ) -> None:
-    loaded = {file.number: load_kernels(scope, device) for file, scope in zip(files, kernels, strict=True)}
+    loaded = {file.number: load_kernels(device, *found) for file, found in zip(files, kernels, strict=True)}
     place = become(words)
     woven = load_library(library)
 

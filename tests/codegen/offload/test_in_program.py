@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +155,16 @@ def test_what_seldom_runs_sees_the_data(item: Inspected) -> None:
     assert found.report["device"]["launches"] == 3 * 23, "it goes on there behind each exit"
 
 
-def test_other_indices_run_in_the_program(item: Inspected) -> None:
+def test_other_indices_run_in_the_programs_own_order(item: Inspected) -> None:
     found = ran(item, "5", "1000", "2")
+    assert_right(item, found, "5", "1000", "2")
+    assert list(found.used.values()) == [1] and found.report["device"]["launches"] == 15
+    assert "its kernels run in the program's own order" in found.stderr
+
+
+def test_other_indices_run_in_the_program_where_they_decide(item: Inspected) -> None:
+    (made,) = card_scopes([Asked(item, "swap", item.random(3))])
+    found = run_on_card(item.program, [replace(made, anyhow=None)], argv=["5", "1000", "2"])
     assert_right(item, found, "5", "1000", "2")
     assert list(found.used.values()) == [0] and found.report["device"]["launches"] == 0
     assert "the original order runs" in found.stderr

@@ -29,7 +29,8 @@ def read_card_scope(data: Mapping[str, Any]) -> CardScope:
     file = ScopeFile.load(data["schedule"])
     functions = {int(loop): function_in(found) for loop, found in data["functions"].items()}
     outlined = {loop: replace(file.outlined[loop], function=found) for loop, found in functions.items()}
-    return CardScope(file, DeviceScope.load(data["kernels"]), outlined)
+    anyhow = DeviceScope.load(data["anyhow"]) if "anyhow" in data else None
+    return CardScope(file, DeviceScope.load(data["kernels"]), outlined, anyhow)
 
 
 def publish_card_scopes(
@@ -58,6 +59,9 @@ def publish_card_scopes(
         files.append([f"scopes/device{number}.npz", f"kernels/device{number}.npz"])
         item.file.save(staging / files[-1][0])
         item.kernels.save(staging / files[-1][1])
+        if item.anyhow is not None:
+            files[-1].append(f"kernels/device{number}-anyhow.npz")
+            item.anyhow.save(staging / files[-1][2])
         for loop in item.kernels.loops:
             stem = staging / "kernels" / f"device{number}-loop{loop.loop}"
             write_text(stem.with_suffix(".ptx"), loop.ptx, sync=False)
