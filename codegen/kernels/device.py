@@ -28,8 +28,10 @@ NUMBERS: dict[str, Any] = {
 _OLD = re.compile(r"insufficient\s*driver|driver version is insufficient|unsupported ptx|toolchain", re.IGNORECASE)
 
 
-def open_device(number: int | str = 0) -> Device:
+def open_device(number: int | str = 0, *, alone: bool = False) -> Device:
     """A card of this machine by its number, or the one that this CPU stands for, "emulated". About a second once.
+
+    `alone`: by its driver alone, also where cupy is installed, whose import takes about as long.
 
     Raises ArgumentError for a number that no card has, ToolchainError where a card or a new enough driver is missing;
     it says which.
@@ -39,7 +41,7 @@ def open_device(number: int | str = 0) -> Device:
         return Device(emulated, 0, emulated.capability(0))
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ArgumentError(f'device is {number!r}, the number of a card (0, 1 …) or "emulated" was expected')
-    backend: Backend | None = cupy_backend() or driver_backend()
+    backend: Backend | None = driver_backend() if alone else cupy_backend() or driver_backend()
     if backend is None:
         raise _missing(RuntimeError("no NVIDIA driver is installed"))
     try:

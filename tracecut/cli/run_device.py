@@ -46,7 +46,7 @@ def prepare(output: Path, listing: Mapping[str, Any], which: str, say: Callable[
         files = [ScopeFile.load(output / names[0]) for names in entry["scopes"]]
         scopes = [[DeviceScope.load(output / name) for name in names[1:]] for names in entry["scopes"]]
         try:
-            device = open_device(0 if which == GPU else EMULATED)
+            device = open_device(0 if which == GPU else EMULATED, alone=True)
             loaded = {file.number: load_kernels(device, *found) for file, found in zip(files, scopes, strict=True)}
             device.get(device.put(*_first_bytes()))  # threads that the driver needs are there from now on
             say(f"kernels for {entry['gpu']} on {device.description}")
