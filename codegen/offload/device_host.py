@@ -37,6 +37,8 @@ BLOCK = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
 )
 UNUSUAL = "the program rounds otherwise than a card does, or is a child of the one that uses the card"
+PATIENCE = 8  # entries in a row
+VAIN = f"its kernels were not for {PATIENCE} entries in a row: it is not looked at any more"
 WATCHED = 32  # launches
 LOST = "what it had computed there is lost; run the program without --device"
 
@@ -79,6 +81,7 @@ class DeviceHost(Host):
         self._running: dict[int, OffloadedScope] = {}
         self._chosen: dict[int, tuple[Loaded, Schedule]] = {}
         self._plain: dict[int, Schedule] = {}
+        self._declined: dict[int, int] = {}  # entries in a row for which the kernels are not
 
     def _activate(
         self,
@@ -139,6 +142,8 @@ class DeviceHost(Host):
         """As of `Host`; where only indices are others, the kernels for any indices are taken."""
         number = state.file.number
         loaded = self.loaded[number]
+        if self._declined.get(number, 0) >= PATIENCE:
+            return None, VAIN
         found, why = super()._check(state, schedule, secret, memory, numbers)
         self._chosen[number] = loaded, schedule
         if found is None and loaded.anyhow is not None:
@@ -148,6 +153,7 @@ class DeviceHost(Host):
                 self._chosen[number] = loaded.anyhow, plain
                 self.say(f"scope {number}: {why}; its kernels run in the program's own order")
             why = why if found is None else other
+        self._declined[number] = 0 if found is not None else self._declined.get(number, 0) + 1
         return found, why
 
     def _off(self, state: ScopeState) -> None:

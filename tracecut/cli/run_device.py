@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tracecut.codegen.offload.device_host import Loaded
     from tracecut.codegen.runtime.schedule_file import ScopeFile
 
+MOST_REMARKS = 20  # of one run
 GPU, EMULATED = "gpu", "emulated"
 NONE = "this result has no kernels for the program's place: make it with `tracecut optimize --gpu CARD`"
 
@@ -86,7 +87,7 @@ class Prepared:
         told: set[str] = set()
 
         def once(text: str) -> None:
-            if text not in told:
+            if text not in told and len(told) < MOST_REMARKS:
                 told.add(text)
                 say(text)
 

@@ -170,6 +170,40 @@ def test_other_indices_run_in_the_program_where_they_decide(item: Inspected) -> 
     assert "the original order runs" in found.stderr
 
 
+# A loop that is entered again and again with other numbers.
+AGAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+enum { N = 400 };
+static int a[N];
+static double u[N], v[N];
+int main(int argc, char **argv) {
+    int times = argc > 1 ? atoi(argv[1]) : 3, more = argc > 2 ? atoi(argv[2]) : 0;
+    for (int i = 0; i < N; i++) a[i] = i * 7 % N, u[i] = i;
+    for (int t = 0; t < times; t++) {
+        int first = more ? t : 0;
+        for (int i = 0; i < N - first; i++) // @again
+            v[i] += u[a[i + first]];
+        printf("%g\n", v[t]);
+    }
+    return 0;
+}
+"""
+
+
+def test_what_is_declined_again_and_again_is_not_asked_for_any_more(tmp_path: Path) -> None:
+    program = trace(AGAIN, tmp_path)
+    loop = program.loop("again")
+    item = program.inspect_in("again", loop, loop)
+    found = ran(item, "40")
+    assert_right(item, found, "40")
+    assert list(found.used.values()) == [40]
+    found = ran(item, "40", "1")
+    assert_right(item, found, "40", "1")
+    assert list(found.used.values()) == [1], "the first one is as it was traced"
+    assert "its kernels were not for 8 entries in a row" in found.stderr
+
+
 def test_a_child_of_the_program_has_the_data(item: Inspected) -> None:
     found = ran(item, "9", "4", "1", "fork")
     assert_right(item, found, "9", "4", "1", "fork")
