@@ -35,7 +35,8 @@ class Artefact:
             nothing.
         results: of `tune`, one for each hot loop. why: why no loop is inspected.
         runs: whole runs of the result by their names in the manifest. weighed: the comparison of their times by
-            `accept`. gpu: loop id → the entry of its GPU kernel in the manifest, of `gpu`.
+            `accept`. gpu: loop id → the entry of its GPU kernel in the manifest, of `gpu`. device: what of them
+            can run in the program's place, as the manifest has it.
         listing: what `tracecut run` needs. manifest: what `publish` wrote.
     """
 
@@ -53,6 +54,7 @@ class Artefact:
     runs: Mapping[str, Run] = field(default_factory=dict)
     weighed: Weighed | None = None
     gpu: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    device: Mapping[str, Any] | None = None
     listing: Mapping[str, Any] = field(
         default_factory=lambda: {"tracecut": __version__, "globals": [], "scopes": [], "threads": 1, "guards": []}
     )

@@ -22,7 +22,7 @@ from .artefact import Artefact
 from .output.staging import seal
 from .stages.accept import PATIENCE, ROUNDS, weigh
 from .stages.capture import Traced, trace_program
-from .stages.card_scopes import publish_card_scopes
+from .stages.card_scopes import device_entry, publish_card_scopes
 from .stages.compare_outputs import unstable_tokens
 from .stages.compile import compile_program
 from .stages.gpu import choose_kernels
@@ -152,7 +152,9 @@ def choose_for_gpu(artefact: Artefact) -> Artefact:
         )
     except TracecutError as error:
         artefact.progress.note(f"the program cannot run on a card: {error}")
-    return replace(artefact, gpu=found, listing=listing)
+        scopes = []
+    device = device_entry(artefact.program.analysis, scopes, str(listing.get("device", {}).get("gpu", "")))
+    return replace(artefact, gpu=found, device=device, listing=listing)
 
 
 def publish_results(artefact: Artefact) -> Artefact:
@@ -170,7 +172,7 @@ def publish_results(artefact: Artefact) -> Artefact:
         with optional(f"the measured times of {region['id']}", failures):
             region["measured"] = measured(result, artefact.runs)
     captured = artefact.captured
-    manifest = build_manifest(
+    manifest = {"device": artefact.device} | build_manifest(
         __version__,
         settings,
         artefact.machine,

@@ -150,8 +150,8 @@ class RegionReport:
 class ReportData:
     """Everything that a report shows.
 
-    All strings may be shown to others, except `folder`, `report` and `run`: those are exact paths, for the terminal of
-    the user, and never part of the HTML report.
+    All strings may be shown to others, except `folder`, `report`, `run` and `on_card`: those are exact paths, for the
+    terminal of the user, and never part of the HTML report.
     """
 
     version: str
@@ -172,6 +172,7 @@ class ReportData:
     folder: str = field(default="", repr=False)
     report: str = field(default="", repr=False)
     run: tuple[str, ...] = field(default=(), repr=False)
+    on_card: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def from_manifest(
@@ -191,7 +192,7 @@ class ReportData:
         `reason` (why no loop was inspected); in a region `places`
         (the lines behind its verdict), `kept`, `tolerance`, `rounding`; in a candidate `region_all_ms`, `threads`,
         `predicted_misses` (of the L2 cache, per job); in a kernel `registers`, and `note` if there is no path; in a
-        region `gpu` (the kernel that a memory model chose).
+        region `gpu` (the kernel that a memory model chose); `device` (loops with kernels for the program's place).
 
         Args:
             manifest: what `tracecut optimize` wrote.
@@ -240,6 +241,7 @@ class ReportData:
             folder=place,
             report=report,
             run=("tracecut", "run", place, *arguments) if place else (),
+            on_card=("tracecut", "run", place, "--device", "gpu", *arguments) if place and top.child("device") else (),
         )
 
     @property

@@ -187,10 +187,16 @@ class _Summary:
         if data.report:
             self._exact("report  ", quote(data.report, self.ascii_only))
         if data.optimized and data.run:
-            command = " ".join(quote(word, self.ascii_only) for word in data.run)
-            if len(command) > 4 * self.console.width:
-                command = " ".join(quote(word, self.ascii_only) for word in data.run[:3]) + " -- ARGUMENTS"
-            self._exact("run it  ", command)
+            self._command("run it  ", data.run, 3)
+        if data.on_card:
+            self._command("on card ", data.on_card, 5)
+
+    def _command(self, label: str, words: Sequence[str], own: int) -> None:
+        """A command to copy; without the program's arguments, behind its `own` words, where they are very long."""
+        command = " ".join(quote(word, self.ascii_only) for word in words)
+        if len(command) > 4 * self.console.width:
+            command = " ".join(quote(word, self.ascii_only) for word in words[:own]) + " -- ARGUMENTS"
+        self._exact(label, command)
 
     def _name(self, text: str, cells: int) -> str:
         return fit(harmless(text, self.ascii_only), cells)

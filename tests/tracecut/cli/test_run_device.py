@@ -11,6 +11,9 @@ import pytest
 from tracecut.codegen.offload.device_loop import DeviceScope
 from tracecut.codegen.ptx.ptxas import find_ptxas
 
+from tracecut.report import ReportData
+from tracecut.report.terminal import render_summary
+
 from .test_run import COMMAND, ENDS, outcome
 
 EMULATED = ("--device", "emulated")
@@ -97,6 +100,21 @@ def test_the_result_holds_code_for_the_card(kernels: Path) -> None:
     stem = kernels / "kernels" / f"device0-loop{loop.loop}"
     assert stem.with_suffix(".ptx").read_text() == loop.ptx and ".target sm_90" in loop.ptx
     assert stem.with_suffix(".cubin").exists() == (find_ptxas() is not None)
+
+
+def test_the_manifest_says_how_kernels_are_launched(kernels: Path) -> None:
+    found = json.loads((kernels / "manifest.json").read_text())["device"]
+    (loop,) = found["loops"]
+    assert found["gpu"] == "NVIDIA H200" and found["copied"] == 0 and found["host"] == []
+    assert (kernels / loop["path"]).is_file() and loop["threads"] % 32 == 0 and loop["file"].endswith("probe.c")
+    assert [kind for kind, *_ in loop["parameters"]].count("jobs") <= 1 and loop["any_indices"] is True
+
+
+def test_the_summary_has_the_command(kernels: Path, shell: Any) -> None:
+    command = f"tracecut run {kernels} --device gpu"
+    data = ReportData.from_manifest(json.loads((kernels / "manifest.json").read_text()), folder=kernels)
+    assert f"on card {command}\n" in render_summary(data)
+    assert f"1 scope has kernels for NVIDIA H200: {command}\n" in shell("info", kernels).out
 
 
 def test_a_copied_result_runs(kernels: Path, shell: Any) -> None:

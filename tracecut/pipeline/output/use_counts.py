@@ -129,6 +129,10 @@ def print_usage(folder: Path, *, as_json: bool) -> int:
             print(f"  rounded differently: sums of {', '.join(scope['rounding'])}, in the order of the new layout")
     if not shown:
         print("  nothing was optimized: the original program runs")
+    if listing.get("device"):
+        count, card = len(listing["device"]["scopes"]), listing["device"]["gpu"]
+        noun = "1 scope has" if count == 1 else f"{count} scopes have"
+        print(f"  on a card        {noun} kernels for {card}: tracecut run {folder} --device gpu")
     declined = counts["entries"] - counts["used"]
     print(f"  runs             {counts['runs']:,} completed, {counts['native']:,} of them with the original program")
     print(f"  layout           used in {counts['used']:,} of {counts['entries']:,} entries, fell back in {declined:,}")

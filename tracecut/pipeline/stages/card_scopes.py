@@ -75,6 +75,38 @@ def publish_card_scopes(
     return {"gpu": card, "library": LIBRARY, "globals": names, "scopes": files, "sweep_ms": sweeps}
 
 
+def device_entry(analysis: Analysis, scopes: Sequence[CardScope], card: str) -> dict[str, Any] | None:
+    """The manifest's entry: the loops that run on a card in the program's place, and how each kernel is launched.
+
+    `blocks` is None where each thread has one iteration. `copied`: arrays that the rest of the scope touches on the
+    host, which are copied in each sweep. `host`: why other loops of the scopes have no kernel.
+    """
+    if not scopes:
+        return None
+    return {
+        "gpu": card,
+        "loops": [
+            {
+                "loop": loop.loop,
+                "file": analysis.nest(loop.loop).loops[loop.loop].place.file,
+                "line": analysis.nest(loop.loop).loops[loop.loop].place.line,
+                "name": loop.name,
+                "variant": loop.variant,
+                "path": f"kernels/device{item.file.number}-loop{loop.loop}.ptx",
+                "blocks": loop.blocks or None,
+                "threads": loop.threads,
+                "shared_bytes": loop.shared_bytes,
+                "parameters": [[given.kind, given.name, given.type, given.group] for given in loop.parameters],
+                "any_indices": item.anyhow is not None and any(loop.loop == other.loop for other in item.anyhow.loops),
+            }
+            for item in scopes
+            for loop in item.kernels.loops
+        ],
+        "host": [remark for item in scopes for remark in item.kernels.remarks],
+        "copied": sum(len({*item.kernels.reads, *item.kernels.writes}) for item in scopes),
+    }
+
+
 def _sweep(result: RegionResult) -> float | None:
     """Milliseconds of the program's own loop on one thread, None where it was not measured."""
     first = next((item for item in result.data.get("candidates", ()) if item["method"] == "original"), None)
