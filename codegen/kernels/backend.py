@@ -41,11 +41,11 @@ class Backend(Protocol):
     def put(self, number: int, data: npt.NDArray[Any]) -> Any:
         """A copy of an array on the card."""
 
-    def write(self, number: int, array: Any, data: npt.NDArray[Any]) -> None:
-        """Copy an array into one of as many bytes on the card."""
+    def write(self, number: int, array: Any, data: npt.NDArray[Any], first: int = 0) -> None:
+        """Copy an array into one on the card, from byte `first` on, which has to be 0 if it is not one of bytes."""
 
-    def get(self, number: int, array: Any) -> npt.NDArray[Any]:
-        """A copy of the card's array in this process."""
+    def get(self, number: int, array: Any, first: int = 0, size: int | None = None) -> npt.NDArray[Any]:
+        """A copy of the card's array in this process, or of `size` bytes from `first` on of an array of bytes."""
 
     def fill(self, number: int, array: Any, first: int, size: int, byte: int) -> None:
         """Set bytes [first, first + size) of the card's array."""

@@ -52,13 +52,13 @@ class CupyBackend:
         with self.cupy.cuda.Device(number):
             return self.cupy.asarray(data)
 
-    def write(self, number: int, array: Any, data: npt.NDArray[Any]) -> None:
+    def write(self, number: int, array: Any, data: npt.NDArray[Any], first: int = 0) -> None:
         with self.cupy.cuda.Device(number):
-            array.set(data)
+            (array[first : first + data.size] if first or data.size < array.size else array).set(data)
 
-    def get(self, number: int, array: Any) -> npt.NDArray[Any]:
+    def get(self, number: int, array: Any, first: int = 0, size: int | None = None) -> npt.NDArray[Any]:
         with self.cupy.cuda.Device(number):
-            return np.asarray(self.cupy.asnumpy(array))
+            return np.asarray(self.cupy.asnumpy(array if size is None else array[first : first + size]))
 
     def fill(self, number: int, array: Any, first: int, size: int, byte: int) -> None:
         with self.cupy.cuda.Device(number):

@@ -125,17 +125,20 @@ class Device:
                 f"card {self.number} has no room for an array of {data.nbytes} bytes", detail=str(error)
             ) from error
 
-    def write(self, array: Any, data: npt.NDArray[Any]) -> None:
-        """Copy an array into one of as many bytes on the card. O(bytes). Raises KernelError as `get`."""
+    def write(self, array: Any, data: npt.NDArray[Any], first: int = 0) -> None:
+        """Copy an array into one of bytes on the card, from `first` on. O(bytes). Raises KernelError as `get`."""
         try:
-            self.backend.write(self.number, array, data)
+            self.backend.write(self.number, array, data, first)
         except (MemoryError, RuntimeError) as error:
             raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
 
-    def get(self, array: Any) -> npt.NDArray[Any]:
-        """A copy of the card's array in this process. O(bytes). Raises KernelError when a launch before it failed."""
+    def get(self, array: Any, first: int = 0, size: int | None = None) -> npt.NDArray[Any]:
+        """A copy of the card's array in this process, or of `size` bytes from `first` on of one of bytes. O(bytes).
+
+        Raises KernelError when a launch before it failed.
+        """
         try:
-            return self.backend.get(self.number, array)
+            return self.backend.get(self.number, array, first, size)
         except (MemoryError, RuntimeError) as error:
             raise KernelError(f"a kernel failed on card {self.number}", detail=str(error)) from error
 

@@ -118,11 +118,11 @@ class DriverBackend:
         self.write(number, array, data)
         return array
 
-    def write(self, number: int, array: DriverArray, data: npt.NDArray[Any]) -> None:
+    def write(self, number: int, array: DriverArray, data: npt.NDArray[Any], first: int = 0) -> None:
         self.use(number)
         if data.nbytes:
             size = c_size_t(data.nbytes)
-            self.call("cuMemcpyHtoD_v2", c_uint64(array.place), c_void_p(data.ctypes.data), size)
+            self.call("cuMemcpyHtoD_v2", c_uint64(array.place + first), c_void_p(data.ctypes.data), size)
 
     def _free(self, number: int, place: int) -> None:
         try:
@@ -131,11 +131,12 @@ class DriverBackend:
         except RuntimeError:
             pass  # a kernel has failed: the card's memory is lost to this process, and that was said
 
-    def get(self, number: int, array: DriverArray) -> npt.NDArray[Any]:
+    def get(self, number: int, array: DriverArray, first: int = 0, size: int | None = None) -> npt.NDArray[Any]:
         self.use(number)
-        data = np.empty(array.bytes, np.uint8)
+        data = np.empty(array.bytes if size is None else size, np.uint8)
         if data.nbytes:
-            self.call("cuMemcpyDtoH_v2", c_void_p(data.ctypes.data), c_uint64(array.place), c_size_t(data.nbytes))
+            place, count = c_uint64(array.place + first), c_size_t(data.nbytes)
+            self.call("cuMemcpyDtoH_v2", c_void_p(data.ctypes.data), place, count)
         return data
 
     def fill(self, number: int, array: DriverArray, first: int, size: int, byte: int) -> None:

@@ -69,11 +69,11 @@ class EmulatedBackend:
         self._arrays[self._made] = array
         return array
 
-    def write(self, number: int, array: EmulatedArray, data: npt.NDArray[Any]) -> None:
-        array.data[:] = data.reshape(-1).view(np.uint8)
+    def write(self, number: int, array: EmulatedArray, data: npt.NDArray[Any], first: int = 0) -> None:
+        array.data[first : first + data.nbytes] = data.reshape(-1).view(np.uint8)
 
-    def get(self, number: int, array: EmulatedArray) -> npt.NDArray[Any]:
-        return array.data.copy()
+    def get(self, number: int, array: EmulatedArray, first: int = 0, size: int | None = None) -> npt.NDArray[Any]:
+        return array.data[first : array.data.size if size is None else first + size].copy()
 
     def fill(self, number: int, array: EmulatedArray, first: int, size: int, byte: int) -> None:
         array.data[first : first + size] = byte

@@ -64,9 +64,9 @@ def predict(report: MemoryReport, known: BlockCounts, other: BlockCounts, gpu: G
     share = other.busiest / max(1, known.busiest)
     hbm, l2, requests, shared, issue, latency = (report.seconds[PARTS.index(name)] for name in PARTS)
     before = l2
-    l2 += more / gpu.l2_bandwidth if gpu.l2_size else 0.0
+    l2 = max(0.0, l2 + (more / gpu.l2_bandwidth if gpu.l2_size else 0.0))  # the count may predict more than there is
     requests *= l2 / before if before > 0 else 1.0
-    hbm += 0.0 if gpu.l2_size else more / gpu.hbm_bandwidth
+    hbm = max(0.0, hbm + (0.0 if gpu.l2_size else more / gpu.hbm_bandwidth))
     latency *= share * known.warps / other.warps
     return together((hbm, l2, requests, shared * share, issue * share, latency), report.overlap) + report.launch
 

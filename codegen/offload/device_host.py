@@ -27,7 +27,7 @@ from tracecut.tracer.runtime.fingerprint_key import Secret
 
 from .device_loop import DeviceScope
 from .host_layout import HostLayout
-from .mirror import Counts, Mirror
+from .mirror import Counts, Mirror, neighbours
 from .offloaded_scope import LaunchError, OffloadedScope
 
 OFFLOAD = ctypes.CFUNCTYPE(
@@ -105,13 +105,11 @@ class DeviceHost(Host):
         layout = HostLayout(self.native, schedule, self.threads) if before is None else before.mirror.layout
         read = [int(item.ctypes.data) for item in data]
         layout.rebind(read, codes)
-        mirror = Mirror(self.device, layout, data, self.counts)
+        places = {number: (base, item.size) for number, (base, item) in enumerate(zip(bases, data, strict=True))}
+        several = [item.objects for loop in loaded.scope.loops for item in loop.given if len(item.objects) > 1]
+        mirror = Mirror(self.device, layout, data, self.counts, neighbours(places, several))
         if before is not None:
-            mirror.arrays = {
-                number: array
-                for number, array in before.mirror.arrays.items()
-                if before.mirror.data[number].size == data[number].size
-            }
+            mirror.take_over(before.mirror)
         running = OffloadedScope(loaded.scope, loaded.kernels, mirror, bases, codes, jobs, before)
         self._running[file.number] = running
         state.executor = running  # type: ignore[assignment]  # what is asked of it is whether it is active

@@ -73,7 +73,7 @@ class OffloadedScope:
         loop = self._loops[number]
         self.mirror.stale(set(loop.used) & set(self.kernels.writes))
         for item in loop.used:
-            self.mirror.array(item)
+            self.mirror.place(item)
         if number not in self._arrays:
             self._arrays[number] = self._placed(loop)
         reductions = self.codes[number].outlined.reductions
@@ -115,11 +115,13 @@ class OffloadedScope:
             self.mirror.home({to, origin})
             self.mirror.stale({to})
             return False
-        array = self.mirror.array(to)
+        self.mirror.stale({to, origin} & set(self.kernels.writes))
+        array, begin = self.mirror.place(to)
         if source:
-            self.mirror.device.copy(array, first, self.mirror.array(origin), place, size)
+            other, start = self.mirror.place(origin)
+            self.mirror.device.copy(array, begin + first, other, start + place, size)
         else:
-            self.mirror.device.fill(array, first, size, byte)
+            self.mirror.device.fill(array, begin + first, size, byte)
         self.mirror.ahead.add(to)
         self.mirror.home({to} & self._outside)
         return True
@@ -170,8 +172,8 @@ class OffloadedScope:
             return device.address(self._cells[loop.loop], CELL * item.place)
         if item.kind == "array":
             held = loop.arrays[item.array].object
-            array = self.mirror.array(held) if held >= 0 else self._arrays[loop.loop][item.array]
-            return device.address(array, item.offset)
+            array, first = self.mirror.place(held) if held >= 0 else (self._arrays[loop.loop][item.array], 0)
+            return device.address(array, first + item.offset)
         if item.kind == "live":
             dtype = np.dtype(NUMBERS[type])
             low = int(given[item.place]) & ((1 << 8 * dtype.itemsize) - 1)
@@ -203,17 +205,22 @@ class OffloadedScope:
         return copy.count * copy.stride
 
     def _in_object(self, item: Given, address: int) -> np.uint64:
+        """An address in the object that it lies in, or beside it: behind its end, or in front of it.
+
+        Which one of several it lies beside makes no difference: these lie on the card as in the program, if that could.
+        """
         if not address:
             return np.uint64(0)
-        sizes = [data.size for data in self.mirror.data]
-        among = item.objects or range(len(sizes))
-        found = [number for number in among if self.bases[number] <= address < self.bases[number] + sizes[number]]
-        if not found and item.objects:  # such as one element in front of an array that is counted from 1
-            ends = {number: (self.bases[number], self.bases[number] + sizes[number]) for number in item.objects}
-            found = [min(item.objects, key=lambda number: min(abs(address - end) for end in ends[number]))]
-        if not found:
-            raise UnsupportedError("a pointer leads to memory that is not on the card")
-        return self.mirror.device.address(self.mirror.array(found[0]), address - self.bases[found[0]])
+        ends = [(base, base + data.size) for base, data in zip(self.bases, self.mirror.data, strict=True)]
+        if item.objects:
+            number = min(item.objects, key=lambda number: max(ends[number][0] - address, address - ends[number][1], 0))
+        else:  # only compared: it has to be in one object alone
+            inside = [number for number, (begin, end) in enumerate(ends) if begin <= address <= end]
+            if len(inside) != 1:
+                raise UnsupportedError("a pointer leads to memory that is not on the card, or to the end of an array")
+            (number,) = inside
+        array, first = self.mirror.place(number)
+        return self.mirror.device.address(array, first + address - self.bases[number])
 
     def _placed(self, loop: DeviceLoop) -> list[Any]:
         """The arrays of a loop on the card, beside the objects."""

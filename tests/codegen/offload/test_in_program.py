@@ -235,10 +235,10 @@ class Failing(EmulatedBackend):
             raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS")
         super().launch(*given)
 
-    def get(self, number: int, array: Any) -> npt.NDArray[np.uint8]:
+    def get(self, number: int, array: Any, first: int = 0, size: int | None = None) -> npt.NDArray[np.uint8]:
         if self.broken:
             raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS")
-        return super().get(number, array)
+        return super().get(number, array, first, size)
 
 
 def failing(**how: int) -> Callable[[], Device]:

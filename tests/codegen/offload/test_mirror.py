@@ -42,7 +42,7 @@ def made() -> tuple[Mirror, list[np.ndarray[tuple[int], np.dtype[np.uint8]]]]:
 
 
 def on_card(mirror: Mirror, number: int) -> list[int]:
-    return list(mirror.device.get(mirror.array(number)))
+    return list(mirror.device.get(mirror.place(number)[0]))
 
 
 def test_data_lie_there_in_the_new_order() -> None:
@@ -53,7 +53,7 @@ def test_data_lie_there_in_the_new_order() -> None:
 
 def test_data_go_there_once() -> None:
     mirror, data = made()
-    mirror.array(0), mirror.array(0)
+    mirror.place(0), mirror.place(0)
     data[0][0] = 99  # nobody has said that it may change
     assert 99 not in on_card(mirror, 0) and mirror.counts.sent == 23
     mirror.stale({0})
@@ -63,7 +63,7 @@ def test_data_go_there_once() -> None:
 def test_data_come_back_in_the_programs_order() -> None:
     mirror, data = made()
     before = [item.copy() for item in data]
-    mirror.device.write(mirror.array(0), (mirror.device.get(mirror.array(0)) + 100).astype(np.uint8))
+    mirror.device.write(mirror.place(0)[0], (mirror.device.get(mirror.place(0)[0]) + 100).astype(np.uint8))
     mirror.ahead.add(0)
     mirror.home({1})
     assert np.array_equal(data[0], before[0])
@@ -85,7 +85,7 @@ def test_both_sides_agree_however_they_take_turns(steps: list[tuple[str, int, in
             data[number][1] = expected[number][1] = value
             mirror.stale({number})
         elif what == "c":
-            array = mirror.array(number)
+            array, _ = mirror.place(number)
             mirror.device.write(array, np.full(data[number].size, value, np.uint8))
             mirror.ahead.add(number)
             expected[number][:] = value

@@ -1,0 +1,191 @@
+"""What loops on a card and the rest of the program hand on to each other, and pointers beside arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..harness import Inspected, trace
+from .on_card import Asked, card_scopes, run_on_card
+from .test_in_program import assert_right, inspected
+
+HEAD = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { N = 600, M = 2400 };
+static int e[2 * M];
+static void edges(void) {
+    unsigned s = 7;
+    for (int i = 0; i < 2 * M; i++) { s = s * 1664525u + 1013904223u; e[i] = (s >> 8) % N; }
+}
+static void show(const double *x) {
+    double q = 0;
+    for (int i = 0; i < N; i++) q += x[i] * (i % 7);
+    printf("%.15g %.15g %.15g\n", q, x[0], x[N - 1]);
+}
+"""
+PROGRAMS = {
+    # A copy of what a loop has left that runs on the CPU, since each iteration needs the one before.
+    "a copy of what the CPU made": r"""
+int main(void) {
+    double *x = calloc(N, 8), *y = calloc(N, 8), *z = calloc(N, 8), *w = calloc(N, 8);
+    edges();
+    for (int i = 0; i < N; i++) x[i] = i % 13, z[i] = 1;
+    for (int t = 0; t < 6; t++) {
+        memset(y, 0, N * 8);
+        for (int k = 0; k < M; k++) { // @edges
+            int a = e[2 * k], b = e[2 * k + 1];
+            double f = x[a] - x[b] + w[k % N];
+            y[a] -= f;
+            y[b] += f;
+        }
+        for (int i = 0; i < N; i++) x[i] += 1e-3 * y[i] + 1e-2 * z[i];
+        for (int i = 1; i < N; i++) z[i] = 0.5 * z[i - 1] + 1;
+        memcpy(w, z, N * 8);
+    }
+    show(x);
+    show(w);
+    return 0;
+}
+""",
+    "a part that is cleared of what the CPU made": r"""
+int main(void) {
+    double *x = calloc(N, 8), *y = calloc(N, 8), *g = calloc(N, 8);
+    edges();
+    for (int i = 0; i < N; i++) x[i] = i % 13;
+    for (int t = 0; t < 6; t++) {
+        for (int k = 0; k < M; k++) { // @edges
+            int a = e[2 * k], b = e[2 * k + 1];
+            double f = 0.01 * (x[a] - x[b]);
+            y[a] -= f;
+            y[b] += f;
+        }
+        for (int i = 0; i < N; i++) { x[i] += y[i] + 1e-3 * g[i]; y[i] = 0; }
+        g[0] = 1;
+        for (int i = 1; i < N; i++) g[i] += 0.5 * g[i - 1];
+        memset(g + N / 2, 0, N / 4 * 8);
+    }
+    show(x);
+    show(g);
+    return 0;
+}
+""",
+    "values at the border": r"""
+static double x[N], r[N], old[N];
+int main(void) {
+    edges();
+    for (int i = 0; i < N; i++) x[i] = i % 13;
+    for (int t = 0; t < 6; t++) {
+        memcpy(old, x, sizeof x);
+        for (int k = 0; k < M; k++) { // @edges
+            int a = e[2 * k], b = e[2 * k + 1];
+            double f = 0.01 * (x[a] - x[b]);
+            r[a] -= f;
+            r[b] += f;
+        }
+        for (int i = 0; i < N; i++) x[i] = old[i] + r[i];
+        memset(r, 0, sizeof r);
+        x[0] = t;
+        x[N - 1] = x[0] + x[1];
+    }
+    show(x);
+    return 0;
+}
+""",
+    # Two arrays side by side that change places: the end of one is the begin of the other.
+    "pointers to the ends of arrays": r"""
+static double A[N], B[N], F[N];
+int main(void) {
+    edges();
+    double *p = A, *q = B;
+    for (int i = 0; i < N; i++) p[i] = i % 13;
+    for (int t = 0; t < 5; t++) {
+        for (int k = 0; k < M; k++) { // @edges
+            int a = e[2 * k], b = e[2 * k + 1];
+            double f = 0.01 * (p[a] - p[b]);
+            F[a] -= f;
+            F[b] += f;
+        }
+        double *pe = p + N, *qe = q + N, *fe = F + N;
+        for (long i = -N; i < 0; i++) qe[i] = pe[i] * 0.9 + fe[i];
+        for (long i = -N; i < 0; i++) fe[i] = 0;
+        double *r = p;
+        p = q;
+        q = r;
+    }
+    show(p);
+    return 0;
+}
+""",
+    "arrays that are counted from one": r"""
+static double A[N], B[N], F[N];
+int main(void) {
+    edges();
+    double *p = A, *q = B;
+    for (int i = 0; i < N; i++) p[i] = i % 13;
+    for (int t = 0; t < 5; t++) {
+        for (int k = 0; k < M; k++) { // @edges
+            int a = e[2 * k], b = e[2 * k + 1];
+            double f = 0.01 * (p[a] - p[b]);
+            F[a] -= f;
+            F[b] += f;
+        }
+        double *p1 = p - 1, *q1 = q - 1, *f1 = F - 1;
+        for (long i = 1; i <= N; i++) q1[i] = p1[i] * 0.9 + f1[i];
+        for (long i = 1; i <= N; i++) f1[i] = 0;
+        double *r = p;
+        p = q;
+        q = r;
+    }
+    show(p);
+    return 0;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("variant", ["swap", "original"])
+def test_the_program_prints_what_it_printed(name: str, variant: str, tmp_path: Path) -> None:
+    item = inspected(HEAD + PROGRAMS[name], tmp_path)
+    found = run_on_card(item.program, card_scopes([Asked(item, variant, item.random(1))]))
+    assert_right(item, found)
+    assert found.report["device"]["launches"] >= 10, found.stderr
+
+
+# The same in the hot loop itself: the captured memory does not say which of the two is meant.
+ENDS = r"""
+static double A[N], B[N];
+static long d[2 * M];
+int main(void) {
+    edges();
+    for (int i = 0; i < 2 * M; i++) d[i] = e[i] - N;
+    double *p = A + N, *q = B + N;
+    for (int i = -N; i < 0; i++) p[i] = (i + N) % 13;
+    for (int t = 0; t < 5; t++) {
+        for (int i = -N; i < 0; i++) q[i] = p[i] * 0.9;
+        for (int k = 0; k < M; k++) { // @edges
+            long a = d[2 * k], b = d[2 * k + 1];
+            double f = 0.01 * (p[a] - p[b]);
+            q[a] -= f;
+            q[b] += f;
+        }
+        double *r = p;
+        p = q;
+        q = r;
+    }
+    show(p - N);
+    return 0;
+}
+"""
+
+
+def test_a_hot_loop_whose_pointers_lie_at_the_ends(tmp_path: Path) -> None:
+    program = trace(HEAD + ENDS, tmp_path)
+    loop = program.loop("edges")
+    item: Inspected = program.inspect_in("edges", loop, program.scopes_of(loop)[0])
+    found = run_on_card(program, card_scopes([Asked(item, "original", item.random(1))]))
+    assert_right(item, found)
+    assert found.report["device"]["launches"] == 10, found.stderr
