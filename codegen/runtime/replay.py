@@ -113,7 +113,7 @@ class CapturedRegion:
                 roots[group.id] = int(self.given[names[group.root]])
             elif self._is_loaded(group):
                 found = loaded_root(self.accesses.evaluation, group.root)
-                roots[group.id] = self.translate(found, self.homes.get(group.root))
+                roots[group.id] = self.translate(found, self._home(group.root, found))
         for place, slot in enumerate(self.outlined.slots):
             if slot.kind == "base" and slot.group not in roots:
                 roots[slot.group] = int(self.given[place])
@@ -164,6 +164,32 @@ class CapturedRegion:
         alone = {root: found.pop() for root, found in reached.items() if len(found) == 1}
         return {root: item for root, item in alone.items() if item is not None and item.base in self.buffers}
 
+    def _home(self, pointer: str, address: int) -> Object | None:
+        """The object that a pointer leads to, which may change places with others: it is told by where it leads then.
+
+        None where that is not known. Raises UnsupportedError for an address at the end of one object, or in front of
+        one, that lies in another: nothing says which of them is meant.
+        """
+        if pointer in self.homes:
+            return self.homes[pointer]
+        sites = [key for group in self.outlined.groups if group.root == pointer for key in group.sites]
+        variants = [a for key in sites for a in self.accesses.by_site.get(key, ()) if a.runs and a.object is not None]
+        named = [
+            access.object
+            for access in variants
+            if any(
+                expr.kind == "live" and _same_address(self.accesses.lives.get(expr.data[0]), address)
+                for expr in access.chosen.values()
+            )
+        ]
+        if len(set(named)) == 1:
+            return named[0]
+        reached = {access.object for access in variants if access.object is not None}
+        beside = [item for item in reached if item.base <= address <= item.end]
+        if len(reached) > 1 and len(beside) != 1:
+            raise UnsupportedError("a pointer leads to one of several arrays, and it is not known to which")
+        return beside[0] if beside else None
+
     def _slots(self) -> npt.NDArray[np.uint64]:
         given = np.zeros(len(self.outlined.slots), np.uint64)
         for place, slot in enumerate(self.outlined.slots):
@@ -177,7 +203,7 @@ class CapturedRegion:
             if raw is None:
                 continue
             pointer = name if self.types[name] == "ptr" else self.addresses.get(name)
-            given[place] = raw if pointer is None else self.translate(raw, self.homes.get(pointer))
+            given[place] = raw if pointer is None else self.translate(raw, self._home(pointer, raw))
         return given
 
 
@@ -336,6 +362,10 @@ def _block_error(
         if other.object is access.object and other.site.type in DTYPES:
             differ = differ[(differ < other.low) | (differ >= other.high)]
     return float("inf") if differ.size else 0.0
+
+
+def _same_address(number: int | float | None, address: int) -> bool:
+    return isinstance(number, int) and (number - address) % (1 << 64) == 0
 
 
 def _low(value: int, type: str) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tracecut.support.errors import UnsupportedError
+from tracecut.tracer.runtime.binding import support
 
-from ..harness import Inspected, trace
+from ..harness import trace
 from .on_card import Asked, card_scopes, run_on_card
 from .test_in_program import assert_right, inspected
 
@@ -182,10 +184,12 @@ int main(void) {
 """
 
 
-def test_a_hot_loop_whose_pointers_lie_at_the_ends(tmp_path: Path) -> None:
+def test_nothing_guesses_which_array_is_meant(tmp_path: Path) -> None:
     program = trace(HEAD + ENDS, tmp_path)
     loop = program.loop("edges")
-    item: Inspected = program.inspect_in("edges", loop, program.scopes_of(loop)[0])
-    found = run_on_card(program, card_scopes([Asked(item, "original", item.random(1))]))
-    assert_right(item, found)
-    assert found.report["device"]["launches"] == 10, found.stderr
+    item = program.inspect_in("edges", loop, program.scopes_of(loop)[0])
+    why = "one of several arrays, and it is not known to which"
+    with pytest.raises(UnsupportedError, match=why):
+        item.replay(support())
+    with pytest.raises(UnsupportedError, match=why):
+        card_scopes([Asked(item, "original", item.random(1))])
