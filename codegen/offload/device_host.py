@@ -13,6 +13,7 @@ import numpy as np
 from tracecut.codegen.gpu.index_copies import Bytes
 from tracecut.codegen.kernels.device import Device
 from tracecut.codegen.runtime.host import Host, ScopeState, region_codes
+from tracecut.codegen.runtime.run_summary import told
 from tracecut.codegen.runtime.schedule_file import ScopeFile
 from tracecut.codegen.schedule.guards.make_guard import address_of
 from tracecut.codegen.schedule.schedule import ANY_SIZE, Schedule
@@ -36,7 +37,7 @@ OFFLOAD = ctypes.CFUNCTYPE(
 BLOCK = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
 )
-UNUSUAL = "the program rounds otherwise than a card does, or is a child of the one that uses the card"
+UNUSUAL = "the program rounds otherwise than a card does"
 PATIENCE = 8  # entries in a row
 VAIN = f"its kernels were not for {PATIENCE} entries in a row: it is not looked at any more"
 WATCHED = 32  # launches
@@ -182,7 +183,7 @@ class DeviceHost(Host):
             if os.getpid() != self.process:
                 return 0
         except Exception as error:
-            why = error.message if isinstance(error, TracecutError) else f"{type(error).__name__}: {error}"
+            why = told(error)
             if isinstance(error, LaunchError) and running.lost(loop):
                 self.end(f"{why}: {LOST}")
         finally:  # a driver starts threads when it first needs them: they are not the program's
@@ -201,7 +202,7 @@ class DeviceHost(Host):
             return int(running.block(target, source or 0, byte, size))
         except Exception as error:
             state = self.scopes[number]
-            state.refused = error.message if isinstance(error, TracecutError) else f"{type(error).__name__}: {error}"
+            state.refused = told(error)
             self.say(f"scope {number}: {state.refused}; the program's own loops run")
             self._off(state)
             return 0

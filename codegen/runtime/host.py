@@ -40,7 +40,7 @@ from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, 
 from .active_layouts import ActiveLayouts
 from .executor import Executor, RegionCode
 from .pauses import FINAL, MOVED, Pause
-from .run_summary import run_summary, why_closed
+from .run_summary import run_summary, told, why_closed
 from .schedule_file import ScopeFile
 from .shared_mappings import require_own
 
@@ -151,8 +151,7 @@ class Host:
             self._try_enter(state, pointer)
         except Exception as error:  # the program must not notice
             self._off(state)
-            known = isinstance(error, UnsupportedError)
-            state.refused = error.args[0] if known else f"{type(error).__name__}: {error}"
+            state.refused = told(error)
             self.say(f"scope {number}: {state.refused}; the original order runs")
         state.nanoseconds += time.perf_counter_ns() - start
 
@@ -262,7 +261,7 @@ class Host:
                 self._inspect_now(state, numbers, why, per_call)
         except Exception as error:  # the program must not notice
             self._off(state)
-            self.say(f"scope {state.file.number}: {type(error).__name__}: {error}; the original order runs")
+            self.say(f"scope {state.file.number}: {told(error)}; the original order runs")
         state.nanoseconds += time.perf_counter_ns() - start
 
     def _inspect_now(self, state: ScopeState, numbers: dict[str, int | float], why: str, per_call: float) -> None:

@@ -28,7 +28,7 @@ from tracecut.tracer.runtime.hook_slots import named_numbers, number_of
 from tracecut.tracer.runtime.hooks import ENTER, LEAVE, MISMATCH, PAUSE, PROBE, TRAPS, Tables, mismatch
 
 from .pauses import FINAL, MOVED, Pause
-from .run_summary import run_summary, why_closed
+from .run_summary import run_summary, told, why_closed
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class LightHost:
     def _give_up(self, scope: Scope, error: Exception) -> None:
         """Nothing of the layout stays behind. Files that are damaged will be at the next entry, too."""
         self._off(scope)
-        scope.refused = str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
+        scope.refused = told(error)
         if isinstance(error, ArtefactError):
             self.broken = scope.refused
         self.say(f"scope {scope.listed['number']}: {scope.refused}; the original order runs")
@@ -261,7 +261,7 @@ class LightHost:
                 with loading():
                     self.host = self._load(self)
             except Exception as error:  # which takes too long to try again
-                self.broken = str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
+                self.broken = told(error)
                 raise
             for number, known in self.scopes.items():
                 state = self.host.scopes[number]

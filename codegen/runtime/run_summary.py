@@ -35,6 +35,11 @@ def why_closed(own_threads: int, own_signals: int) -> str:
     return ""
 
 
+def told(error: Exception) -> str:
+    """An error as the user is told of it: errors of ours by their words, others by their kind, too."""
+    return str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")
+
+
 def run_summary(
     library: ctypes.CDLL,
     times: Any,

@@ -215,7 +215,7 @@ def _run_on_device(
 
             counters.write_text(json.dumps(result))
         if verbose:
-            _conclude(result)
+            _conclude(result, "on the card", "in the program")
             for line in conclusion(result, found.entry.get("sweep_ms", {})):
                 _say(line)
 
@@ -287,17 +287,16 @@ def _introduce(listed: Sequence[Any], threads: int, original: bool) -> None:
             _say(f"rescheduled ({scope['method']}, {noun}): {places}")
 
 
-def _conclude(found: dict[str, Any]) -> None:
-    for scope in found["scopes"].values():
+def _conclude(found: dict[str, Any], there: str = "in the new order", here: str = "in the original order") -> None:
+    """Lines on what ran. there, here: what the loops did with a layout in force, and without."""
+    for loop, scope in found["scopes"].items():
         copying = scope["nanoseconds"] / 1e9
         why = f"; {scope['refused']}" if scope["refused"] else ""
-        _say(f"layout used in {scope['used']} of {scope['entries']} entries, {copying:.3f} s of copies{why}")
+        which = f" around loop {loop}" if len(found["scopes"]) > 1 else ""
+        _say(f"layout{which} used in {scope['used']} of {scope['entries']} entries, {copying:.3f} s of copies{why}")
     for loop, region in found["regions"].items():
         spent = (region["nanoseconds"] + region["original_nanoseconds"]) / 1e9
-        _say(
-            f"loop {loop}: {region['calls']} sweeps in the new order, {region['declined']} in the original order, "
-            f"{spent:.3f} s"
-        )
+        _say(f"loop {loop}: {region['calls']} sweeps {there}, {region['declined']} {here}, {spent:.3f} s")
 
 
 def _say(text: str) -> None:

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 MOST_REMARKS = 20  # of one run
 GPU, EMULATED = "gpu", "emulated"
 NONE = "this result has no kernels for the program's place: make it with `tracecut optimize --gpu CARD`"
+NO_LOOP = "no loop of this result could get a kernel for the program's place (its report says why)"
 
 
 def prepare(output: Path, listing: Mapping[str, Any], which: str, say: Callable[[str], None]) -> Prepared | str:
     """Open the card and load the kernels. Returns why that cannot be; raises ArtefactError for a damaged result."""
     entry = listing.get("device")
     if not entry:
-        return NONE
+        return NONE if entry is None else NO_LOOP
     for name in (entry["library"], *(name for pair in entry["scopes"] for name in pair)):
         if digest_of((output / name).read_bytes()) != listing["files"].get(name):
             raise damaged(f"{output / name} is damaged: it is not the file that tracecut wrote")

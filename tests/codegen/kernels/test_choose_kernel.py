@@ -73,6 +73,8 @@ def test_a_prediction_for_the_same_blocks_is_the_time(search: KernelSearch) -> N
     assert predict(item.report, counts, more, CARD) > item.report.time + SLOPE * (1 << 30) / CARD.l2_bandwidth / 2
     busier = replace(counts, busiest=1000 * counts.busiest)
     assert predict(item.report, counts, busier, CARD) > item.report.time
+    fewer = replace(counts, copied=counts.copied - (1 << 40))
+    assert 0 < predict(item.report, counts, fewer, CARD) <= item.report.time, "no more is saved than there is"
 
 
 def test_slopes_are_fitted_to_what_was_run(search: KernelSearch) -> None:
