@@ -9,6 +9,7 @@ from tracecut.support.process.runner import Limits, run
 
 from ..codegen.harness import trace
 from ..codegen.offload.on_card import Asked, card_scopes, run_on_card
+from . import time_loops
 from .generate import generate
 from .guards import LOOPS, SECONDS, TOLERANCE, Figures, compare, source_of
 from .on_card import CardTally, check_on_card
@@ -32,6 +33,24 @@ def test_two_thousand_programs(first: int, tmp_path: Path) -> None:
         (tmp_path / str(seed)).mkdir()
         check_on_card(generate(seed, 100), tmp_path / str(seed), tally, anyhow=seed % 3 == 2)
     assert tally.wrong == {} and tally.ran > 400, tally
+
+
+def test_time_loops(tmp_path: Path) -> None:
+    tally = time_loops.Tally()
+    for seed in (1001, 1002):
+        (tmp_path / str(seed)).mkdir()
+        time_loops.check(seed, 10, tmp_path / str(seed), tally)
+    assert tally.wrong == [] and tally.ran >= 18 and tally.launches > 300, tally
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(2000, 2100, 25))
+def test_a_thousand_time_loops(first: int, tmp_path: Path) -> None:
+    tally = time_loops.Tally()
+    for seed in range(first, first + 25):
+        (tmp_path / str(seed)).mkdir()
+        time_loops.check(seed, 10, tmp_path / str(seed), tally)
+    assert tally.wrong == [] and tally.ran >= 225, tally
 
 
 @pytest.mark.parametrize("program", LOOPS)
