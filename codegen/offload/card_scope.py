@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,7 @@ def make_card_scope(
 
     compiled: makes PTX, as `compile_ptx`. Raises UnsupportedError when the kernel cannot run in the program's place.
     """
+    compiled = cache(compiled)  # the same loop in the program's order has the same text, whatever it is for
     made = make_device_scope(source, kernel, compiled)
     anyhow = None if hooks.tables else make_for_any_indices(source, kernel, made, compiled)
     # Again: the further loops rely on numbers and loads of their own.
