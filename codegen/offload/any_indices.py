@@ -65,7 +65,11 @@ class _AnyMaker(ScopeMaker):
 
     def _exclusive(self, loop: int, groups: Sequence[Group]) -> frozenset[int]:
         """Groups where every iteration has a record of its own. Raises UnsupportedError where indices decide."""
-        if self.nest.loops[loop].ends_early:
+        info = self.nest.loops[loop]
+        loaded = {str(node.data[0]) for node in info.trip.walk() if node.kind == "load"} if info.trip else set[str]()
+        asked = {access.object for name in loaded for access in self.accesses.by_site.get(name, ())}
+        changed = {access.object for access in self.accesses.all() if access.site.writes}
+        if info.ends_early or asked & changed:  # with other indices, the scope may write to what it is counted by
             raise UnsupportedError("data decide how often it runs")
         touched = [a for a in self.accesses.inside(loop) if not is_local(self.nest, (loop,), a.site)]
         if any(access.object is None for access in touched):
