@@ -2,7 +2,8 @@
 
 python -m tests.fuzz.time_loops --first 1 --seeds 20        programs of ten time loops each
 
-All arithmetic is on whole numbers that wrap, so that every bit has to be as in the program.
+Each time loop runs twice, the second time with other indices. All arithmetic is on whole numbers that wrap, so that
+every bit has to be as in the program.
 """
 
 from __future__ import annotations
@@ -31,10 +32,9 @@ HEAD = f"""
 enum {{ N = {N}, M = 4 * N }};
 typedef unsigned long number;
 static int e[2 * M], g[N];
-static void indices(void) {{
-    unsigned s = 7;
+static void indices(unsigned s, int twice) {{
     for (int i = 0; i < 2 * M; i++) {{ s = s * 1664525u + 1013904223u; e[i] = (int)((s >> 8) % N); }}
-    for (int i = 0; i < N; i++) g[i] = (i * 13 + 5) % N;
+    for (int i = 0; i < N; i++) g[i] = twice ? i * i % N : (i * 13 + 5) % N;
 }}
 """
 
@@ -61,6 +61,7 @@ def statement(draw: random.Random, depth: int = 0) -> list[str]:
         "beside": [f"for (int i = 0; i < N - 1; i++) {a}[i] += {d}[i + 1] * 2;"],
         "recurrence": [f"for (int i = 1; i < N; i++) {a}[i] += {a}[i - 1] * 5 + {b}[i];"],
         "gather": [f"for (int i = 0; i < N; i++) {a}[i] = {d}[g[i]] + {draw.randrange(9)};"],
+        "put": [f"for (int i = 0; i < N; i++) {a}[g[i]] = {d}[i] + {draw.randrange(9)};"],
         "scatter": [f"for (int i = 0; i < N; i++) {a}[g[i]] += {d}[i];"],
         "edges": [
             "for (int k = 0; k < M; k++) {",
@@ -125,7 +126,8 @@ def program_of(seed: int, count: int) -> str:
     draw = random.Random(seed)
     loops = [time_loop(number, draw) for number in range(count)]
     calls = " ".join(f"run_{number}();" for number in range(count))
-    return "\n".join([HEAD, *loops, f"int main(void) {{ indices(); {calls} return 0; }}", ""])
+    again = f"indices(11, 1); {calls}"  # other indices, some of them several times
+    return "\n".join([HEAD, *loops, f"int main(void) {{ indices(7, 0); {calls} {again} return 0; }}", ""])
 
 
 def check(seed: int, count: int, folder: Path, tally: Tally) -> None:
