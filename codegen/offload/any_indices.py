@@ -54,6 +54,9 @@ class _AnyMaker(ScopeMaker):
         return self._any(loop)
 
     def calls(self, rest: Sequence[Access]) -> set[str]:
+        """Those of the chosen kernels. Raises UnsupportedError where the rest may touch more than it did."""
+        if any(not access.runs or access.object is None for access in rest):
+            raise UnsupportedError("data decide what the rest of the scope touches")
         return set(self.woven.scope.calls)
 
     def _any(self, loop: int) -> DeviceLoop:
@@ -79,12 +82,24 @@ class _AnyMaker(ScopeMaker):
         for item in written:
             members = [access for access in touched if access.object is item]
             arrays = find_arrays(find_pattern(self.accesses, replace(access, runs=True), ()) for access in members)
-            if len(arrays) == 1 and own_record(arrays[0], loop):
+            if len(arrays) == 1 and own_record(arrays[0], loop) and not any(self._reaches(a, loop) for a in members):
                 own |= {access.site.key for access in members}
             elif not all(a.site.operator for a in members) or len({a.site.update for a in members}) != 1:
                 raise UnsupportedError("indices decide which iterations touch the same data")
         shared = {a.site.key for a in touched if a.object in written} - own
         return frozenset(group.id for group in groups if not shared & set(group.sites))
+
+    def _reaches(self, access: Access, loop: int) -> bool:
+        """Whether loaded numbers decide how far an access reaches: by its length, or the loops around it in `loop`."""
+        if access.site.length is not None:
+            return True
+        inner: int | None = access.site.loop
+        while inner is not None and inner != loop:
+            info = self.nest.loops[inner]
+            if info.trip is None or info.ends_early or info.trip.has("load", "opaque", "any", "state"):
+                return True
+            inner = info.parent
+        return False
 
     def slot(self, parameter: Parameter, outlined: Outlined) -> Given | None:
         """Where the hook of the chosen kernel hands the same over."""

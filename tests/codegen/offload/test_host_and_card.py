@@ -193,3 +193,44 @@ def test_nothing_guesses_which_array_is_meant(tmp_path: Path) -> None:
         item.replay(support())
     with pytest.raises(UnsupportedError, match=why):
         card_scopes([Asked(item, "original", item.random(1))])
+
+
+# What the scope touches on the CPU, and how far iterations reach, follows from other data than when it was traced.
+MORE = r"""
+static int p[N], cz[N];
+static double x[N], y[N], w[4 * N];
+int main(int argc, char **argv) {
+    int other = argc > 1;
+    edges();
+    for (int i = 0; i < N; i++) x[i] = i % 13, p[i] = other ? (i * 7 + 3) % N : e[i], cz[i] = other ? i % 3 : 0;
+    for (int t = 0; t < 6; t++) {
+        for (int i = 0; i < N; i++) // @edges
+            y[i] += x[p[i]] * 0.1;
+        SECOND
+        for (int i = 0; i < N; i++) x[i] = 0.9 * x[i] + 0.01 * y[i] + 0.001 * w[i];
+    }
+    show(x);
+    show(w);
+    return 0;
+}
+"""
+SECOND = {
+    "a loop that never ran": "for (int i = 0; i < N; i++) for (int k = 0; k < cz[i]; k++) w[i + k] = x[i] + k + i;",
+    "a branch that was never taken": "for (int i = 1; i < N; i++) if (cz[i]) w[N - i] = w[i - 1] * 0.5 + y[i];",
+    "a loop that runs further": "for (int i = 0; i < N; i++) for (int k = 0; k <= cz[i]; k++) w[i + k] = x[i] + k + i;",
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_other_data_let_the_scope_touch_more(name: str, tmp_path: Path) -> None:
+    item = inspected(HEAD + MORE.replace("SECOND", SECOND[name]), tmp_path)
+    (made,) = card_scopes([Asked(item, "swap", item.random(1))])
+    for argv in ((), ("1",)):
+        assert_right(item, run_on_card(item.program, [made], argv=argv), *argv)
+    if name == "a loop that runs further":
+        line = next(n for n, text in enumerate((HEAD + MORE).splitlines(), 1) if "SECOND" in text)
+        loops = [] if made.anyhow is None else made.anyhow.loops
+        places = [made.file.nest.loops[loop.loop].place.line for loop in loops]
+        assert line not in places, "its iterations may write to one place"
+    else:
+        assert made.anyhow is None
