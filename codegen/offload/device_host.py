@@ -79,6 +79,7 @@ class DeviceHost(Host):
         self._call, self._block_call = OFFLOAD(self._offload), BLOCK(self._block)
         self.tables.set("tc_on_block", ctypes.cast(self._block_call, ctypes.c_void_p).value or 0)
         self._plans: dict[int, tuple[Plan, list[Block]]] = {}
+        self._loop_of = {number: loop for file in files for loop, number in file.numbers.items()}
         self._running: dict[int, OffloadedScope] = {}
         self._chosen: dict[int, tuple[Loaded, Schedule]] = {}
         self._plain: dict[int, Schedule] = {}
@@ -173,7 +174,7 @@ class DeviceHost(Host):
         file = self.owner[number]
         state = self.scopes[file.number]
         running = self._running[file.number]
-        loop = next(loop for loop, known in file.numbers.items() if known == number)
+        loop = self._loop_of[number]
         why = UNUSUAL
         threads = thread_count() if self.counts.launches < WATCHED else 0
         try:

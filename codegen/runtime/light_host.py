@@ -345,11 +345,11 @@ def run_listed(
     report: Callable[[dict[str, Any]], None],
 ) -> NoReturn:
     """Run a woven program in this process, its scopes described by their listing. `place`: address of its argv."""
-    told: set[str] = set()
+    said: set[str] = set()
 
     def say(text: str) -> None:
-        if verbose and text not in told:
-            told.add(text)
+        if verbose and text not in said:
+            said.add(text)
             with contextlib.suppress(OSError):
                 os.write(2, f"tracecut: {text}\n".encode())
 

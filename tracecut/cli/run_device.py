@@ -85,11 +85,11 @@ class Prepared:
         from tracecut.codegen.offload.device_host import DeviceHost
         from tracecut.support.process.load_and_run import at_exit, run_main
 
-        told: set[str] = set()
+        said: set[str] = set()
 
         def once(text: str) -> None:
-            if text not in told and len(told) < MOST_REMARKS:
-                told.add(text)
+            if text not in said and len(said) < MOST_REMARKS:
+                said.add(text)
                 say(text)
 
         host = DeviceHost(
