@@ -50,8 +50,8 @@ def csr_times(
         call = native("csr_times", "nnpppppp", matrix.values.dtype, index)
         run_blocks(lambda first, last: call(first, last, *fixed), cuts)
     else:
-        many = native("csr_times_many", "nnppppppn", matrix.values.dtype, index)
-        run_blocks(lambda first, last: many(first, last, *fixed, product.count), cuts)
+        many = native("csr_times_rows", "nnpppppppn", matrix.values.dtype, index)
+        run_blocks(lambda first, last: many(first, last, None, *fixed, product.count), cuts)
     return product.finish()
 
 
