@@ -67,6 +67,11 @@ def address(array: npt.NDArray[Any]) -> int:
     return int(array.ctypes.data)
 
 
+def addresses(*arrays: npt.NDArray[Any] | None) -> list[int | None]:
+    """Where arrays begin; None for those that are not there. They must outlive the call."""
+    return [None if array is None else address(array) for array in arrays]
+
+
 def aligned(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """An empty array whose first element begins a cache line: no vector load crosses one."""
     room = np.empty(size * dtype.itemsize + 64, np.uint8)

@@ -18,7 +18,7 @@ from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArgumentError
 
 from .csr import Array, Csr
-from .native_code import address, aligned, native
+from .native_code import address, addresses, aligned, native
 from .row_threads import row_blocks, run_blocks
 
 Words = npt.NDArray[np.uint32]
@@ -100,13 +100,13 @@ class Sliced:
         if max(matrix.shape) >= 2**31:
             raise ArgumentError(f"slices hold fewer than 2**31 rows and columns, the matrix has {matrix.shape}")
         shape = sliced_shape(matrix, order, window=window)
-        parts = [address(part) for part in (matrix.offsets, matrix.columns)]
-        orders = [None if part is None else address(part) for part in (order, numbers)]
+        parts = addresses(matrix.offsets, matrix.columns)
+        orders = addresses(order, numbers)
         lanes, count, rows, lengths = lanes_of(matrix.values.dtype), shape.count, shape.rows, shape.lengths
         slices = lengths.size // lanes
         starts, column_starts = np.empty(slices + 1, np.int64), np.empty(slices + 1, np.int64)
         bases = np.empty(slices, np.uint32)
-        known = [*parts, *orders, *map(address, (rows, lengths, starts, column_starts, bases))]
+        known = [*parts, *orders, *addresses(rows, lengths, starts, column_starts, bases)]
         native("sliced_starts", "nnppppppppp", None, matrix.columns.dtype)(count, lanes, *known)
         columns = aligned(int(column_starts[-1]), np.dtype(np.uint16))
         native("sliced_columns", "nnpppppppppp", None, matrix.columns.dtype)(count, lanes, *known, address(columns))
@@ -152,7 +152,7 @@ class Sliced:
     @cached_property
     def _struct(self) -> _Struct:
         arrays = (self.starts, self.column_starts, self.columns, self.bases, self.rows, self.lengths)
-        return _Struct(self.count, *map(address, arrays))
+        return _Struct(self.count, *addresses(*arrays))
 
     @cached_property
     def _far_which(self) -> Words:
@@ -163,7 +163,7 @@ class Sliced:
         struct, index, value = ctypes.addressof(self._struct), self.far.columns.dtype, self.values.dtype
         known = (struct, address(self.values), address(x), address(y), address(scale))
         far = self.far
-        parts = [address(part) for part in (self._far_which, far.offsets, far.columns, far.values, x, y, scale)]
+        parts = addresses(self._far_which, far.offsets, far.columns, far.values, x, y, scale)
         if count == 1:
             call = native("sliced_times", "nnppppp", value, _U32)
             run_blocks(lambda first, last: call(first, last, *known), row_blocks(self.starts, threads))
@@ -173,7 +173,7 @@ class Sliced:
             run_blocks(lambda first, last: many(first, last, *known, count, 0), row_blocks(self.starts, threads))
             several = native("csr_times_rows", "nnpppppppn", value, index)
 
-            def row(first: int, last: int, *given: int) -> int:
+            def row(first: int, last: int, *given: int | None) -> int:
                 return several(first, last, *given, count)
 
         run_blocks(lambda first, last: row(first, last, *parts), row_blocks(far.offsets, threads))
@@ -189,7 +189,7 @@ class Sliced:
         side = np.ascontiguousarray(x[self._far_which])
         one = np.array([scale[0], 1], scale.dtype)
         call = native("csr_transposed_times", "nnppppppn", value, far.columns.dtype)
-        parts = [address(part) for part in (far.offsets, far.columns, far.values, side, y, one)]
+        parts = addresses(far.offsets, far.columns, far.values, side, y, one)
         call(*far.shape, *parts, count)
 
 
@@ -223,8 +223,7 @@ def lanes_of(value: np.dtype[Any]) -> int:
 
 def _filled(matrix: Csr, order: Words | None, count: int, rows: Words, lengths: Array, starts: Longs) -> Array:
     values = aligned(int(starts[-1]), matrix.values.dtype)
-    known = [address(matrix.offsets), None if order is None else address(order)]
-    known += map(address, (rows, lengths, starts, matrix.values, values))
+    known = addresses(matrix.offsets, order, rows, lengths, starts, matrix.values, values)
     native("sliced_values", "nnppppppp", matrix.values.dtype, matrix.columns.dtype)(
         count, lanes_of(matrix.values.dtype), *known
     )
