@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from tracecut.tracer.runtime.compile_support import support_object
 
-_SOURCE = Path(__file__).parent / "kernels.c"
+_SOURCE = Path(__file__).parent / "native" / "kernels.c"
 # A product and its sum round once: these are sums of many products, whose last bits depend on their order anyway.
 _OPTIONS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-slp-vectorize", "-w")
 _SAFE_GATHERS = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tracecut.support.arrays import Longs
 from tracecut.support.errors import ArgumentError
 
-from .csr import Array, Csr
+from .csr import Array, Csr, permuted_rows
 from .native_code import address, addresses, aligned, native
 from .row_threads import row_blocks, run_blocks
 
@@ -85,7 +85,12 @@ class Sliced:
 
     @classmethod
     def of(
-        cls, matrix: Csr, order: Words | None = None, numbers: Words | None = None, *, window: int = WINDOW
+        cls,
+        matrix: Csr,
+        order: Words | None = None,
+        numbers: Words | None = None,
+        *,
+        shape: SlicedShape | None = None,
     ) -> Sliced:
         """The slices of a matrix, perhaps in an order.
 
@@ -93,31 +98,33 @@ class Sliced:
             matrix: fewer than 2**31 rows and columns.
             order: uint32 (rows), row i of the slices is row order[i] of the matrix.
             numbers: uint32 (columns), column j of the matrix is column numbers[j] of the slices.
-            window: rows that are sorted by length together.
+            shape: `sliced_shape` of the matrix in that order, if it is known.
 
-        Raises ArgumentError for a larger matrix. O(rows + entries), reading the columns twice.
+        Raises ArgumentError for a larger matrix. O(rows + entries).
         """
         if max(matrix.shape) >= 2**31:
             raise ArgumentError(f"slices hold fewer than 2**31 rows and columns, the matrix has {matrix.shape}")
-        shape = sliced_shape(matrix, order, window=window)
-        parts = addresses(matrix.offsets, matrix.columns)
-        orders = addresses(order, numbers)
+        shape = sliced_shape(matrix, order) if shape is None else shape
         lanes, count, rows, lengths = lanes_of(matrix.values.dtype), shape.count, shape.rows, shape.lengths
+        flat = np.empty(int(lengths.sum(dtype=np.int64)), np.uint32)
+        known = addresses(matrix.offsets, matrix.columns, order, numbers, rows, lengths, flat)
+        native("sliced_flat", "nppppppp", None, matrix.columns.dtype)(count, *known)
         slices = lengths.size // lanes
         starts, column_starts = np.empty(slices + 1, np.int64), np.empty(slices + 1, np.int64)
         bases = np.empty(slices, np.uint32)
-        known = [*parts, *orders, *addresses(rows, lengths, starts, column_starts, bases)]
-        native("sliced_starts", "nnppppppppp", None, matrix.columns.dtype)(count, lanes, *known)
+        known = addresses(flat, lengths, starts, column_starts, bases)
+        native("sliced_starts", "nnppppp", None, _U32)(count, lanes, *known)
         columns = aligned(int(column_starts[-1]), np.dtype(np.uint16))
-        native("sliced_columns", "nnpppppppppp", None, matrix.columns.dtype)(count, lanes, *known, address(columns))
+        native("sliced_columns", "nnpppppp", None, _U32)(count, lanes, *known, address(columns))
+        del flat
         values = _filled(matrix, order, count, rows, lengths, starts)
-        far = _far_rows(matrix, order, numbers, rows[count:])
+        far = permuted_rows(matrix, _old(order, rows[count:]), numbers)
         return cls(matrix.shape, count, rows, lengths, starts, column_starts, bases, columns, values, far)
 
     def with_values(self, matrix: Csr, order: Words | None = None, numbers: Words | None = None) -> Sliced:
         """The same slices with the values of a matrix of the same structure, made with the same order. O(entries)."""
         values = _filled(matrix, order, self.count, self.rows, self.lengths, self.starts)
-        far = _far_rows(matrix, order, numbers, self.rows[self.count :])
+        far = permuted_rows(matrix, _old(order, self.rows[self.count :]), numbers)
         return Sliced(
             *(self.shape, self.count, self.rows, self.lengths, self.starts, self.column_starts),
             *(self.bases, self.columns, values, far),
@@ -207,7 +214,7 @@ class SlicedShape:
 
 
 def sliced_shape(matrix: Csr, order: Words | None = None, *, window: int = WINDOW) -> SlicedShape:
-    """What `Sliced.of` begins with: enough to know the bytes. O(rows)."""
+    """What `Sliced.of` begins with: enough to know the bytes. `window`: rows that are sorted together. O(rows)."""
     total, lanes = matrix.shape[0], lanes_of(matrix.values.dtype)
     rows, lengths = np.empty(total, np.uint32), np.zeros(-(-total // lanes) * lanes, np.uint8)
     call = native("sliced_rows", "nnnpppp", None, matrix.columns.dtype)
@@ -230,14 +237,5 @@ def _filled(matrix: Csr, order: Words | None, count: int, rows: Words, lengths: 
     return values
 
 
-def _far_rows(matrix: Csr, order: Words | None, numbers: Words | None, rows: Words) -> Csr:
-    """Some rows as a matrix of their own. O(their entries)."""
-    of = rows if order is None else order[rows]
-    begins, sizes = matrix.offsets[of], matrix.offsets[of.astype(np.int64) + 1] - matrix.offsets[of]
-    index = matrix.columns.dtype
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(index)
-    places = np.repeat(begins - offsets[:-1], sizes) + np.arange(offsets[-1], dtype=index)
-    columns = matrix.columns[places]
-    if numbers is not None:
-        columns = numbers[columns].astype(index)
-    return Csr(offsets, columns, matrix.values[places], (of.size, matrix.shape[1]))
+def _old(order: Words | None, rows: Words) -> Words:
+    return np.ascontiguousarray(rows) if order is None else order[rows]

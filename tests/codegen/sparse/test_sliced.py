@@ -32,7 +32,7 @@ def orders(draw: st.DrawFn, matrix: Csr) -> tuple[np.ndarray | None, np.ndarray 
 def test_products(data: st.DataObject, count: int | None, scale: tuple[int, int], window: int) -> None:
     matrix = data.draw(matrices(longest=data.draw(st.sampled_from([3, LONG + 40]))))
     order, numbers = data.draw(orders(matrix))
-    sliced = Sliced.of(matrix, order, numbers, window=window)
+    sliced = Sliced.of(matrix, order, numbers, shape=sliced_shape(matrix, order, window=window))
     whole = np.zeros(matrix.shape, matrix.values.dtype)
     found = dense(matrix) if order is None else dense(matrix)[order]
     whole[:, slice(None) if numbers is None else numbers] = found
@@ -77,7 +77,7 @@ def test_rows_of_equal_length_share_slices() -> None:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     matrix = Csr(offsets, np.zeros(offsets[-1], np.int32), np.ones(offsets[-1]), (128, 3))
     assert Sliced.of(matrix).padding == 1
-    assert Sliced.of(matrix, window=1).padding == 1.8
+    assert Sliced.of(matrix, shape=sliced_shape(matrix, window=1)).padding == 1.8
     assert Sliced.of(matrix).rows[:8].tolist() == list(range(1, 17, 2))
 
 
@@ -106,7 +106,7 @@ def test_padding_makes_no_nan(dtype: str, bad: float) -> None:
     y = np.empty(400, dtype)
     with np.errstate(all="ignore"):
         expected = csr_times(matrix, x)
-    Sliced.of(matrix, window=1).times(x, y, np.array([1, 0], dtype), 1, 1)
+    Sliced.of(matrix, shape=sliced_shape(matrix, window=1)).times(x, y, np.array([1, 0], dtype), 1, 1)
     np.testing.assert_array_equal(np.isnan(y), np.isnan(expected))
     np.testing.assert_array_equal(np.isinf(y.real), np.isinf(expected.real))
 

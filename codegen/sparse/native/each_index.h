@@ -4,6 +4,7 @@
 #include "csr.h"
 #include "row_vector.h"
 #include "sliced_values.h"
+#include "permuted.h"
 #undef INDEX
 #undef INDEX_BITS
 #define INDEX u64
@@ -11,6 +12,7 @@
 #include "csr.h"
 #include "row_vector.h"
 #include "sliced_values.h"
+#include "permuted.h"
 #undef INDEX
 #undef INDEX_BITS
 #define COLUMN u16
@@ -19,6 +21,7 @@
 #define COLUMN u32
 #include "slice.h"
 #undef COLUMN
+#include "vectors.h"
 #define INDEX u32
 #include "sliced.h"
 #undef INDEX

@@ -83,8 +83,12 @@ struct sliced {
 #define MUL(a, b) MUL_COMPLEX(c128, a, b)
 #include "each_index.h"
 
+#include "sliced_columns.h"
+#include "degrees.h"
 #define INDEX u32
 #include "sliced_build.h"
+#include "orders.h"
 #undef INDEX
 #define INDEX u64
 #include "sliced_build.h"
+#include "orders.h"
