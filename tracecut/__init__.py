@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from .partition import methods, partition
     from .partition.balance.target_sizes import target_sizes
+    from .partition.inputs.matrix_files import read_matrix
 
 __all__ = [
     "DependenceGraph",
@@ -70,6 +71,7 @@ __all__ = [
     "optimize",
     "partition",
     "place",
+    "read_matrix",
     "simulate",
     "target_sizes",
     "trace",
@@ -84,6 +86,7 @@ _HOMES = {
     "Placement": "ir.placement",
     "map_onto": "mapping.map_onto",
     "place": "mapping.place",
+    "read_matrix": "partition.inputs.matrix_files",
     "simulate": "mapping.simulate",
     "Simulation": "mapping.simulation.result",
     "Optimized": "pipeline.output.result",
