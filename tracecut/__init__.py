@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from .partition import methods, partition
     from .partition.balance.target_sizes import target_sizes
+    from .partition.inputs.matrix_files import read_matrix
 
 __all__ = [
     "DependenceGraph",
@@ -75,6 +76,7 @@ __all__ = [
     "optimize",
     "partition",
     "place",
+    "read_matrix",
     "simulate",
     "spmv",
     "target_sizes",
@@ -90,6 +92,7 @@ _HOMES = {
     "Placement": "ir.placement",
     "map_onto": "mapping.map_onto",
     "place": "mapping.place",
+    "read_matrix": "partition.inputs.matrix_files",
     "simulate": "mapping.simulate",
     "SparseOperator": "codegen.sparse.operator",
     "SpmvPlan": "codegen.sparse.plan",
