@@ -32,9 +32,14 @@ void NAME(csr_times)(u64 first, u64 last, const INDEX *offsets, const INDEX *col
                      const VALUE *x, VALUE *y, const VALUE *scale)
 {
     int plain = IS(scale[0], 1) && IS(scale[1], 0);
+    if (plain) {
+        for (u64 i = first; i < last; i++)
+            y[i] = NAME(row)(offsets[i], offsets[i + 1], columns, values, x);
+        return;
+    }
     for (u64 i = first; i < last; i++) {
         VALUE sum = NAME(row)(offsets[i], offsets[i + 1], columns, values, x);
-        y[i] = NAME(scaled)(sum, y[i], scale, plain);
+        y[i] = NAME(scaled)(sum, y[i], scale, 0);
     }
 }
 

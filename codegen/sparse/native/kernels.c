@@ -35,7 +35,6 @@ struct sliced {
 /* WIDTH: right-hand sides at once. LANES: rows of a slice. LONG: entries of a row at once. FOUR: four values. */
 #define MUL(a, b) ((a) * (b))
 #define IS(a, b) ((a) == (b))
-#define IS_NUMBER(a) ((a) == (a))
 #define VALUE f32
 #define WIDTH 16
 #define LANES 16
@@ -66,10 +65,8 @@ struct sliced {
 #undef LONG
 #undef MUL
 #undef IS
-#undef IS_NUMBER
 #undef GATHER_ALL
 #define IS(a, b) ((a).x == (b) && (a).y == 0)
-#define IS_NUMBER(a) ((a).x == (a).x && (a).y == (a).y)
 #define LONG 4
 #define VALUE c64
 #define WIDTH 8
