@@ -96,7 +96,8 @@ class Csr:
         if np.issubdtype(matrix.dtype, np.complexfloating) and wanted.kind == "f":
             raise ArgumentError(f"A holds {matrix.dtype} values, dtype = {wanted} would drop their imaginary parts")
         rows = matrix if matrix.format == "csr" else matrix.tocsr()
-        values = np.ascontiguousarray(rows.data, wanted)
+        kept = int(rows.indptr[-1]) if rows.indptr.size else 0  # scipy's arrays may be longer
+        values = np.ascontiguousarray(rows.data[: max(kept, 0)], wanted)
         index = np.int32 if rows.indptr.dtype == np.int32 and rows.indices.dtype == np.int32 else np.int64
         offsets, columns = (_whole(name, getattr(rows, name), index) for name in ("indptr", "indices"))
         return cls(offsets, columns[: values.size], values, (int(rows.shape[0]), int(rows.shape[1])))

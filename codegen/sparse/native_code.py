@@ -21,9 +21,13 @@ VALUE_TYPES = tuple(np.dtype(name) for name in _VALUES)
 _COUNT, _ADDRESS = ctypes.c_uint64, ctypes.c_void_p
 
 
-@cache
-def _engine() -> Any:
-    """Holds the code, which lives as long as the process. Compiling takes seconds, loading milliseconds."""
+_ENGINES: list[Any] = []  # hold the code as long as the process lives: two threads may have come first at once
+
+
+def load_kernels() -> Any:
+    """The code, ready to be called. Compiling takes seconds, once a machine; loading it milliseconds."""
+    if _ENGINES:
+        return _ENGINES[0]
     import llvmlite.binding as binding
     from tracecut.tracer.toolchain.passes import parse, target_machine
 
@@ -31,6 +35,7 @@ def _engine() -> Any:
     options = (*_OPTIONS, "-DGATHERS") if fast_gathers(_SAFE_GATHERS) else _OPTIONS
     engine.add_object_file(binding.ObjectFileRef.from_data(support_object(_SOURCE, options)))
     engine.finalize_object()
+    _ENGINES.append(engine)
     return engine
 
 
@@ -59,7 +64,7 @@ def native(function: str, kinds: str, value: np.dtype[Any] | None, index: np.dty
     values = "any" if value is None else _VALUES[value.str[1:]]
     name = f"{function}_{values}_{'u64' if index.itemsize == 8 else 'u32'}"
     types = [_COUNT if kind == "n" else _ADDRESS for kind in kinds]
-    return ctypes.CFUNCTYPE(_COUNT, *types)(_engine().get_function_address(name))
+    return ctypes.CFUNCTYPE(_COUNT, *types)(load_kernels().get_function_address(name))
 
 
 def address(array: npt.NDArray[Any]) -> int:

@@ -205,11 +205,19 @@ class SparseOperator(LinearOperator):
 
 
 class PermutedOperator(LinearOperator):
-    """A `SparseOperator` in the order of its plan, P A Pᵀ for a square matrix; see `SparseOperator.permuted`."""
+    """A `SparseOperator` in the order of its plan, P A Pᵀ for a square matrix; see `SparseOperator.permuted`.
+
+    It follows `SparseOperator.update`, and keeps its order when another form is ready in the background.
+    """
 
     def __init__(self, whole: SparseOperator, prepared: Prepared) -> None:
         super().__init__(whole.dtype, whole.shape)  # type: ignore[call-arg]
-        self._whole, self._prepared = whole, prepared
+        self._whole, self._first = whole, prepared
+
+    @property
+    def _prepared(self) -> Prepared:
+        now = self._whole._prepared
+        return now if now.places is self._first.places else self._first
 
     def times(self, x: npt.ArrayLike, *, out: Array | None = None, alpha: complex = 1.0, beta: complex = 0.0) -> Array:
         """α A x + β y of vectors in the order of the plan. Raises ArgumentError."""

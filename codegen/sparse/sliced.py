@@ -188,8 +188,9 @@ class Sliced:
     def transposed_times(self, x: Array, y: Array, scale: Array, count: int) -> None:
         """y = α Aᵀ x + β y; on one thread."""
         far, value = self.far, self.values.dtype
-        y *= scale[1] if scale[1] else 0
-        if not scale[1]:
+        if scale[1] != 0:
+            y *= scale[1]
+        else:
             y[...] = 0
         known = (ctypes.addressof(self._struct), address(self.values), address(x), address(y), address(scale))
         native("sliced_times_many", "nnpppppnn", value, _U32)(0, self.starts.size - 1, *known, count, 1)

@@ -14,6 +14,7 @@ from tracecut.support.errors import ArgumentError, known_names
 from .choose import Choice, Wish, choose
 from .csr import Csr
 from .forms import FORMATS, CsrForm, make_form
+from .native_code import load_kernels
 from .operator import Prepared, SparseOperator
 from .orders import NATURAL, ORDERS, structure_key
 from .plan import SpmvPlan
@@ -75,6 +76,7 @@ def spmv(
         raise ArgumentError(f"budget is {budget!r}, a number of seconds of at least 0 was expected")
     wish = Wish(method, order, calls, float(budget), whole_number("seed", seed, 0, MAX_SEED))
     count = usable(threads)
+    load_kernels()
     begun = perf_counter()
     matrix = Csr.of(A, dtype)
     if plan is not None:

@@ -138,6 +138,8 @@ def test_matrices_of_other_types() -> None:
     assert Csr.of(plain.astype("c8")).values.dtype == np.complex64
     assert Csr.of(Csr.of(plain), "f4").values.dtype == np.float32
     assert value_type("i2") == np.float64
+    longer = sp.csr_array((np.ones(5), np.array([0, 1, 1, 9, 9]), np.array([0, 1, 3])), shape=(2, 2))
+    np.testing.assert_array_equal(csr_times(Csr.of(longer), np.ones(2)), [1, 2])
 
 
 @pytest.mark.parametrize(
