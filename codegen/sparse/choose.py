@@ -15,7 +15,7 @@ from .sliced import SlicedShape, sliced_shape
 
 MOST = 2**31  # rows and columns of what has 32-bit places
 GAIN = 0.97  # of the time of plain compressed rows: what is not below that is within the model's error
-FOUND = 0.85  # of the time in its own order: the least that makes another order worth its search
+FOUND = 0.85  # of the time in its own order: the least that makes another order worth moving vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,9 @@ def choose(matrix: Csr, wish: Wish) -> Choice:
     free = wish.method == "auto" and wish.order == "auto"
     within = [one for one in allowed if wish.fits(one.making) or one is plain or not free]
     best = min(within, key=wish.cost)
+    near = [one for one in within if one.order == "natural"]
+    if free and wish.cost(best) > FOUND * min(map(wish.cost, near)):
+        best = min(near, key=wish.cost)
     if free and wish.cost(best) > GAIN * wish.cost(plain):
         best = plain
     reason = _reason(best, plain, wish, skipped, free)

@@ -40,9 +40,9 @@ class Costs:
 
 
 COSTS = {
-    "csr": Costs(1.0, 5.0, (0.5, 1.6, 6.0)),
-    "csr-vector": Costs(4.0, 3.0, (0.35, 1.0, 5.0)),
-    "sliced": Costs(0.5, 0.0, (0.6, 1.4, 5.0)),
+    "csr": Costs(1.0, 5.0, (0.45, 1.3, 6.0)),
+    "csr-vector": Costs(4.0, 3.0, (0.2, 0.5, 5.0)),
+    "sliced": Costs(0.5, 0.0, (0.4, 1.4, 5.0)),
 }
 # Nanoseconds an entry of making a form, and an order.
 MAKING = {"csr": 0.0, "csr-vector": 0.0, "sliced": 9.0}
