@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from tracecut.api.trace import trace
     from tracecut.codegen.kernels.gpu_model import gpu_model
     from tracecut.codegen.kernels.kernel import Kernel
+    from tracecut.codegen.sparse.operator import SparseOperator
+    from tracecut.codegen.sparse.plan import SpmvPlan
+    from tracecut.codegen.sparse.spmv import spmv
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.machine.machine import Machine
     from tracecut.ir.placement import Placement
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
     from .partition import methods, partition
     from .partition.balance.target_sizes import target_sizes
+    from .partition.inputs.matrix_files import read_matrix
 
 __all__ = [
     "DependenceGraph",
@@ -55,6 +59,8 @@ __all__ = [
     "PartialGraphWarning",
     "Placement",
     "Simulation",
+    "SparseOperator",
+    "SpmvPlan",
     "Trace",
     "TracecutError",
     "__version__",
@@ -70,7 +76,9 @@ __all__ = [
     "optimize",
     "partition",
     "place",
+    "read_matrix",
     "simulate",
+    "spmv",
     "target_sizes",
     "trace",
 ]
@@ -84,7 +92,10 @@ _HOMES = {
     "Placement": "ir.placement",
     "map_onto": "mapping.map_onto",
     "place": "mapping.place",
+    "read_matrix": "partition.inputs.matrix_files",
     "simulate": "mapping.simulate",
+    "SparseOperator": "codegen.sparse.operator",
+    "SpmvPlan": "codegen.sparse.plan",
     "Simulation": "mapping.simulation.result",
     "Optimized": "pipeline.output.result",
     "Outcome": "pipeline.output.result",
@@ -96,6 +107,7 @@ _HOMES = {
     "graph_totals": "api.dependence_graph",
     "loop_summaries": "api.loop_summaries",
     "methods": "partition",
+    "spmv": "codegen.sparse.spmv",
     "optimize": "api.optimize",
     "target_sizes": "partition.balance.target_sizes",
     "trace": "api.trace",

@@ -17,10 +17,9 @@ They may come from anybody: sizes are bounded, and whatever a line says is check
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.ir.locality_graph import LocalityGraph
+from tracecut.support.arrays import Ints
 from tracecut.support.errors import ArgumentError, ArtefactError
 from tracecut.support.files import holds
 from tracecut.support.memory_amounts import size
 
 from .conversions import from_matrix, from_pairs, upper_triangle
+from .entries.adjacency_files import metis_head, read_adjacency
+from .entries.coordinate_lines import Chunk, line_of_entry
+from .entries.file_layouts import counted_chunks, edges_head, market_head
+from .entries.to_csr import GENERAL, to_csr
 
 MOST_BYTES = 16 << 30
 
@@ -60,7 +64,7 @@ def read_graph(path: str | os.PathLike[str], *, unweighted: bool = False) -> Loc
     if ending == ".npz":
         return _saved(file)
     try:
-        return READERS[ending](_Text(str(file), _bytes(file), unweighted))
+        return READERS[ending](file, unweighted)
     except ArtefactError:
         raise
     except ArgumentError as error:  # a rule of the graph itself
@@ -81,15 +85,12 @@ class _Text:
 
     name: str
     content: bytes
-    unweighted: bool
 
-    def lines(self, comments: bytes, *, keep_empty: bool = False) -> list[tuple[int, list[bytes]]]:
+    def lines(self, comments: bytes) -> list[tuple[int, list[bytes]]]:
         found = []
         for number, line in enumerate(self.content.splitlines(), 1):
             words = line.split()
-            if words and words[0][:1] in comments:
-                continue
-            if words or keep_empty:
+            if words and words[0][:1] not in comments:
                 found.append((number, words))
         return found
 
@@ -125,115 +126,58 @@ def _bytes(file: Path) -> bytes:
     return content
 
 
-def _matrix_market(text: _Text) -> LocalityGraph:
-    import scipy.io
+def _matrix_market(path: Path, unweighted: bool) -> LocalityGraph:
+    import scipy.sparse as sp
 
-    if not text.content.startswith(b"%%MatrixMarket"):
-        raise text.fail(1, "'%%MatrixMarket' expected")
-    try:
-        matrix: Any = scipy.io.mmread(io.BytesIO(text.content), spmatrix=False)
-    except (ValueError, OverflowError, TypeError, IndexError) as error:
-        raise ArtefactError(f"{text.name}: {error}") from None
-    if not hasattr(matrix, "tocoo"):
-        raise ArtefactError(f"{text.name}: a dense matrix ('array'); a sparse one ('coordinate') was expected")
-    # Mirrored entries stand after the others: row by row is the order that the stored entries have for everyone.
-    general = b"general" in text.content.split(b"\n", 1)[0].lower()
-    return from_matrix(matrix if general else matrix.tocsr(), unweighted=text.unweighted)
-
-
-def _edge_list(text: _Text) -> LocalityGraph:
-    rows = text.lines(b"#%")
-    width = len(rows[0][1]) if rows else 2
-    for line, row in rows:
-        if len(row) != width or width not in (2, 3):
-            raise text.fail(line, f"{len(row)} words, {'two ids' if width not in (2, 3) else width} expected")
-    ids = text.numbers([(line, row[:2]) for line, row in rows], np.int64).reshape(-1, 2)
-    _check_ids(text, rows, ids, 0, 2**31 - 1)
-    weights = None
-    if width == 3:
-        weights = text.numbers([(line, row[2:]) for line, row in rows], np.float64)
-        _check_weights(text, [line for line, _ in rows], weights)
-    return from_pairs(ids[:, 0], ids[:, 1], weights)
+    head = market_head(path)
+    chunks = counted_chunks(head)
+    shape = (head.layout.rows, head.layout.columns)
+    if head.mirror != GENERAL:  # mirrored entries have no place in the file: row by row is the order for everyone
+        return from_matrix(to_csr(chunks, shape, head.dtype, head.mirror, None), unweighted=unweighted)
+    rows, columns, values = _together(chunks(), head.dtype)
+    ones = np.ones(0 if values.size else rows.size)  # the values of a pattern
+    return from_matrix(
+        sp.coo_array((values if values.size else ones, (rows, columns)), shape=shape), unweighted=unweighted
+    )
 
 
-def _metis(text: _Text) -> LocalityGraph:
-    rows = text.lines(b"%", keep_empty=True)
-    while rows and not rows[0][1]:
-        rows.pop(0)
-    n, m, form, constraints = _metis_header(text, rows, "vertices and edges")
-    sizes, vertex_weights, edge_weights = form[-3] == "1", form[-2] == "1", form[-1] == "1"
-    if sizes and not text.unweighted:
+def _edge_list(path: Path, unweighted: bool) -> LocalityGraph:
+    head = edges_head(path)
+    rows, columns, values = _together(counted_chunks(head)(), head.dtype)
+    if values.size:
+        _check_weights(values, lambda i: f"{path}:{line_of_entry(head.layout, i)}")
+    return from_pairs(rows, columns, values if values.size else None)
+
+
+def _together(chunks: Iterable[Chunk], dtype: type[np.generic]) -> tuple[Ints, Ints, npt.NDArray[Any]]:
+    """All entries of a file, in its order."""
+    found = list(chunks)
+    parts = ([chunk.rows for chunk in found], [chunk.columns for chunk in found])
+    rows, columns = (np.concatenate([np.zeros(0, np.int32), *part]) for part in parts)
+    return rows, columns, np.concatenate([np.zeros(0, dtype), *(chunk.values.view(dtype) for chunk in found)])
+
+
+def _metis(path: Path, unweighted: bool) -> LocalityGraph:
+    head = metis_head(path)
+    if head.form[0] == "1" and not unweighted:
         raise ArtefactError(
-            f"{text.name}:{rows[0][0]}: format {form!r} gives vertices sizes, which weigh the communication volume: "
+            f"{path}:{head.line}: format {head.form!r} gives vertices sizes, which weigh the communication volume: "
             "no method here has that objective",
             hint="--unweighted (unweighted=True) reads the graph without any weights; or write it without sizes.",
         )
-    body = rows[1:]
-    while len(body) > n and not body[-1][1]:
-        body.pop()
-    if len(body) != n:
-        raise text.fail(rows[0][0], f"{n} vertices announced, {len(body)} lines follow")
-    skip = int(sizes) + (constraints if vertex_weights else 0)
-    step = 2 if edge_weights else 1
-    for line, row in body:
-        if len(row) < skip or (len(row) - skip) % step:
-            raise text.fail(line, f"{len(row)} numbers do not fit the format {form}")
-    if vertex_weights:
-        own = text.numbers([(line, row[int(sizes) : skip]) for line, row in body], np.float64).reshape(n, constraints)
-        _check_weights(text, [line for line, _ in body], own)
-    else:
-        own = np.zeros((n, 0))
-    near = text.numbers([(line, row[skip::step]) for line, row in body], np.int64)
-    counts = np.array([(len(row) - skip) // step for _, row in body], np.int64)
-    if near.size != 2 * m:
-        raise text.fail(rows[0][0], f"{m} edges announced, {near.size} ends found; twice as many were expected")
-    where = np.repeat(np.arange(n), counts)
-    bad = np.flatnonzero((near < 1) | (near > n) | (near - 1 == where))
-    if bad.size:
-        line = body[int(where[bad[0]])][0]
-        what = "a self-loop" if near[bad[0]] - 1 == where[bad[0]] else f"outside [1, {n}]"
-        raise text.fail(line, f"neighbour {near[bad[0]]} is {what}")
-    weights = np.ones(near.size)
-    if edge_weights:
-        weights = text.numbers([(line, row[skip + 1 :: 2]) for line, row in body], np.float64)
-        _check_weights(text, [body[i][0] for i in where], weights)
-    other = near - 1
-    forward, backward = where * n + other, other * n + where
-    order = np.argsort(forward, kind="stable")
-    ordered = forward[order]
-    twice = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if twice.size:
-        place = int(order[twice[0] + 1])
-        raise text.fail(body[int(where[place])][0], f"neighbour {near[place]} stands twice")
-    mirror = np.minimum(np.searchsorted(ordered, backward), max(0, near.size - 1))
-    odd = np.flatnonzero((ordered[mirror] != backward) | (weights[order][mirror] != weights)) if near.size else near
-    if odd.size:
-        place = int(odd[0])
-        raise text.fail(
-            body[int(where[place])][0],
-            f"neighbour {near[place]} does not list this vertex, or with another weight: the graph must be symmetric",
-        )
-    upper = where < other
-    kept = weights[upper] if edge_weights else None
-    return upper_triangle(where[upper].astype(np.int32), other[upper].astype(np.int32), n, kept, own)
+    found = read_adjacency(head)
+    _check_weights(found.own, lambda i: f"{path}:{found.lines[i]}")
+    _check_weights(found.weights, lambda i: f"{path}:{found.line_of(i)}")
+    where = np.repeat(np.arange(head.vertices, dtype=np.int32), np.diff(found.offsets))
+    upper = where < found.near
+    kept = found.weights[upper] if found.weights.size else None
+    return upper_triangle(where[upper], found.near[upper], head.vertices, kept, found.own)
 
 
-def _metis_header(text: _Text, rows: list[tuple[int, list[bytes]]], what: str) -> tuple[int, int, str, int]:
-    if not rows or not 2 <= len(rows[0][1]) <= 4:
-        raise text.fail(rows[0][0] if rows else 1, f"the numbers of {what}, and perhaps a format, expected")
-    line, words = rows[0]
-    numbers = text.numbers([(line, words[:2] + words[3:])], np.int64).tolist()
-    form = (words[2].decode(errors="replace") if len(words) > 2 else "0").zfill(3)
-    if len(form) != 3 or set(form) - {"0", "1"}:
-        raise text.fail(line, f"format {form!r}, three digits 0 or 1 expected")
-    if not all(0 <= number < 2**31 for number in numbers):
-        raise text.fail(line, f"{numbers}: numbers below 2**31 expected")
-    return numbers[0], numbers[1], form, numbers[2] if len(numbers) > 2 else 1
-
-
-def _hmetis(text: _Text) -> LocalityGraph:
+def _hmetis(path: Path, unweighted: bool) -> LocalityGraph:
+    text = _Text(str(path), _bytes(path))
     rows = text.lines(b"%")
-    nets, vertices, form, _ = _metis_header(text, rows, "nets and vertices")
+    nets, vertices, form = _hmetis_header(text, rows)
     net_weights, vertex_weights = form[-1] == "1", form[-2] == "1"
     if form[-3] == "1":
         raise text.fail(rows[0][0], f"format {form!r}, one of 0, 1, 10 and 11 expected")
@@ -249,7 +193,7 @@ def _hmetis(text: _Text) -> LocalityGraph:
     optional: dict[str, Any] = {}
     if net_weights:
         given = text.numbers([(line, row[:1]) for line, row in rows[1 : 1 + nets]], np.float64)
-        _check_weights(text, [line for line, _ in rows[1 : 1 + nets]], given)
+        _check_weights(given, lambda i: f"{path}:{rows[1 + i][0]}")
         optional["data_weights"] = given if (given != 1.0).any() else given[:0]
     if vertex_weights:
         last = rows[1 + nets :]
@@ -257,7 +201,7 @@ def _hmetis(text: _Text) -> LocalityGraph:
             if len(row) != 1:
                 raise text.fail(line, f"{len(row)} words, the weight of one vertex expected")
         optional["job_weights"] = text.numbers(last, np.float64)
-        _check_weights(text, [line for line, _ in last], optional["job_weights"])
+        _check_weights(optional["job_weights"], lambda i: f"{path}:{last[i][0]}")
         if (optional["job_weights"] == 1.0).all():
             del optional["job_weights"]
     order = np.argsort(pins, kind="stable")
@@ -266,22 +210,29 @@ def _hmetis(text: _Text) -> LocalityGraph:
     return LocalityGraph(offsets, where[order].astype(np.int32), nets, **optional)
 
 
-def _check_ids(text: _Text, rows: list[tuple[int, list[bytes]]], ids: npt.NDArray[Any], low: int, high: int) -> None:
-    bad = np.flatnonzero(((ids < low) | (ids >= high)).any(axis=1))
-    if bad.size:
-        row = ids[bad[0]]
-        wrong = row[(row < low) | (row >= high)][0]
-        raise text.fail(rows[int(bad[0])][0], f"id {wrong} is outside [{low}, {high})")
+def _hmetis_header(text: _Text, rows: list[tuple[int, list[bytes]]]) -> tuple[int, int, str]:
+    if not rows or not 2 <= len(rows[0][1]) <= 3:
+        raise text.fail(rows[0][0] if rows else 1, "the numbers of nets and vertices, and perhaps a format, expected")
+    line, words = rows[0]
+    nets, vertices = text.numbers([(line, words[:2])], np.int64).tolist()
+    form = (words[2].decode(errors="replace") if len(words) > 2 else "0").zfill(3)
+    if len(form) != 3 or set(form) - {"0", "1"}:
+        raise text.fail(line, f"format {form!r}, three digits 0 or 1 expected")
+    if not all(0 <= number < 2**31 for number in (nets, vertices)):
+        raise text.fail(line, f"{nets} {vertices}: numbers below 2**31 expected")
+    return nets, vertices, form
 
 
-def _check_weights(text: _Text, lines: list[int], weights: npt.NDArray[np.float64]) -> None:
+def _check_weights(weights: npt.NDArray[np.float64], where: Callable[[int], str]) -> None:
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if bad.size:
-        line = lines[int(bad[0]) // (weights.shape[1] if weights.ndim == 2 else 1)]
-        raise text.fail(line, f"weight {weights.ravel()[bad[0]]}, a finite number of at least 0 was expected")
+        place = int(bad[0]) // (weights.shape[1] if weights.ndim == 2 else 1)
+        raise ArtefactError(
+            f"{where(place)}: weight {weights.ravel()[bad[0]]}, a finite number of at least 0 was expected"
+        )
 
 
-READERS: dict[str, Callable[[_Text], LocalityGraph]] = {
+READERS: dict[str, Callable[[Path, bool], LocalityGraph]] = {
     ".mtx": _matrix_market,
     ".graph": _metis,
     ".hgr": _hmetis,
@@ -290,5 +241,5 @@ READERS: dict[str, Callable[[_Text], LocalityGraph]] = {
     ".edges": _edge_list,
     ".edgelist": _edge_list,
     ".tsv": _edge_list,
-    ".npz": lambda text: _saved(Path(text.name)),
+    ".npz": lambda path, unweighted: _saved(path),
 }

@@ -1,0 +1,1 @@
+"""The entries of matrix files, parsed piece by piece by compiled code."""

@@ -1,0 +1,117 @@
+"""What the head of a Matrix Market file, and the first line of an edge list, say about the lines that follow."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tracecut.support.errors import ArtefactError
+
+from .coordinate_lines import Chunk, Layout, entry_chunks
+from .text_pieces import Told, open_text, unheard
+from .to_csr import GENERAL, HERMITIAN, SKEW, SYMMETRIC
+
+MARK = b"%%MatrixMarket"
+FIELDS: dict[str, tuple[int, bool, type[np.generic]]] = {  # numbers a line, whether whole, the type of the matrix
+    "pattern": (0, False, np.float64),
+    "real": (1, False, np.float64),
+    "double": (1, False, np.float64),
+    "integer": (1, True, np.int64),
+    "complex": (2, False, np.complex128),
+}
+MIRRORS = {"general": GENERAL, "symmetric": SYMMETRIC, "skew-symmetric": SKEW, "hermitian": HERMITIAN}
+LONGEST_LINE = 1 << 20
+LARGEST_ID = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Head:
+    """layout: of the lines. entries: how many are announced, None where nothing is. mirror: see `to_csr`."""
+
+    layout: Layout
+    entries: int | None
+    mirror: int
+    dtype: type[np.generic]
+
+
+def market_head(path: Path) -> Head:
+    """The head of a Matrix Market file. Raises ArtefactError naming the line and what was expected there."""
+
+    def fail(problem: str) -> ArtefactError:
+        return ArtefactError(f"{path}:{number}: {problem}")
+
+    number, words = 1, list[str]()
+    with open_text(path) as text:
+        try:
+            first = text.readline(LONGEST_LINE)
+            if not first.startswith(MARK):
+                raise fail(f"{MARK.decode()!r} expected")
+            named = first.decode(errors="replace").lower().split()[1:]
+            if len(named) != 4 or named[0] != "matrix":
+                raise fail(f"{MARK.decode()} matrix, a form, a field and a symmetry expected")
+            if named[1] != "coordinate":
+                raise ArtefactError(f"{path}: a dense matrix ({named[1]!r}); a sparse one ('coordinate') was expected")
+            for word, known in ((named[2], FIELDS), (named[3], MIRRORS)):
+                if word not in known:
+                    raise fail(f"{word!r}, one of {', '.join(known)} expected")
+            while not words:
+                line = text.readline(LONGEST_LINE)
+                number += 1
+                if not line:
+                    raise fail("the numbers of rows, columns and entries expected, the file ends")
+                words = [] if line.startswith(b"%") else line.decode(errors="replace").split()
+            skip = text.tell()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ArtefactError(f"{path}: a damaged gzip file: {error}") from None
+    try:
+        rows, columns, entries = map(int, words)
+    except ValueError:
+        raise fail(f"{' '.join(words)[:60]!r}: the numbers of rows, columns and entries expected") from None
+    if min(rows, columns, entries) < 0 or max(rows, columns, entries) >= 2**62:
+        raise fail(f"{rows} {columns} {entries}: numbers from 0 to 2**62 expected")
+    mirror = MIRRORS[named[3]]
+    if mirror != GENERAL and rows != columns:
+        raise fail(f"{named[3]} and {rows} × {columns}: a square matrix expected")
+    values, whole, dtype = FIELDS[named[2]]
+    layout = Layout(path, skip, number, rows, columns, 1, values, whole, b"", ("row", "column"))
+    return Head(layout, entries, mirror, dtype)
+
+
+def edges_head(path: Path) -> Head:
+    """What the first edge of an edge list says: whether the lines have weights. Raises ArtefactError."""
+    comments = b"#%"
+    words, number = list[bytes](), 0
+    with open_text(path) as text:
+        try:
+            while not words and (line := text.readline(LONGEST_LINE)):
+                number += 1
+                words = [] if line.lstrip()[:1] in (b"#", b"%") else line.split()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ArtefactError(f"{path}: a damaged gzip file: {error}") from None
+    if words and len(words) not in (2, 3):
+        raise ArtefactError(f"{path}:{number}: {len(words)} words, two ids and perhaps a weight expected")
+    values = max(0, len(words) - 2)
+    layout = Layout(path, 0, 0, LARGEST_ID, LARGEST_ID, 0, values, False, comments, ("id", "id"))
+    return Head(layout, None, GENERAL, np.float64)
+
+
+def counted_chunks(head: Head, told: Told = unheard) -> Callable[[], Iterator[Chunk]]:
+    """What reads the entries of the file, as often as it is called: `entry_chunks`, as many as announced."""
+
+    def chunks() -> Iterator[Chunk]:
+        found = 0
+        for chunk in entry_chunks(head.layout, told):
+            found += chunk.rows.size
+            if head.entries is None or found <= head.entries:
+                yield chunk
+        if head.entries is not None and found != head.entries:
+            raise ArtefactError(
+                f"{head.layout.path}:{head.layout.lines}: {head.entries} entries announced, {found} found",
+                hint="The file may be cut off: fetch or copy it again." if found < head.entries else "",
+            )
+
+    return chunks
