@@ -55,6 +55,7 @@ ROOMS = {
         "kernels": {"schedule", "host", "runtime", "gpu", "ptx", "emulation", "cuda"},
         "offload": {"schedule", "host", "runtime", "gpu", "ptx", "kernels"},
         "tuning": {"schedule", "host", "ptx", "runtime", "kernels", "offload"},
+        "sparse": set(),
     },
     "tracecut": {
         "report": set(),
