@@ -54,9 +54,9 @@ def positive(name: str, value: float) -> float:
 
 
 def probability(name: str, value: float) -> float:
-    """A number of at least 0 and below 1. Raises ArgumentError."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < 1:
-        raise ArgumentError(f"{name} is {value!r}, a number of at least 0 and below 1 was expected")
+    """A number from 0 to 1. Raises ArgumentError."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+        raise ArgumentError(f"{name} is {value!r}, a number from 0 to 1 was expected")
     return float(value)
 
 

@@ -43,7 +43,7 @@ def pagerank(
     Args:
         graph: a square scipy.sparse matrix (entry (u, v): a link from u to v), a tuple of arrays (u, v) or (u, v, w), a
             networkx graph (an undirected edge is a link both ways), or the path of a file.
-        alpha: the share that follows links; at least 0 and below 1.
+        alpha: the share that follows links, from 0 to 1; with 1 it need not converge.
         personalization: p, where jumps go: node → share, or an array (n); scaled to the sum 1. None: uniform.
         dangling: d, where those go that are at a node without links (`lost` is their sum); in the same form. None: p.
         weight: the edge attribute of a networkx graph, 1 where it is missing; None: every link of any graph weighs 1.

@@ -41,7 +41,7 @@ def rwr(
 
     Args:
         queries: a list or array of nodes, or one node.
-        c: the share that follows links, at least 0 and below 1; with 1 − c the walk restarts at the query.
+        c: the share that follows links, from 0 to 1; with 1 − c the walk restarts at the query.
         operator: a LinearOperator that stands for the symmetric matrix of the undirected graph; it gets all queries at
             a time.
         The others as of `pagerank`.

@@ -103,14 +103,14 @@ def run_cg(words: list[str]) -> int:
     return _show(report, options, "entry", f"‖b − A x‖ is {found.residual:.3g}")
 
 
-def _number(value: Any, low: float, high: float) -> float:
-    if not low <= value < high:
+def _within(value: Any, low: float, high: float) -> float:
+    if not low <= value <= high:
         raise ValueError
     return float(value)
 
 
-_SHARE = Kind("a number of at least 0 and below 1", float, lambda value: _number(value, 0, 1))
-_TOLERANCE = Kind("a positive number", float, lambda value: _number(value, 5e-324, float("inf")))
+_SHARE = Kind("a number from 0 to 1", float, lambda value: _within(value, 0, 1))
+_TOLERANCE = Kind("a positive number", float, lambda value: _within(value, 5e-324, 1e308))
 _NODE = whole(0)
 
 

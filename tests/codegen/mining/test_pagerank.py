@@ -103,7 +103,7 @@ PATH = nx.DiGraph([("a", "b"), ("b", "c")])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 1.0}, "alpha is 1.0, a number of at least 0 and below 1"),
+        ({"alpha": 1.5}, "alpha is 1.5, a number from 0 to 1"),
         ({"alpha": "x"}, "alpha is 'x'"),
         ({"alpha": float("nan")}, "alpha is nan"),
         ({"tol": 0}, "tol is 0, a positive number"),

@@ -79,7 +79,7 @@ def test_one_query_and_none() -> None:
         (["z"], {}, "queries names 'z'"),
         ([["a"]], {}, r"queries names \['a'\]"),
         (np.zeros((2, 2)), {}, r"queries has the shape \(2, 2\)"),
-        (["a"], {"c": 1.0}, "c is 1.0"),
+        (["a"], {"c": 1.5}, "c is 1.5"),
         (["a"], {"c": -0.1}, "c is -0.1"),
         (["a"], {"operator": aslinearoperator(np.eye(2))}, r"operator has the shape \(2, 2\)"),
     ],

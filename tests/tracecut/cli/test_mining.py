@@ -69,7 +69,7 @@ def test_cg(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("pagerank", [], UsageError, "FILE"),
         ("pagerank", ["g.el", "--tol", "0"], UsageError, "0: a positive number expected"),
-        ("pagerank", ["g.el", "--alpha", "1"], UsageError, "1: a number of at least 0 and below 1 expected"),
+        ("pagerank", ["g.el", "--alpha", "1.5"], UsageError, "1.5: a number from 0 to 1 expected"),
         ("pagerank", ["g.el", "--top", "-1"], UsageError, "whole number of at least 0"),
         ("pagerank", ["g.el", "-o", "."], UsageError, "-o .: a folder"),
         ("pagerank", ["g.el", "--max-iter", "1"], ConvergenceError, "did not converge: after 1 iterations"),
