@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from tracecut.codegen.mining.pagerank import pagerank
     from tracecut.codegen.mining.records import Scores, Solution
     from tracecut.codegen.mining.rwr import rwr
+    from tracecut.codegen.sparse.operator import SparseOperator
+    from tracecut.codegen.sparse.plan import SpmvPlan
+    from tracecut.codegen.sparse.spmv import spmv
     from tracecut.ir.dependence_graph import DependenceGraph
     from tracecut.ir.machine.machine import Machine
     from tracecut.ir.placement import Placement
@@ -63,6 +66,8 @@ __all__ = [
     "Scores",
     "Simulation",
     "Solution",
+    "SparseOperator",
+    "SpmvPlan",
     "Trace",
     "TracecutError",
     "__version__",
@@ -84,6 +89,7 @@ __all__ = [
     "read_matrix",
     "rwr",
     "simulate",
+    "spmv",
     "target_sizes",
     "trace",
 ]
@@ -105,6 +111,8 @@ _HOMES = {
     "place": "mapping.place",
     "read_matrix": "partition.inputs.matrix_files",
     "simulate": "mapping.simulate",
+    "SparseOperator": "codegen.sparse.operator",
+    "SpmvPlan": "codegen.sparse.plan",
     "Simulation": "mapping.simulation.result",
     "Optimized": "pipeline.output.result",
     "Outcome": "pipeline.output.result",
@@ -116,6 +124,7 @@ _HOMES = {
     "graph_totals": "api.dependence_graph",
     "loop_summaries": "api.loop_summaries",
     "methods": "partition",
+    "spmv": "codegen.sparse.spmv",
     "optimize": "api.optimize",
     "target_sizes": "partition.balance.target_sizes",
     "trace": "api.trace",

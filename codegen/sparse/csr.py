@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tracecut.support.arrays import check_offsets, check_range
 from tracecut.support.errors import ArgumentError
 
-from .native_code import VALUE_TYPES, address, native
+from .native_code import VALUE_TYPES, address, addresses, native
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -96,7 +96,8 @@ class Csr:
         if np.issubdtype(matrix.dtype, np.complexfloating) and wanted.kind == "f":
             raise ArgumentError(f"A holds {matrix.dtype} values, dtype = {wanted} would drop their imaginary parts")
         rows = matrix if matrix.format == "csr" else matrix.tocsr()
-        values = np.ascontiguousarray(rows.data, wanted)
+        kept = int(rows.indptr[-1]) if rows.indptr.size else 0  # scipy's arrays may be longer
+        values = np.ascontiguousarray(rows.data[: max(kept, 0)], wanted)
         index = np.int32 if rows.indptr.dtype == np.int32 and rows.indices.dtype == np.int32 else np.int64
         offsets, columns = (_whole(name, getattr(rows, name), index) for name in ("indptr", "indices"))
         return cls(offsets, columns[: values.size], values, (int(rows.shape[0]), int(rows.shape[1])))
@@ -127,6 +128,24 @@ class Csr:
         given = [address(array) for array in (self.offsets, self.columns, self.values, starts, moved_rows, values)]
         call(rows, cols, *given, address(came) if places else None)
         return Csr(starts[: cols + 1], moved_rows, values, (cols, rows)), came
+
+
+def permuted_rows(matrix: Csr, which: npt.NDArray[np.uint32], numbers: npt.NDArray[np.uint32] | None = None) -> Csr:
+    """Some rows as a matrix of their own, entries in their order; column j becomes column numbers[j].
+
+    Args:
+        which: uint32 (any), the rows; numbers: uint32 (columns), a permutation, or None.
+
+    O(the rows' entries).
+    """
+    begins, ends = matrix.offsets[:-1][which], matrix.offsets[1:][which]
+    offsets = np.zeros(which.size + 1, matrix.offsets.dtype)
+    np.cumsum(ends - begins, out=offsets[1:])
+    columns, values = np.empty(offsets[-1], offsets.dtype), np.empty(offsets[-1], matrix.values.dtype)
+    call = native("permuted_rows", "npppppppp", matrix.values.dtype, offsets.dtype)
+    given = (which, numbers, matrix.offsets, matrix.columns, matrix.values, offsets, columns, values)
+    call(which.size, *addresses(*given))
+    return Csr(offsets, columns, values, (which.size, matrix.shape[1]))
 
 
 def value_type(dtype: npt.DTypeLike) -> np.dtype[Any]:

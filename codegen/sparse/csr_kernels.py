@@ -41,7 +41,7 @@ def csr_times(
 
     Raises ArgumentError for wrong shapes and types.
     """
-    product = Product(matrix, x, out, alpha, beta, matrix.shape[1], matrix.shape[0])
+    product = Product(matrix.values.dtype, x, out, alpha, beta, matrix.shape[1], matrix.shape[0])
     index = matrix.columns.dtype
     fixed = [address(array) for array in (matrix.offsets, matrix.columns, matrix.values)]
     fixed += [address(product.x), address(product.y), address(product.scale)]
@@ -50,8 +50,8 @@ def csr_times(
         call = native("csr_times", "nnpppppp", matrix.values.dtype, index)
         run_blocks(lambda first, last: call(first, last, *fixed), cuts)
     else:
-        many = native("csr_times_many", "nnppppppn", matrix.values.dtype, index)
-        run_blocks(lambda first, last: many(first, last, *fixed, product.count), cuts)
+        many = native("csr_times_rows", "nnpppppppn", matrix.values.dtype, index)
+        run_blocks(lambda first, last: many(first, last, None, *fixed, product.count), cuts)
     return product.finish()
 
 
@@ -62,7 +62,7 @@ def csr_transposed_times(
 
     Many products are faster with `matrix.transpose` and `csr_times`, which has threads.
     """
-    product = Product(matrix, x, out, alpha, beta, *matrix.shape)
+    product = Product(matrix.values.dtype, x, out, alpha, beta, *matrix.shape)
     call = native("csr_transposed_times", "nnppppppn", matrix.values.dtype, matrix.columns.dtype)
     fixed = [address(array) for array in (matrix.offsets, matrix.columns, matrix.values)]
     call(*matrix.shape, *fixed, address(product.x), address(product.y), address(product.scale), product.count)
@@ -78,7 +78,7 @@ class Product:
 
     def __init__(
         self,
-        matrix: Any,
+        dtype: np.dtype[Any],
         x: npt.ArrayLike,
         out: Array | None,
         alpha: complex,
@@ -86,7 +86,6 @@ class Product:
         length: int,
         height: int,
     ) -> None:
-        dtype = matrix.values.dtype
         self.x = vectors("x", x, dtype, length)
         self.count = 1 if self.x.ndim == 1 else self.x.shape[1]
         shape = (height,) if self.x.ndim == 1 else (height, self.count)

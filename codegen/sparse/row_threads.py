@@ -43,12 +43,12 @@ def row_blocks(offsets: npt.NDArray[np.integer], threads: int) -> Cuts:
     return (*cuts, rows)
 
 
-def run_blocks(call: Callable[[int, int], None], cuts: Sequence[int]) -> None:
+def run_blocks(call: Callable[[int, int], object], cuts: Sequence[int]) -> None:
     """`call(first, last)` for each row block, side by side; the calling thread takes the last one."""
     pairs = [(first, last) for first, last in pairwise(cuts) if first < last]
     if not pairs:
         return
-    others: list[Future[None]] = []
+    others: list[Future[object]] = []
     if len(pairs) > 1:
         pool = _pool()
         others = [pool.submit(call, *pair) for pair in pairs[:-1]]

@@ -28,6 +28,7 @@ COMMANDS = {  # each is `run_COMMAND` of the file of its name
     "run": "run an optimized program in place of the original",
     "methods": "list the partitioning and ordering methods",
     "partition": "partition a graph from a file",
+    "spmv": "choose how a sparse matrix is multiplied with vectors",
     "trace": "record every instruction and address of a run",
     "info": "describe a trace file, or how often schedules of a result were used",
     "annotate": "show the work of each source line",

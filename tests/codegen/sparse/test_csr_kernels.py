@@ -11,43 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracecut.codegen.sparse.csr import Csr, value_type
 from tracecut.codegen.sparse.csr_kernels import csr_times, csr_transposed_times
-from tracecut.codegen.sparse.native_code import VALUE_TYPES
 from tracecut.codegen.sparse.row_threads import row_blocks, run_blocks
 from tracecut.support.errors import ArgumentError
 
+from .matrices import dense, large, matrices, whole_numbers
+
 pytestmark = pytest.mark.quick
-INDICES = (np.dtype(np.int32), np.dtype(np.int64))
-
-
-@st.composite
-def matrices(draw: st.DrawFn) -> Csr:
-    """Any structure: empty, unsorted, with duplicates and zeros, rows of up to 20 entries."""
-    rows, cols = draw(st.integers(0, 8)), draw(st.integers(0, 8))
-    lengths = draw(st.lists(st.integers(0, 20 if cols else 0), min_size=rows, max_size=rows))
-    index = draw(st.sampled_from(INDICES))
-    random = np.random.default_rng(draw(st.integers(0, 2**32)))
-    entries = sum(lengths)
-    values = random.integers(-3, 4, entries) + 1j * random.integers(-3, 4, entries)
-    dtype = draw(st.sampled_from(VALUE_TYPES))
-    return Csr(
-        np.cumsum([0, *lengths]).astype(index),
-        random.integers(0, max(cols, 1), entries).astype(index),
-        (values if dtype.kind == "c" else values.real).astype(dtype),
-        (rows, cols),
-    )
-
-
-def dense(matrix: Csr) -> np.ndarray[Any, Any]:
-    found = np.zeros(matrix.shape, matrix.values.dtype)
-    for row in range(matrix.shape[0]):
-        for k in range(matrix.offsets[row], matrix.offsets[row + 1]):
-            found[row, matrix.columns[k]] += matrix.values[k]
-    return found
-
-
-def whole_numbers(matrix: Csr, *shape: int) -> np.ndarray[Any, Any]:
-    """Small whole numbers: sums of their products are exact in any order."""
-    return np.random.default_rng(3).integers(-4, 5, shape).astype(matrix.values.dtype)
 
 
 @given(matrices(), st.sampled_from([None, 1, 3, 4, 8, 19]), st.sampled_from([(1, 0), (2, 0), (1, 1), (-2, 3), (0, 1)]))
@@ -78,11 +47,6 @@ def test_scipy_and_back(matrix: Csr) -> None:
     assert np.shares_memory(again.values, matrix.values) or not matrix.entries
     np.testing.assert_array_equal(dense(again), dense(matrix))
     assert again.columns.dtype == matrix.columns.dtype
-
-
-def large(dtype: str = "f8") -> Csr:
-    found = sp.random_array((4000, 5000), density=0.02, format="csr", rng=np.random.default_rng(1))
-    return Csr.of(found, dtype)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
@@ -174,6 +138,8 @@ def test_matrices_of_other_types() -> None:
     assert Csr.of(plain.astype("c8")).values.dtype == np.complex64
     assert Csr.of(Csr.of(plain), "f4").values.dtype == np.float32
     assert value_type("i2") == np.float64
+    longer = sp.csr_array((np.ones(5), np.array([0, 1, 1, 9, 9]), np.array([0, 1, 3])), shape=(2, 2))
+    np.testing.assert_array_equal(csr_times(Csr.of(longer), np.ones(2)), [1, 2])
 
 
 @pytest.mark.parametrize(

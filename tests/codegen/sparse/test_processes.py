@@ -9,13 +9,9 @@ import threading
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from tracecut.codegen.sparse.csr import Csr
 from tracecut.codegen.sparse.csr_kernels import csr_times
 
-
-def large() -> Csr:
-    return Csr.of(sp.random_array((4000, 5000), density=0.02, format="csr", rng=np.random.default_rng(1)))
+from .matrices import large
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")

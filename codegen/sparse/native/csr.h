@@ -32,19 +32,25 @@ void NAME(csr_times)(u64 first, u64 last, const INDEX *offsets, const INDEX *col
                      const VALUE *x, VALUE *y, const VALUE *scale)
 {
     int plain = IS(scale[0], 1) && IS(scale[1], 0);
+    if (plain) {
+        for (u64 i = first; i < last; i++)
+            y[i] = NAME(row)(offsets[i], offsets[i + 1], columns, values, x);
+        return;
+    }
     for (u64 i = first; i < last; i++) {
         VALUE sum = NAME(row)(offsets[i], offsets[i + 1], columns, values, x);
-        y[i] = NAME(scaled)(sum, y[i], scale, plain);
+        y[i] = NAME(scaled)(sum, y[i], scale, 0);
     }
 }
 
-/* Y = alpha A X + beta Y, `count` right-hand sides side by side: X is (columns, count) row by row. */
-void NAME(csr_times_many)(u64 first, u64 last, const INDEX *offsets, const INDEX *columns, const VALUE *values,
+/* Y = alpha A X + beta Y, `count` right-hand sides side by side: X is (columns, count) row by row. Row i of the arrays
+   is row which[i] of Y where `which` is there. */
+void NAME(csr_times_rows)(u64 first, u64 last, const u32 *which, const INDEX *offsets, const INDEX *columns, const VALUE *values,
                           const VALUE *x, VALUE *y, const VALUE *scale, u64 count)
 {
     int plain = IS(scale[0], 1) && IS(scale[1], 0);
     for (u64 i = first; i < last; i++) {
-        u64 from = offsets[i], to = offsets[i + 1];
+        u64 from = offsets[i], to = offsets[i + 1], line = which ? which[i] : i;
         for (u64 at = 0; at < count; at += WIDTH) {
             VALUE sums[WIDTH];
             for (int r = 0; r < WIDTH; r++)
@@ -63,7 +69,7 @@ void NAME(csr_times_many)(u64 first, u64 last, const INDEX *offsets, const INDEX
                         sums[r] += MUL(values[k], row[r]);
                 }
             for (u64 r = 0; r < width; r++)
-                y[i * count + at + r] = NAME(scaled)(sums[r], y[i * count + at + r], scale, plain);
+                y[line * count + at + r] = NAME(scaled)(sums[r], y[line * count + at + r], scale, plain);
         }
     }
 }

@@ -1,0 +1,27 @@
+/* The templates for one value type: 32-bit and 64-bit indices of matrices, 16-bit and 32-bit ones of slices. */
+#define INDEX u32
+#define INDEX_BITS 32
+#include "csr.h"
+#include "row_vector.h"
+#include "sliced_values.h"
+#include "permuted.h"
+#undef INDEX
+#undef INDEX_BITS
+#define INDEX u64
+#define INDEX_BITS 64
+#include "csr.h"
+#include "row_vector.h"
+#include "sliced_values.h"
+#include "permuted.h"
+#undef INDEX
+#undef INDEX_BITS
+#define COLUMN u16
+#include "slice.h"
+#undef COLUMN
+#define COLUMN u32
+#include "slice.h"
+#undef COLUMN
+#include "vectors.h"
+#define INDEX u32
+#include "sliced.h"
+#undef INDEX

@@ -1,0 +1,33 @@
+/* The sums of one slice, by the type COLUMN of its columns, and whether all of them are finite. Elements of x are loaded one by one: gather instructions
+   are slower for so few of them, and on many processors always. */
+static inline int NAMED(slice, VALUE, COLUMN)(u64 from, u64 to, const COLUMN *columns, const VALUE *values,
+                                               const VALUE *x, VALUE *sums)
+{
+#ifdef FOUR
+    FOUR s[LANES / 4];
+    for (int g = 0; g < LANES / 4; g++)
+        s[g] = 0;
+    for (; from < to; from += LANES, columns += LANES)
+#pragma clang loop unroll(full)
+        for (int g = 0; g < LANES / 4; g++) {
+            const COLUMN *at = columns + 4 * g;
+            s[g] += *(const FOUR *)(values + from + 4 * g) * (FOUR){x[at[0]], x[at[1]], x[at[2]], x[at[3]]};
+        }
+    FOUR none = 0; /* times zero, what is not finite is NaN */
+    for (int g = 0; g < LANES / 4; g++) {
+        *(FOUR *)(sums + 4 * g) = s[g];
+        none += s[g] * (VALUE)0;
+    }
+    return (none.x + none.y) + (none.z + none.w) == 0;
+#else
+    for (int l = 0; l < LANES; l++)
+        sums[l] = 0;
+    for (; from < to; from += LANES, columns += LANES)
+        for (int l = 0; l < LANES; l++)
+            sums[l] += MUL(values[from + l], x[columns[l]]);
+    VALUE none = 0;
+    for (int l = 0; l < LANES; l++)
+        none += sums[l] * (VALUE)0;
+    return IS(none, 0);
+#endif
+}

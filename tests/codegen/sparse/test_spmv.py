@@ -1,0 +1,338 @@
+"""`spmv`: what it chooses, what its operators give, and what it refuses."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+from hypothesis import given
+from hypothesis import strategies as st
+from tracecut.codegen.sparse import spmv as module
+from tracecut.codegen.sparse.choose import Wish, choose
+from tracecut.codegen.sparse.csr import Csr
+from tracecut.codegen.sparse.estimate import XMisses
+from tracecut.codegen.sparse.forms import FORMATS
+from tracecut.codegen.sparse.operator import SparseOperator
+from tracecut.codegen.sparse.orders import ORDERS
+from tracecut.codegen.sparse.plan import SpmvPlan
+from tracecut.support.errors import ArgumentError, ArtefactError
+
+import tracecut
+
+from .matrices import dense, matrices, whole_numbers
+from .test_orders import grid, skewed
+
+pytestmark = pytest.mark.quick
+SCALES = st.sampled_from([(1, 0), (2, 0), (1, 1), (-2, 3)])
+
+
+@given(
+    matrices(longest=80),
+    st.sampled_from(["auto", *FORMATS]),
+    st.sampled_from(["auto", "natural", "degree", "rcm"]),
+    st.sampled_from([None, 3]),
+    SCALES,
+)
+def test_products_in_every_form_and_order(
+    matrix: Csr, method: str, order: str, count: int | None, scale: tuple[int, int]
+) -> None:
+    if order == "rcm" and matrix.shape[0] != matrix.shape[1]:
+        order = "degree"
+    operator = tracecut.spmv(matrix.to_scipy(), method=method, order=order, threads=1)
+    alpha, beta = scale
+    side = () if count is None else (count,)
+    for turned in (False, True):
+        whole = dense(matrix).T if turned else dense(matrix)
+        x, y = whole_numbers(matrix, whole.shape[1], *side), whole_numbers(matrix, whole.shape[0], *side)
+        times = operator.transposed_times if turned else operator.times
+        np.testing.assert_array_equal(times(x, out=y.copy(), alpha=alpha, beta=beta), alpha * (whole @ x) + beta * y)
+        np.testing.assert_array_equal((operator.T if turned else operator) @ x, whole @ x)
+    x, y = whole_numbers(matrix, matrix.shape[1], *side), whole_numbers(matrix, matrix.shape[0], *side)
+    np.testing.assert_array_equal(operator.H @ y, dense(matrix).conj().T @ y)
+    view = operator.permuted
+    there = view @ operator.to_permuted(x)
+    np.testing.assert_array_equal(operator.from_permuted(there), operator @ x)
+    values = matrix.values[::-1].copy()
+    operator.update(values)
+    np.testing.assert_array_equal(operator @ x, dense(matrix.with_values(values)) @ x)
+    np.testing.assert_array_equal(operator.from_permuted(view @ operator.to_permuted(x)), operator @ x)
+
+
+def test_a_mesh_in_order_is_sliced() -> None:
+    plan = tracecut.spmv(grid(400).to_scipy()).plan
+    assert (plan.format, plan.order) == ("sliced", "natural")
+    assert "x is found in caches" in plan.reason
+    assert plan.bytes < 1.2 * grid(400).bytes
+    assert plan.break_even is not None and plan.break_even > 0
+    assert plan.inspect_seconds > 0
+    assert {one.format for one in plan.candidates} == set(FORMATS)
+
+
+def test_a_shuffled_mesh_and_a_skewed_matrix_are_ordered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine with small caches."""
+    from tracecut.codegen.sparse import estimate
+
+    monkeypatch.setattr(estimate, "cache_lines", lambda: (64, 256, 512))
+    monkeypatch.setattr(estimate, "COSTS", {name: replace(c, misses=(9, 9, 90)) for name, c in estimate.COSTS.items()})
+    plan = tracecut.spmv(grid(200, seed=1).to_scipy()).plan
+    assert (plan.format, plan.order) == ("sliced", "rcm")
+    assert tracecut.spmv(skewed().to_scipy()).plan.order == "degree"
+    few = tracecut.spmv(grid(200, seed=1).to_scipy(), expected_calls=0).plan
+    assert (few.format, few.order) == ("csr", "natural")
+    assert "paid back in 0 calls" in few.reason
+    poor = tracecut.spmv(grid(200, seed=1).to_scipy(), budget=0).plan
+    assert poor.order == "natural"
+    assert "of the budget" in poor.reason
+
+
+def test_plain_rows_are_kept_where_nothing_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tracecut.codegen.sparse import choose as chooser
+
+    monkeypatch.setattr(chooser, "GAIN", 0.0)
+    plan = tracecut.spmv(grid(30).to_scipy()).plan
+    assert (plan.format, plan.order, plan.break_even) == ("csr", "natural", None)
+    assert "no other form is predicted to take less" in plan.reason
+
+
+@pytest.mark.parametrize("method", FORMATS)
+@pytest.mark.parametrize("order", ["natural", "degree", "rcm", "spac"])
+def test_what_is_asked_for_is_done(method: str, order: str) -> None:
+    matrix = grid(12, seed=4)
+    plan = tracecut.spmv(matrix.to_scipy(), method=method, order=order, budget=0, expected_calls=0).plan
+    assert (plan.format, plan.order) == (method, order)
+    assert plan.reason.startswith("asked for")
+    lines = plan.explain().splitlines()
+    assert lines[0].startswith(f"{method}, {order} order: ")
+    assert len([line for line in lines if line.startswith("*")]) == 1
+
+
+@pytest.mark.parametrize("method", FORMATS)
+@pytest.mark.parametrize("order", ["natural", "rcm"])
+def test_solvers(method: str, order: str) -> None:
+    matrix = sp.csr_array(5 * sp.eye_array(900) - grid(30, seed=1).to_scipy())
+    operator = tracecut.spmv(matrix, method=method, order=order)
+    b = np.random.default_rng(1).random(900)
+    for solver in (spl.cg, spl.gmres, spl.bicgstab):
+        found, failed = solver(operator, b, rtol=1e-10)
+        assert not failed
+        np.testing.assert_allclose(matrix @ found, b, rtol=1e-7)
+    largest = spl.eigsh(operator, k=2, v0=b, return_eigenvectors=False)
+    np.testing.assert_allclose(largest, spl.eigsh(matrix, k=2, v0=b, return_eigenvectors=False))
+    found = spl.lsqr(operator, b, atol=1e-12, btol=1e-12)[0]
+    np.testing.assert_allclose(matrix @ found, b, rtol=1e-6)
+    held, _ = spl.cg(operator.permuted, operator.to_permuted(b), rtol=1e-10)
+    np.testing.assert_allclose(matrix @ operator.from_permuted(held), b, rtol=1e-7)
+
+
+def test_complex_vectors_with_a_real_matrix() -> None:
+    matrix = grid(12, seed=2).to_scipy()
+    operator = tracecut.spmv(matrix, order="rcm")
+    x = np.random.default_rng(2).random(144) + 1j * np.random.default_rng(3).random(144)
+    np.testing.assert_allclose(operator @ x, matrix @ x)
+    np.testing.assert_allclose(operator.H @ x, matrix.T @ x)
+    np.testing.assert_allclose(operator.permuted @ operator.to_permuted(x), operator.to_permuted(matrix @ x))
+
+
+def test_dtype() -> None:
+    matrix = grid(5).to_scipy()
+    assert tracecut.spmv(matrix, dtype="float32").dtype == np.float32
+    assert (tracecut.spmv(matrix, dtype="float32") @ np.ones(25)).dtype == np.float32
+    assert tracecut.spmv(matrix.astype(np.int64)).dtype == np.float64
+    assert (tracecut.spmv(matrix.astype("c8")) @ np.ones(25)).dtype == np.complex64
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (4, 3)])
+def test_empty_matrices(shape: tuple[int, int]) -> None:
+    operator = tracecut.spmv(sp.csr_array(shape))
+    np.testing.assert_array_equal(operator @ np.ones(shape[1]), np.zeros(shape[0]))
+    np.testing.assert_array_equal(operator.T @ np.ones(shape[0]), np.zeros(shape[1]))
+
+
+def test_one_giant_row() -> None:
+    """It is compressed as it was: nothing is padded to its length."""
+    rows = np.concatenate([np.zeros(5000, int), np.arange(1, 3000)])
+    columns = np.random.default_rng(1).permutation(8000)[: rows.size]
+    matrix = sp.csr_array((np.ones(rows.size), (rows, columns)), shape=(3000, 8000))
+    for method in ("auto", *FORMATS):
+        operator = tracecut.spmv(matrix, method=method)
+        x = np.random.default_rng(2).random(8000)
+        np.testing.assert_allclose(operator @ x, matrix @ x)
+        assert operator.plan.bytes < 1.3 * (matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+
+
+def test_x_that_is_y_strided_and_read_only() -> None:
+    matrix = grid(12, seed=2).to_scipy()
+    operator = tracecut.spmv(matrix, order="rcm", method="sliced")
+    x = np.random.default_rng(1).random(144)
+    expected = matrix @ x
+    both = x.copy()
+    assert operator.times(both, out=both) is both
+    np.testing.assert_allclose(both, expected)
+    np.testing.assert_allclose(operator @ np.repeat(x, 2)[::2], expected)
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    np.testing.assert_allclose(operator @ fixed, expected)
+
+
+def test_several_threads_call_one_operator() -> None:
+    matrix = grid(60, seed=2).to_scipy()
+    operator = tracecut.spmv(matrix, order="rcm")
+    wrong: list[int] = []
+
+    def call(seed: int) -> None:
+        for turn in range(20):
+            x = np.random.default_rng(100 * seed + turn).random((3600, 2) if turn % 3 == 0 else 3600)
+            if not np.allclose(operator @ x, matrix @ x):
+                wrong.append(seed)
+
+    callers = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert wrong == []
+
+
+def test_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = grid(30, seed=1).to_scipy()
+    go, inspected = threading.Event(), module._inspected
+
+    def later(*given: Any) -> Any:
+        go.wait()
+        return inspected(*given)
+
+    monkeypatch.setattr(module, "_inspected", later)
+    operator = tracecut.spmv(matrix, method="sliced", order="rcm", background=True)
+    x = np.random.default_rng(1).random(900)
+    assert operator.plan.format == "csr"
+    np.testing.assert_allclose(operator @ x, matrix @ x)
+    go.set()
+    operator.wait()
+    assert (operator.plan.format, operator.plan.order) == ("sliced", "rcm")
+    np.testing.assert_allclose(operator @ x, matrix @ x)
+    operator.update(2 * matrix.data)
+    np.testing.assert_allclose(operator @ x, 2 * matrix @ x)
+
+
+def test_what_fails_in_the_background_is_raised_by_wait() -> None:
+    operator = tracecut.spmv(sp.csr_array((2, 3)), order="rcm", background=True)
+    with pytest.raises(ArgumentError, match="takes a square matrix"):
+        operator.wait()
+    np.testing.assert_array_equal(operator @ np.ones(3), [0, 0])
+
+
+def same_plan(one: SpmvPlan, other: SpmvPlan) -> bool:
+    names = [name for name in SpmvPlan.__dataclass_fields__ if name != "places"]
+    parts = [(one.places.rows, other.places.rows), (one.places.columns, other.places.columns)]
+    return all(getattr(one, name) == getattr(other, name) for name in names) and all(
+        (a is None and b is None) or np.array_equal(a, b) for a, b in parts
+    )
+
+
+@pytest.mark.parametrize("order", list(ORDERS))
+@pytest.mark.parametrize("cols", [64, 40])
+def test_plans_are_saved(tmp_path: Path, order: str, cols: int) -> None:
+    matrix = grid(8, seed=1).to_scipy()[:, :cols]
+    if order == "rcm" and cols != 64:
+        return
+    first = tracecut.spmv(matrix, method="sliced", order=order)
+    path = first.plan.save(tmp_path / "mesh.plan")
+    loaded = tracecut.SpmvPlan.load(path)
+    assert same_plan(first.plan, loaded)
+    x = np.random.default_rng(1).random(cols)
+    for plan in (first.plan, loaded, path, str(path)):
+        again = tracecut.spmv(matrix, plan=plan)
+        assert (again @ x).tobytes() == (first @ x).tobytes()
+    other = matrix.copy()
+    other.data *= 3
+    np.testing.assert_allclose(tracecut.spmv(other, plan=loaded) @ x, 3 * (matrix @ x))
+
+
+def test_foreign_and_damaged_plans(tmp_path: Path) -> None:
+    matrix = grid(8, seed=1).to_scipy()
+    plan = tracecut.spmv(matrix, order="rcm").plan
+    moved = matrix.copy()
+    moved.indices[0] = (moved.indices[0] + 1) % 64
+    for other, message in (
+        (matrix[:30], "the plan is of a matrix 64 × 64 with"),
+        (moved, "the plan is of another matrix of this size"),
+        (matrix.astype("f4"), "the plan is of float64 values, A holds float32"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            tracecut.spmv(other, plan=plan)
+    with pytest.raises(ArgumentError, match="the plan has both"):
+        tracecut.spmv(matrix, plan=plan, order="rcm")
+    path = plan.save(tmp_path / "plan")
+    whole = path.read_bytes()
+    for place in (10, len(whole) // 2, len(whole) - 12):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        with pytest.raises(ArtefactError, match="plan"):
+            tracecut.spmv(matrix, plan=path)
+    rows = plan.places.rows.copy()
+    rows[0] = rows[1]
+    for bad, message in (
+        (replace(plan, places=replace(plan.places, rows=rows)), "order of rows is not a permutation"),
+        (replace(plan, places=replace(plan.places, rows=rows[:9])), "order of rows has 9 entries, the matrix 64"),
+        (replace(plan, format="crs"), "the plan has the format 'crs'"),
+        (replace(plan, order="best"), "in the order 'best'"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            bad.verify()
+        with pytest.raises(ArtefactError, match=message):
+            SpmvPlan.load(bad.save(path))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a: tracecut.spmv(a, device="cuda"), "there is no device 'cuda' for products(?s:.*)cpu"),
+        (lambda a: tracecut.spmv(a, method="ell"), "there is no method 'ell'"),
+        (lambda a: tracecut.spmv(a, order="amd"), "there is no order 'amd'"),
+        (lambda a: tracecut.spmv(a, expected_calls=-1), "expected_calls is -1"),
+        (lambda a: tracecut.spmv(a, budget=-1.0), "budget is -1.0"),
+        (lambda a: tracecut.spmv(a, budget=float("nan")), "budget is nan"),
+        (lambda a: tracecut.spmv(a, threads=0), "threads is 0"),
+        (lambda a: tracecut.spmv(a, seed=-1), "seed is -1"),
+        (lambda a: tracecut.spmv(a, dtype="float16"), "dtype is float16"),
+        (lambda a: tracecut.spmv("mesh.mtx"), "A is a str"),
+        (lambda a: tracecut.spmv(a[:3], order="rcm"), "'rcm' takes a square matrix"),
+        (lambda a: tracecut.spmv(a).update(np.ones(3)), r"data has the shape \(3,\)"),
+        (lambda a: tracecut.spmv(a).update(a.data * 1j), "data holds complex128"),
+        (lambda a: tracecut.spmv(a).times(np.ones(3)), r"x has the shape \(3,\)"),
+        (lambda a: tracecut.spmv(a).to_permuted(np.ones(3)), r"x has the shape \(3,\)"),
+        (lambda a: tracecut.spmv(a).from_permuted(np.ones(3)), r"y has the shape \(3,\)"),
+    ],
+)
+def test_refused(call: Callable[[sp.csr_array], Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call(grid(4).to_scipy())
+
+
+def test_matrices_too_large_for_slices() -> None:
+    wide = Csr(np.array([0, 2], np.int64), np.array([0, 2**31], np.int64), np.ones(2), (1, 2**31 + 1))
+    with pytest.raises(ArgumentError, match="fewer than 2"):
+        choose(wide, Wish(method="sliced"))
+    with pytest.raises(ArgumentError, match="fewer than 2"):
+        choose(wide, Wish(order="degree"))
+
+
+def test_a_matrix_with_more_columns_than_32_bits_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tracecut.codegen.sparse import choose as chooser
+
+    monkeypatch.setattr(chooser, "x_misses", lambda *given: XMisses((0.9, 0.5, 0.1)))  # whose marks take gigabytes
+    wide = Csr(np.array([0, 2], np.int64), np.array([0, 2**31], np.int64), np.ones(2), (1, 2**31 + 1))
+    found = choose(wide, Wish())
+    assert found.chosen.order == "natural" and found.shape is None
+
+
+def test_the_operator_says_what_it_is() -> None:
+    operator = tracecut.spmv(grid(4).to_scipy(), method="sliced", order="rcm")
+    assert isinstance(operator, SparseOperator)
+    assert repr(operator) == "<SparseOperator 16 × 16, float64, sliced, rcm order>"
