@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tracecut.codegen.sparse.csr import Csr
-from tracecut.codegen.sparse.row_threads import usable
+from tracecut.codegen.sparse.operator import SparseOperator
+from tracecut.codegen.sparse.row_threads import run_blocks, usable
+from tracecut.codegen.sparse.spmv import spmv
 from tracecut.support.argument_checks import whole_number
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
-from .cg_steps import advance_step, product_step, turn_step
-from .in_links import Gathered, cut
-from .iterations import run_step
+from .cg_steps import advance_step, dot_step, turn_step
+from .in_links import BLOCKS
 from .records import Solution, unless_converged
 
 Vector = npt.NDArray[Any]
+CALLS = 100  # products that a solution usually takes, against which making another form is weighed
+LEAST = 1 << 13  # rows of a block: below that, another thread takes as long to wake
 
 
 def cg(
@@ -35,7 +38,9 @@ def cg(
     """Solves A x = b for a symmetric (Hermitian) positive definite A; arguments as of `scipy.sparse.linalg.cg`.
 
     Args:
-        A: a square scipy.sparse matrix, a dense array of two dimensions, or a LinearOperator.
+        A: a square scipy.sparse matrix, a dense array of two dimensions, or a LinearOperator. Of a real matrix `spmv`
+            chooses form and order for a hundred products, and vectors are moved into that order once; so they are with
+            `tracecut.spmv(A, …)`.
         b: (n) or (n, 1).
         x0: the first iterate. None: zeros.
         rtol, atol: it ends when ‖b − A x‖₂ < max(rtol ‖b‖₂, atol).
@@ -44,8 +49,8 @@ def cg(
         callback: called with x after each iteration; it must not change it.
 
     Returns:
-        Solution, of float64 or complex128 values. A real sparse A without `M` takes three passes an iteration, on all
-        cores that this process may use, and gives the same bits on any number of them.
+        Solution, of float64 or complex128 values. A real sparse A without `M` takes three passes over the vectors and a
+        product an iteration, on all cores that this process may use, and gives the same bits on any number of them.
 
     Raises ArgumentError, naming the argument, for shapes that do not fit and values of `b` or `x0` that are not finite;
     ConvergenceError, with the last Solution, after `maxiter` iterations, and where A turns out not to be positive
@@ -66,8 +71,11 @@ def cg(
     kinds = {_kind(each) for each in (right, start, matrix, other) if each is not None}
     dtype = np.complex128 if "c" in kinds else np.float64
     problem = _Problem(right.astype(dtype), start.astype(dtype), max(tolerances[0] * length, tolerances[1]), most)
-    if other is None and isinstance(matrix, Csr) and dtype == np.float64:
-        return _fused(matrix, problem, callback)
+    if other is None and dtype == np.float64:
+        if isinstance(matrix, Csr):
+            matrix = spmv(matrix, expected_calls=CALLS)
+        if isinstance(matrix, SparseOperator) and matrix.dtype == np.float64:
+            return _fused(matrix, problem, callback)
     return _general(matrix, other, problem, callback)
 
 
@@ -81,29 +89,34 @@ class _Problem:
     most: int
 
 
-def _fused(matrix: Csr, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:
-    kind = np.uint32 if matrix.offsets.itemsize == 4 else np.uint64
-    graph: Gathered = cut(matrix.offsets.view(kind), matrix.columns.view(kind), matrix.values)
-    threads, sums = usable(None), np.zeros(graph.cuts.size - 1)
-    parts = (graph.offsets, graph.sources, graph.weights)
-    x, p, q = problem.x.copy(), np.empty_like(problem.x), np.empty_like(problem.x)
-    r = problem.b.copy()
+def _fused(operator: SparseOperator, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:
+    """In the order of the operator's plan, into which vectors are moved once."""
+    product = operator.permuted
+    size, threads = problem.b.size, usable(None)
+    blocks = max(1, min(BLOCKS, size // LEAST))
+    cuts = np.arange(blocks + 1) * size // blocks
+    sums = np.zeros(blocks)
+
+    def step(kernel: Any, *arguments: Any) -> float:
+        many = max(1, min(threads, blocks))
+        shares = [blocks * i // many for i in range(many + 1)]
+        run_blocks(lambda first, last: kernel(first, last, cuts, *arguments), shares)
+        return float(sums.sum())
+
+    x, r = operator.to_permuted(problem.x), operator.to_permuted(problem.b)
+    q = np.empty_like(x)
     if x.any():
-        run_step(product_step, graph, threads, parts, x, q, sums)
-        r -= q
-    square: float = _length(r) ** 2
-    p[:] = r
-    iteration = 0
+        r -= product.times(x, out=q)
+    p, square, iteration = r.copy(), step(dot_step, r, r, sums), 0
     while not np.sqrt(square) < problem.bound and iteration < problem.most:
-        run_step(product_step, graph, threads, parts, p, q, sums)
-        alpha = _share(square, float(sums.sum()), x, iteration)
-        run_step(advance_step, graph, threads, p, q, alpha, x, r, sums)
-        before, square = square, float(sums.sum())
-        run_step(turn_step, graph, threads, r, square / before, p)
+        product.times(p, out=q)
+        alpha = _share(square, step(dot_step, p, q, sums), iteration, lambda: operator.from_permuted(x))
+        before, square = square, step(advance_step, p, q, alpha, x, r, sums)
+        step(turn_step, r, square / before, p)
         iteration += 1
         if callback is not None:
-            callback(x)
-    return _ended(x, iteration, float(np.sqrt(square)), problem.bound)
+            callback(operator.from_permuted(x))
+    return _ended(operator.from_permuted(x), iteration, float(np.sqrt(square)), problem.bound)
 
 
 def _general(matrix: Any, other: Any, problem: _Problem, callback: Callable[[Vector], None] | None) -> Solution:
@@ -118,7 +131,7 @@ def _general(matrix: Any, other: Any, problem: _Problem, callback: Callable[[Vec
         square = np.vdot(r, z)
         p = z + (square / before if iteration else 0.0) * p
         q = product(p)
-        alpha = _share(square, np.vdot(p, q), x, iteration)
+        alpha = _share(square, np.vdot(p, q), iteration, lambda: x)
         x += alpha * p
         r = r - alpha * q
         before = square
@@ -140,14 +153,14 @@ def _ended(x: Vector, iterations: int, residual: float, bound: float) -> Solutio
     return found
 
 
-def _share(square: Any, curvature: Any, x: Vector, iteration: int) -> Any:
+def _share(square: Any, curvature: Any, iteration: int, last: Callable[[], Vector]) -> Any:
     """How far to go along a direction. Raises ConvergenceError where that is no number."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.asarray(square) / np.asarray(curvature)
     if not np.isfinite(share):
         raise ConvergenceError(
             f"conjugate gradients broke down in iteration {iteration + 1}: for its direction p, p · A p is {curvature}",
-            last=Solution(x, iteration, float(np.sqrt(abs(square)))),
+            last=Solution(last(), iteration, float(np.sqrt(abs(square)))),
             hint="A must be symmetric and positive definite, and its values finite.",
         )
     return share[()]

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 from tracecut.codegen.mining import cg as module
 from tracecut.codegen.mining.cg import cg
+from tracecut.codegen.sparse.spmv import spmv
 from tracecut.support.errors import ArgumentError, ConvergenceError
 
 import tracecut
@@ -71,8 +72,28 @@ def test_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     results = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(module, "usable", lambda _, threads=threads: threads)
-        results.append(cg(matrix, np.ones(22_500)).values)
+        results.append(cg(spmv(matrix, threads=threads), np.ones(22_500)).values)
     assert np.array_equal(results[0], results[1]) and np.array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("order", ["natural", "rcm", "degree"])
+@pytest.mark.parametrize("method", ["csr", "sliced"])
+def test_an_operator_in_another_order(order: str, method: str) -> None:
+    """Vectors are moved into its order once; the callback sees them in the caller's."""
+    places = np.random.default_rng(0).permutation(900)
+    matrix = grid(30)[places][:, places].tocsr()
+    b, seen = np.random.default_rng(1).random(900), list[Any]()
+    expected, iterations = scipy_cg(matrix, b, rtol=1e-9)
+    operator = spmv(matrix, method=method, order=order)
+    found = cg(operator, b, rtol=1e-9, x0=np.zeros(900), callback=lambda x: seen.append(x.copy()))
+    assert found.iterations == iterations == len(seen) and np.array_equal(seen[-1], found.values)
+    assert np.abs(found.values - expected).max() < 1e-7
+    start = cg(operator, b, x0=expected, rtol=1e-6)
+    assert start.iterations == 0 and np.array_equal(start.values, expected)
+    with pytest.raises(ConvergenceError) as caught:
+        cg(operator, b, maxiter=2)
+    last: Any = caught.value.last
+    assert np.allclose(last.values, seen[1], rtol=1e-12)
 
 
 def test_callback_zero_and_shapes() -> None:
